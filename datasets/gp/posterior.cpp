@@ -1,0 +1,92 @@
+#include "datasets/gp/posterior.h"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+const double kLogTwoPi = std::log(2 * std::numbers::pi);
+
+std::vector<double> add_to_diagonal(std::vector<double> matrix, std::int64_t n, double value) {
+  for (std::int64_t i = 0; i < n; ++i) matrix[i * n + i] += value;
+  return matrix;
+}
+
+void check_values(Points x, std::span<const double> y) {
+  check(x.size() == static_cast<std::int64_t>(y.size()), "[gp] {} inputs and {} values, expected equal", x.size(),
+        y.size());
+}
+
+}  // namespace
+
+GpPosterior::GpPosterior(const Kernel& kernel, Points xc, std::span<const double> yc, double context_noise)
+    : kernel_(kernel),
+      xc_(xc.values.begin(), xc.values.end()),
+      dims_(xc.dims),
+      factor_(add_to_diagonal(covariance(kernel, xc), xc.size(), context_noise * context_noise), xc.size()),
+      whitened_(yc.begin(), yc.end()) {
+  check_values(xc, yc);
+  factor_.solve_lower(whitened_);
+}
+
+/// How the context explains the targets: with V = L⁻¹ K(xc, xt), the mean is Vᵀ L⁻¹ yc and the covariance of the latent
+/// function K(xt, xt) − Vᵀ V.
+struct GpPosterior::Projection {
+  std::vector<double> v;     // (Nc, Nt)
+  std::vector<double> mean;  // (Nt)
+};
+
+GpPosterior::Projection GpPosterior::project(Points xt) const {
+  const std::int64_t nt = xt.size();
+  Projection p{covariance(kernel_, {xc_, dims_}, xt), std::vector<double>(nt)};
+  factor_.solve_lower(p.v);
+  for (std::int64_t c = 0; c < factor_.size(); ++c)
+    for (std::int64_t t = 0; t < nt; ++t) p.mean[t] += p.v[c * nt + t] * whitened_[c];
+  return p;
+}
+
+GpMarginals GpPosterior::marginals(Points xt, double target_noise) const {
+  const std::int64_t nt = xt.size();
+  Projection p = project(xt);
+  std::vector<double> variance(nt, kernel_.variance() + target_noise * target_noise);
+  for (std::int64_t c = 0; c < factor_.size(); ++c)
+    for (std::int64_t t = 0; t < nt; ++t) variance[t] -= p.v[c * nt + t] * p.v[c * nt + t];
+  return {std::move(p.mean), std::move(variance)};
+}
+
+std::vector<double> GpPosterior::log_likelihood(Points xt, std::span<const double> yt, double target_noise) const {
+  check_values(xt, yt);
+  const auto [mean, variance] = marginals(xt, target_noise);
+  std::vector<double> result(yt.size());
+  for (std::size_t t = 0; t < yt.size(); ++t) {
+    const double error = yt[t] - mean[t];
+    result[t] = -0.5 * (kLogTwoPi + std::log(variance[t]) + error * error / variance[t]);
+  }
+  return result;
+}
+
+double GpPosterior::joint_log_likelihood(Points xt, std::span<const double> yt, double target_noise) const {
+  check_values(xt, yt);
+  const std::int64_t nt = xt.size();
+  const Projection p = project(xt);
+  std::vector<double> s = add_to_diagonal(covariance(kernel_, xt), nt, target_noise * target_noise);
+  for (std::int64_t c = 0; c < factor_.size(); ++c) {
+    const double* v = p.v.data() + c * nt;
+    for (std::int64_t i = 0; i < nt; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) s[i * nt + j] -= v[i] * v[j];
+  }
+  const Cholesky factor(std::move(s), nt);
+  std::vector<double> error(nt);
+  for (std::int64_t t = 0; t < nt; ++t) error[t] = yt[t] - p.mean[t];
+  factor.solve_lower(error);
+  const double squares = std::inner_product(error.begin(), error.end(), error.begin(), 0.0);
+  return -0.5 * (static_cast<double>(nt) * kLogTwoPi + factor.log_determinant() + squares);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "datasets/gp/cholesky.h"
+#include "datasets/gp/kernel.h"
+
+namespace npzoo {
+
+/// Means and variances of single target values.
+struct GpMarginals {
+  std::vector<double> mean;
+  std::vector<double> variance;
+};
+
+/// Exact posterior of a zero-mean Gaussian process whose hyper-parameters are known (Rasmussen and Williams, 2006,
+/// section 2.2). The noise is Gaussian, independent for every observed value; noises are standard deviations and
+/// log-likelihoods are in nats.
+///
+/// An empty context is legal and gives the prior. `target_noise` 0 asks for the latent function itself. A target may
+/// coincide with a context point: it is then another observation at the same place.
+class GpPosterior {
+ public:
+  /// xc (Nc, Dx), yc (Nc). Throws Error when the covariance of the context values is not positive definite.
+  GpPosterior(const Kernel& kernel, Points xc, std::span<const double> yc, double context_noise);
+
+  GpMarginals marginals(Points xt, double target_noise) const;
+  /// log p(yt_i | context) for each target by itself.
+  std::vector<double> log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
+  /// log p(yt | context) of all targets together; divide by Nt to compare with per-point figures. Throws Error when
+  /// targets coincide and neither noise nor nugget separates them.
+  double joint_log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
+
+ private:
+  struct Projection;
+  Projection project(Points xt) const;
+
+  Kernel kernel_;
+  std::vector<double> xc_;
+  std::int64_t dims_;
+  Cholesky factor_;               // of K(xc, xc) + noise² I
+  std::vector<double> whitened_;  // L⁻¹ yc
+};
+
+}  // namespace npzoo

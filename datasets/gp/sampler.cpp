@@ -1,0 +1,139 @@
+#include "datasets/gp/sampler.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "datasets/gp/cholesky.h"
+#include "engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+struct Counts {
+  std::vector<std::int64_t> context;  // (B)
+  std::int64_t max_context;
+  std::int64_t points;  // of a task, targets last
+  std::int64_t targets;
+};
+
+/// Functions of a batch, before noise. Row b of x is (points, Dx).
+struct Functions {
+  std::vector<Kernel> kernels;  // (B)
+  std::vector<double> x;        // (B, points, Dx)
+  std::vector<double> f;        // (B, points)
+};
+
+std::int64_t grid_points(const GpDistribution& d) {
+  if (d.grid == 0) return 0;
+  std::int64_t count = 1;
+  for (std::int64_t axis = 0; axis < d.dims; ++axis) count *= d.grid;
+  return count;
+}
+
+Counts draw_counts(const GpDistribution& d, std::int64_t batch_size, Random& random) {
+  Counts counts;
+  counts.context.resize(batch_size);
+  if (d.ragged)
+    std::ranges::generate(counts.context, [&] { return d.context.draw(random); });
+  else
+    std::ranges::fill(counts.context, d.context.draw(random));
+  counts.max_context = std::ranges::max(counts.context);
+  if (d.targets == GpDistribution::Targets::all) {
+    counts.points = counts.targets = d.points + grid_points(d);
+  } else {
+    counts.targets = random.integer(d.min_targets, d.points - counts.max_context);
+    counts.points = counts.max_context + counts.targets;
+  }
+  return counts;
+}
+
+/// Random locations first, so that contexts are taken from them, then the grid.
+std::vector<double> draw_locations(const GpDistribution& d, std::int64_t count, Random& random) {
+  const std::int64_t on_grid = grid_points(d);
+  std::vector<double> x(static_cast<std::size_t>(count * d.dims));
+  const auto grid_begin = x.begin() + (count - on_grid) * d.dims;
+  std::generate(x.begin(), grid_begin, [&] { return random.uniform(d.low, d.high); });
+  const double step = d.grid > 1 ? (d.high - d.low) / static_cast<double>(d.grid - 1) : 0;
+  auto out = grid_begin;
+  for (std::int64_t i = 0; i < on_grid; ++i)
+    for (std::int64_t axis = 0, rest = i; axis < d.dims; ++axis, rest /= d.grid)
+      *out++ = d.low + step * static_cast<double>(rest % d.grid);
+  return x;
+}
+
+Functions draw_functions(const GpDistribution& d, std::int64_t batch_size, std::int64_t points, Random& random) {
+  Functions functions;
+  functions.f.resize(batch_size * points);
+  Kernel kernel;
+  std::vector<double> x, z(points);
+  std::optional<Cholesky> factor;
+  for (std::int64_t b = 0; b < batch_size; ++b) {
+    if (!d.shared || b == 0) {
+      const auto which = random.integer(0, static_cast<std::int64_t>(d.kernels.size()));
+      kernel = d.kernels[which].draw(random);
+      kernel.nugget = d.jitter;
+      x = draw_locations(d, points, random);
+      factor.emplace(covariance(kernel, {x, d.dims}), points);
+    }
+    random.fill_normal(z);
+    factor->multiply(z, std::span(functions.f).subspan(b * points, points));
+    functions.kernels.push_back(kernel);
+    functions.x.insert(functions.x.end(), x.begin(), x.end());
+  }
+  return functions;
+}
+
+/// Copies `count` inputs and noisy values of one row, from point `first` on.
+void observe(const Functions& functions, std::int64_t first, std::int64_t count, double noise, Random& random,
+             double* x, std::int64_t dims, double* y) {
+  std::copy_n(functions.x.begin() + first * dims, count * dims, x);
+  std::vector<double> z(count);
+  random.fill_normal(z);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = functions.f[first + i] + noise * z[i];
+}
+
+}  // namespace
+
+GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split, DType dtype)
+    : distribution_(std::move(distribution)), batch_size_(batch_size), seed_(seed), split_(split), dtype_(dtype) {
+  const GpDistribution& d = distribution_;
+  const bool all = d.targets == GpDistribution::Targets::all;
+  check(batch_size > 0, "[gp sampler] batch size {}, expected at least 1", batch_size);
+  check(!d.kernels.empty(), "[gp sampler] no kernel, expected at least one");
+  check(d.dims > 0 && d.low < d.high, "[gp sampler] domain [{}, {})^{}, expected a volume", d.low, d.high, d.dims);
+  check(0 <= d.context.low && d.context.low < d.context.high, "[gp sampler] context range [{}, {}), expected integers",
+        d.context.low, d.context.high);
+  const std::int64_t needed = d.context.high - 1 + (all ? 0 : d.min_targets + 1);
+  check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
+  check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);
+}
+
+GpBatch GpSampler::batch(std::uint64_t index) const {
+  const GpDistribution& d = distribution_;
+  Random random(seed_, static_cast<std::uint64_t>(split_) << 56 | index);
+  const Counts counts = draw_counts(d, batch_size_, random);
+  Functions functions = draw_functions(d, batch_size_, counts.points, random);
+
+  const std::int64_t nc = counts.max_context, nt = counts.targets, dims = d.dims;
+  Tensor xc = Tensor::zeros({batch_size_, nc, dims}, DType::float64);
+  Tensor yc = Tensor::zeros({batch_size_, nc, 1}, DType::float64);
+  Tensor xt = Tensor::empty({batch_size_, nt, dims}, DType::float64);
+  Tensor yt = Tensor::empty({batch_size_, nt, 1}, DType::float64);
+  for (std::int64_t b = 0; b < batch_size_; ++b) {
+    const std::int64_t first = b * counts.points, first_target = first + counts.points - nt;
+    observe(functions, first, counts.context[b], d.context_noise, random, xc.data<double>() + b * nc * dims, dims,
+            yc.data<double>() + b * nc);
+    observe(functions, first_target, nt, d.target_noise, random, xt.data<double>() + b * nt * dims, dims,
+            yt.data<double>() + b * nt);
+  }
+  GpBatch batch{{xc.to(dtype_), yc.to(dtype_), xt.to(dtype_), yt.to(dtype_), {}},
+                std::move(functions.kernels),
+                d.context_noise,
+                d.target_noise};
+  if (d.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size_}, counts.context);
+  return batch;
+}
+
+}  // namespace npzoo

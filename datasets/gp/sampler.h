@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "datasets/gp/distribution.h"
+#include "datasets/task_source.h"
+#include "engine/device.h"
+
+namespace npzoo {
+
+/// What batches are for. Splits never share random numbers, even under one seed, nor do they share any with a
+/// `Random(seed)` that initialises weights.
+enum class Split : std::uint8_t { training = 1, validation, evaluation };
+
+/// A batch together with what made it: all that an exact posterior needs.
+struct GpBatch {
+  Task task;                    // Dy = 1; `lengths` is defined where the distribution is ragged
+  std::vector<Kernel> kernels;  // (B)
+  double context_noise = 0;     // standard deviations
+  double target_noise = 0;
+};
+
+/// Draws batches of Gaussian-process tasks in double precision; batch `index` is a function of distribution, batch
+/// size, seed, split and index alone. Context points are the leading ones of independent, identically distributed
+/// locations, so their order means nothing; rows of a ragged batch are padded with zeros.
+class GpSampler final : public TaskSource {
+ public:
+  /// Throws Error where the distribution cannot be drawn from.
+  GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split,
+            DType dtype = DType::float32);
+
+  Task sample(std::uint64_t index) const override { return batch(index).task; }
+  GpBatch batch(std::uint64_t index) const;
+
+  const GpDistribution& distribution() const { return distribution_; }
+
+ private:
+  GpDistribution distribution_;
+  std::int64_t batch_size_;
+  std::uint64_t seed_;
+  Split split_;
+  DType dtype_;
+};
+
+}  // namespace npzoo

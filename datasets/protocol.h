@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/gp/distribution.h"
+#include "datasets/model_config.h"
+#include "engine/optim/optimiser.h"
+#include "engine/optim/schedule.h"
+
+namespace npzoo {
+
+struct TrainingConfig {
+  std::int64_t steps = 0;
+  std::int64_t batch_size = 0;
+  OptimiserConfig optimiser;
+  ScheduleConfig schedule;
+  double clip_norm = 0;    // largest global gradient norm, 0: no clipping
+  bool keep_best = false;  // the weights that count are those of the best validation, and not the last
+};
+
+struct ValidationConfig {
+  std::int64_t every = 0;  // steps, 0: never
+  std::int64_t batches = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Sign under which a source prints its figures.
+enum class Metric : std::uint8_t { log_likelihood, nll };
+
+/// npzoo reports log-likelihoods; this turns a figure in `metric` into one.
+inline double to_log_likelihood(Metric metric, double value) {
+  return metric == Metric::nll ? -value : value;
+}
+
+/// A figure as printed, in the metric of the protocol.
+struct Published {
+  double value = 0;
+  std::optional<double> error;
+};
+
+/// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
+/// hyper-parameters are given; "Bayes": they are integrated out. Absent where nobody has computed them.
+struct OracleValues {
+  std::optional<double> known_marginal, known_joint;
+  std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;
+};
+
+/// A distribution that trained models are tested on.
+struct TestConfig {
+  std::string name;
+  GpDistribution data;
+  OracleValues oracle;
+  std::map<std::string, Published> published;  // by model
+};
+
+struct EvaluationConfig {
+  std::int64_t batches = 0;
+  std::int64_t batch_size = 0;
+  std::uint64_t seed = 0;
+  Metric metric = Metric::log_likelihood;
+  std::vector<TestConfig> tests;
+};
+
+/// The rules under which a figure is got: data, training, evaluation, models, and what others got under the same rules.
+/// Figures are per target point, in nats; batches count equally.
+struct Protocol {
+  std::string name;
+  std::string description;
+  std::string source;  // papers, code and tables that the rules and figures come from
+  GpDistribution data;
+  TrainingConfig training;
+  ValidationConfig validation;
+  EvaluationConfig evaluation;
+  std::map<std::string, ModelConfig> models;
+  std::string text;  // the TOML it was read from: `parse_protocol` of it gives the same protocol
+};
+
+/// Reads TOML text in ASCII. Strict: an unknown or missing key, a wrong type or a value out of range throws Error
+/// naming `where`, the key, what was found and what was expected.
+Protocol parse_protocol(std::string_view text, const std::string& where);
+
+/// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`.
+Protocol load_protocol(const std::string& name_or_path);
+
+/// Names of the protocols in the program, sorted.
+std::vector<std::string> protocol_names();
+
+/// The preset of `model`; throws Error listing the presets where there is none.
+const ModelConfig& model_config(const Protocol& protocol, const std::string& model);
+
+}  // namespace npzoo

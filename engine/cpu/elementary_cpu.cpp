@@ -1,0 +1,133 @@
+#include "engine/cpu/simd.h"
+#include "engine/kernels_cpu.h"
+#include "engine/memory.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace simd;
+
+constexpr std::int64_t kGrain = 1 << 15;  // elements that are worth handing to another thread
+
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+constexpr int kLanes = Simd<T>::kLanes;
+
+/// Calls f(i, n) for consecutive runs of n = kLanes elements of [begin, end); the last may be shorter.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_each_vector(std::int64_t begin, std::int64_t end, F f) {
+  for (std::int64_t i = begin; i < end; i += kLanes<T>) f(i, static_cast<int>(smaller(kLanes<T>, end - i)));
+}
+
+constexpr int kDoubles = Simd<double>::kLanes;
+
+/// Sums f over `rows` vectors, `stride` elements apart; only the first `columns` lanes exist.
+template <class T, class F>
+[[gnu::always_inline]] inline Vec<double> sum_down(const T* x, std::int64_t rows, std::int64_t stride, int columns, F f) {
+  constexpr int kChains = 4;  // additions in flight
+  Vec<double> sum[kChains] = {};
+  std::int64_t i = 0;
+  if (columns == kDoubles)
+    for (; i + kChains <= rows; i += kChains)
+#pragma GCC unroll 4
+      for (int chain = 0; chain < kChains; ++chain) sum[chain] += f(load_as_double(x + (i + chain) * stride));
+  for (; i < rows; ++i) sum[0] += f(load_first_as_double(x + i * stride, columns));
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/// Sums f over n neighbours.
+template <class T, class F>
+[[gnu::always_inline]] inline double sum_along(const T* x, std::int64_t n, F f) {
+  const std::int64_t rows = n / kDoubles;
+  Vec<double> sum = sum_down(x, rows, kDoubles, kDoubles, f);
+  if (const int rest = static_cast<int>(n - rows * kDoubles); rest > 0)
+    sum += f(load_first_as_double(x + rows * kDoubles, rest));
+  return simd::sum(sum);
+}
+
+constexpr auto kIdentity = [](Vec<double> x) { return x; };
+constexpr auto kSquare = [](Vec<double> x) { return x * x; };
+
+/// Sums whole columns of (outer, middle, inner); threads share out the blocks of columns.
+template <class From, class To, Isa isa>
+void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x, To* y) {
+  constexpr std::int64_t kBlock = 64 * kDoubles;
+  const std::int64_t blocks = divide_up(inner, kBlock);
+  const std::int64_t grain = larger(1, kGrain / (smaller(inner, kBlock) * middle + 1));
+  cpu.parallel_for(outer * blocks, grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const From* from = x + unit / blocks * middle * inner;
+      To* to = y + unit / blocks * inner;
+      if (inner == 1) {
+        *to = static_cast<To>(sum_along(from, middle, kIdentity));
+        continue;
+      }
+      const std::int64_t first = unit % blocks * kBlock, last = smaller(inner, first + kBlock);
+      for (std::int64_t j = first; j < last; j += kDoubles) {
+        const int columns = static_cast<int>(smaller(kDoubles, last - j));
+        const Vec<double> sum = sum_down(from + j, middle, inner, columns, kIdentity);
+        for (int lane = 0; lane < columns; ++lane) to[j + lane] = static_cast<To>(sum[lane]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class T, Isa isa>
+void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
+  cpu.parallel_for(p.n, kGrain, [&p](std::int64_t begin, std::int64_t end) {
+    for_each_vector<T>(begin, end, [&p](std::int64_t i, int n) {
+      store_first(p.y + i, load_first(p.y + i, n) + load_first(p.x + i, n), n);
+    });
+  });
+}
+
+template <class T, Isa isa>
+void scale_in_place(CpuContext<isa>& cpu, const ScaleInPlace<T>& p) {
+  cpu.parallel_for(p.n, kGrain, [&p](std::int64_t begin, std::int64_t end) {
+    for_each_vector<T>(begin, end, [&p](std::int64_t i, int n) {
+      store_first(p.x + i, load_first(p.x + i, n) * p.factor, n);
+    });
+  });
+}
+
+template <class T, Isa isa>
+void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
+  constexpr std::int64_t kMostSlices = 64;
+  const std::int64_t slices = p.outer == 1 ? smaller(kMostSlices, p.middle * smaller(p.inner, kGrain) / kGrain) : 1;
+  if (slices < 2) return sum_whole(cpu, p.outer, p.middle, p.inner, p.x, p.y);
+
+  const std::int64_t depth = p.middle / slices, rest = p.middle - slices * depth;
+  const Buffer buffer(static_cast<std::size_t>((slices + 1) * p.inner) * sizeof(double));
+  auto* partial = reinterpret_cast<double*>(buffer.data());
+  sum_whole(cpu, slices, depth, p.inner, p.x, partial);
+  sum_whole(cpu, 1, rest, p.inner, p.x + slices * depth * p.inner, partial + slices * p.inner);
+  sum_whole(cpu, 1, slices + 1, p.inner, partial, p.y);
+}
+
+template <class T, Isa isa>
+void sum_of_squares(CpuContext<isa>& cpu, const SumOfSquares<T>& p) {
+  const std::int64_t chunks = divide_up(p.n, kGrain);
+  const Buffer buffer(static_cast<std::size_t>(chunks) * sizeof(double));
+  auto* partial = reinterpret_cast<double*>(buffer.data());
+  cpu.parallel_for(p.n, kGrain, [&p, partial](std::int64_t begin, std::int64_t end) {
+    partial[begin / kGrain] = sum_along(p.x + begin, end - begin, kSquare);
+  });
+  *p.result = sum_along(partial, chunks, kIdentity);
+}
+
+template void add_into(CpuContext<kIsa>&, const AddInto<float>&);
+template void add_into(CpuContext<kIsa>&, const AddInto<double>&);
+template void scale_in_place(CpuContext<kIsa>&, const ScaleInPlace<float>&);
+template void scale_in_place(CpuContext<kIsa>&, const ScaleInPlace<double>&);
+template void sum_middle(CpuContext<kIsa>&, const SumMiddle<float>&);
+template void sum_middle(CpuContext<kIsa>&, const SumMiddle<double>&);
+template void sum_of_squares(CpuContext<kIsa>&, const SumOfSquares<float>&);
+template void sum_of_squares(CpuContext<kIsa>&, const SumOfSquares<double>&);
+
+}  // namespace npzoo

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cpu/context.h"
+
+namespace npzoo {
+
+enum class Activation : std::uint8_t { none, relu };
+
+/// C = epilogue(alpha · A B (+ C)), with A (m, k), B (k, n) and C (m, n).
+/// A and B are addressed by a row and a column stride, one of which is 1, so a transpose costs nothing to ask for.
+/// C has unit column stride. k = 0 gives the empty sum.
+template <class T>
+struct Gemm {
+  std::int64_t m, n, k;
+  const T* a;
+  std::int64_t a_row, a_col;
+  const T* b;
+  std::int64_t b_row, b_col;
+  T* c;
+  std::int64_t c_row;
+  T alpha = 1;
+  bool accumulate = false;    // adds to C instead of overwriting it
+  const T* bias = nullptr;    // (n), added to every row
+  Activation activation = Activation::none;
+};
+
+/// One product, shared out over the pool. Results do not depend on the number of threads.
+template <class T, Isa isa>
+void gemm(CpuContext<isa>& cpu, const Gemm<T>& p);
+
+/// The same on the calling thread, for use inside a parallel loop over many small products.
+template <class T, Isa isa>
+void gemm_serial(CpuContext<isa>& cpu, const Gemm<T>& p);
+
+}  // namespace npzoo

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cpu/context.h"
+
+namespace npzoo {
+
+/// What `threads` cores reach in float32 multiply-adds on registers with the active instruction set, in GFLOP/s: the limit
+/// that shares of peak refer to. Takes about 0.1 s; other programs on the machine lower it.
+double measure_peak_gflops(int threads);
+
+/// Independent chains of multiply-adds, in `chunks` equal parts.
+struct FmaChains {
+  std::int64_t chunks, rounds;
+  float factor, summand;
+  float* sums;  // one for each chunk, so that nothing is optimised away
+};
+
+/// Returns the number of floating-point operations.
+template <Isa isa>
+double run_fma_chains(CpuContext<isa>& cpu, const FmaChains& p);
+
+}  // namespace npzoo

@@ -1,0 +1,35 @@
+#include "engine/cpu/peak.h"
+#include "engine/cpu/simd.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kChains = kIsa == Isa::avx512 ? 24 : 12;  // enough to hide the latency, few enough for the registers
+
+float chain(const FmaChains& p) {
+  using namespace simd;
+  Vec<float> x[kChains];
+#pragma GCC unroll 24
+  for (int i = 0; i < kChains; ++i) x[i] = splat<float>(static_cast<float>(i));
+  for (std::int64_t round = 0; round < p.rounds; ++round)
+#pragma GCC unroll 24
+    for (int i = 0; i < kChains; ++i) x[i] = x[i] * p.factor + p.summand;
+#pragma GCC unroll 24
+  for (int i = 1; i < kChains; ++i) x[0] += x[i];
+  return sum(x[0]);
+}
+
+}  // namespace
+
+template <Isa isa>
+double run_fma_chains(CpuContext<isa>& cpu, const FmaChains& p) {
+  cpu.parallel_for(p.chunks, 1, [&p](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) p.sums[i] = chain(p);
+  });
+  return 2.0 * kChains * Simd<float>::kLanes * static_cast<double>(p.rounds) * static_cast<double>(p.chunks);
+}
+
+template double run_fma_chains(CpuContext<kIsa>&, const FmaChains&);
+
+}  // namespace npzoo

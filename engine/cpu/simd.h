@@ -1,0 +1,222 @@
+#pragma once
+
+// Included by kernel sources only: they are compiled once per instruction set, with NPZOO_ISA naming it.
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "engine/cpu/context.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace npzoo {
+
+/// The instruction set of this translation unit.
+constexpr Isa kIsa = Isa::NPZOO_ISA;
+
+constexpr int kVectorBytes = kIsa == Isa::avx512 ? 64 : kIsa == Isa::avx2 ? 32 : 16;
+
+template <class T>
+struct IntegerOf;
+template <>
+struct IntegerOf<float> {
+  using type = std::int32_t;
+};
+template <>
+struct IntegerOf<double> {
+  using type = std::int64_t;
+};
+
+/// One register of T. The instruction set is a template argument so that code built for different ones never shares a
+/// symbol: the linker would keep only one of them.
+template <class T, Isa isa = kIsa>
+struct Simd {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  using Scalar = T;
+  using Integer = typename IntegerOf<T>::type;
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+  typedef Integer Mask __attribute__((vector_size(kVectorBytes)));
+  /// As many of T as a register has doubles.
+  typedef T Narrow __attribute__((vector_size(kVectorBytes / sizeof(double) * sizeof(T)), aligned(alignof(T)), may_alias));
+};
+
+template <class T>
+using Vec = typename Simd<T>::Vector;
+
+/// Vocabulary of kernels beyond the operators that the compiler gives to vectors. Everything here is always inlined, which
+/// is the other way not to share a symbol.
+namespace simd {
+
+template <class V>
+using ScalarOf = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
+template <class V>
+using MaskOf = typename Simd<ScalarOf<V>>::Mask;
+template <class V>
+constexpr int kLanesOf = Simd<ScalarOf<V>>::kLanes;
+
+template <class T>
+[[gnu::always_inline]] inline Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename Simd<T>::Unaligned*>(p);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void store(T* p, std::type_identity_t<Vec<T>> x) {
+  *reinterpret_cast<typename Simd<T>::Unaligned*>(p) = x;
+}
+
+/// x in every lane. Subtracting +0 changes no value, not even the sign of -0, and compiles to the bare broadcast.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> splat(std::type_identity_t<T> x) {
+  return x - Vec<T>{};
+}
+
+/// 0, 1, 2, ...
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Mask lane_index() {
+  return []<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+    return typename Simd<T>::Mask{i...};
+  }
+  (std::make_integer_sequence<int, Simd<T>::kLanes>{});
+}
+
+/// The first n elements, 0 < n <= lanes; the other lanes are 0. Nothing behind p[n - 1] is touched.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> load_first(const T* p, int n) {
+  if (n == Simd<T>::kLanes) return load(p);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(_bzhi_u32(~0u, static_cast<unsigned>(n))), p);
+  else
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>(_bzhi_u32(~0u, static_cast<unsigned>(n))), p);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4)
+    return _mm256_maskload_ps(p, reinterpret_cast<__m256i>(lane_index<T>() < n));
+  else
+    return _mm256_maskload_pd(p, reinterpret_cast<__m256i>(lane_index<T>() < n));
+#else
+  Vec<T> x{};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return x;
+#endif
+}
+
+/// Stores the first n lanes, 0 < n <= lanes. Nothing behind p[n - 1] is touched.
+template <class T>
+[[gnu::always_inline]] inline void store_first(T* p, std::type_identity_t<Vec<T>> x, int n) {
+  if (n == Simd<T>::kLanes) return store(p, x);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>(_bzhi_u32(~0u, static_cast<unsigned>(n))), x);
+  else
+    _mm512_mask_storeu_pd(p, static_cast<__mmask8>(_bzhi_u32(~0u, static_cast<unsigned>(n))), x);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4)
+    _mm256_maskstore_ps(p, reinterpret_cast<__m256i>(lane_index<T>() < n), x);
+  else
+    _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(lane_index<T>() < n), x);
+#else
+  for (int i = 0; i < n; ++i) p[i] = x[i];
+#endif
+}
+
+/// A register of doubles from as many elements of T, for sums that need them.
+template <class T>
+[[gnu::always_inline]] inline Vec<double> load_as_double(const T* p) {
+  return __builtin_convertvector(*reinterpret_cast<const typename Simd<T>::Narrow*>(p), Vec<double>);
+}
+template <class T>
+[[gnu::always_inline]] inline Vec<double> load_first_as_double(const T* p, int n) {
+  if (n == Simd<double>::kLanes) return load_as_double(p);
+  T x[kVectorBytes / sizeof(double)] = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return load_as_double(x);
+}
+
+/// a where the mask (as comparisons make it) is set, else b.
+template <class V>
+[[gnu::always_inline]] inline V select(MaskOf<V> mask, V a, std::type_identity_t<V> b) {
+  return mask ? a : b;
+}
+
+/// The smaller one; b where either is NaN.
+template <class V>
+[[gnu::always_inline]] inline V min(V a, std::type_identity_t<V> b) {
+  return a < b ? a : b;
+}
+
+/// The larger one; b where either is NaN.
+template <class V>
+[[gnu::always_inline]] inline V max(V a, std::type_identity_t<V> b) {
+  return a > b ? a : b;
+}
+
+/// The lanes' bits as integers, and back.
+template <class V>
+[[gnu::always_inline]] inline MaskOf<V> bits_of(V x) {
+  return reinterpret_cast<MaskOf<V>>(x);
+}
+template <class V>
+[[gnu::always_inline]] inline V from_bits(MaskOf<V> bits) {
+  return reinterpret_cast<V>(bits);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V abs(V x) {
+  return from_bits<V>(bits_of(x) & std::numeric_limits<typename Simd<ScalarOf<V>>::Integer>::max());
+}
+
+/// op over all lanes, pairwise, in every lane of the result.
+template <class V, class F, int distance = kLanesOf<V> / 2>
+[[gnu::always_inline]] inline V fold(V x, F op) {
+  if constexpr (distance == 0) {
+    return x;
+  } else {
+    const V other = [x]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+      return __builtin_shufflevector(x, x, (i ^ distance)...);
+    }
+    (std::make_integer_sequence<int, kLanesOf<V>>{});
+    return fold<V, F, distance / 2>(op(x, other), op);
+  }
+}
+
+template <class V>
+[[gnu::always_inline]] inline ScalarOf<V> sum(V x) {
+  return fold(x, [](V a, V b) { return a + b; })[0];
+}
+
+/// The largest lane; any NaN is passed over or returned.
+template <class V>
+[[gnu::always_inline]] inline ScalarOf<V> largest(V x) {
+  return fold(x, [](V a, V b) { return max(a, b); })[0];
+}
+
+/// Interleaves the first half of the rows with the second half, lane by lane.
+template <class V, int... lane>
+[[gnu::always_inline]] inline void riffle(V (&x)[kLanesOf<V>], std::integer_sequence<int, lane...>) {
+  constexpr int kLanes = kLanesOf<V>, kHalf = kLanes / 2;
+  V y[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kHalf; ++i) {
+    y[2 * i] = __builtin_shufflevector(x[i], x[i + kHalf], (lane / 2 + lane % 2 * kLanes)...);
+    y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + kHalf], (kHalf + lane / 2 + lane % 2 * kLanes)...);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) x[i] = y[i];
+}
+
+/// Transposes a square of lanes: x[i][j] becomes x[j][i]. A riffle rotates the bits of the index (i, j) by one place, so
+/// as many of them as a lane number has bits exchange i and j.
+template <class V>
+[[gnu::always_inline]] inline void transpose(V (&x)[kLanesOf<V>]) {
+#pragma GCC unroll 4
+  for (int bits = 1; bits < kLanesOf<V>; bits *= 2) riffle(x, std::make_integer_sequence<int, kLanesOf<V>>{});
+}
+
+}  // namespace simd
+
+}  // namespace npzoo

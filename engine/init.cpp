@@ -1,0 +1,53 @@
+#include "engine/init.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npzoo {
+
+namespace {
+
+double inverse_sqrt(std::int64_t n) { return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(n, 1))); }
+
+}  // namespace
+
+Tensor Initializer::allocate(const Shape& shape) {
+  for (std::int64_t extent : shape) check(extent <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape, elements_left_);
+  check(shape.numel() <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape, elements_left_);
+  elements_left_ -= shape.numel();
+  return Tensor::empty(shape);
+}
+
+Tensor Initializer::uniform(const Shape& shape, double bound) {
+  Tensor result = allocate(shape);
+  for (float& x : result.values<float>()) x = static_cast<float>(random_.uniform(-bound, bound));
+  return result;
+}
+
+Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
+  // A normal cut off at two deviations has this deviation itself; jax divides by it, and so the variance comes out right.
+  constexpr double kCutDeviation = 0.87962566103423978;
+  Tensor result = allocate(shape);
+  for (float& x : result.values<float>()) {
+    double draw;
+    do draw = random_.normal();
+    while (std::abs(draw) > 2);
+    x = static_cast<float>(draw * deviation / kCutDeviation);
+  }
+  return result;
+}
+
+Tensor Initializer::linear_weight(std::int64_t out, std::int64_t in) {
+  const double deviation = inverse_sqrt(in);
+  return framework_ == Framework::torch ? uniform({out, in}, deviation) : truncated_normal({out, in}, deviation);
+}
+
+Tensor Initializer::linear_bias(std::int64_t out, std::int64_t in) {
+  return framework_ == Framework::torch ? uniform({out}, inverse_sqrt(in)) : Tensor::zeros({out});
+}
+
+Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in) {
+  return uniform({out, in}, std::sqrt(6.0) * inverse_sqrt(fan_in + fan_out));
+}
+
+}  // namespace npzoo

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <limits>
+
+#include "engine/random.h"
+#include "engine/tensor.h"
+
+namespace npzoo {
+
+/// The framework whose defaults a model starts from: published figures depend on them.
+enum class Framework : std::uint8_t { torch, flax };
+
+/// Where initial weights come from, and how many there may be: a model described by a file from a stranger must not be
+/// larger than the file.
+struct InitialWeights {
+  std::uint64_t seed = 0;
+  std::int64_t max_elements = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Draws initial weights, float32, in the order they are asked for. Throws Error when they become more than allowed.
+class Initializer {
+ public:
+  Initializer(Framework framework, const InitialWeights& weights)
+      : framework_(framework), elements_left_(weights.max_elements), random_(weights.seed, kStream) {}
+
+  Framework framework() const { return framework_; }
+
+  /// Weight (out, in) of a linear layer as the framework makes it by default: torch U(±1/√in) (Kaiming uniform with
+  /// a = √5), flax the truncated normal of variance 1/in (LeCun).
+  Tensor linear_weight(std::int64_t out, std::int64_t in);
+  /// Its bias (out): torch U(±1/√in), flax zeros.
+  Tensor linear_bias(std::int64_t out, std::int64_t in);
+  /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix that
+  /// this one is a block of.
+  Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
+
+ private:
+  static constexpr std::uint64_t kStream = 0x696e6974;  // apart from the streams that data is drawn from
+
+  Tensor allocate(const Shape& shape);
+  Tensor uniform(const Shape& shape, double bound);
+  Tensor truncated_normal(const Shape& shape, double deviation);
+
+  Framework framework_;
+  std::int64_t elements_left_;
+  Random random_;
+};
+
+}  // namespace npzoo

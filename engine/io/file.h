@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace npzoo {
+
+/// Owns a POSIX file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Writes every byte, however many system calls that takes. `name` is what the Error calls the file.
+void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
+
+/// A file opened for reading; the path `-` is standard input. Opening a directory, or a file that is missing or
+/// may not be read, throws Error.
+class ReadOnlyFile {
+ public:
+  explicit ReadOnlyFile(const std::filesystem::path& path);
+
+  /// The path, or `<stdin>`: how error messages name the file.
+  const std::string& name() const { return name_; }
+  /// Bytes; throws Error for a pipe or a device, which have no size.
+  std::int64_t size() const;
+  /// The next bytes in order, at most `out.size()`; returns how many, 0 at the end.
+  std::size_t read(std::span<std::byte> out);
+  /// Fills `out` from `offset`; throws Error where the file ends before. Leaves the position of `read` alone.
+  void read_at(std::int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string name_;
+  Descriptor file_;
+};
+
+/// The whole content, unchecked. Throws Error for more than `max_bytes`, so that an endless stream ends.
+std::string read_text(const std::filesystem::path& path, std::size_t max_bytes = std::size_t{64} << 20);
+
+/// Writes a file so that its path holds either the old content or all of the new, whatever happens in between.
+///
+/// Bytes go to a temporary file `.NAME.tmp-PID-N` beside the destination and `commit()` puts it in place, durably.
+/// Without a commit the destructor removes it. A killed process leaves its temporary file behind; the next writer of
+/// the same destination removes it. A destination that is not a regular file (a pipe, a device, `-` for standard
+/// output) cannot be replaced and is written straight through.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& destination);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  const std::string& name() const { return name_; }
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Flush, fsync, rename, fsync of the directory. The last call: nothing can be written afterwards.
+  void commit();
+
+ private:
+  void create_temporary();
+  void flush();
+
+  std::filesystem::path destination_;
+  std::filesystem::path temporary_;  // empty: written straight through
+  std::string name_;
+  Descriptor file_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace npzoo

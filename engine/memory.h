@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "engine/device.h"
+
+namespace npzoo {
+
+/// Counters of the caching pool, in bytes. `reserved` is what the pool holds from the system, `live` what tensors use
+/// of it; `system_allocations` counts how often the pool had to ask the system.
+struct MemoryStats {
+  std::int64_t live_bytes = 0;
+  std::int64_t peak_live_bytes = 0;
+  std::int64_t reserved_bytes = 0;
+  std::int64_t peak_reserved_bytes = 0;
+  std::int64_t system_allocations = 0;
+};
+
+MemoryStats memory_stats(Device device = Device::cpu);
+/// Sets both peaks to the present values.
+void reset_peak_memory(Device device = Device::cpu);
+/// Gives every cached block back to the system.
+void release_cached_memory(Device device = Device::cpu);
+
+/// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build).
+/// A block whose last owner goes returns to the pool, where the next request of its size class finds it.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Throws Error, with the pool's counters, when the system has no more memory.
+  explicit Buffer(std::size_t bytes, Device device = Device::cpu);
+  Buffer(const Buffer& other) noexcept : block_(other.block_) { retain(); }
+  Buffer(Buffer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Buffer() { release(); }
+
+  std::byte* data() const;
+  bool unique() const;
+  explicit operator bool() const { return block_ != nullptr; }
+
+ private:
+  struct Block;
+  friend class HostPool;
+  void retain() noexcept;
+  void release() noexcept;
+
+  Block* block_ = nullptr;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/module.h"
+#include "engine/tape.h"
+
+namespace npzoo {
+
+struct OptimiserConfig {
+  std::string name;  // "adam", "adamw" or "yogi"
+  double lr = 0;     // the peak, where a schedule changes it
+  double beta1 = 0, beta2 = 0;
+  double epsilon = 0;
+  double weight_decay = 0;  // adam: added to the gradient, adamw: decoupled from it
+};
+
+/// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019), both as PyTorch computes them, or Yogi
+/// (Zaheer et al., NeurIPS 2018) as Optax does. All keep two moments per parameter.
+class Optimiser {
+ public:
+  struct Moments {
+    Tensor first, second;
+  };
+
+  /// The parameters must outlive the optimiser.
+  Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters);
+
+  /// One update with the given learning rate; parameters that got no gradient stay as they are. With `clip_norm` > 0 all
+  /// gradients are scaled down together so that their global norm is at most that. Returns the norm before clipping.
+  double step(const Grads& grads, double learning_rate, double clip_norm = 0);
+
+  /// Updates made so far: part of the state, since the moments' bias corrections depend on it.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+  /// Of each parameter, in the order given. Writing to them restores a state.
+  std::vector<Moments>& moments() { return moments_; }
+  const std::vector<Moments>& moments() const { return moments_; }
+  const std::vector<NamedParameter>& parameters() const { return parameters_; }
+
+ private:
+  OptimiserConfig config_;
+  std::vector<NamedParameter> parameters_;
+  std::vector<Moments> moments_;
+  std::int64_t steps_ = 0;
+};
+
+/// √(Σ ‖gradient‖²) over all parameters, summed in double in the order given.
+double global_norm(const std::vector<NamedParameter>& parameters, const Grads& grads);
+
+}  // namespace npzoo

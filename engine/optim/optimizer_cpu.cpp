@@ -1,0 +1,68 @@
+#include "engine/cpu/simd_math.h"
+#include "engine/optim/optimizer_kernels.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace simd;
+
+/// One pass over the four arrays. `adjust(g, p)` may change both before the moments see the gradient;
+/// `second(v, g²)` is the new second moment.
+template <class T, class Update, Isa isa, class Adjust, class Second>
+void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second second) {
+  constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
+  constexpr int kLanes = Simd<T>::kLanes;
+  const T scale = static_cast<T>(update.gradient_scale);
+  const T keep = static_cast<T>(update.beta1), take = static_cast<T>(1 - update.beta1);
+  const T rate = static_cast<T>(update.learning_rate / update.bias_correction1);
+  const T root_scale = static_cast<T>(1 / std::sqrt(update.bias_correction2));
+  const T epsilon = static_cast<T>(update.epsilon);
+  cpu.parallel_for(update.n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; i += kLanes) {
+      const int n = end - i < kLanes ? static_cast<int>(end - i) : kLanes;
+      Vec<T> p = load_first(update.parameter + i, n);
+      Vec<T> g = scale * load_first(update.gradient + i, n);
+      adjust(g, p);
+      const Vec<T> m = keep * load_first(update.first_moment + i, n) + take * g;
+      const Vec<T> v = second(load_first(update.second_moment + i, n), g * g);
+      store_first(update.first_moment + i, m, n);
+      store_first(update.second_moment + i, v, n);
+      store_first(update.parameter + i, p - rate * m / (sqrt(v) * root_scale + epsilon), n);
+    }
+  });
+}
+
+}  // namespace
+
+template <class T, Isa isa>
+void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p) {
+  const T keep = static_cast<T>(p.beta2), take = static_cast<T>(1 - p.beta2);
+  const T decay = static_cast<T>(p.decoupled_decay ? 0 : p.weight_decay);
+  const T shrink = static_cast<T>(p.decoupled_decay ? 1 - p.learning_rate * p.weight_decay : 1);
+  step<T>(
+      cpu, p,
+      [=](Vec<T>& g, Vec<T>& parameter) {
+        g += decay * parameter;
+        parameter *= shrink;
+      },
+      [=](Vec<T> v, Vec<T> square) { return keep * v + take * square; });
+}
+
+template <class T, Isa isa>
+void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
+  const T take = static_cast<T>(1 - p.beta2);
+  step<T>(
+      cpu, p, [](Vec<T>&, Vec<T>&) {},
+      [take](Vec<T> v, Vec<T> square) {
+        const Vec<T> change = take * square;
+        return select(v > square, v - change, select(v < square, v + change, v));
+      });
+}
+
+template void adam_update(CpuContext<kIsa>&, const AdamUpdate<float>&);
+template void adam_update(CpuContext<kIsa>&, const AdamUpdate<double>&);
+template void yogi_update(CpuContext<kIsa>&, const YogiUpdate<float>&);
+template void yogi_update(CpuContext<kIsa>&, const YogiUpdate<double>&);
+
+}  // namespace npzoo

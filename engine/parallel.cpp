@@ -1,0 +1,149 @@
+#include "engine/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/error.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace npzoo {
+
+namespace {
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+/// Loops of one training step follow each other within microseconds: a worker that looks this long seldom sleeps between
+/// them, and one that finds nothing gives its core back soon after the step.
+constexpr int kSpins = 2000;
+
+thread_local bool inside_loop = false;
+
+}  // namespace
+
+/// `gate` holds kOpen while a loop may be joined, plus the number of workers inside it. Workers join and the caller closes
+/// by one atomic operation each, so the caller waits only for those that did join.
+struct ThreadPool::State {
+  static constexpr std::uint32_t kOpen = 1u << 31;
+
+  std::mutex user;
+  std::vector<std::thread> workers;
+  Loop loop{};
+  alignas(64) std::atomic<std::int64_t> next{0};
+  alignas(64) std::atomic<std::uint32_t> gate{0};
+  alignas(64) std::atomic<std::uint32_t> epoch{0};
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stopping{false};
+
+  bool join_loop() {
+    std::uint32_t seen = gate.load(std::memory_order_acquire);
+    while (seen & kOpen)
+      if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+
+  void take_chunks() {
+    const Loop& mine = loop;
+    while (true) {
+      const std::int64_t begin = next.fetch_add(mine.grain, std::memory_order_relaxed);
+      if (begin >= mine.n) return;
+      mine.call(mine.body, begin, std::min(mine.n, begin + mine.grain));
+    }
+  }
+
+  void wait_for_change(std::uint32_t seen) {
+    for (int i = 0; i < kSpins; ++i) {
+      if (epoch.load(std::memory_order_acquire) != seen) return;
+      pause_briefly();
+    }
+    sleepers.fetch_add(1);
+    epoch.wait(seen);
+    sleepers.fetch_sub(1);
+  }
+
+  void work() {
+    inside_loop = true;
+    std::uint32_t seen = 0;
+    while (!stopping.load(std::memory_order_acquire)) {
+      wait_for_change(seen);
+      seen = epoch.load(std::memory_order_acquire);
+      if (!join_loop()) continue;
+      take_chunks();
+      gate.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  void announce() {
+    epoch.fetch_add(1);
+    if (sleepers.load() > 0) epoch.notify_all();
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+  check(threads >= 0, "[threads] {} threads asked for, expected 0 (all) or more", threads);
+  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->work(); });
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stopping.store(true, std::memory_order_release);
+  state_->epoch.fetch_add(1);
+  state_->epoch.notify_all();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+
+void ThreadPool::run(const Loop& loop) {
+  State& s = *state_;
+  const auto alone = [&loop] {
+    for (std::int64_t begin = 0; begin < loop.n; begin += loop.grain)
+      loop.call(loop.body, begin, std::min(loop.n, begin + loop.grain));
+  };
+  if (loop.n <= loop.grain || s.workers.empty() || inside_loop) return alone();
+  std::unique_lock use(s.user, std::try_to_lock);
+  if (!use) return alone();
+
+  inside_loop = true;
+  s.loop = loop;
+  s.next.store(0, std::memory_order_relaxed);
+  s.gate.store(State::kOpen, std::memory_order_release);
+  s.announce();
+  s.take_chunks();
+  s.gate.fetch_and(~State::kOpen, std::memory_order_acq_rel);
+  for (int spins = 0; s.gate.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < kSpins)
+      pause_briefly();
+    else
+      std::this_thread::yield();
+  }
+  inside_loop = false;
+}
+
+namespace {
+
+std::unique_ptr<ThreadPool>& the_pool() {
+  static auto pool = std::make_unique<ThreadPool>(0);
+  return pool;
+}
+
+}  // namespace
+
+ThreadPool& thread_pool() { return *the_pool(); }
+
+void set_threads(int threads) {
+  if (threads == 0 || thread_pool().threads() != threads) the_pool() = std::make_unique<ThreadPool>(threads);
+}
+
+}  // namespace npzoo

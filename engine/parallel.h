@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace npzoo {
+
+/// Threads that share loops. Chunks are handed out as they are asked for, the caller works too and takes what is left,
+/// and it never waits for a worker that has not started: a core lost to another program costs its share and no more.
+/// Chunk boundaries depend on the range and the grain alone, so results do not depend on the number of threads.
+class ThreadPool {
+ public:
+  /// `threads` counts the caller: 1 starts no worker. 0 means one per hardware thread.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+
+  /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. `body` must not
+  /// throw. A call from inside another loop, or while another thread uses the pool, runs on the calling thread alone.
+  template <class F>
+  void for_range(std::int64_t n, std::int64_t grain, F&& body) {
+    if (n <= 0) return;
+    using Body = std::remove_reference_t<F>;
+    run({n, grain < 1 ? 1 : grain, const_cast<void*>(static_cast<const void*>(&body)),
+         [](void* f, std::int64_t begin, std::int64_t end) { (*static_cast<Body*>(f))(begin, end); }});
+  }
+
+ private:
+  struct Loop {
+    std::int64_t n, grain;
+    void* body;
+    void (*call)(void*, std::int64_t, std::int64_t);
+  };
+  struct State;
+  void run(const Loop& loop);
+
+  std::unique_ptr<State> state_;
+};
+
+/// The one pool of the process.
+ThreadPool& thread_pool();
+/// Replaces it. Not to be called while a loop runs.
+void set_threads(int threads);
+
+}  // namespace npzoo

@@ -1,0 +1,176 @@
+#include "engine/tape.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/kernels.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
+
+thread_local Tape* current = nullptr;
+
+std::uint32_t next_serial() {
+  static std::atomic<std::uint32_t> serial{0};
+  return ++serial;
+}
+
+}  // namespace
+
+void Grads::add(const Tensor& x, Tensor d_x) {
+  if (!wants(x) || !d_x.defined()) return;
+  if (d_x.shape() != x.shape()) d_x = sum_to(d_x, x.shape());
+  Tensor& slot = slots_[x.variable().index];
+  if (!slot.defined()) {
+    slot = std::move(d_x);
+    return;
+  }
+  // The first contribution may also stand in another slot: only a sole owner may be added to.
+  if (!slot.unique()) slot = slot.clone();
+  add_into(slot, d_x);
+}
+
+Grads::Target Grads::into(const Tensor& x) {
+  check(wants(x), "[grads] a gradient was asked for a tensor that is no variable of this recording");
+  Tensor& slot = slots_[x.variable().index];
+  if (!slot.defined()) {
+    slot = Tensor::empty_like(x);
+    return {slot, false};
+  }
+  if (!slot.unique()) slot = slot.clone();
+  return {slot, true};
+}
+
+const Tensor& Grads::find(const Tensor& x) const {
+  check(wants(x), "[grads] the tensor was not watched by the recording that was played");
+  return slots_[x.variable().index];
+}
+
+Tensor Grads::of(const Tensor& x) const {
+  const Tensor& found = find(x);
+  return found.defined() ? found : Tensor::zeros_like(x);
+}
+
+Tape::Tape() : serial_(next_serial()) {}
+
+Tape::~Tape() { clear(); }
+
+void Tape::clear() {
+  while (!nodes_.empty()) {
+    nodes_.back().destroy(nodes_.back().closure);
+    nodes_.pop_back();
+  }
+  chunk_ = used_ = 0;
+  variables_ = 0;
+  serial_ = next_serial();  // variables of the old recording become constants
+  playing_ = consumed_ = false;
+  grads_.slots_.clear();
+  grads_.serial_ = 0;
+}
+
+Variable Tape::new_variable() { return {serial_, variables_++}; }
+
+void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
+  check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "[tape] a closure asks for an alignment of {} bytes", alignment);
+  used_ = (used_ + alignment - 1) / alignment * alignment;
+  while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
+    const std::size_t size = std::max(kChunkBytes, bytes);
+    chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+  }
+  void* memory = chunks_[chunk_].memory.get() + used_;
+  used_ += bytes;
+  return memory;
+}
+
+void Tape::watch(Tensor& leaf) {
+  check(!playing_ && !consumed_, "[tape] a leaf must be watched before the backward pass");
+  leaf.set_variable(new_variable());
+}
+
+const Grads& Tape::backward(const Tensor& loss) {
+  check(loss.numel() == 1, "[backward] the loss has shape {}, expected one element", loss.shape());
+  return backward(loss, Tensor::full(loss.shape(), 1, loss.dtype(), loss.device()));
+}
+
+const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
+  check(!playing_, "[backward] double backward is not supported");
+  check(!consumed_, "[backward] this recording was already played; record again");
+  check(out.variable().tape == serial_, "[backward] the output does not depend on any watched tensor");
+  check(d_out.shape() == out.shape(), "[backward] the cotangent has shape {}, expected {}", d_out.shape(), out.shape());
+  grads_.serial_ = serial_;
+  grads_.slots_.resize(variables_);
+  grads_.add(out, std::move(d_out));
+  {
+    NoGrad off;
+    playing_ = true;
+    play_until(0);
+    playing_ = false;
+  }
+  consumed_ = true;
+  return grads_;
+}
+
+namespace {
+
+/// Destroys a closure at the end of its scope, also when playing it throws.
+struct ClosureOwner {
+  void* closure;
+  void (*destroy)(void*);
+  ~ClosureOwner() { destroy(closure); }
+};
+
+}  // namespace
+
+void Tape::play_until(std::size_t remaining) {
+  grads_.slots_.resize(variables_);
+  while (nodes_.size() > remaining) {
+    const Node node = nodes_.back();
+    nodes_.pop_back();
+    const ClosureOwner owner{node.closure, node.destroy};
+    const auto first = grads_.slots_.begin() + node.first_output;
+    if (std::any_of(first, first + node.outputs, [](const Tensor& d) { return d.defined(); })) {
+      if (node.outputs == 1) {
+        const Tensor d_out = std::move(*first);
+        node.play(node.closure, {&d_out, 1}, grads_);
+      } else {
+        const std::vector<Tensor> d_outs(std::make_move_iterator(first), std::make_move_iterator(first + node.outputs));
+        node.play(node.closure, d_outs, grads_);
+      }
+    }
+  }
+}
+
+Recording::Recording(Tape& tape) : previous_(current) {
+  check(!tape.playing_, "[tape] double backward is not supported");
+  if (tape.consumed_) tape.clear();
+  current = &tape;
+}
+
+Recording::Recording(Tape& tape, Nested) : previous_(current) { current = &tape; }
+
+Recording::~Recording() { current = previous_; }
+
+NoGrad::NoGrad() : previous_(current) { current = nullptr; }
+
+NoGrad::~NoGrad() { current = previous_; }
+
+Tape* current_tape() { return current; }
+
+bool needs_grad(const Tensor& x) { return Recorder::tape_for({x}) != nullptr; }
+
+Tape* Recorder::tape_for(Inputs inputs) {
+  if (!current) return nullptr;
+  const bool any = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
+    return input.variable().tape != 0 && input.variable().tape == current->serial_;
+  });
+  return any ? current : nullptr;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/random.h"
+#include "engine/tensor.h"
+
+namespace npzoo {
+
+/// Gradients under construction, one slot per recorded variable.
+class Grads {
+ public:
+  /// True when `x` belongs to the recording, so that its gradient is asked for.
+  bool wants(const Tensor& x) const { return x.variable().tape == serial_ && serial_ != 0; }
+
+  /// Adds a contribution to the gradient of `x`; does nothing for constants. The first one is moved in, later ones are
+  /// summed. A contribution of the broadcast shape is summed to x's shape here.
+  void add(const Tensor& x, Tensor d_x);
+
+  /// A tensor of x's shape for a kernel to write to; with `accumulate` it must add instead of overwrite.
+  struct Target {
+    Tensor grad;
+    bool accumulate;
+  };
+  Target into(const Tensor& x);
+
+  /// Gradient of a leaf after the backward pass; undefined where nothing depended on it.
+  const Tensor& find(const Tensor& x) const;
+  /// The same, with zeros where nothing depended on it.
+  Tensor of(const Tensor& x) const;
+
+ private:
+  friend class Tape;
+  std::vector<Tensor> slots_;
+  std::uint32_t serial_ = 0;
+};
+
+/// Records operations in the order they run and plays them backwards once. A node is destroyed as the backward pass goes
+/// by it, so what it saved serves the gradients that follow. The same Tape can be used again: it keeps its memory.
+class Tape {
+ public:
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Makes `leaf` a variable whose gradient the backward pass will leave in the result.
+  void watch(Tensor& leaf);
+
+  /// Gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
+  const Grads& backward(const Tensor& loss);
+  /// The same from an output of any shape and the cotangent `d_out` of that shape.
+  const Grads& backward(const Tensor& out, Tensor d_out);
+
+  /// Forgets the recording and all gradients, keeps the memory.
+  void clear();
+
+  std::size_t size() const { return nodes_.size(); }
+  /// Name of the operation at `index`.
+  std::string_view name(std::size_t index) const { return nodes_[index].name; }
+
+ private:
+  friend class Recording;
+  friend struct Recorder;
+  template <class F>
+  friend Tensor checkpoint(Random& random, std::vector<Tensor> inputs, F f);
+
+  struct Node {
+    const char* name;
+    void* closure;
+    void (*play)(void* closure, std::span<const Tensor> d_outs, Grads& grads);
+    void (*destroy)(void* closure);
+    std::uint32_t first_output;
+    std::uint32_t outputs;
+  };
+
+  Variable new_variable();
+  void* allocate(std::size_t bytes, std::size_t alignment);
+  void play_until(std::size_t remaining);
+  template <class F>
+  void replay(const Tensor& d_out, F&& rerun);
+
+  struct Chunk {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes;
+  };
+
+  std::vector<Node> nodes_;
+  std::vector<Chunk> chunks_;  // bump arena that the closures live in
+  std::size_t chunk_ = 0, used_ = 0;
+  std::uint32_t serial_;
+  std::uint32_t variables_ = 0;
+  bool playing_ = false, consumed_ = false;
+  Grads grads_;
+};
+
+/// While alive, operations on this thread are recorded on the tape. A tape that has been played starts afresh.
+class Recording {
+ public:
+  explicit Recording(Tape& tape);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  friend class Tape;
+  struct Nested {};
+  Recording(Tape& tape, Nested);
+
+  Tape* previous_;
+};
+
+/// While alive, nothing is recorded on this thread.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  Tape* previous_;
+};
+
+/// True when an operation on `x` would be recorded.
+bool needs_grad(const Tensor& x);
+
+/// What `record` is made of; not for direct use.
+struct Recorder {
+  using Inputs = std::initializer_list<std::reference_wrapper<const Tensor>>;
+
+  /// The tape to record on, or null when no input is one of its variables.
+  static Tape* tape_for(Inputs inputs);
+
+  template <class F>
+  static void push(Tape& tape, const char* name, std::span<Tensor> outs, F&& backward) {
+    using Closure = std::decay_t<F>;
+    void* memory = tape.allocate(sizeof(Closure), alignof(Closure));
+    const std::uint32_t first = tape.variables_;
+    for (Tensor& out : outs) out.set_variable(tape.new_variable());
+    tape.nodes_.push_back({name, new (memory) Closure(std::forward<F>(backward)),
+                           [](void* closure, std::span<const Tensor> d_outs, Grads& grads) {
+                             auto& play = *static_cast<Closure*>(closure);
+                             if constexpr (std::invocable<Closure&, const Tensor&, Grads&>)
+                               play(d_outs[0], grads);
+                             else
+                               play(d_outs, grads);
+                           },
+                           [](void* closure) { static_cast<Closure*>(closure)->~Closure(); }, first,
+                           static_cast<std::uint32_t>(outs.size())});
+  }
+
+};
+
+/// The tape of this thread, or null.
+Tape* current_tape();
+
+/// Records how the gradient of `out` reaches the inputs, if one of them needs it. `backward(d_out, grads)` hands its
+/// contributions to `grads`; its captures are what the operation saves, so list them. `name` must outlive the tape.
+template <class F>
+void record(const char* name, Tensor& out, Recorder::Inputs inputs, F&& backward) {
+  if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, {&out, 1}, std::forward<F>(backward));
+}
+
+/// The same for an operation with several outputs: `backward(std::span<const Tensor> d_outs, grads)`. An output that
+/// nothing depended on has an undefined cotangent.
+template <class F>
+void record(const char* name, std::span<Tensor> outs, Recorder::Inputs inputs, F&& backward) {
+  if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, outs, std::forward<F>(backward));
+}
+
+template <class F>
+void Tape::replay(const Tensor& d_out, F&& rerun) {
+  const std::size_t mark = nodes_.size();
+  Tensor out;
+  {
+    Recording on(*this, Recording::Nested{});
+    out = rerun();
+  }
+  if (!grads_.wants(out)) return;
+  grads_.add(out, d_out);
+  play_until(mark);
+}
+
+/// Runs `f(inputs, random)` without saving anything but the inputs and the random state; the backward pass runs it again
+/// (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend on nothing else
+/// that changes; parameters that it uses get their gradients as usual.
+template <class F>
+Tensor checkpoint(Random& random, std::vector<Tensor> inputs, F f) {
+  const RandomState before = random.state();
+  Tensor out;
+  {
+    NoGrad off;
+    out = f(std::span<const Tensor>(inputs), random);
+  }
+  if (Tape* tape = current_tape())
+    Recorder::push(*tape, "checkpoint", {&out, 1},
+                   [tape, before, inputs = std::move(inputs), f = std::move(f)](const Tensor& d_out, Grads&) {
+                     tape->replay(d_out, [&] {
+                       Random same(before);
+                       return f(std::span<const Tensor>(inputs), same);
+                     });
+                   });
+  return out;
+}
+
+}  // namespace npzoo

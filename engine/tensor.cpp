@@ -1,0 +1,116 @@
+#include "engine/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace npzoo {
+
+namespace {
+
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
+  constexpr auto kLimit = std::numeric_limits<std::int64_t>::max() / 16;
+  std::int64_t count = 1;
+  for (std::int64_t dim : shape) {
+    check(dim == 0 || count <= kLimit / dim, "[tensor] {} has more elements than memory can hold", shape);
+    count *= dim;
+  }
+  return static_cast<std::size_t>(count) * size_of(dtype);
+}
+
+template <class F>
+decltype(auto) with_dtype(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32: return f.template operator()<float>();
+    case DType::float64: return f.template operator()<double>();
+    case DType::int64: break;
+  }
+  return f.template operator()<std::int64_t>();
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  Tensor result;
+  result.buffer_ = Buffer(checked_bytes(shape, dtype), device);
+  result.shape_ = shape;
+  result.numel_ = shape.numel();
+  result.dtype_ = dtype;
+  result.device_ = device;
+  return result;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  Tensor result = empty(shape, dtype, device);
+  std::memset(result.buffer_.data(), 0, result.bytes());
+  return result;
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  Tensor result = empty(shape, dtype, device);
+  with_dtype(dtype, [&]<class T>() { std::ranges::fill(result.values<T>(), static_cast<T>(value)); });
+  return result;
+}
+
+template <class T>
+Tensor Tensor::from(const Shape& shape, std::span<const T> values) {
+  check(static_cast<std::int64_t>(values.size()) == shape.numel(), "[tensor] {} values given for shape {}",
+        values.size(), shape);
+  Tensor result = empty(shape, dtype_of<T>());
+  std::ranges::copy(values, result.data<T>());
+  return result;
+}
+
+template Tensor Tensor::from(const Shape&, std::span<const float>);
+template Tensor Tensor::from(const Shape&, std::span<const double>);
+template Tensor Tensor::from(const Shape&, std::span<const std::int64_t>);
+
+double Tensor::item() const {
+  check(numel_ == 1, "[item] shape {} has {} elements, expected one", shape_, numel_);
+  return with_dtype(dtype_, [&]<class T>() { return static_cast<double>(*data<T>()); });
+}
+
+Tensor Tensor::view(const Shape& shape) const {
+  check(shape.numel() == numel_, "[view] shape {} with {} elements cannot be seen as {}", shape_, numel_, shape);
+  Tensor result = detach();
+  result.shape_ = shape;
+  return result;
+}
+
+Tensor Tensor::clone() const {
+  if (!defined()) return {};
+  Tensor result = empty_like(*this);
+  std::memcpy(result.buffer_.data(), buffer_.data(), bytes());
+  return result;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (dtype == dtype_ || !defined()) return *this;
+  Tensor result = empty(shape_, dtype, device_);
+  with_dtype(dtype_, [&]<class From>() {
+    with_dtype(dtype, [&]<class To>() {
+      std::ranges::transform(values<From>(), result.data<To>(), [](From x) { return static_cast<To>(x); });
+    });
+  });
+  return result;
+}
+
+Tensor Tensor::detach() const {
+  Tensor result = *this;
+  result.variable_ = {};
+  return result;
+}
+
+Tensor Tensor::symbol() const {
+  Tensor result = *this;
+  result.buffer_ = {};
+  return result;
+}
+
+void* Tensor::typed_data(DType expected) const {
+  check(dtype_ == expected || !defined(), "[tensor] elements are {}, read as {}", npzoo::to_string(dtype_),
+        npzoo::to_string(expected));
+  return buffer_.data();
+}
+
+}  // namespace npzoo

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/device.h"
+#include "engine/error.h"
+#include "engine/memory.h"
+#include "engine/shape.h"
+
+namespace npzoo {
+
+/// Which value of which recording a tensor is. `tape` 0 means: a constant.
+struct Variable {
+  std::uint32_t tape = 0;
+  std::uint32_t index = 0;
+};
+
+/// Row-major, contiguous array of one dtype on one device. A Tensor is a handle: copies share the elements.
+/// A default-constructed Tensor is undefined and stands for "none".
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Undefined elements; what a kernel is about to overwrite.
+  static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu);
+  static Tensor empty_like(const Tensor& other) { return empty(other.shape(), other.dtype(), other.device()); }
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu);
+  static Tensor zeros_like(const Tensor& other) { return zeros(other.shape(), other.dtype(), other.device()); }
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = Device::cpu);
+  /// Copies `values`, which must fill `shape`; the dtype is T's.
+  template <class T>
+  static Tensor from(const Shape& shape, std::span<const T> values);
+  template <class T>
+  static Tensor from(const Shape& shape, std::initializer_list<T> values) {
+    return from<T>(shape, std::span(values.begin(), values.size()));
+  }
+
+  bool defined() const { return static_cast<bool>(buffer_); }
+  const Shape& shape() const { return shape_; }
+  std::int64_t dim(int axis) const { return shape_[axis]; }
+  int rank() const { return shape_.rank(); }
+  std::int64_t numel() const { return numel_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+
+  /// First element. Throws Error when T is not the dtype.
+  template <class T>
+  T* data() {
+    return static_cast<T*>(typed_data(dtype_of<T>()));
+  }
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(typed_data(dtype_of<T>()));
+  }
+  template <class T>
+  std::span<T> values() {
+    return {data<T>(), static_cast<std::size_t>(numel_)};
+  }
+  template <class T>
+  std::span<const T> values() const {
+    return {data<T>(), static_cast<std::size_t>(numel_)};
+  }
+  std::span<std::byte> raw() { return {buffer_.data(), bytes()}; }
+  std::span<const std::byte> raw() const { return {buffer_.data(), bytes()}; }
+
+  /// The only element, as a double.
+  double item() const;
+  /// Same elements under another shape of equal size. Not recorded: the differentiable form is the op `reshape`.
+  Tensor view(const Shape& shape) const;
+  /// Own copy of the elements; a constant.
+  Tensor clone() const;
+  /// Copy converted to `dtype`; a constant. Returns the tensor itself when nothing changes.
+  Tensor to(DType dtype) const;
+  /// Same elements, cut off from the tape.
+  Tensor detach() const;
+
+  /// Shape, dtype and variable without the elements: what a closure keeps of an input whose values it does not need.
+  Tensor symbol() const;
+
+  /// True when no other handle shares the elements, so that they may be changed in place.
+  bool unique() const { return buffer_.unique(); }
+
+  Variable variable() const { return variable_; }
+  void set_variable(Variable variable) { variable_ = variable; }
+
+ private:
+  void* typed_data(DType expected) const;
+
+  Buffer buffer_;
+  Shape shape_;
+  std::int64_t numel_ = 0;
+  DType dtype_ = DType::float32;
+  Device device_ = Device::cpu;
+  Variable variable_;
+};
+
+}  // namespace npzoo

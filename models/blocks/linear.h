@@ -1,0 +1,29 @@
+#pragma once
+
+#include "engine/init.h"
+#include "engine/module.h"
+#include "ops/linear/linear.h"
+
+namespace npzoo {
+
+/// y = activation(x weightᵀ + bias), initialised as the initialiser's framework does.
+class Linear {
+ public:
+  Linear(std::int64_t in, std::int64_t out, Initializer& init)
+      : weight{init.linear_weight(out, in)}, bias{init.linear_bias(out, in)} {}
+
+  /// x (…, in) → (…, out)
+  Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
+    return linear(x, weight.value, bias.value, activation);
+  }
+
+  void visit(ModuleVisitor& visitor) {
+    visitor("weight", weight);
+    visitor("bias", bias);
+  }
+
+  Parameter weight;  // (out, in)
+  Parameter bias;    // (out)
+};
+
+}  // namespace npzoo

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/blocks/attention.h"
+#include "models/blocks/layer_norm.h"
+
+namespace npzoo {
+
+enum class NormPlacement { pre, post };
+
+struct TransformerConfig {
+  std::int64_t width = 64;
+  std::int64_t hidden = 128;  // of the feed-forward network
+  std::int64_t heads = 4;
+  std::int64_t layers = 6;
+  NormPlacement norm = NormPlacement::post;
+  double layer_norm_eps = 1e-5;
+  bool equal_layers = false;  // all layers start from the same weights, as copies in torch.nn.TransformerEncoder do
+  bool final_norm = false;
+};
+
+/// Attention and a feed-forward network, each with a residual connection and layer normalisation, before (pre) or
+/// after (post) it.
+class TransformerLayer {
+ public:
+  TransformerLayer(const TransformerConfig& config, Initializer& init);
+
+  /// What this layer's queries attend to, from the context states that enter the layer.
+  KeysValues keys_values(const Tensor& context) const;
+  /// x (B, Nq, E) → (B, Nq, E)
+  Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const;
+
+  void visit(ModuleVisitor& visitor);
+
+  MultiheadAttention attention;
+  LayerNorm norm1, norm2;
+  Linear expand, contract;
+
+ private:
+  Tensor feed_forward(const Tensor& x) const { return contract(expand(x, Activation::relu)); }
+
+  NormPlacement norm_;
+};
+
+/// A transformer in which context points attend to the context and target points to the context only. Both streams use
+/// the same weights; at every layer the targets read the context states that enter that layer. That equals one encoder
+/// over [context; targets] under the mask "keys are context points", but a context is encoded once, whatever is asked of
+/// it afterwards, and nothing is computed that nobody reads.
+///
+/// With pre-norm and a final norm this is the KRStack of TNP-KR (Full); with post-norm the encoder of TNP-D.
+class TwoStreamTransformer {
+ public:
+  /// Per layer, what targets attend to.
+  using Encoded = std::vector<KeysValues>;
+
+  TwoStreamTransformer(const TransformerConfig& config, Initializer& init);
+
+  /// tokens (B, Nc, E); `mask` says which context points are real.
+  Encoded encode(const Tensor& tokens, const PrefixMask& mask) const;
+  /// tokens (B, Nt, E) → (B, Nt, E)
+  Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
+
+  void visit(ModuleVisitor& visitor);
+
+  std::vector<TransformerLayer> layers;
+  std::optional<LayerNorm> norm;
+};
+
+}  // namespace npzoo

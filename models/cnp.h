@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+
+#include "models/blocks/mlp.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// Encodes a set as the mean of its points' encodings.
+class PoolingEncoder {
+ public:
+  /// `post_depth` 0: the mean itself is the encoding.
+  PoolingEncoder(std::int64_t in, std::int64_t hidden, std::int64_t pre_depth, std::int64_t post_depth,
+                 Initializer& init);
+
+  /// x (B, N, Dx), y (B, N, Dy) → (B, hidden)
+  Tensor operator()(const Context& context) const;
+
+  void visit(ModuleVisitor& visitor);
+
+  Mlp pre;
+  std::optional<Mlp> post;
+};
+
+struct CnpConfig {
+  std::int64_t dim_x = 1, dim_y = 1;
+  std::int64_t hidden = 128;
+  std::int64_t encoders = 2;  // independent ones, their outputs side by side
+  std::int64_t pre_depth = 4, post_depth = 2, decoder_depth = 3;
+  StdForm std{StdForm::Kind::softplus, 0.1};
+  bool context_in_loss = true;  // context points are scored in training as well
+};
+
+/// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of the
+/// BNP and TNP authors' code: two encoders, so that its size is near that of a neural process.
+class Cnp final : public Model {
+ public:
+  Cnp(const CnpConfig& config, Initializer& init);
+
+  std::unique_ptr<ContextState> condition(const Context& context) const override;
+  Prediction query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task) const override;
+  void visit(ModuleVisitor& visitor) override;
+
+  double std_floor() const override { return config_.std.floor; }
+  std::int64_t dim_x() const override { return config_.dim_x; }
+  std::int64_t dim_y() const override { return config_.dim_y; }
+
+  std::vector<PoolingEncoder> encoders;
+  Mlp decoder;
+
+ private:
+  CnpConfig config_;
+};
+
+/// Reads `architecture` "tnp" (TNP-pytorch) or "dl4bi" and that code's own constructor parameters.
+std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights);
+
+}  // namespace npzoo

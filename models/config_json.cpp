@@ -1,0 +1,37 @@
+#include "models/config_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+
+namespace npzoo {
+
+using nlohmann::json;
+
+std::string to_json(const ModelConfig& config) {
+  json object = json::object();
+  for (const auto& [key, value] : config) std::visit([&](const auto& v) { object[key] = v; }, value);
+  return object.dump();
+}
+
+ModelConfig model_config_from_json(std::string_view text, std::string_view where) {
+  const json object = json::parse(text, nullptr, false);
+  check(object.is_object(), "{}: the model's config is no JSON object", where);
+  ModelConfig config;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_boolean())
+      config[key] = value.get<bool>();
+    else if (value.is_number_integer())
+      config[key] = value.get<std::int64_t>();
+    else if (value.is_number())
+      config[key] = value.get<double>();
+    else if (value.is_string())
+      config[key] = value.get<std::string>();
+    else
+      fail("{}: '{}' in the model's config is {}, expected a number, a string or a boolean", where, key,
+           value.type_name());
+  }
+  return config;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "datasets/model_config.h"
+
+namespace npzoo {
+
+/// A flat JSON object, `{"d_model": 64, "bound_std": false}`.
+std::string to_json(const ModelConfig& config);
+
+/// Reads one. Throws Error, beginning with `where`, for anything but a flat object of numbers, strings and booleans.
+ModelConfig model_config_from_json(std::string_view text, std::string_view where);
+
+}  // namespace npzoo

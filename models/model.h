@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "datasets/model_config.h"
+#include "engine/module.h"
+#include "models/prediction.h"
+
+namespace npzoo {
+
+/// Observed points. `lengths` as in Task.
+struct Context {
+  Tensor xc;  // (B, Nc, Dx)
+  Tensor yc;  // (B, Nc, Dy)
+  Tensor lengths;
+};
+
+/// A context as a model has encoded it. Models derive their own.
+struct ContextState {
+  explicit ContextState(Context observed) : context(std::move(observed)) {}
+  virtual ~ContextState() = default;
+
+  Context context;
+};
+
+/// A neural process. It is used in three phases: encode a context once, ask it for predictions at any number of target
+/// points, in any chunks, and extend the context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal.
+/// All of it is recorded where a recording is on.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual std::unique_ptr<ContextState> condition(const Context& context) const = 0;
+  /// xt (B, Nt, Dx). Throws Error for the state of another kind of model.
+  virtual Prediction query(const ContextState& state, const Tensor& xt) const = 0;
+  /// Adds points to a context. This default conditions on all of them again; it needs contexts without padding.
+  virtual std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
+
+  /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
+  /// authors chose another objective.
+  virtual Tensor loss(const Task& task) const;
+
+  virtual void visit(ModuleVisitor& visitor) = 0;
+
+  /// The least standard deviation that the model can predict: it limits every log-likelihood.
+  virtual double std_floor() const = 0;
+  virtual std::int64_t dim_x() const = 0;
+  virtual std::int64_t dim_y() const = 0;
+
+  /// Condition and query in one.
+  Prediction predict(const Task& task) const;
+};
+
+/// Everything that makes a model apart from its weights.
+struct ModelSpec {
+  std::string name;    // "tnp-d"
+  ModelConfig config;  // constructor parameters, dim_x and dim_y among them
+
+  bool operator==(const ModelSpec&) const = default;
+};
+
+}  // namespace npzoo

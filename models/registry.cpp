@@ -1,0 +1,44 @@
+#include "models/registry.h"
+
+#include <algorithm>
+
+#include "models/cnp.h"
+#include "models/tnp_d.h"
+#include "models/tnp_kr.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr ModelInfo kModels[] = {
+    {"cnp", "Conditional neural process", "Garnelo et al., Conditional neural processes, ICML 2018", make_cnp},
+    {"tnp-d", "Transformer neural process, diagonal", "Nguyen and Grover, Transformer neural processes, ICML 2022",
+     make_tnp_d},
+    {"tnp-kr-full", "Transformer neural process with kernel regression blocks, full attention",
+     "Jenson et al., Transformer neural processes - kernel regression, 2024", make_tnp_kr_full},
+};
+
+}  // namespace
+
+std::span<const ModelInfo> models() { return kModels; }
+
+const ModelInfo& model_info(const std::string& name) {
+  const auto found = std::ranges::find(kModels, name, [](const ModelInfo& m) { return std::string(m.name); });
+  if (found != std::end(kModels)) return *found;
+  std::string names;
+  for (const ModelInfo& m : kModels) names += (names.empty() ? "" : ", ") + std::string(m.name);
+  fail("[models] there is no model '{}'; expected one of {}", name, names);
+}
+
+ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
+  ModelSpec spec{model_info(model).name, model_config(protocol, model)};
+  spec.config["dim_x"] = protocol.data.dims;
+  spec.config["dim_y"] = std::int64_t{1};
+  return spec;
+}
+
+std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights) {
+  return model_info(spec.name).make(spec.config, weights);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "datasets/protocol.h"
+#include "engine/init.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+struct ModelInfo {
+  const char* name;
+  const char* title;
+  const char* paper;
+  std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
+};
+
+/// Every model of this build.
+std::span<const ModelInfo> models();
+
+/// Throws Error listing the models where there is none of that name.
+const ModelInfo& model_info(const std::string& name);
+
+/// The preset of a model under a protocol, complete with the protocol's dimensions.
+ModelSpec model_spec(const Protocol& protocol, const std::string& model);
+
+/// A model with freshly drawn weights, float32.
+std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights = {});
+
+}  // namespace npzoo

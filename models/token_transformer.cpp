@@ -1,0 +1,52 @@
+#include "models/token_transformer.h"
+
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+namespace {
+
+struct EncodedContext final : ContextState {
+  EncodedContext(Context observed, TwoStreamTransformer::Encoded layers)
+      : ContextState(std::move(observed)), encoded(std::move(layers)) {}
+
+  TwoStreamTransformer::Encoded encoded;
+};
+
+std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) {
+  std::vector<std::int64_t> widths{config.dim_x + config.dim_y};
+  widths.insert(widths.end(), config.embedder.begin(), config.embedder.end());
+  check(widths.back() == config.transformer.width, "[token_transformer] the embedder ends in {}, expected {}",
+        widths.back(), config.transformer.width);
+  return widths;
+}
+
+}  // namespace
+
+TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
+    : embedder(embedder_widths(config), init), encoder(config.transformer, init),
+      predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init), config_(config) {}
+
+std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
+  const Tensor tokens = embedder(concat({context.xc, context.yc}, -1));                      // (B, Nc, E)
+  auto encoded = encoder.encode(tokens, PrefixMask::lengths(context.lengths));               // per layer (B, Nc, E)
+  return std::make_unique<EncodedContext>(context, std::move(encoded));
+}
+
+Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
+  const auto* context = dynamic_cast<const EncodedContext*>(&state);
+  check(context != nullptr, "[token_transformer] the state comes from another kind of model");
+  const Tensor unknown = Tensor::zeros(xt.shape().with(-1, config_.dim_y), xt.dtype());      // (B, Nt, Dy)
+  const Tensor tokens = embedder(concat({xt, unknown}, -1));                                 // (B, Nt, E)
+  const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
+  const Tensor h = encoder.query(context->encoded, tokens, mask);                            // (B, Nt, E)
+  return gaussian_head(predictor(h), config_.std);                                           // (B, Nt, Dy)
+}
+
+void TokenTransformer::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("encoder", encoder);
+  visitor("predictor", predictor);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "models/blocks/mlp.h"
+#include "models/blocks/transformer.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+struct TokenTransformerConfig {
+  std::int64_t dim_x = 1, dim_y = 1;
+  std::vector<std::int64_t> embedder;  // widths after the token's own, the last being the transformer's
+  TransformerConfig transformer;
+  std::int64_t head_hidden = 128;
+  StdForm std;
+};
+
+/// A neural process made of tokens [x; y] (targets [x; 0]), one embedder, a TwoStreamTransformer and a head. TNP-D and
+/// TNP-KR (Full) are two settings of it.
+class TokenTransformer final : public Model {
+ public:
+  TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
+
+  std::unique_ptr<ContextState> condition(const Context& context) const override;
+  Prediction query(const ContextState& state, const Tensor& xt) const override;
+  void visit(ModuleVisitor& visitor) override;
+
+  double std_floor() const override { return config_.std.floor; }
+  std::int64_t dim_x() const override { return config_.dim_x; }
+  std::int64_t dim_y() const override { return config_.dim_y; }
+
+  Mlp embedder;
+  TwoStreamTransformer encoder;
+  Mlp predictor;
+
+ private:
+  TokenTransformerConfig config_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,144 @@
+#include "models/training/checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/io/safetensors.h"
+#include "models/config_json.h"
+#include "models/registry.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr char kFormat[] = "npzoo-checkpoint-1";
+constexpr char kBest[] = "best.";
+constexpr char kFirstMoment[] = "optimiser.first_moment.";
+constexpr char kSecondMoment[] = "optimiser.second_moment.";
+
+json run_to_json(const Checkpoint& c) {
+  const TrainingConfig& training = c.run.protocol.training;
+  json state = {{"seed", c.run.seed},
+                {"steps", training.steps},
+                {"batch_size", training.batch_size},
+                {"lr", training.optimiser.lr},
+                {"step", c.step},
+                {"best_step", c.best_step},
+                {"loss_sum", c.loss_sum},
+                {"loss_count", c.loss_count},
+                {"seconds", c.seconds}};
+  if (c.best_step >= 0) state["best_log_likelihood"] = c.best_log_likelihood;
+  return state;
+}
+
+void run_from_json(const json& state, Checkpoint& c) {
+  TrainingConfig& training = c.run.protocol.training;
+  state.at("seed").get_to(c.run.seed);
+  state.at("steps").get_to(training.steps);
+  state.at("batch_size").get_to(training.batch_size);
+  state.at("lr").get_to(training.optimiser.lr);
+  state.at("step").get_to(c.step);
+  state.at("best_step").get_to(c.best_step);
+  state.at("loss_sum").get_to(c.loss_sum);
+  state.at("loss_count").get_to(c.loss_count);
+  state.at("seconds").get_to(c.seconds);
+  if (c.best_step >= 0) state.at("best_log_likelihood").get_to(c.best_log_likelihood);
+}
+
+const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
+  const auto found = file.metadata.find(key);
+  check(found != file.metadata.end(), "[checkpoint] {}: it has no '{}' in its metadata, so npzoo did not write it", name,
+        key);
+  return found->second;
+}
+
+void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& c) {
+  const std::string& format = metadata(file, "format", name);
+  check(format == kFormat, "[checkpoint] {}: format '{}' found, expected '{}'", name, format, kFormat);
+  c.run.protocol = parse_protocol(metadata(file, "protocol_text", name), name);
+  c.run.protocol.name = metadata(file, "protocol", name);
+  c.run.spec.name = metadata(file, "model", name);
+  c.run.spec.config = model_config_from_json(metadata(file, "config", name), "[checkpoint] " + name);
+  try {
+    run_from_json(json::parse(metadata(file, "run", name)), c);
+  } catch (const json::exception& e) {
+    fail("[checkpoint] {}: damaged metadata: {}", name, e.what());
+  }
+}
+
+Weights* destination(Checkpoint& c, std::string& name) {
+  const std::pair<const char*, Weights*> kinds[] = {
+      {kBest, &c.best_weights}, {kFirstMoment, &c.first_moments}, {kSecondMoment, &c.second_moments}};
+  for (const auto& [prefix, weights] : kinds)
+    if (name.starts_with(prefix)) {
+      name.erase(0, std::string_view(prefix).size());
+      return weights;
+    }
+  return &c.weights;
+}
+
+/// Every tensor that a checkpoint in this state must hold.
+std::map<std::string, Shape> expected_tensors(const Checkpoint& c, const TensorFile& file) {
+  std::int64_t elements = 0;
+  for (const auto& [name, tensor] : file.tensors) elements += tensor.numel();
+  const auto model = make_model(c.run.spec, {.max_elements = elements});
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, parameter] : named_parameters(*model)) {
+    const Shape& shape = parameter->value.shape();
+    shapes[name] = shapes[kFirstMoment + name] = shapes[kSecondMoment + name] = shape;
+    if (c.best_step >= 0) shapes[kBest + name] = shape;
+  }
+  return shapes;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
+  TensorFile file;
+  file.metadata = {{"format", kFormat},
+                   {"npzoo_version", kVersion},
+                   {"model", c.run.spec.name},
+                   {"config", to_json(c.run.spec.config)},
+                   {"protocol", c.run.protocol.name},
+                   {"protocol_text", c.run.protocol.text},
+                   {"run", run_to_json(c).dump()}};
+  file.tensors = c.weights;
+  for (const auto& [name, tensor] : c.best_weights) file.tensors[kBest + name] = tensor;
+  for (const auto& [name, tensor] : c.first_moments) file.tensors[kFirstMoment + name] = tensor;
+  for (const auto& [name, tensor] : c.second_moments) file.tensors[kSecondMoment + name] = tensor;
+  save_safetensors(path, file);
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path) {
+  const TensorFile file = load_safetensors(path);
+  Checkpoint c;
+  read_metadata(file, path.string(), c);
+  check_names(expected_tensors(c, file), file, path.string());
+  for (const auto& [full_name, tensor] : file.tensors) {
+    check(tensor.dtype() != DType::int64, "[checkpoint] {}: tensor '{}' is int64, expected float32 or float64",
+          path.string(), full_name);
+    std::string name = full_name;
+    Weights* weights = destination(c, name);
+    weights->emplace(std::move(name), tensor);
+  }
+  return c;
+}
+
+std::unique_ptr<Model> restore_model(const Checkpoint& c) {
+  auto model = make_model(c.run.spec);
+  const bool best = c.run.protocol.training.keep_best && c.best_step >= 0;
+  assign(named_parameters(*model), best ? c.best_weights : c.weights);
+  return model;
+}
+
+void assign(const std::vector<NamedParameter>& parameters, const Weights& weights) {
+  for (const auto& [name, parameter] : parameters) {
+    const auto found = weights.find(name);
+    check(found != weights.end() && found->second.shape() == parameter->value.shape(),
+          "[assign] there are no weights of shape {} for '{}'", parameter->value.shape(), name);
+    parameter->value = found->second.clone();
+  }
+}
+
+}  // namespace npzoo

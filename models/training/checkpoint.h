@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "datasets/protocol.h"
+#include "engine/optim/optimiser.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// What is trained, and how: together with the data's own randomness this determines every bit of the result.
+struct TrainingRun {
+  Protocol protocol;  // with the run's own steps, batch size and learning rate
+  ModelSpec spec;
+  std::uint64_t seed = 0;
+};
+
+/// Tensors by parameter name.
+using Weights = std::map<std::string, Tensor>;
+
+/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are functions
+/// of the seed and the step, so that no generator state is needed besides.
+struct Checkpoint {
+  TrainingRun run;
+  std::int64_t step = 0;  // updates made
+  Weights weights;
+  Weights first_moments, second_moments;
+
+  std::int64_t best_step = -1;  // -1: none yet
+  double best_log_likelihood = -std::numeric_limits<double>::infinity();
+  Weights best_weights;
+
+  double loss_sum = 0;  // since the last line of metrics
+  std::int64_t loss_count = 0;
+  double seconds = 0;  // of training so far
+};
+
+/// Writes one safetensors file: weights under the parameters' names, `best.NAME`, `optimiser.first_moment.NAME` and
+/// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+/// Throws Error for a file that is damaged, that is no checkpoint, or whose tensors are not those of its model.
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+
+/// The model of a checkpoint with the weights that count: those of the best validation where the protocol keeps them,
+/// else the last.
+std::unique_ptr<Model> restore_model(const Checkpoint& checkpoint);
+
+/// Copies `weights` into the parameters; names and shapes must be equal (checked by load_checkpoint for its own).
+void assign(const std::vector<NamedParameter>& parameters, const Weights& weights);
+
+}  // namespace npzoo

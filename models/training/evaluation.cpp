@@ -1,0 +1,96 @@
+#include "models/training/evaluation.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "datasets/gp/oracle.h"
+#include "datasets/loader.h"
+#include "engine/tape.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Central intervals: per cent of the probability, and half their width in standard deviations.
+constexpr std::array<std::pair<int, double>, 4> kIntervals{
+    {{50, 0.674489750196082}, {80, 1.281551565544600}, {90, 1.644853626951473}, {95, 1.959963984540054}}};
+
+/// CRPS of a standard normal at z, in units of the standard deviation (Gneiting and Raftery, JASA 2007, equation 21).
+double standard_crps(double z) {
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  const double cdf = std::erfc(-z / std::numbers::sqrt2) / 2;
+  return z * (2 * cdf - 1) + 2 * density - std::numbers::inv_sqrtpi;
+}
+
+class Scores {
+ public:
+  void add(const Prediction& prediction, const Tensor& y) {
+    const Tensor mean = prediction.mean.to(DType::float64), std = prediction.std.to(DType::float64);
+    const Tensor target = y.to(DType::float64);
+    const auto ll = log_likelihood({mean, std}, target);
+    double sum = 0;
+    for (double value : ll.values<double>()) sum += value;
+    add_batch(sum / static_cast<double>(ll.numel()));
+    for (std::int64_t i = 0; i < target.numel(); ++i) {
+      const double s = std.data<double>()[i], z = (target.data<double>()[i] - mean.data<double>()[i]) / s;
+      crps_ += s * standard_crps(z);
+      for (std::size_t k = 0; k < kIntervals.size(); ++k) inside_[k] += std::abs(z) <= kIntervals[k].second;
+    }
+    values_ += target.numel();
+    tasks_ += target.dim(0);
+  }
+
+  Evaluation result() const {
+    Evaluation e;
+    const auto n = static_cast<double>(batches_), values = static_cast<double>(values_);
+    e.log_likelihood = mean_;
+    e.standard_error = batches_ > 1 ? std::sqrt(squares_ / (n - 1) / n) : std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t k = 0; k < kIntervals.size(); ++k)
+      e.coverage[kIntervals[k].first] = static_cast<double>(inside_[k]) / values;
+    e.crps = crps_ / values;
+    e.tasks = tasks_;
+    return e;
+  }
+
+ private:
+  void add_batch(double value) {  // Welford
+    ++batches_;
+    const double delta = value - mean_;
+    mean_ += delta / static_cast<double>(batches_);
+    squares_ += delta * (value - mean_);
+  }
+
+  std::int64_t batches_ = 0, values_ = 0, tasks_ = 0;
+  double mean_ = 0, squares_ = 0, crps_ = 0;
+  std::array<std::int64_t, kIntervals.size()> inside_{};
+};
+
+double exact_log_likelihood(const GpSampler& sampler, std::int64_t batches) {
+  if (batches == 0) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::int64_t i = 0; i < batches; ++i)
+    sum += exact_marginal_log_likelihood(sampler.batch(static_cast<std::uint64_t>(i)));
+  return sum / static_cast<double>(batches);
+}
+
+}  // namespace
+
+Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options) {
+  check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
+  NoGrad off;
+  Scores scores;
+  BatchLoader loader(sampler, 0, options.loader_threads);
+  for (std::int64_t i = 0; i < options.batches; ++i) {
+    const Task task = loader.next();
+    scores.add(model.predict(task), task.yt);
+    if (options.progress) options.progress(i + 1);
+  }
+  Evaluation result = scores.result();
+  result.std_floor = model.std_floor();
+  result.exact_gp = exact_log_likelihood(sampler, std::min(options.exact_batches, options.batches));
+  return result;
+}
+
+}  // namespace npzoo

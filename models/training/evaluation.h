@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "datasets/gp/sampler.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
+struct Evaluation {
+  double log_likelihood = 0;
+  double standard_error = 0;         // of the mean over batches
+  std::map<int, double> coverage;    // share of targets inside the central interval of 50, 80, 90, 95 %
+  double crps = 0;                   // continuous ranked probability score, mean over targets and channels
+  double std_floor = 0;              // of the model: it limits the log-likelihood
+  double exact_gp = 0;               // log-likelihood of the exact posterior on the same tasks; NaN where not asked for
+  std::int64_t tasks = 0;
+};
+
+struct EvaluationOptions {
+  std::int64_t batches = 1;
+  int loader_threads = 1;
+  /// For how many of the first batches the exact posterior is computed as well.
+  std::int64_t exact_batches = 0;
+  /// Called after each batch; may throw to stop.
+  std::function<void(std::int64_t done)> progress{};
+};
+
+/// Scores a model on batches 0 … batches − 1 of a sampler.
+Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options);
+
+}  // namespace npzoo

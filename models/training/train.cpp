@@ -1,0 +1,140 @@
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "engine/io/json_lines.h"
+#include "models/training/trainer.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kStepsPerLine = 50;
+constexpr double kSecondsPerCheckpoint = 30;
+
+/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
+void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
+  const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
+    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path, what,
+          b, a);
+  };
+  const TrainingConfig &a = asked.protocol.training, &b = found.protocol.training;
+  check_equal("protocol", asked.protocol.name, found.protocol.name);
+  check_equal("model", asked.spec.name, found.spec.name);
+  check_equal("seed", asked.seed, found.seed);
+  check_equal("steps", a.steps, b.steps);
+  check_equal("batch size", a.batch_size, b.batch_size);
+  check_equal("learning rate", a.optimiser.lr, b.optimiser.lr);
+  check(asked.protocol.text == found.protocol.text && asked.spec == found.spec,
+        "[train] {} was begun under another version of protocol {}; choose another --out", path, asked.protocol.name);
+}
+
+class Session {
+ public:
+  Session(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer)
+      : options_(options), observer_(observer), path_(options.out / "checkpoint.safetensors"), trainer_(open(run)),
+        metrics_(open_metrics()), started_(Clock::now()), saved_(started_) {}
+
+  TrainResult run() {
+    while (!trainer_.finished() && !observer_.stop_requested()) {
+      advance();
+      if (checkpoint_due()) save();
+    }
+    save();
+    return {.steps = trainer_.steps_done(),
+            .loss = last_loss_,
+            .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
+            .seconds = seconds(),
+            .checkpoint = path_,
+            .finished = trainer_.finished()};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Trainer open(const TrainingRun& run) {
+    std::filesystem::create_directories(options_.out);
+    const bool begun = std::filesystem::exists(path_);
+    if (!options_.resume) {
+      check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
+      std::filesystem::remove(metrics_path());  // of a run that was killed before its first checkpoint
+      return Trainer(run, options_.loader_threads);
+    }
+    if (!begun) return Trainer(run, options_.loader_threads);
+    const Checkpoint c = load_checkpoint(path_);
+    check_same_run(run, c.run, path_.string());
+    seconds_before_ = c.seconds;
+    loss_sum_ = c.loss_sum;
+    loss_count_ = c.loss_count;
+    return Trainer(c, options_.loader_threads);
+  }
+
+  JsonLinesWriter open_metrics() {
+    truncate_after(metrics_path(), "step", trainer_.steps_done());
+    return JsonLinesWriter(metrics_path());
+  }
+
+  std::filesystem::path metrics_path() const { return options_.out / "metrics.jsonl"; }
+
+  void advance() {
+    const double lr = trainer_.learning_rate(), loss = trainer_.step();
+    const std::int64_t step = trainer_.steps_done();
+    loss_sum_ += loss;
+    ++loss_count_;
+    observer_.on_step(step, loss);
+    if (step % kStepsPerLine == 0 || trainer_.finished()) {
+      last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
+      metrics_.append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
+      loss_sum_ = 0;
+      loss_count_ = 0;
+    }
+    const std::int64_t every = trainer_.run().protocol.validation.every;
+    if (every > 0 && (step % every == 0 || trainer_.finished())) validate();
+  }
+
+  void validate() {
+    last_validation_ = trainer_.validate();
+    metrics_.append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
+    observer_.on_validation(trainer_.steps_done(), last_validation_);
+  }
+
+  bool checkpoint_due() const {
+    if (options_.checkpoint_every > 0) return trainer_.steps_done() % options_.checkpoint_every == 0;
+    return std::chrono::duration<double>(Clock::now() - saved_).count() >= kSecondsPerCheckpoint;
+  }
+
+  void save() {
+    Checkpoint c = trainer_.checkpoint();
+    c.loss_sum = loss_sum_;
+    c.loss_count = loss_count_;
+    c.seconds = seconds();
+    save_checkpoint(path_, c);
+    saved_ = Clock::now();
+  }
+
+  double final_log_likelihood() {
+    if (trainer_.run().protocol.training.keep_best) return trainer_.best_log_likelihood();
+    return std::isnan(last_validation_) ? trainer_.validate() : last_validation_;
+  }
+
+  double seconds() const { return seconds_before_ + std::chrono::duration<double>(Clock::now() - started_).count(); }
+
+  const TrainOptions& options_;
+  TrainObserver& observer_;
+  std::filesystem::path path_;
+  double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
+  double last_validation_ = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t loss_count_ = 0;
+  Trainer trainer_;
+  JsonLinesWriter metrics_;
+  Clock::time_point started_, saved_;
+};
+
+}  // namespace
+
+TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {
+  return Session(run, options, observer).run();
+}
+
+}  // namespace npzoo

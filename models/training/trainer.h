@@ -1,0 +1,83 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "datasets/gp/sampler.h"
+#include "datasets/loader.h"
+#include "engine/tape.h"
+#include "models/training/checkpoint.h"
+#include "models/training/evaluation.h"
+
+namespace npzoo {
+
+/// One training run, step by step. It is a function of the run's description: thread counts, pauses and restarts from a
+/// checkpoint change no bit of it.
+class Trainer {
+ public:
+  /// `loader_threads` make batches ahead of time; 0 makes each when it is needed.
+  Trainer(TrainingRun run, int loader_threads);
+  /// Goes on where a checkpoint stands.
+  Trainer(const Checkpoint& checkpoint, int loader_threads);
+
+  /// One update; returns the loss before it. Throws Error, leaving the weights as they are, when the loss is not finite.
+  double step();
+  /// Scores the present weights on the protocol's validation batches and keeps them if they are the best so far.
+  double validate();
+
+  std::int64_t steps_done() const { return steps_done_; }
+  bool finished() const { return steps_done_ >= run_.protocol.training.steps; }
+  double learning_rate() const;  // of the next update
+
+  const TrainingRun& run() const { return run_; }
+  Model& model() { return *model_; }
+  std::int64_t best_step() const { return best_step_; }
+  double best_log_likelihood() const { return best_log_likelihood_; }
+
+  /// The state as it is now. Tensors are shared with the trainer, which copies them before it changes them.
+  Checkpoint checkpoint() const;
+
+ private:
+  TrainingRun run_;
+  std::unique_ptr<Model> model_;
+  Optimiser optimiser_;
+  std::unique_ptr<GpSampler> sampler_;
+  std::unique_ptr<BatchLoader> loader_;
+  Tape tape_;
+  std::int64_t steps_done_ = 0;
+  std::int64_t best_step_ = -1;
+  double best_log_likelihood_ = -std::numeric_limits<double>::infinity();
+  Weights best_weights_;
+};
+
+/// What a training run tells while it goes on.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
+  virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
+  /// Asked after each step; true saves a checkpoint and ends the run early.
+  virtual bool stop_requested() { return false; }
+};
+
+struct TrainOptions {
+  std::filesystem::path out;  // receives metrics.jsonl and checkpoint.safetensors
+  int loader_threads = 1;
+  std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
+  bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
+};
+
+struct TrainResult {
+  std::int64_t steps = 0;
+  double loss = 0;            // mean over the last steps
+  double log_likelihood = 0;  // on the validation batches, of the weights that count
+  double seconds = 0;
+  std::filesystem::path checkpoint;
+  bool finished = false;
+};
+
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints.
+/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on.
+TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);
+
+}  // namespace npzoo

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "engine/cpu/context.h"
+#include "engine/random.h"
+
+namespace npzoo {
+
+/// out = scale · x where the random word is at least `threshold`, else 0.
+template <class T>
+struct Dropout {
+  std::int64_t n;
+  std::uint32_t threshold;
+  T scale;
+  RandomState state;
+  const T* x;
+  T* out;
+};
+
+template <class T, Isa isa>
+void dropout(CpuContext<isa>& cpu, const Dropout<T>& p);
+
+}  // namespace npzoo

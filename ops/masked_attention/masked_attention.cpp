@@ -1,0 +1,137 @@
+#include "ops/masked_attention/masked_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/flops.h"
+#include "engine/tape.h"
+#include "ops/masked_attention/kernels.h"
+
+namespace npzoo {
+
+PrefixMask PrefixMask::first(std::int64_t n) {
+  PrefixMask mask;
+  mask.first_ = n;
+  return mask;
+}
+
+PrefixMask PrefixMask::growing(std::int64_t n) {
+  PrefixMask mask = first(n);
+  mask.growth_ = 1;
+  return mask;
+}
+
+PrefixMask PrefixMask::lengths(const Tensor& counts) {
+  check(!counts.defined() || (counts.dtype() == DType::int64 && (counts.rank() == 1 || counts.rank() == 2)),
+        "[prefix_mask] lengths must be int64 of shape (B) or (B, Nq), found {} of shape {}", to_string(counts.dtype()),
+        counts.shape());
+  PrefixMask mask;
+  mask.counts_ = counts;
+  return mask;
+}
+
+void PrefixMask::check_fits(std::int64_t batch, std::int64_t queries) const {
+  if (!counts_.defined()) return;
+  const bool fits = counts_.dim(0) == batch && (counts_.rank() == 1 || counts_.dim(1) == queries);
+  check(fits, "[prefix_mask] lengths {} do not fit {} batch elements of {} queries", counts_.shape(), batch, queries);
+}
+
+std::int64_t PrefixMask::visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
+  std::int64_t count = first_;
+  if (counts_.defined())
+    count = counts_.data<std::int64_t>()[counts_.rank() == 1 ? batch : batch * counts_.dim(1) + query];
+  return std::clamp<std::int64_t>(count + growth_ * query, 0, keys);
+}
+
+namespace {
+
+/// A run is at most this long: what one thread does at a time, and the rows of weights it holds.
+constexpr std::int64_t kRunRows = 128;
+
+struct Schedule {
+  std::vector<QueryRun> runs;
+  std::vector<std::int64_t> first_run;
+
+  /// Query-key pairs that are visible to each other.
+  std::int64_t pairs() const {
+    std::int64_t sum = 0;
+    for (const QueryRun& run : runs) sum += run.rows * run.visible;
+    return sum;
+  }
+};
+
+Schedule schedule(const PrefixMask& mask, std::int64_t batch, std::int64_t queries, std::int64_t keys) {
+  Schedule s;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    s.first_run.push_back(static_cast<std::int64_t>(s.runs.size()));
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const std::int64_t visible = mask.visible(b, i, keys);
+      const bool extends = i > 0 && s.runs.back().visible == visible && s.runs.back().rows < kRunRows;
+      if (extends)
+        ++s.runs.back().rows;
+      else
+        s.runs.push_back({b, i, 1, visible});
+    }
+  }
+  s.first_run.push_back(static_cast<std::int64_t>(s.runs.size()));
+  return s;
+}
+
+void check_arguments(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask, int heads) {
+  check(q.rank() == 3 && k.rank() == 3 && v.rank() == 3,
+        "[masked_attention] q {}, k {} and v {} must have the axes (batch, points, channels)", q.shape(), k.shape(),
+        v.shape());
+  check(q.dim(0) == k.dim(0) && k.dim(0) == v.dim(0) && k.dim(1) == v.dim(1),
+        "[masked_attention] q {}, k {} and v {} must agree in the batch, k and v in the points", q.shape(), k.shape(),
+        v.shape());
+  check(q.dim(2) == k.dim(2), "[masked_attention] q {} and k {} must agree in the last extent", q.shape(), k.shape());
+  check(heads >= 1 && q.dim(2) % heads == 0 && v.dim(2) % heads == 0,
+        "[masked_attention] {} heads do not divide the channels of q {} and v {}", heads, q.shape(), v.shape());
+  check(q.dtype() == k.dtype() && k.dtype() == v.dtype(), "[masked_attention] q is {}, k {}, v {}",
+        to_string(q.dtype()), to_string(k.dtype()), to_string(v.dtype()));
+  mask.check_fits(q.dim(0), q.dim(1));
+}
+
+}  // namespace
+
+Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
+                        const AttentionOptions& options) {
+  check_arguments(q, k, v, mask, options.heads);
+  const std::int64_t batch = q.dim(0), queries = q.dim(1), keys = k.dim(1), heads = options.heads;
+  const std::int64_t width = q.dim(2) / heads, value_width = v.dim(2) / heads;
+  const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)));
+
+  auto plan = schedule(mask, batch, queries, keys);
+  const bool recorded = needs_grad(q) || needs_grad(k) || needs_grad(v);
+  Tensor weights = recorded ? Tensor::empty({batch, heads, queries, keys}, q.dtype()) : Tensor();
+  Tensor out = Tensor::empty({batch, queries, heads * value_width}, q.dtype(), q.device());
+  const auto arguments = [=]<class T>(const Schedule& plan, const Tensor& q, const Tensor& k, const Tensor& v,
+                                      Tensor weights, Tensor out) {
+    return AttentionForward<T>{batch, queries, keys, heads, width, value_width, static_cast<T>(scale),
+                               plan.runs.data(), static_cast<std::int64_t>(plan.runs.size()), q.data<T>(), k.data<T>(),
+                               v.data<T>(), weights.data<T>(), out.data<T>()};
+  };
+  const std::int64_t pair_flops = 2 * heads * (width + value_width) * plan.pairs();
+  count_flops(pair_flops);
+  run(q, [&]<class T>(auto& device) {
+    attention_forward<T>(device, arguments.template operator()<T>(plan, q, k, v, weights, out));
+  });
+  record("masked_attention", out, {q, k, v},
+         [q, k, v, weights, plan = std::move(plan), arguments, pair_flops](const Tensor& d_out, Grads& grads) {
+           count_flops(2 * pair_flops);
+           Tensor d_q = Tensor::empty_like(q), d_k = Tensor::empty_like(k), d_v = Tensor::empty_like(v);
+           run(q, [&]<class T>(auto& device) {
+             attention_backward<T>(device, {arguments.template operator()<T>(plan, q, k, v, weights, {}),
+                                            plan.first_run.data(), d_out.data<T>(), d_q.data<T>(), d_k.data<T>(),
+                                            d_v.data<T>()});
+           });
+           grads.add(q, std::move(d_q));
+           grads.add(k, std::move(d_k));
+           grads.add(v, std::move(d_v));
+         });
+  return out;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,42 @@
+#include "ops/gradcheck_cases.h"
+#include "ops/masked_attention/masked_attention.h"
+
+namespace npzoo {
+
+namespace {
+
+struct Size {
+  std::int64_t batch, queries, keys;
+  int heads;
+  std::int64_t width, value_width;
+};
+
+void add(GradcheckCases& cases, const std::string& label, const Size& s, const PrefixMask& mask, double scale = 0,
+         double logit_size = 1) {
+  cases.add(label,
+            {cases.normal({s.batch, s.queries, s.heads * s.width}, logit_size),
+             cases.normal({s.batch, s.keys, s.heads * s.width}), cases.normal({s.batch, s.keys, s.heads * s.value_width})},
+            [=](const auto& in) {
+              return masked_attention(in[0], in[1], in[2], mask, {.heads = s.heads, .scale = scale});
+            });
+}
+
+}  // namespace
+
+void masked_attention_gradcheck_cases(GradcheckCases& cases) {
+  for (const Size& s : {Size{2, 5, 7, 2, 4, 4}, Size{1, 1, 1, 1, 1, 1}, Size{1, 33, 129, 1, 3, 2}, Size{1, 129, 33, 2, 2, 3},
+                        Size{2, 0, 5, 2, 3, 3}, Size{2, 4, 0, 2, 3, 3}, Size{0, 4, 5, 2, 3, 3}, Size{2, 3, 4, 1, 0, 2}})
+    add(cases, "masked_attention", s, PrefixMask::all());
+  const Size size{2, 6, 5, 2, 3, 4};
+  add(cases, "masked_attention, first 3 keys", size, PrefixMask::first(3));
+  add(cases, "masked_attention, no key visible", size, PrefixMask::first(0));
+  add(cases, "masked_attention, causal", size, PrefixMask::growing(1));
+  add(cases, "masked_attention, strictly causal", size, PrefixMask::growing(0));
+  add(cases, "masked_attention, lengths", size, PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {0, 4})));
+  add(cases, "masked_attention, row lengths", size,
+      PrefixMask::lengths(Tensor::from<std::int64_t>({2, 6}, {0, 1, 5, 5, 2, 0, 3, 3, 3, 0, 0, 5})));
+  add(cases, "masked_attention, scale", size, PrefixMask::all(), 0.125);
+  add(cases, "masked_attention, large logits", size, PrefixMask::first(4), 0, 1e2);
+}
+
+}  // namespace npzoo

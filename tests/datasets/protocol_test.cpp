@@ -1,0 +1,215 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/gp/sampler.h"
+#include "datasets/protocol.h"
+#include "engine/error.h"
+
+using namespace npzoo;
+
+namespace {
+
+std::string replaced(std::string text, std::string_view before, std::string_view after) {
+  const auto at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, before.size(), after);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_protocol(text, "f.toml");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("[protocol] every protocol in the program loads under its own name and can be drawn from") {
+  const std::vector<std::string> names = protocol_names();
+  CHECK(names == std::vector<std::string>{"quick/gp1d", "tnp-kr/gp1d-matern", "tnp-kr/gp1d-periodic", "tnp-kr/gp1d-rbf",
+                                          "tnp-kr/gp2d-rbf", "tnp/gp-rbf"});
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const Protocol p = load_protocol(name);
+    CHECK(p.name == name);
+    CHECK_FALSE(p.description.empty());
+    CHECK_NOTHROW(GpSampler(p.data, p.training.batch_size, 0, Split::training).sample(0));
+    for (const TestConfig& test : p.evaluation.tests)
+      CHECK_NOTHROW(GpSampler(test.data, p.evaluation.batch_size, p.evaluation.seed, Split::evaluation).sample(0));
+    for (const char* model : {"cnp", "tnp-d", "tnp-kr-full"}) CHECK_FALSE(model_config(p, model).empty());
+    CHECK(parse_protocol(p.text, name).text == p.text);
+  }
+}
+
+TEST_CASE("[protocol] no published or exact figure beats the exact one") {
+  for (const std::string& name : protocol_names()) {
+    const EvaluationConfig e = load_protocol(name).evaluation;
+    const auto score = [&e](double value) { return to_log_likelihood(e.metric, value); };
+    for (const TestConfig& test : e.tests) {
+      CAPTURE(name);
+      CAPTURE(test.name);
+      const OracleValues& o = test.oracle;
+      if (!o.known_marginal) continue;
+      for (const auto& [model, row] : test.published)
+        CHECK(score(row.value) < score(o.known_joint.value_or(*o.known_marginal)));
+      for (const auto& bayes : {o.bayes_diagonal, o.bayes_mixture})
+        if (bayes) CHECK(score(*bayes) < score(*o.known_marginal));
+      if (o.bayes_joint) CHECK(*o.bayes_joint < *o.known_joint);
+    }
+  }
+}
+
+TEST_CASE("[protocol] tnp/gp-rbf in full") {
+  const Protocol p = load_protocol("tnp/gp-rbf");
+  CHECK(p.data.kernels.size() == 1);
+  CHECK(p.data.kernels[0].lengthscale.kind == Prior::Kind::uniform);
+  CHECK(p.data.kernels[0].lengthscale.b == 0.6);
+  CHECK(p.data.context.high == 47);
+  CHECK(p.data.targets == GpDistribution::Targets::disjoint);
+  CHECK(p.data.context_noise == 0.02);
+  CHECK(p.training.steps == 100'000);
+  CHECK(p.training.optimiser.name == "adam");
+  CHECK(p.training.optimiser.lr == 5e-4);
+  CHECK(p.training.schedule.name == "cosine");
+  CHECK_FALSE(p.training.keep_best);
+  CHECK(p.validation.every == 5000);
+  CHECK(p.evaluation.batches == 3000);
+  CHECK(p.evaluation.metric == Metric::log_likelihood);
+  REQUIRE(p.evaluation.tests.size() == 3);
+  const TestConfig& matern = p.evaluation.tests[1];
+  CHECK(matern.data.kernels[0].kind == KernelKind::matern52);
+  CHECK(matern.data.context_noise == 0.02);
+  CHECK(matern.oracle.bayes_diagonal == 1.064);
+  CHECK(matern.published.at("tnp-d").value == 0.95);
+  CHECK(matern.published.at("tnp-d").error == 0.01);
+  CHECK_FALSE(matern.published.at("tnp-a").error);
+  CHECK_FALSE(matern.published.contains("tnp-kr-full"));
+  CHECK_FALSE(p.evaluation.tests[2].oracle.bayes_diagonal);
+  CHECK(std::get<std::int64_t>(model_config(p, "tnp-d").at("d_model")) == 64);
+  CHECK(std::get<bool>(model_config(p, "tnp-d").at("bound_std")) == false);
+}
+
+TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
+  const Protocol p = load_protocol("tnp-kr/gp1d-periodic");
+  const KernelPrior& kernel = p.data.kernels[0];
+  CHECK(kernel.kind == KernelKind::periodic);
+  CHECK(kernel.lengthscale.kind == Prior::Kind::beta);
+  CHECK(kernel.scale.kind == Prior::Kind::constant);
+  CHECK(kernel.scale.a == 1);
+  CHECK(kernel.period.b == 2);
+  CHECK((p.data.shared && p.data.ragged && p.data.grid == 100));
+  CHECK(p.training.optimiser.name == "yogi");
+  CHECK(p.training.schedule.name == "one-cycle");
+  CHECK(p.training.schedule.final_divisor == 10);
+  CHECK(p.training.keep_best);
+  CHECK(to_log_likelihood(p.evaluation.metric, p.evaluation.tests[0].published.at("tnp-kr-full").value) == -0.516);
+}
+
+TEST_CASE("[protocol] a user's own file") {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("npzoo-protocol-{}.toml", ::getpid());
+  std::ofstream(path) << load_protocol("quick/gp1d").text;
+  CHECK(load_protocol(path.string()).training.steps == load_protocol("quick/gp1d").training.steps);
+  std::filesystem::remove(path);
+  CHECK_THROWS_AS(load_protocol(path.string()), Error);
+}
+
+TEST_CASE("[protocol] unknown names list what there is") {
+  CHECK_THROWS_WITH_AS(load_protocol("gp"),
+                       "[protocol] gp is unknown, expected a path ending in .toml or one of: quick/gp1d, "
+                       "tnp-kr/gp1d-matern, tnp-kr/gp1d-periodic, tnp-kr/gp1d-rbf, tnp-kr/gp2d-rbf, tnp/gp-rbf",
+                       Error);
+  CHECK_THROWS_WITH_AS(
+      model_config(load_protocol("quick/gp1d"), "gpt"),
+      "[protocol] quick/gp1d has no preset for the model gpt, expected one of: cnp, tnp-d, tnp-kr-full", Error);
+}
+
+TEST_CASE("[protocol] malformed files: file, key, found and expected are named") {
+  struct Case {
+    const char *before, *after, *message;
+  };
+  for (const auto& [before, after, message] : {
+           Case{"dims = 1", "dims = ", "[protocol] f.toml: line 11, column 8: "},
+           Case{"dims = 1", "dims = 1\ndims = 2", "[protocol] f.toml: line 12, column "},
+           Case{"dims = 1", "dims = 1  # \xC3\xA9",
+                "line 11 holds a character outside ASCII, expected an escape like \\u00e9"},
+           Case{"steps = 100_000", "", "training.steps is missing, expected an integer from 1 to 1000000000"},
+           Case{"steps = 100_000", "steps = 1.5", "training.steps is 1.5, expected an integer from 1 to 1000000000"},
+           Case{"steps = 100_000", "steps = 0", "training.steps is 0, expected an integer from 1 to 1000000000"},
+           Case{"steps = 100_000", "steps = \"many\"", "training.steps is 'many', expected an integer from 1 to"},
+           Case{"steps = 100_000", "steps = 100_000\nstep = 3", "training.step is an unknown key, expected one of: "},
+           Case{"lr = 5e-4", "lr = 0", "training.optimiser.lr is 0, expected a number > 0"},
+           Case{"lr = 5e-4", "lr = nan", "training.optimiser.lr is nan, expected a number > 0"},
+           Case{"lr = 5e-4", "lr = inf", "training.optimiser.lr is inf, expected a number > 0"},
+           Case{"lr = 5e-4", "lr = true", "training.optimiser.lr is true, expected a number > 0"},
+           Case{"beta2 = 0.999", "beta2 = 1.0", "training.optimiser.beta2 is 1.0, expected a number >= 0 and < 1"},
+           Case{"name = \"adam\"", "name = \"sgd\"",
+                "training.optimiser.name is 'sgd', expected one of \"adam\", \"adamw\", \"yogi\""},
+           Case{"name = \"adam\"", "name = 3", "training.optimiser.name is 3, expected one of"},
+           Case{"clip_norm = 0.0", "clip_norm = -1.0", "training.clip_norm is -1.0, expected a number >= 0"},
+           Case{"warmup_steps = 0", "warmup_steps = 200_000", "warmup_steps is 200000, expected an integer from 0 to"},
+           Case{"warmup_steps = 0", "divisor = 2", "training.schedule.warmup_steps is missing"},
+           Case{"name = \"cosine\"", "name = \"constant\"", "training.schedule.warmup_steps is an unknown key"},
+           Case{"shared = false", "shared = 0", "data.shared is 0, expected true or false"},
+           Case{"name = \"tnp/gp-rbf\"", "name = 1", "[protocol] f.toml: name is 1, expected a string"},
+           Case{"name = \"tnp/gp-rbf\"", "", "[protocol] f.toml: name is missing, expected a string"},
+           Case{"domain = [-2.0, 2.0]", "domain = [2.0]", "data.domain is a TOML array, expected an array of two"},
+           Case{"domain = [-2.0, 2.0]", "domain = [2.0, 2.0]", "data.domain is [2, 2], expected low < high"},
+           Case{"context = [3, 47]", "context = [3, 48]",
+                "data.context is 48, expected integers 0 <= low < high <= 47"},
+           Case{"context = [3, 47]", "context = [9, 9]", "data.context is [9, 9], expected integers 0 <= low < high"},
+           Case{"min_targets = 3", "", "data.min_targets is missing"},
+           Case{"min_targets = 3", "min_targets = 3\ngrid = 4", "data.grid is an unknown key"},
+           Case{"targets = \"disjoint\"\nmin_targets = 3", "targets = \"all\"\ngrid = 4047",
+                "data.grid is 4047 per axis, expected at most 4096 points"},
+           Case{"kernels = [", "kernels = [3, ", "data.kernels[0] is 3, expected a table"},
+           Case{"kernels = [", "kernels = []\nkernel = [", "data.kernels is a TOML array, expected an array of tables"},
+           Case{"uniform = [0.1, 0.6]", "uniform = [0.6, 0.1]", "data.kernels[0].lengthscale.uniform is [0.6, 0.1]"},
+           Case{"uniform = [0.1, 0.6]", "beta = [0.5, 2]", "lengthscale.beta is 0.5, expected a number >= 1"},
+           Case{"uniform = [0.1, 0.6]", "normal = [0.1, 0.6]", "data.kernels[0].lengthscale.beta is missing"},
+           Case{"uniform = [0.1, 0.6]", "uniform = [0.1, 0.6], beta = [1, 2]", "lengthscale.beta is an unknown key"},
+           Case{"kind = \"rbf\"", "kind = \"periodic\"", "data.kernels[0].period is missing, expected a number > 0, {"},
+           Case{"seed = 0", "seed = -1", "validation.seed is -1, expected an integer from 0"},
+           Case{"name = \"rbf\"", "title = \"rbf\"", "evaluation.tests[0].name is missing"},
+           Case{"known_joint = 1.810", "known_mode = 1", "evaluation.tests[0].oracle.known_mode is an unknown key"},
+           Case{"cnp = [0.26, 0.02]", "cnp = [0.26, -1]", "published.cnp is [0.26, -1], expected an error >= 0"},
+           Case{"cnp = [0.26, 0.02]", "cnp = \"good\"", "published.cnp is 'good', expected a finite number"},
+           Case{"dim_hid = 128", "dim_hid = [128]",
+                "models.cnp.dim_hid is a TOML array, expected true, false, a number"},
+           Case{"dim_hid = 128", "dim_hid = inf", "models.cnp.dim_hid is inf, expected a finite number"},
+           Case{"[models.cnp]", "[models]\ncnp = 3\n[models.x]", "models.cnp is 3, expected a table"},
+       }) {
+    CAPTURE(after);
+    const std::string error = error_of(replaced(load_protocol("tnp/gp-rbf").text, before, after));
+    CAPTURE(error);
+    CHECK(error.starts_with("[protocol] f.toml: "));
+    CHECK(error.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("[protocol] the best weights cannot be kept without validation") {
+  const std::string never = replaced(load_protocol("tnp/gp-rbf").text, "every = 5000", "every = 0");
+  CHECK(parse_protocol(never, "f.toml").validation.every == 0);
+  CHECK(error_of(replaced(never, "\"last\"", "\"best\"")) ==
+        "[protocol] f.toml: validation.every is 0, expected an integer from 1 to 1000000000");
+}
+
+TEST_CASE("[protocol] a file cut anywhere is an error or a protocol, never anything else") {
+  const std::string text = load_protocol("tnp/gp-rbf").text;
+  int errors = 0;
+  for (std::size_t length = 0; length < text.size(); length += 29) try {
+      parse_protocol(std::string_view(text).substr(0, length), "cut");
+    } catch (const Error&) {
+      ++errors;
+    }
+  CHECK(errors > 80);
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cpu/context.h"
+
+namespace npzoo {
+
+enum class Function { exp, expm1, log, log1p, tanh, sigmoid, softplus, erf, sqrt, round };
+
+/// y = f(x) for n elements, by engine/cpu/simd_math.h.
+template <class T>
+struct Probe {
+  Function function;
+  std::int64_t n;
+  const T* x;
+  T* y;
+};
+
+template <class T, Isa isa>
+void probe(CpuContext<isa>& cpu, const Probe<T>& p);
+
+/// What load_first, store_first, sum, largest and transpose make of a register: see simd_math_test.cpp.
+template <class T>
+struct LaneProbe {
+  const T* x;  // lanes × lanes
+  T* transposed;
+  T* first;    // lanes × lanes; row n - 1 gets the first n lanes of row n - 1
+  T* sums;     // lanes
+  T* largest;  // lanes
+  int* lanes;
+};
+
+template <class T, Isa isa>
+void probe_lanes(CpuContext<isa>& cpu, const LaneProbe<T>& p);
+
+}  // namespace npzoo

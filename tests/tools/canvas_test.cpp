@@ -1,0 +1,196 @@
+#include "tools/plot/canvas.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "tools/plot/chart.h"
+
+namespace fs = std::filesystem;
+using namespace npzoo;
+using namespace npzoo::plot;
+
+// Fontconfig keeps its caches until the process ends, which the leak checker would report.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfontconfig";
+}
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_(fs::temp_directory_path() / fmt::format("npzoo-canvas-{}", ::getpid())) {
+    fs::create_directories(path_);
+  }
+  ~TemporaryDirectory() { fs::remove_all(path_); }
+  fs::path operator/(const char* name) const { return path_ / name; }
+  bool empty() const { return fs::is_empty(path_); }
+
+ private:
+  fs::path path_;
+};
+
+std::string error_of(const auto& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::uint32_t big_endian(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (const char byte : bytes.substr(0, 4)) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+bool is_png(std::string_view file) {
+  return file.starts_with("\x89PNG\r\n\x1a\n") && file.find("IEND") != file.npos;
+}
+
+bool is_svg(std::string_view file) {
+  const bool whole = file.starts_with("<?xml") && file.find("<svg ") != file.npos && file.ends_with("</svg>\n");
+  return whole && file.find("nan") == file.npos && file.find("inf") == file.npos;
+}
+
+std::vector<std::string> labels(Range range, int count) {
+  std::vector<std::string> result;
+  for (const Tick& tick : nice_ticks(range, count)) result.push_back(tick.label);
+  return result;
+}
+
+// Draws in both formats and checks that the files are whole.
+void check_figure(const Figure& figure) {
+  TemporaryDirectory directory;
+  write_figure(figure, directory / "f.png");
+  write_figure(figure, directory / "f.svg");
+  CHECK(is_png(read_text(directory / "f.png")));
+  CHECK(is_svg(read_text(directory / "f.svg")));
+}
+
+}  // namespace
+
+TEST_CASE("canvas: the ending decides the format") {
+  TemporaryDirectory directory;
+  for (const char* name : {"f.png", "f.svg"}) {
+    Canvas canvas(directory / name, 120.0, 80.5);
+    canvas.text({10.0, 10.0}, "p(y|x) ± 2σ", {});
+    canvas.save();
+  }
+  const std::string png = read_text(directory / "f.png");
+  REQUIRE(is_png(png));
+  CHECK(big_endian(png.substr(16)) == 240);
+  CHECK(big_endian(png.substr(20)) == 161);
+  const std::string svg = read_text(directory / "f.svg");
+  REQUIRE(is_svg(svg));
+  CHECK(svg.find("width=\"120px\" height=\"80.5px\"") != svg.npos);
+}
+
+TEST_CASE("canvas: errors") {
+  TemporaryDirectory directory;
+  CHECK(error_of([] { Canvas("f.pdf", 10.0, 10.0); }) == "[f.pdf] has the ending \".pdf\", expected .svg or .png");
+  CHECK(error_of([] { Canvas("f", 10.0, 10.0); }) == "[f] has the ending \"\", expected .svg or .png");
+  CHECK(error_of([] { Canvas("f.png", 10.0, 20000.0); }) ==
+        "[f.png] has a size of 10 by 20000 units, expected 1 to 16000");
+  CHECK(error_of([] { Canvas("f.png", kNan, 10.0); }) == "[f.png] has a size of nan by 10 units, expected 1 to 16000");
+  const fs::path path = directory / "f.svg";
+  CHECK(error_of([&] {
+          Canvas canvas(path, 10.0, 10.0);
+          canvas.text({}, "\xFF", {});
+          canvas.save();
+        }) == fmt::format("[{}] cannot draw: input string not valid UTF-8", path.string()));
+  const fs::path lost = directory / "lost/f.svg";
+  CHECK(error_of([&] { Canvas(lost, 10.0, 10.0).save(); }) ==
+        fmt::format("[{}] cannot create: No such file or directory", lost.string()));
+  CHECK(directory.empty());
+}
+
+TEST_CASE("canvas: any coordinate is drawn or left out") {
+  TemporaryDirectory directory;
+  for (const char* name : {"f.png", "f.svg"}) {
+    Canvas canvas(directory / name, 100.0, 100.0);
+    const std::array points{Point{1.0, 1.0},      Point{kNan, 2.0}, Point{3.0, 3.0},  Point{4.0, kInfinity},
+                            Point{1e308, -1e308}, Point{5.0, 5.0},  Point{kNan, kNan}};
+    canvas.stroke(points, {.color = kBlack, .dashed = true});
+    canvas.stroke(std::span<const Point>(), {});
+    canvas.fill(points, kBlack);
+    canvas.fill(std::span<const Point>(), kBlack);
+    for (const Point& point : points) canvas.circle(point, 2.0, kBlack, {});
+    canvas.save();
+  }
+  CHECK(is_png(read_text(directory / "f.png")));
+  CHECK(is_svg(read_text(directory / "f.svg")));
+}
+
+TEST_CASE("chart: ticks at 1, 2, 5") {
+  using Labels = std::vector<std::string>;
+  CHECK(labels({0.0, 1.0}, 5) == Labels{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"});
+  CHECK(labels({-2.0, 2.0}, 4) == Labels{"−2", "−1", "0", "1", "2"});
+  CHECK(labels({0.0, 97.0}, 5) == Labels{"0", "20", "40", "60", "80"});
+  CHECK(labels({-0.003, 0.001}, 4) == Labels{"−0.003", "−0.002", "−0.001", "0.000", "0.001"});
+  CHECK(labels({0.0, 3e7}, 3) == Labels{"0", "1e+07", "2e+07", "3e+07"});
+  CHECK(labels({1e6, 1e6 + 1.0}, 2) == Labels{"1000000.0", "1000000.5", "1000001.0"});
+  CHECK(labels({-1e-7, 1e-7}, 2) == Labels{"−1e−07", "0", "1e−07"});
+  CHECK(labels({1.0, 1.0}, 5).empty());
+  CHECK(labels({0.0, kNan}, 5).empty());
+  CHECK(labels({-1e308, 1e308}, 5).empty());
+  CHECK(labels({0.0, 5e-324}, 5).empty());
+}
+
+TEST_CASE("chart: the number of ticks stays near the one asked for") {
+  for (const double low : {-1e9, -3.7, 0.0, 1e-12, 123456.0})
+    for (double width = 1e-3; width < 1e12; width *= 1.7)
+      for (const int count : {2, 5, 9}) {
+        const auto ticks = nice_ticks({low, low + width}, count);
+        CHECK(ticks.size() >= 1);
+        CHECK(ticks.size() <= static_cast<std::size_t>(2 * count));
+      }
+}
+
+TEST_CASE("chart: ordinary figures") {
+  const std::vector<double> x{0.0, 1.0, 2.0};
+  const Panel panel{.title = "TNP-D",
+                    .x_label = "x",
+                    .y_label = "y",
+                    .layers = {Band{x, {0.0, 0.5, 0.2}, {1.0, 1.5, 0.9}, palette(0).with_alpha(0.2), "± 2σ"},
+                               Line{.x = x, .y = {0.5, 1.0, 0.5}, .label = "mean"}, Points{.x = {1.0}, .y = {1.0}}}};
+  for (const LegendPlace place : {LegendPlace::kNone, LegendPlace::kBelow, LegendPlace::kInside})
+    for (const int columns : {-1, 1, 2, 7})
+      check_figure({.title = "GP", .columns = columns, .share_y = true, .legend = place, .panels = {panel, panel, {}}});
+}
+
+TEST_CASE("chart: data with gaps, without an extent, and none at all") {
+  const std::vector<double> odd{kNan, 1e308, -1e308, kInfinity, 1.0, -kInfinity, 2.0};
+  for (const std::vector<double>& data : {odd, {}, {3.0}, {3.0, 3.0}, {kNan, kNan}, {1e99, -1e99}, {5e-324, 0.0}}) {
+    const Panel panel{.layers = {Band{data, data, data}, Line{.x = data, .y = data}, Points{.x = data, .y = data}}};
+    check_figure({.panels = {panel}});
+  }
+}
+
+TEST_CASE("chart: errors") {
+  TemporaryDirectory directory;
+  const fs::path path = directory / "f.svg";
+  const auto error_with = [&](const Panel& panel) {
+    return error_of([&] { write_figure({.panels = {panel}}, path); });
+  };
+  CHECK(error_with({.layers = {Line{.x = {1.0}, .y = {}, .label = "mean"}}}) ==
+        "[plot] series \"mean\" has 1 x and 0 y values, expected as many");
+  CHECK(error_with({.layers = {Band{{1.0}, {1.0}, {1.0, 2.0}, kBlack, "band"}}}) ==
+        "[plot] series \"band\" has 1 x and 2 y values, expected as many");
+  CHECK(error_with({.x_range = Range{1.0, 1.0}}) == "[plot] axis from 1 to 1, expected finite ends in ascending order");
+  CHECK(error_with({.y_range = Range{0.0, kNan}}) ==
+        "[plot] axis from 0 to nan, expected finite ends in ascending order");
+  CHECK(error_of([&] { write_figure({}, path); }) ==
+        fmt::format("[{}] is a figure without panels, expected at least one", path.string()));
+  CHECK(directory.empty());
+}

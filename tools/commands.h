@@ -1,0 +1,22 @@
+#pragma once
+
+#include "tools/options.h"
+
+namespace npzoo {
+
+// One function per command. Each returns the exit status and throws Error with the one line that is then printed.
+
+int run_command(const ListCommand& command);
+int run_command(const TrainCommand& command);
+int run_command(const EvalCommand& command);
+int run_command(const PredictCommand& command);
+int run_command(const PlotCommand& command);
+int run_command(const GradcheckCommand& command);
+int run_command(const ParityCommand& command);
+int run_command(const BenchCommand& command);
+int run_command(const CompletionCommand& command);
+
+/// Applies the flags that every command shares.
+void apply(const CommonOptions& common);
+
+}  // namespace npzoo

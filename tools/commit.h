@@ -1,0 +1,8 @@
+#pragma once
+
+namespace npzoo {
+
+/// Short hash of the commit that the program was built from, "unknown" outside a repository.
+extern const char kCommit[];
+
+}  // namespace npzoo

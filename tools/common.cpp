@@ -1,0 +1,25 @@
+#include <fmt/core.h>
+
+#include "engine/backend.h"
+#include "engine/error.h"
+#include "tools/commands.h"
+#include "tools/json_output.h"
+
+namespace npzoo {
+
+void apply(const CommonOptions& common) {
+  static_cast<void>(parse_device(common.device));
+  check(common.precision == "float32", "[precision] {} needs a CUDA device; the CPU computes in float32",
+        common.precision);
+  static_cast<void>(active_isa());
+  set_threads(common.threads);
+}
+
+void print_json(const nlohmann::json& result) { fmt::print("{}\n", result.dump(2)); }
+
+int run_command(const CompletionCommand& command) {
+  fmt::print("{}", command.script);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,97 @@
+#include <fmt/core.h>
+
+#include "models/training/checkpoint.h"
+#include "models/training/evaluation.h"
+#include "tools/commands.h"
+#include "tools/json_output.h"
+#include "tools/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// Exact posteriors cost as much as the model: this many batches tell their mean to about 0.01.
+constexpr std::int64_t kExactBatches = 500;
+
+struct Row {
+  const TestConfig& test;
+  Evaluation scores;
+};
+
+std::optional<double> as_log_likelihood(const Protocol& protocol, const std::optional<double>& value) {
+  if (!value) return {};
+  return to_log_likelihood(protocol.evaluation.metric, *value);
+}
+
+/// The best value that a model with this kind of prediction can reach, where it is known.
+std::optional<double> oracle(const Protocol& protocol, const TestConfig& test) {
+  return as_log_likelihood(protocol, test.oracle.bayes_diagonal ? test.oracle.bayes_diagonal : test.oracle.known_marginal);
+}
+
+std::optional<double> published(const Protocol& protocol, const TestConfig& test, const std::string& model) {
+  const auto found = test.published.find(model);
+  return found == test.published.end() ? std::nullopt : as_log_likelihood(protocol, found->second.value);
+}
+
+json to_json(const Protocol& protocol, const std::string& model, const Row& row) {
+  json coverage = json::object();
+  for (const auto& [percent, share] : row.scores.coverage) coverage[std::to_string(percent)] = share;
+  return {{"model", model},
+          {"protocol", protocol.name},
+          {"test", row.test.name},
+          {"log_likelihood", number_or_null(row.scores.log_likelihood)},
+          {"standard_error", number_or_null(row.scores.standard_error)},
+          {"published", number_or_null(published(protocol, row.test, model))},
+          {"oracle", number_or_null(oracle(protocol, row.test))},
+          {"exact_gp", number_or_null(row.scores.exact_gp)},
+          {"coverage", coverage},
+          {"crps", number_or_null(row.scores.crps)},
+          {"std_floor", row.scores.std_floor},
+          {"tasks", row.scores.tasks}};
+}
+
+void print(const Protocol& protocol, const std::string& model, const Row& row) {
+  const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
+  const Evaluation& s = row.scores;
+  fmt::print("{} on {} / {}, {} tasks\n", model, protocol.name, row.test.name, s.tasks);
+  fmt::print("  log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is better)\n", s.log_likelihood,
+             s.standard_error);
+  fmt::print("  exact GP posterior   {:.3f}           (same tasks, true hyper-parameters: the upper bound)\n", s.exact_gp);
+  fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(oracle(protocol, row.test)),
+             cell(published(protocol, row.test, model)));
+  fmt::print("  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n", 100 * s.coverage.at(50),
+             100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95));
+  fmt::print("  CRPS                 {:.4f}\n  smallest std         {}\n", s.crps, s.std_floor);
+}
+
+}  // namespace
+
+int run_command(const EvalCommand& c) {
+  apply(c.common);
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const auto model = restore_model(checkpoint);
+  const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
+  const EvaluationConfig& rules = protocol.evaluation;
+  const std::int64_t batches = c.batches.value_or(rules.batches);
+  json results = json::array();
+  for (const TestConfig& test : rules.tests) {
+    check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}", protocol.name,
+          test.data.dims, c.checkpoint.string(), model->dim_x());
+    const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation);
+    Progress progress("eval " + test.name, batches, {.unit = "batches"});
+    const Row row{test, evaluate(*model, sampler,
+                                 {.batches = batches, .exact_batches = kExactBatches,
+                                  .progress = [&](std::int64_t done) { progress.update(done); }})};
+    progress.finish();
+    if (c.common.json)
+      results.push_back(to_json(protocol, checkpoint.run.spec.name, row));
+    else
+      print(protocol, checkpoint.run.spec.name, row);
+  }
+  if (c.common.json) print_json(results);
+  return 0;
+}
+
+}  // namespace npzoo

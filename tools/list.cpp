@@ -1,0 +1,76 @@
+#include <fmt/core.h>
+
+#include "datasets/protocol.h"
+#include "models/registry.h"
+#include "ops/gradcheck_cases.h"
+#include "tools/commands.h"
+#include "tools/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// One row for each model under each protocol that has a preset of it: the counts differ.
+json list_models() {
+  json rows = json::array();
+  for (const ModelInfo& info : models())
+    for (const std::string& name : protocol_names()) {
+      const Protocol protocol = load_protocol(name);
+      if (!protocol.models.contains(info.name)) continue;
+      const auto model = make_model(model_spec(protocol, info.name));
+      rows.push_back({{"name", info.name},
+                      {"parameters", count_elements(named_parameters(*model))},
+                      {"paper", info.paper},
+                      {"protocol", name}});
+    }
+  return rows;
+}
+
+json list_protocols() {
+  json rows = json::array();
+  for (const std::string& name : protocol_names()) {
+    const Protocol protocol = load_protocol(name);
+    json tests = json::array();
+    for (const TestConfig& test : protocol.evaluation.tests) tests.push_back(test.name);
+    rows.push_back({{"name", name},
+                    {"description", protocol.description},
+                    {"steps", protocol.training.steps},
+                    {"batch_size", protocol.training.batch_size},
+                    {"tests", tests}});
+  }
+  return rows;
+}
+
+json list_ops() {
+  json rows = json::array();
+  for (const char* name : op_names()) rows.push_back({{"name", name}});
+  return rows;
+}
+
+void print_rows(const std::string& what, const json& rows) {
+  for (const json& row : rows) {
+    const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
+    if (what == "models")
+      fmt::print("{:<12} {:>9}  {:<22} {}\n", text("name"), row.at("parameters").get<std::int64_t>(), text("protocol"),
+                 text("paper"));
+    else if (what == "protocols")
+      fmt::print("{:<22} {}\n", text("name"), text("description"));
+    else
+      fmt::print("{}\n", text("name"));
+  }
+}
+
+}  // namespace
+
+int run_command(const ListCommand& command) {
+  const json rows = command.what == "models" ? list_models() : command.what == "protocols" ? list_protocols() : list_ops();
+  if (command.common.json)
+    print_json(rows);
+  else
+    print_rows(command.what, rows);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,159 @@
+#include "tools/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "engine/config.h"
+#include "tools/completion.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kWrongUsage = 2;
+
+void add_common(CLI::App& app, CommonOptions& common) {
+  app.add_option("--device", common.device, "where to compute: cpu, cuda or auto")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->capture_default_str();
+  app.add_option("--precision", common.precision, "of the arithmetic: float32 (tf32 and bf16 need CUDA)")
+      ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--threads", common.threads, "number of threads, 0 for one per core; results do not depend on it")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--json", common.json, "print the result as JSON on standard output, and nothing else there");
+}
+
+CLI::App& subcommand(CLI::App& app, const std::string& name, const std::string& what, CommonOptions& common) {
+  CLI::App& sub = *app.add_subcommand(name, what);
+  sub.fallthrough();
+  add_common(sub, common);
+  return sub;
+}
+
+void add_list(CLI::App& app, ListCommand& c) {
+  CLI::App& sub = subcommand(app, "list", "List models, protocols or operations.", c.common);
+  sub.add_option("what", c.what, "models, protocols or ops")
+      ->check(CLI::IsMember({"models", "protocols", "ops"}))
+      ->capture_default_str();
+}
+
+void add_train(CLI::App& app, TrainCommand& c) {
+  CLI::App& sub = subcommand(app, "train", "Train a model under a protocol.", c.common);
+  sub.add_option("--protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
+  sub.add_option("--model", c.model, "name (see: npzoo list models)");
+  sub.add_option("--out", c.out, "directory for checkpoint, metrics and resolved configuration")->required();
+  sub.add_option("--steps", c.steps, "number of updates instead of the protocol's")->check(CLI::PositiveNumber);
+  sub.add_option("--batch", c.batch, "tasks per update instead of the protocol's")->check(CLI::PositiveNumber);
+  sub.add_option("--lr", c.lr, "peak learning rate instead of the protocol's")->check(CLI::PositiveNumber);
+  sub.add_option("--seed", c.seed, "of initial weights and data")->capture_default_str();
+  sub.add_flag("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
+  sub.callback([&c] {
+    if (!c.resume && (c.protocol.empty() || c.model.empty()))
+      throw CLI::RequiredError("--protocol and --model (or --resume)");
+  });
+  sub.add_option("--checkpoint-every", c.checkpoint_every, "steps between checkpoints, 0 for every half minute")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void add_eval(CLI::App& app, EvalCommand& c) {
+  CLI::App& sub = subcommand(app, "eval", "Score a checkpoint on the test distributions of a protocol.", c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--protocol", c.protocol, "instead of the one it was trained under");
+  sub.add_option("--batches", c.batches, "instead of the protocol's")->check(CLI::PositiveNumber);
+  sub.add_option("--seed", c.seed, "of the test tasks, instead of the protocol's");
+}
+
+void add_predict(CLI::App& app, PredictCommand& c) {
+  CLI::App& sub = subcommand(app, "predict", "Predict at the points of a table, given observed points.", c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--context", c.context, "CSV of observed points: the columns of --targets, and the values")->required();
+  sub.add_option("--targets", c.targets, "CSV of points to predict at, '-' for standard input")->required();
+  sub.add_option("--out", c.out, "CSV to write: x, mean_* and std_* columns; '-' for standard output")->required();
+  sub.add_option("--chunk", c.chunk, "targets predicted at a time; bounds the memory")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+void add_plot(CLI::App& app, PlotCommand& c) {
+  CLI::App& sub = subcommand(app, "plot", "Draw predictions beside the exact Gaussian-process posterior.", c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--out", c.out, "picture to write, .svg or .png")->required();
+  sub.add_option("--protocol", c.protocol, "whose tasks to draw, instead of the one it was trained under");
+  sub.add_option("--seed", c.seed, "of the tasks")->capture_default_str();
+  sub.add_option("--tasks", c.tasks, "rows of the picture, one task each")->check(CLI::Range(1, 8))->capture_default_str();
+}
+
+void add_gradcheck(CLI::App& app, GradcheckCommand& c) {
+  CLI::App& sub =
+      subcommand(app, "gradcheck", "Compare the gradient of every operation with central differences.", c.common);
+  sub.add_option("ops", c.ops, "folders under ops/ to check, all of them where none is named");
+}
+
+void add_parity(CLI::App& app, ParityCommand& c) {
+  CLI::App& sub = subcommand(app, "parity", "Repeat runs recorded from the authors' own code.", c.common);
+  sub.add_option("files", c.files, "recorded runs (safetensors)")->required();
+}
+
+void add_bench(CLI::App& app, BenchCommand& c) {
+  CLI::App& sub = subcommand(app, "bench", "Measure speed and memory.", c.common);
+  sub.add_option("what", c.what, "train-step")->required()->check(CLI::IsMember({"train-step"}));
+  sub.add_option("--protocol", c.protocol, "whose data and optimiser are used")->required();
+  sub.add_option("--model", c.model, "name")->required();
+  sub.add_option("--steps", c.steps, "timed updates")->check(CLI::PositiveNumber)->capture_default_str();
+  sub.add_option("--warmup", c.warmup, "updates before")->check(CLI::NonNegativeNumber)->capture_default_str();
+  sub.add_option("--batch", c.batch, "tasks per update instead of the protocol's")->check(CLI::PositiveNumber);
+  sub.add_option("--seed", c.seed, "of initial weights and data")->capture_default_str();
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, const char* const* argv) {
+  CLI::App app{"npzoo trains neural processes and predicts with them, on its own autograd engine."};
+  app.set_version_flag("--version", std::string("npzoo ") + kVersion);
+  app.set_config("--config", "", "TOML file of options, one table per command; the command line wins");
+  app.require_subcommand(1);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+
+  ListCommand list;
+  TrainCommand train;
+  EvalCommand eval;
+  PredictCommand predict;
+  PlotCommand plot;
+  GradcheckCommand gradcheck;
+  ParityCommand parity;
+  BenchCommand bench;
+  CompletionCommand completion;
+  add_list(app, list);
+  add_train(app, train);
+  add_eval(app, eval);
+  add_predict(app, predict);
+  add_plot(app, plot);
+  add_gradcheck(app, gradcheck);
+  add_parity(app, parity);
+  add_bench(app, bench);
+  app.add_subcommand("completion", "Print the script that completes commands and flags in a shell.")
+      ->add_option("shell", completion.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return {.command = {}, .exit_code = app.exit(e) == 0 ? 0 : kWrongUsage};
+  }
+  const auto chosen = [&](const char* name) { return app.got_subcommand(name); };
+  if (chosen("list")) return {.command = list};
+  if (chosen("train")) return {.command = train};
+  if (chosen("eval")) return {.command = eval};
+  if (chosen("predict")) return {.command = predict};
+  if (chosen("plot")) return {.command = plot};
+  if (chosen("gradcheck")) return {.command = gradcheck};
+  if (chosen("parity")) return {.command = parity};
+  if (chosen("bench")) return {.command = bench};
+  completion.script = completion_script(app, completion.shell);
+  return {.command = completion};
+}
+
+}  // namespace npzoo

@@ -1,0 +1,127 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/gp/oracle.h"
+#include "engine/tape.h"
+#include "models/training/checkpoint.h"
+#include "tools/commands.h"
+#include "tools/json_output.h"
+#include "tools/plot/chart.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kGridPoints = 400;
+
+/// One row of a batch as plain numbers.
+struct Row {
+  std::vector<double> xc, yc, xt, yt;
+};
+
+std::vector<double> leading(const Tensor& x, std::int64_t row, std::int64_t count) {
+  const float* begin = x.data<float>() + row * x.dim(1) * x.dim(2);
+  return {begin, begin + count * x.dim(2)};
+}
+
+Row row_of(const Task& task, std::int64_t row) {
+  const std::int64_t nc = task.lengths.defined() ? task.lengths.data<std::int64_t>()[row] : task.xc.dim(1);
+  return {leading(task.xc, row, nc), leading(task.yc, row, nc), leading(task.xt, row, task.xt.dim(1)),
+          leading(task.yt, row, task.yt.dim(1))};
+}
+
+std::vector<double> regular_grid(double low, double high) {
+  std::vector<double> x(kGridPoints);
+  for (std::int64_t i = 0; i < kGridPoints; ++i)
+    x[static_cast<std::size_t>(i)] = low + (high - low) * static_cast<double>(i) / (kGridPoints - 1);
+  return x;
+}
+
+struct Curve {
+  std::vector<double> mean, std;
+};
+
+Tensor one_task(const std::vector<double>& values) {
+  return Tensor::from<double>({1, static_cast<std::int64_t>(values.size()), 1}, std::span(values)).to(DType::float32);
+}
+
+Curve model_curve(const Model& model, const Row& row, const std::vector<double>& x) {
+  NoGrad off;
+  const Prediction p = model.predict({one_task(row.xc), one_task(row.yc), one_task(x), {}, {}});
+  const auto mean = p.mean.values<float>(), std = p.std.values<float>();
+  return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
+}
+
+Curve exact_curve(const GpBatch& batch, std::int64_t index, const std::vector<double>& x) {
+  GpMarginals marginals = exact_posterior(batch, index).marginals({std::span(x), 1}, batch.target_noise);
+  for (double& v : marginals.variance) v = std::sqrt(v);
+  return {std::move(marginals.mean), std::move(marginals.variance)};
+}
+
+plot::Panel panel(const std::string& title, const Row& row, const std::vector<double>& x, const Curve& curve,
+                  plot::Color color, const std::string& name) {
+  std::vector<double> lower, upper;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    lower.push_back(curve.mean[i] - 2 * curve.std[i]);
+    upper.push_back(curve.mean[i] + 2 * curve.std[i]);
+  }
+  const std::string label = name + ": mean ± 2σ";
+  std::vector<std::size_t> order(row.xt.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) { return row.xt[i]; });
+  std::vector<double> truth_x, truth_y;
+  for (std::size_t i : order) {
+    truth_x.push_back(row.xt[i]);
+    truth_y.push_back(row.yt[i]);
+  }
+  plot::Panel p{.title = title, .x_label = "x", .y_label = "y", .x_range = plot::Range{x.front(), x.back()}};
+  p.layers = {plot::Band{.x = x, .lower = lower, .upper = upper, .color = color.with_alpha(0.22), .label = label},
+              plot::Line{.x = x, .y = curve.mean, .color = color, .label = label},
+              plot::Line{.x = truth_x, .y = truth_y, .color = plot::kBlack.with_alpha(0.7), .width = 1, .dashed = true,
+                         .label = "truth"},
+              plot::Points{.x = row.xc, .y = row.yc, .label = "context"}};
+  return p;
+}
+
+/// What is drawn is a function on the whole domain, so the tasks are drawn with many targets, noise-free.
+GpDistribution dense(GpDistribution data) {
+  data.targets = GpDistribution::Targets::all;
+  data.points = std::max<std::int64_t>(data.context.high, 2);
+  data.grid = 200;
+  data.target_noise = 0;
+  data.shared = false;
+  data.ragged = true;
+  return data;
+}
+
+}  // namespace
+
+int run_command(const PlotCommand& c) {
+  apply(c.common);
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const auto model = restore_model(checkpoint);
+  const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
+  check(protocol.data.dims == 1 && model->dim_x() == 1, "[plot] {} has {} inputs per point; only one can be drawn",
+        protocol.name, protocol.data.dims);
+  const GpSampler sampler(dense(protocol.data), c.tasks, c.seed, Split::evaluation);
+  GpBatch batch = sampler.batch(0);
+  batch.target_noise = protocol.data.target_noise;
+  plot::Figure figure{.columns = 2, .share_y = true};
+  const std::string& name = checkpoint.run.spec.name;
+  for (std::int64_t i = 0; i < c.tasks; ++i) {
+    const Row row = row_of(batch.task, i);
+    const std::vector<double> x = regular_grid(protocol.data.low, protocol.data.high);
+    figure.panels.push_back(panel(i ? "" : name, row, x, model_curve(*model, row, x), plot::palette(0), name));
+    figure.panels.push_back(panel(i ? "" : "exact GP posterior", row, x, exact_curve(batch, i, x), plot::palette(2), "exact GP"));
+  }
+  plot::write_figure(figure, c.out);
+  if (c.common.json)
+    print_json({{"out", c.out.string()}, {"tasks", c.tasks}});
+  else
+    fmt::print("{}\n", c.out.string());
+  return 0;
+}
+
+}  // namespace npzoo

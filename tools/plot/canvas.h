@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+struct _cairo;
+struct _cairo_surface;
+
+namespace npzoo::plot {
+
+/// Red, green, blue and opacity, each in [0, 1].
+struct Color {
+  double red = 0.0;
+  double green = 0.0;
+  double blue = 0.0;
+  double alpha = 1.0;
+
+  constexpr Color with_alpha(double value) const { return {red, green, blue, value}; }
+};
+
+inline constexpr Color kBlack{0.0, 0.0, 0.0};
+inline constexpr Color kWhite{1.0, 1.0, 1.0};
+
+/// Colours that readers with any kind of colour vision can tell apart (Okabe and Ito, 2008). They start again after
+/// seven: blue, vermilion, green, purple, orange, sky blue, yellow.
+Color palette(int index);
+
+struct Point {
+  double x = 0.0;
+  double y = 0.0;
+};
+
+struct Rectangle {
+  double x = 0.0;
+  double y = 0.0;
+  double width = 0.0;
+  double height = 0.0;
+
+  double right() const { return x + width; }
+  double bottom() const { return y + height; }
+};
+
+struct Stroke {
+  Color color{};
+  double width = 1.0;
+  bool dashed = false;
+};
+
+enum class Align { kLeft, kCenter, kRight };
+
+struct TextStyle {
+  double size = 9.0;
+  Color color{};
+  Align align = Align::kLeft;
+  bool bold = false;
+  bool upright = false;  // turned to read from bottom to top
+};
+
+/// A white page of `width` by `height` units with the origin at the top left, drawn with cairo. A unit is one pixel of
+/// an SVG and two pixels of a PNG.
+///
+/// Coordinates may be anything: points that are not finite are left out and split a line, and what lies far outside
+/// the page is moved closer, so that no input makes a broken file.
+class Canvas {
+ public:
+  /// The ending of `path`, .svg or .png, decides the format; another one throws Error. Nothing is written before
+  /// `save`.
+  Canvas(const std::filesystem::path& path, double width, double height);
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+  ~Canvas();
+
+  void fill(std::span<const Point> polygon, Color color);
+  void fill(const Rectangle& rectangle, Color color);
+  void stroke(std::span<const Point> line, const Stroke& stroke);
+  void stroke(const Rectangle& rectangle, const Stroke& stroke);
+  void circle(Point center, double radius, Color fill, const Stroke& outline);
+  /// `at` is the left end, the centre or the right end of the line, at half the height of a capital letter.
+  void text(Point at, const std::string& text, const TextStyle& style);
+  double text_width(const std::string& text, const TextStyle& style);
+
+  /// Everything up to `unclip` shows inside `rectangle` only.
+  void clip(const Rectangle& rectangle);
+  void unclip();
+
+  /// Writes the file, whole or not at all. The last call.
+  void save();
+
+ private:
+  struct Release {
+    void operator()(_cairo* context) const;
+    void operator()(_cairo_surface* surface) const;
+  };
+
+  void set_font(const TextStyle& style);
+  void draw_path(const Stroke& stroke);
+
+  std::filesystem::path path_;
+  bool is_svg_;
+  std::string bytes_;  // what cairo has written so far
+  std::unique_ptr<_cairo_surface, Release> surface_;
+  std::unique_ptr<_cairo, Release> context_;
+};
+
+}  // namespace npzoo::plot

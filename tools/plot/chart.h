@@ -1,0 +1,84 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tools/plot/canvas.h"
+
+namespace npzoo::plot {
+
+struct Range {
+  double low = 0.0;
+  double high = 1.0;
+};
+
+// Layers hold data in the units of the axes. The vectors of one layer have the same length, which may be 0. A value
+// that is not finite leaves a gap. A layer without a label is not in the legend; several with one label share an entry.
+
+/// The area between two curves.
+struct Band {
+  std::vector<double> x;
+  std::vector<double> lower;
+  std::vector<double> upper;
+  Color color = palette(0).with_alpha(0.22);
+  std::string label{};
+};
+
+struct Line {
+  std::vector<double> x;
+  std::vector<double> y;
+  Color color = palette(0);
+  double width = 1.5;
+  bool dashed = false;
+  std::string label{};
+};
+
+struct Points {
+  std::vector<double> x;
+  std::vector<double> y;
+  Color color = kBlack;
+  double radius = 2.8;
+  std::string label{};
+};
+
+using Layer = std::variant<Band, Line, Points>;
+
+struct Panel {
+  std::string title{};
+  std::string x_label{};
+  std::string y_label{};
+  std::optional<Range> x_range{};  // where not given: fits the layers
+  std::optional<Range> y_range{};
+  std::vector<Layer> layers{};  // drawn in this order
+};
+
+enum class LegendPlace { kNone, kBelow, kInside };  // inside: in the first panel's upper right corner
+
+/// Panels in rows of `columns`, from left to right and from top to bottom. Sizes are canvas units.
+struct Figure {
+  std::string title{};
+  int columns = 1;
+  double panel_width = 250.0;
+  double panel_height = 160.0;
+  bool share_y = false;  // the panels of a row have one y range, labelled at the first
+  LegendPlace legend = LegendPlace::kBelow;
+  std::vector<Panel> panels{};
+};
+
+/// Draws `figure` to a .svg or .png file. Throws Error for another ending, for vectors of different lengths in one
+/// layer and where the file cannot be written.
+void write_figure(const Figure& figure, const std::filesystem::path& path);
+
+struct Tick {
+  double value;
+  std::string label;
+};
+
+/// Ticks at multiples of 1, 2 or 5 times a power of ten inside `range`, about `count` of them. None where the range is
+/// empty, not finite, or of a width outside 1e-200 to 1e200.
+std::vector<Tick> nice_ticks(Range range, int count);
+
+}  // namespace npzoo::plot

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace npzoo {
+
+/// What a progress display shows at one moment.
+struct ProgressStatus {
+  std::string label;           // "train"
+  std::string unit = "steps";  // what is counted
+  std::int64_t done = 0;
+  std::int64_t total = 0;  // 0: not known, e.g. for a stream
+  double rate = 0.0;       // units per second; 0: not known yet
+  std::optional<double> loss{};
+  std::string note{};  // free text, e.g. the latest validation log-likelihood
+};
+
+/// "0:07", "12:34", "1:02:03", "2d 03:04"; "?" for what is negative or not finite.
+std::string format_duration(double seconds);
+/// "0.31", "42.0", "1250", "3.21M".
+std::string format_rate(double per_second);
+/// One line of at most `width` characters; the bar gives way first, then the note, then the end of the line.
+std::string format_bar(const ProgressStatus& status, int width);
+/// The same facts as a plain line for a log.
+std::string format_line(const ProgressStatus& status);
+
+/// Shows how far a long task is: on a terminal as a bar redrawn at most ten times a second, elsewhere as a plain line
+/// at every tenth of the way or every 30 seconds. Writes to stderr, so that stdout stays free for results.
+class Progress {
+ public:
+  enum class Style { kBar, kLines, kSilent };
+  /// The bar where `out` is a terminal that can redraw a line.
+  static Style style_for(std::FILE* out);
+
+  struct Options {
+    std::string unit = "steps";
+    std::int64_t start = 0;        // units done before, e.g. by the run that this one resumes
+    std::optional<Style> style{};  // where not given: style_for(out)
+    std::FILE* out = stderr;
+  };
+
+  /// `total` is 0 where it is not known.
+  Progress(std::string label, std::int64_t total, Options options);
+  Progress(std::string label, std::int64_t total) : Progress(std::move(label), total, Options()) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// Leaves a bar that was not finished as it stands and ends its line.
+  ~Progress();
+
+  /// Cheap enough for every step.
+  void update(std::int64_t done, std::optional<double> loss = std::nullopt);
+  /// Text shown from now on beside the loss.
+  void note(std::string text) { status_.note = std::move(text); }
+  /// Prints a line of its own, above the bar. Printed in silence as well: it is no progress.
+  void message(std::string_view text);
+  /// Shows the final state. Later calls have no effect.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw_bar(Clock::time_point now);
+  void print_line(Clock::time_point now);
+  void set_rate(Clock::time_point now);
+
+  ProgressStatus status_;
+  std::int64_t start_;
+  Style style_;
+  std::FILE* out_;
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_ = began_;
+  std::int64_t shown_done_ = -1;
+  std::int64_t shown_tenth_;
+  bool bar_drawn_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,91 @@
+#include <fmt/core.h>
+
+#include "engine/io/file.h"
+#include "models/registry.h"
+#include "models/training/trainer.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/json_output.h"
+#include "tools/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+TrainingRun describe(const TrainCommand& c) {
+  if (c.protocol.empty() && c.model.empty()) return load_checkpoint(c.out / "checkpoint.safetensors").run;
+  check(!c.protocol.empty() && !c.model.empty(), "[train] --protocol and --model must be given together");
+  TrainingRun run;
+  run.protocol = load_protocol(c.protocol);
+  run.spec = model_spec(run.protocol, c.model);
+  run.seed = c.seed;
+  TrainingConfig& training = run.protocol.training;
+  training.steps = c.steps.value_or(training.steps);
+  training.batch_size = c.batch.value_or(training.batch_size);
+  training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
+  return run;
+}
+
+/// The run as a file that `npzoo train --config` repeats.
+void write_config(const TrainingRun& run, const std::filesystem::path& out) {
+  const TrainingConfig& training = run.protocol.training;
+  AtomicFile file(out / "config.toml");
+  file.write(fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
+                         "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
+                         run.protocol.name, run.spec.name, training.steps, training.batch_size, training.optimiser.lr,
+                         run.seed));
+  file.commit();
+}
+
+class TerminalObserver final : public TrainObserver {
+ public:
+  TerminalObserver(const TrainingRun& run, std::int64_t start)
+      : progress_("train " + run.spec.name, run.protocol.training.steps, {.start = start}) {}
+
+  void on_step(std::int64_t step, double loss) override {
+    mean_loss_ += (loss - mean_loss_) * std::max(0.02, 1.0 / static_cast<double>(++seen_));
+    progress_.update(step, mean_loss_);
+  }
+  void on_validation(std::int64_t step, double log_likelihood) override {
+    progress_.note(fmt::format("validation {:.4f}", log_likelihood));
+    progress_.message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
+  }
+  bool stop_requested() override { return interrupt_.requested(); }
+  void finish() { progress_.finish(); }
+
+ private:
+  InterruptGuard interrupt_;
+  Progress progress_;
+  double mean_loss_ = 0;  // over about the last fifty steps
+  std::int64_t seen_ = 0;
+};
+
+void report(const TrainResult& result, bool as_json) {
+  if (as_json)
+    return print_json({{"steps", result.steps},
+                       {"loss", number_or_null(result.loss)},
+                       {"log_likelihood", number_or_null(result.log_likelihood)},
+                       {"seconds", result.seconds},
+                       {"checkpoint", result.checkpoint.string()}});
+  fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
+  if (result.finished) fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
+  fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
+}
+
+}  // namespace
+
+int run_command(const TrainCommand& c) {
+  apply(c.common);
+  const TrainingRun run = describe(c);
+  const std::filesystem::path checkpoint = c.out / "checkpoint.safetensors";
+  const bool resumes = c.resume && std::filesystem::exists(checkpoint);
+  TerminalObserver observer(run, resumes ? load_checkpoint(checkpoint).step : 0);
+  const TrainResult result =
+      train(run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume}, observer);
+  observer.finish();
+  write_config(run, c.out);
+  report(result, c.common.json);
+  return result.finished ? 0 : kInterruptedExit;
+}
+
+}  // namespace npzoo
