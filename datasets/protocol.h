@@ -33,9 +33,7 @@ struct ValidationConfig {
 enum class Metric : std::uint8_t { log_likelihood, nll };
 
 /// npzoo reports log-likelihoods; this turns a figure in `metric` into one.
-inline double to_log_likelihood(Metric metric, double value) {
-  return metric == Metric::nll ? -value : value;
-}
+inline double to_log_likelihood(Metric metric, double value) { return metric == Metric::nll ? -value : value; }
 
 /// A figure as printed, in the metric of the protocol.
 struct Published {

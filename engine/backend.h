@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-/// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device and instruction set
-/// become types. Throws Error for integer tensors.
+/// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device and instruction
+/// set become types. Throws Error for integer tensors.
 template <class F>
 void run(const Tensor& x, F&& f) {
   const auto with_context = [&]<class T>() {

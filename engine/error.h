@@ -21,7 +21,8 @@ template <class... Args>
   fail_with(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Throws Error with the formatted message unless `condition` holds. The arguments are evaluated but not formatted otherwise.
+/// Throws Error with the formatted message unless `condition` holds. The arguments are evaluated but not formatted
+/// otherwise.
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> format, Args&&... args) {
   if (!condition) [[unlikely]]

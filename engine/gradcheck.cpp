@@ -16,14 +16,10 @@ namespace npzoo {
 
 namespace {
 
-bool is_checked(const Tensor& input) {
-  return input.dtype() == DType::float64;
-}
+bool is_checked(const Tensor& input) { return input.dtype() == DType::float64; }
 
 /// The size of a step at x. An infinity or a NaN stays what it is: a gradient there must be 0.
-double magnitude(double x) {
-  return std::isfinite(x) ? std::max(1.0, std::abs(x)) : 1.0;
-}
+double magnitude(double x) { return std::isfinite(x) ? std::max(1.0, std::abs(x)) : 1.0; }
 
 double largest(const Tensor& gradient) {
   double result = 0;

@@ -12,8 +12,11 @@ double inverse_sqrt(std::int64_t n) { return 1 / std::sqrt(static_cast<double>(s
 }  // namespace
 
 Tensor Initializer::allocate(const Shape& shape) {
-  for (std::int64_t extent : shape) check(extent <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape, elements_left_);
-  check(shape.numel() <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape, elements_left_);
+  for (std::int64_t extent : shape)
+    check(extent <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape,
+          elements_left_);
+  check(shape.numel() <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape,
+        elements_left_);
   elements_left_ -= shape.numel();
   return Tensor::empty(shape);
 }
@@ -25,7 +28,8 @@ Tensor Initializer::uniform(const Shape& shape, double bound) {
 }
 
 Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
-  // A normal cut off at two deviations has this deviation itself; jax divides by it, and so the variance comes out right.
+  // A normal cut off at two deviations has this deviation itself; jax divides by it, and so the variance comes out
+  // right.
   constexpr double kCutDeviation = 0.87962566103423978;
   Tensor result = allocate(shape);
   for (float& x : result.values<float>()) {

@@ -30,8 +30,8 @@ class Initializer {
   Tensor linear_weight(std::int64_t out, std::int64_t in);
   /// Its bias (out): torch U(±1/√in), flax zeros.
   Tensor linear_bias(std::int64_t out, std::int64_t in);
-  /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix that
-  /// this one is a block of.
+  /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
+  /// that this one is a block of.
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
 
  private:

@@ -28,8 +28,8 @@ struct ScaleInPlace {
 template <class T, Isa isa>
 void scale_in_place(CpuContext<isa>& cpu, const ScaleInPlace<T>& p);
 
-/// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends on
-/// the extents alone. middle = 0 gives zeros.
+/// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends
+/// on the extents alone. middle = 0 gives zeros.
 template <class T>
 struct SumMiddle {
   std::int64_t outer, middle, inner;

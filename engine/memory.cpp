@@ -120,8 +120,8 @@ class HostPool {
       release_cached_locked();
       memory = std::aligned_alloc(kAlignment, total);
     }
-    check(memory != nullptr, "[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}", total,
-          stats_.reserved_bytes, stats_.live_bytes);
+    check(memory != nullptr, "[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
+          total, stats_.reserved_bytes, stats_.live_bytes);
     auto* block = new (memory) Buffer::Block;
     block->bytes = wanted.bytes;
     block->size_class = wanted.index;

@@ -35,7 +35,7 @@ class ModuleVisitor {
   }
 
   template <class Module>
-    requires requires(Module& module, ModuleVisitor& visitor) { module.visit(visitor); }
+  requires requires(Module& module, ModuleVisitor& visitor) { module.visit(visitor); }
   void operator()(std::string_view name, Module& module) {
     const std::size_t length = path_.size();
     path_.append(name).push_back('.');

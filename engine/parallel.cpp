@@ -24,16 +24,16 @@ void pause_briefly() {
 #endif
 }
 
-/// Loops of one training step follow each other within microseconds: a worker that looks this long seldom sleeps between
-/// them, and one that finds nothing gives its core back soon after the step.
+/// Loops of one training step follow each other within microseconds: a worker that looks this long seldom sleeps
+/// between them, and one that finds nothing gives its core back soon after the step.
 constexpr int kSpins = 2000;
 
 thread_local bool inside_loop = false;
 
 }  // namespace
 
-/// `gate` holds kOpen while a loop may be joined, plus the number of workers inside it. Workers join and the caller closes
-/// by one atomic operation each, so the caller waits only for those that did join.
+/// `gate` holds kOpen while a loop may be joined, plus the number of workers inside it. Workers join and the caller
+/// closes by one atomic operation each, so the caller waits only for those that did join.
 struct ThreadPool::State {
   static constexpr std::uint32_t kOpen = 1u << 31;
 

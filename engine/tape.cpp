@@ -94,6 +94,26 @@ void Tape::watch(Tensor& leaf) {
   leaf.set_variable(new_variable());
 }
 
+namespace {
+
+// Both do their part also when playing a closure throws.
+
+/// Sets a flag for the length of its scope.
+struct Playing {
+  explicit Playing(bool& flag) : flag(flag) { flag = true; }
+  ~Playing() { flag = false; }
+  bool& flag;
+};
+
+/// Destroys a closure at the end of its scope.
+struct ClosureOwner {
+  void* closure;
+  void (*destroy)(void*);
+  ~ClosureOwner() { destroy(closure); }
+};
+
+}  // namespace
+
 const Grads& Tape::backward(const Tensor& loss) {
   check(loss.numel() == 1, "[backward] the loss has shape {}, expected one element", loss.shape());
   return backward(loss, Tensor::full(loss.shape(), 1, loss.dtype(), loss.device()));
@@ -107,26 +127,12 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   grads_.serial_ = serial_;
   grads_.slots_.resize(variables_);
   grads_.add(out, std::move(d_out));
-  {
-    NoGrad off;
-    playing_ = true;
-    play_until(0);
-    playing_ = false;
-  }
+  const NoGrad off;
   consumed_ = true;
+  const Playing now(playing_);
+  play_until(0);
   return grads_;
 }
-
-namespace {
-
-/// Destroys a closure at the end of its scope, also when playing it throws.
-struct ClosureOwner {
-  void* closure;
-  void (*destroy)(void*);
-  ~ClosureOwner() { destroy(closure); }
-};
-
-}  // namespace
 
 void Tape::play_until(std::size_t remaining) {
   grads_.slots_.resize(variables_);

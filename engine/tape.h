@@ -45,8 +45,8 @@ class Grads {
   std::uint32_t serial_ = 0;
 };
 
-/// Records operations in the order they run and plays them backwards once. A node is destroyed as the backward pass goes
-/// by it, so what it saved serves the gradients that follow. The same Tape can be used again: it keeps its memory.
+/// Records operations in the order they run and plays them backwards once. A node is destroyed as the backward pass
+/// goes by it, so what it saved serves the gradients that follow. The same Tape can be used again: it keeps its memory.
 class Tape {
  public:
   Tape();
@@ -159,7 +159,6 @@ struct Recorder {
                            [](void* closure) { static_cast<Closure*>(closure)->~Closure(); }, first,
                            static_cast<std::uint32_t>(outs.size())});
   }
-
 };
 
 /// The tape of this thread, or null.
@@ -187,14 +186,14 @@ void Tape::replay(const Tensor& d_out, F&& rerun) {
     Recording on(*this, Recording::Nested{});
     out = rerun();
   }
-  if (!grads_.wants(out)) return;
+  grads_.slots_.resize(variables_);
   grads_.add(out, d_out);
   play_until(mark);
 }
 
-/// Runs `f(inputs, random)` without saving anything but the inputs and the random state; the backward pass runs it again
-/// (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend on nothing else
-/// that changes; parameters that it uses get their gradients as usual.
+/// Runs `f(inputs, random)` without saving anything but the inputs and the random state; the backward pass runs it
+/// again (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend on
+/// nothing else that changes; parameters that it uses get their gradients as usual.
 template <class F>
 Tensor checkpoint(Random& random, std::vector<Tensor> inputs, F f) {
   const RandomState before = random.state();

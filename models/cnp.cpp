@@ -9,8 +9,7 @@ namespace npzoo {
 namespace {
 
 struct PooledContext final : ContextState {
-  PooledContext(Context observed, Tensor encoding)
-      : ContextState(std::move(observed)), encoded(std::move(encoding)) {}
+  PooledContext(Context observed, Tensor encoding) : ContextState(std::move(observed)), encoded(std::move(encoding)) {}
 
   Tensor encoded;  // (B, encoders · hidden)
 };
@@ -46,8 +45,9 @@ Cnp::Cnp(const CnpConfig& config, Initializer& init)
       config_(config) {}
 
 std::unique_ptr<ContextState> Cnp::condition(const Context& context) const {
+  const Context points = clear_padding(context);
   std::vector<Tensor> parts;
-  for (const PoolingEncoder& encoder : encoders) parts.push_back(encoder(context));
+  for (const PoolingEncoder& encoder : encoders) parts.push_back(encoder(points));
   return std::make_unique<PooledContext>(context, concat(parts, -1));  // (B, encoders · hidden)
 }
 
@@ -55,9 +55,9 @@ Prediction Cnp::query(const ContextState& state, const Tensor& xt) const {
   const auto* pooled = dynamic_cast<const PooledContext*>(&state);
   check(pooled != nullptr, "[cnp] the state comes from another kind of model");
   const std::int64_t width = pooled->encoded.dim(-1);
-  const Tensor one = reshape(pooled->encoded, {xt.dim(0), 1, width});             // (B, 1, R)
-  const Tensor each = broadcast_to(one, {xt.dim(0), xt.dim(1), width});           // (B, Nt, R)
-  return gaussian_head(decoder(concat({each, xt}, -1)), config_.std);             // (B, Nt, Dy)
+  const Tensor one = reshape(pooled->encoded, {xt.dim(0), 1, width});    // (B, 1, R)
+  const Tensor each = broadcast_to(one, {xt.dim(0), xt.dim(1), width});  // (B, Nt, R)
+  return gaussian_head(decoder(concat({each, xt}, -1)), config_.std);    // (B, Nt, Dy)
 }
 
 Tensor Cnp::loss(const Task& task) const {

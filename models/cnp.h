@@ -32,8 +32,8 @@ struct CnpConfig {
   bool context_in_loss = true;  // context points are scored in training as well
 };
 
-/// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of the
-/// BNP and TNP authors' code: two encoders, so that its size is near that of a neural process.
+/// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of
+/// the BNP and TNP authors' code: two encoders, so that its size is near that of a neural process.
 class Cnp final : public Model {
  public:
   Cnp(const CnpConfig& config, Initializer& init);

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 std::string to_json(const ModelConfig& config) {
   json object = json::object();
-  for (const auto& [key, value] : config) std::visit([&](const auto& v) { object[key] = v; }, value);
+  for (const auto& [key, value] : config) object[key] = std::visit([](const auto& v) { return json(v); }, value);
   return object.dump();
 }
 

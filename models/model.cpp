@@ -2,8 +2,24 @@
 
 #include "engine/error.h"
 #include "ops/concat/concat.h"
+#include "ops/gather/gather.h"
 
 namespace npzoo {
+
+Context clear_padding(const Context& context) {
+  if (!context.lengths.defined()) return context;
+  const std::int64_t batch = context.xc.dim(0), nc = context.xc.dim(1);
+  check(context.lengths.shape() == Shape{batch}, "[context] lengths {} found, expected {} of them", context.lengths.shape(),
+        batch);
+  Tensor index = Tensor::empty({batch, nc}, DType::int64);  // padding takes the point behind the last, a zero
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0, n = context.lengths.data<std::int64_t>()[b]; i < nc; ++i)
+      index.data<std::int64_t>()[b * nc + i] = i < n ? i : nc;
+  const auto cleared = [&](const Tensor& points) {
+    return gather(concat({points, Tensor::zeros({batch, 1, points.dim(2)}, points.dtype())}, 1), index);
+  };
+  return {cleared(context.xc), cleared(context.yc), context.lengths};
+}
 
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
   const Context& old = state.context;

@@ -65,7 +65,8 @@ constexpr AuthorsModel kAuthors[] = {{"cnp", authors_cnp}, {"tnp-d", authors_tnp
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
-  check(found != file.metadata.end(), "[parity] {}: there is no '{}' in the metadata; expected a recorded run", path, key);
+  check(found != file.metadata.end(), "[parity] {}: there is no '{}' in the metadata; expected a recorded run", path,
+        key);
   return found->second;
 }
 
@@ -73,7 +74,8 @@ class Record {
  public:
   explicit Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
     spec_.name = metadata(file_, "model", path_);
-    const auto authors = std::ranges::find(kAuthors, spec_.name, [](const AuthorsModel& m) { return std::string(m.name); });
+    const auto authors =
+        std::ranges::find(kAuthors, spec_.name, [](const AuthorsModel& m) { return std::string(m.name); });
     check(authors != std::end(kAuthors), "[parity] {}: recorded from model '{}', which this build does not have", path_,
           spec_.name);
     place_ = authors->place;
@@ -99,7 +101,8 @@ class Record {
     const AuthorsPlace place = place_(ours.name);
     const Tensor& theirs = at(kind + "." + place.name);
     const Shape& shape = ours.parameter->value.shape();
-    check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] && theirs.shape().with(0, 1) == shape.with(0, 1),
+    check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] &&
+              theirs.shape().with(0, 1) == shape.with(0, 1),
           "[parity] {}: '{}.{}' has shape {}, expected {} of {}", path_, kind, place.name, theirs.shape(), place.parts,
           shape);
     return slice(theirs, 0, place.part * shape[0], (place.part + 1) * shape[0]);
@@ -133,7 +136,9 @@ double difference(const Tensor& ours, const Tensor& theirs) {
 class Comparison {
  public:
   Comparison(const Record& record, DType dtype)
-      : record_(record), task_(record.task(dtype)), model_(make_model(record.spec())),
+      : record_(record),
+        task_(record.task(dtype)),
+        model_(make_model(record.spec())),
         parameters_(named_parameters(*model_)) {
     for (const NamedParameter& p : parameters_) p.parameter->value = record.of_parameter("param", p).to(dtype).clone();
   }

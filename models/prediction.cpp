@@ -24,9 +24,7 @@ Tensor log_likelihood(const Prediction& prediction, const Tensor& y) {
   return gaussian_log_density(y, prediction.mean, prediction.std);
 }
 
-Tensor nll(const Prediction& prediction, const Tensor& y) {
-  return affine(mean(log_likelihood(prediction, y)), -1, 0);
-}
+Tensor nll(const Prediction& prediction, const Tensor& y) { return affine(mean(log_likelihood(prediction, y)), -1, 0); }
 
 Prediction gaussian_head(const Tensor& raw, const StdForm& form) {
   const std::int64_t dy = raw.dim(-1) / 2;

@@ -19,8 +19,8 @@ Tensor nll(const Prediction& prediction, const Tensor& y);
 /// How a network's raw output becomes a standard deviation. `floor` is the least value.
 struct StdForm {
   enum class Kind : std::uint8_t {
-    exp,              // exp(s), no floor
-    softplus,         // floor + (1 − floor) softplus(s)
+    exp,               // exp(s), no floor
+    softplus,          // floor + (1 − floor) softplus(s)
     half_log_variance  // floor + (1 − floor) exp(s / 2)
   };
   Kind kind = Kind::exp;

@@ -24,23 +24,26 @@ std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) 
 }  // namespace
 
 TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
-    : embedder(embedder_widths(config), init), encoder(config.transformer, init),
-      predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init), config_(config) {}
+    : embedder(embedder_widths(config), init),
+      encoder(config.transformer, init),
+      predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init),
+      config_(config) {}
 
 std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
-  const Tensor tokens = embedder(concat({context.xc, context.yc}, -1));                      // (B, Nc, E)
-  auto encoded = encoder.encode(tokens, PrefixMask::lengths(context.lengths));               // per layer (B, Nc, E)
+  const Context points = clear_padding(context);
+  const Tensor tokens = embedder(concat({points.xc, points.yc}, -1));           // (B, Nc, E)
+  auto encoded = encoder.encode(tokens, PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
   return std::make_unique<EncodedContext>(context, std::move(encoded));
 }
 
 Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
   const auto* context = dynamic_cast<const EncodedContext*>(&state);
   check(context != nullptr, "[token_transformer] the state comes from another kind of model");
-  const Tensor unknown = Tensor::zeros(xt.shape().with(-1, config_.dim_y), xt.dtype());      // (B, Nt, Dy)
-  const Tensor tokens = embedder(concat({xt, unknown}, -1));                                 // (B, Nt, E)
+  const Tensor unknown = Tensor::zeros(xt.shape().with(-1, config_.dim_y), xt.dtype());  // (B, Nt, Dy)
+  const Tensor tokens = embedder(concat({xt, unknown}, -1));                             // (B, Nt, E)
   const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
-  const Tensor h = encoder.query(context->encoded, tokens, mask);                            // (B, Nt, E)
-  return gaussian_head(predictor(h), config_.std);                                           // (B, Nt, Dy)
+  const Tensor h = encoder.query(context->encoded, tokens, mask);  // (B, Nt, E)
+  return gaussian_head(predictor(h), config_.std);                 // (B, Nt, Dy)
 }
 
 void TokenTransformer::visit(ModuleVisitor& visitor) {

@@ -17,12 +17,11 @@ struct GradcheckCase {
   std::function<Tensor(const std::vector<Tensor>&)> function;
 };
 
-/// Collects the cases of one op folder. Each folder defines `void OP_gradcheck_cases(GradcheckCases&)` beside its op; the
-/// build collects them from the list in ops/meson.build.
+/// Collects the cases of one op folder. Each folder defines `void OP_gradcheck_cases(GradcheckCases&)` beside its op;
+/// the build collects them from the list in ops/meson.build.
 class GradcheckCases {
  public:
-  void add(std::string label, std::vector<Tensor> inputs,
-           std::function<Tensor(const std::vector<Tensor>&)> function) {
+  void add(std::string label, std::vector<Tensor> inputs, std::function<Tensor(const std::vector<Tensor>&)> function) {
     cases_.push_back({std::move(label), std::move(inputs), std::move(function)});
   }
   const std::vector<GradcheckCase>& cases() const { return cases_; }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-// PEAK
+#include "engine/cpu/peak.h"
 #include "engine/cpu/context.h"
 #include "engine/flops.h"
 #include "engine/optim/schedule.h"
@@ -33,15 +33,20 @@ Task typical_task(const GpDistribution& data, std::int64_t batch, std::uint64_t 
   const std::int64_t nc = disjoint ? data.points / 2 : (data.context.low + data.context.high - 1) / 2;
   const std::int64_t nt = disjoint ? data.points - nc : data.points + grid;
   Random random(seed);
-  return {random_normal(random, {batch, nc, data.dims}), random_normal(random, {batch, nc, 1}),
-          random_normal(random, {batch, nt, data.dims}), random_normal(random, {batch, nt, 1}), {}};
+  return {random_normal(random, {batch, nc, data.dims}),
+          random_normal(random, {batch, nc, 1}),
+          random_normal(random, {batch, nt, data.dims}),
+          random_normal(random, {batch, nt, 1}),
+          {}};
 }
 
 class TrainStep {
  public:
   TrainStep(const Protocol& protocol, const std::string& model, std::int64_t batch, std::uint64_t seed)
-      : config_(protocol.training), model_(make_model(model_spec(protocol, model), {.seed = seed})),
-        optimiser_(config_.optimiser, named_parameters(*model_)), task_(typical_task(protocol.data, batch, seed)) {}
+      : config_(protocol.training),
+        model_(make_model(model_spec(protocol, model), {.seed = seed})),
+        optimiser_(config_.optimiser, named_parameters(*model_)),
+        task_(typical_task(protocol.data, batch, seed)) {}
 
   void operator()() {
     Recording on(tape_);
@@ -88,7 +93,7 @@ int run_command(const BenchCommand& c) {
   std::ranges::sort(times);
   const double median = quantile(times, 0.5), gflops = flops / median * 1e-6;
   const int threads = thread_pool().threads();
-  const double peak = 1.0;
+  const double peak = measure_peak_gflops(threads);
   const MemoryStats memory = memory_stats();
 
   const nlohmann::json result = {{"model", c.model},
@@ -118,8 +123,10 @@ int run_command(const BenchCommand& c) {
              step.task().xc.dim(1), step.task().xt.dim(1), threads, to_string(active_isa()));
   fmt::print("  step     {:.3f} ms median, {:.3f} p10, {:.3f} p90 over {} steps\n", median, quantile(times, 0.1),
              quantile(times, 0.9), c.steps);
-  fmt::print("  speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that this machine reaches\n", gflops, 100 * gflops / peak, peak);
-  fmt::print("  memory   {:.1f} MB live, {:.1f} MB reserved at the peak\n", static_cast<double>(memory.peak_live_bytes) * 1e-6,
+  fmt::print("  speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that this machine reaches\n", gflops,
+             100 * gflops / peak, peak);
+  fmt::print("  memory   {:.1f} MB live, {:.1f} MB reserved at the peak\n",
+             static_cast<double>(memory.peak_live_bytes) * 1e-6,
              static_cast<double>(memory.peak_reserved_bytes) * 1e-6);
   return 0;
 }

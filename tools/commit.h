@@ -3,6 +3,6 @@
 namespace npzoo {
 
 /// Short hash of the commit that the program was built from, "unknown" outside a repository.
-extern const char kCommit[];
+extern const char* const kCommit;
 
 }  // namespace npzoo

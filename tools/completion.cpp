@@ -64,10 +64,11 @@ std::string fish_script(const std::vector<Words>& all) {
   for (const Words& words : all) {
     script += fmt::format("complete -c npzoo -n __fish_use_subcommand -a {}\n", words.name);
     for (const std::string& flag : words.flags)
-      script += fmt::format("complete -c npzoo -n '__fish_seen_subcommand_from {}' -l {}{}\n", words.name, flag.substr(2),
-                            flag == "--model"      ? fmt::format(" -xa '{}'", model_words())
-                            : flag == "--protocol" ? fmt::format(" -xa '{}'", protocol_words())
-                                                   : "");
+      script +=
+          fmt::format("complete -c npzoo -n '__fish_seen_subcommand_from {}' -l {}{}\n", words.name, flag.substr(2),
+                      flag == "--model"      ? fmt::format(" -xa '{}'", model_words())
+                      : flag == "--protocol" ? fmt::format(" -xa '{}'", protocol_words())
+                                             : "");
   }
   return script + "complete -c npzoo -l checkpoint -rF\ncomplete -c npzoo -l out -rF\n";
 }

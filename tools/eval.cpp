@@ -27,7 +27,8 @@ std::optional<double> as_log_likelihood(const Protocol& protocol, const std::opt
 
 /// The best value that a model with this kind of prediction can reach, where it is known.
 std::optional<double> oracle(const Protocol& protocol, const TestConfig& test) {
-  return as_log_likelihood(protocol, test.oracle.bayes_diagonal ? test.oracle.bayes_diagonal : test.oracle.known_marginal);
+  return as_log_likelihood(protocol,
+                           test.oracle.bayes_diagonal ? test.oracle.bayes_diagonal : test.oracle.known_marginal);
 }
 
 std::optional<double> published(const Protocol& protocol, const TestConfig& test, const std::string& model) {
@@ -58,11 +59,13 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
   fmt::print("{} on {} / {}, {} tasks\n", model, protocol.name, row.test.name, s.tasks);
   fmt::print("  log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is better)\n", s.log_likelihood,
              s.standard_error);
-  fmt::print("  exact GP posterior   {:.3f}           (same tasks, true hyper-parameters: the upper bound)\n", s.exact_gp);
+  fmt::print(
+      "  exact GP posterior   {:.3f}           (same tasks, true hyper-parameters: no model does better on average)\n",
+      s.exact_gp);
   fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(oracle(protocol, row.test)),
              cell(published(protocol, row.test, model)));
-  fmt::print("  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n", 100 * s.coverage.at(50),
-             100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95));
+  fmt::print("  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
+             100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95));
   fmt::print("  CRPS                 {:.4f}\n  smallest std         {}\n", s.crps, s.std_floor);
 }
 
@@ -77,13 +80,15 @@ int run_command(const EvalCommand& c) {
   const std::int64_t batches = c.batches.value_or(rules.batches);
   json results = json::array();
   for (const TestConfig& test : rules.tests) {
-    check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}", protocol.name,
-          test.data.dims, c.checkpoint.string(), model->dim_x());
+    check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
+          protocol.name, test.data.dims, c.checkpoint.string(), model->dim_x());
     const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation);
     Progress progress("eval " + test.name, batches, {.unit = "batches"});
-    const Row row{test, evaluate(*model, sampler,
-                                 {.batches = batches, .exact_batches = kExactBatches,
-                                  .progress = [&](std::int64_t done) { progress.update(done); }})};
+    const Row row{test,
+                  evaluate(*model, sampler,
+                           {.batches = batches, .exact_batches = kExactBatches, .progress = [&](std::int64_t done) {
+                              progress.update(done);
+                            }})};
     progress.finish();
     if (c.common.json)
       results.push_back(to_json(protocol, checkpoint.run.spec.name, row));

@@ -91,7 +91,8 @@ int run_command(const GradcheckCommand& c) {
   if (c.common.json) {
     json rows = json::array();
     for (const OpResult& r : results)
-      rows.push_back({{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
+      rows.push_back(
+          {{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
     print_json({{"passed", passed}, {"device", c.common.device}, {"ops", rows}, {"unchecked", unchecked}});
   } else {
     for (const std::string& name : unchecked) fmt::print("{:<24} has no check\n", name);

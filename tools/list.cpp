@@ -65,7 +65,9 @@ void print_rows(const std::string& what, const json& rows) {
 }  // namespace
 
 int run_command(const ListCommand& command) {
-  const json rows = command.what == "models" ? list_models() : command.what == "protocols" ? list_protocols() : list_ops();
+  const json rows = command.what == "models"      ? list_models()
+                    : command.what == "protocols" ? list_protocols()
+                                                  : list_ops();
   if (command.common.json)
     print_json(rows);
   else

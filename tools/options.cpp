@@ -68,7 +68,8 @@ void add_eval(CLI::App& app, EvalCommand& c) {
 void add_predict(CLI::App& app, PredictCommand& c) {
   CLI::App& sub = subcommand(app, "predict", "Predict at the points of a table, given observed points.", c.common);
   sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
-  sub.add_option("--context", c.context, "CSV of observed points: the columns of --targets, and the values")->required();
+  sub.add_option("--context", c.context, "CSV of observed points: the columns of --targets, and the values")
+      ->required();
   sub.add_option("--targets", c.targets, "CSV of points to predict at, '-' for standard input")->required();
   sub.add_option("--out", c.out, "CSV to write: x, mean_* and std_* columns; '-' for standard output")->required();
   sub.add_option("--chunk", c.chunk, "targets predicted at a time; bounds the memory")
@@ -82,7 +83,9 @@ void add_plot(CLI::App& app, PlotCommand& c) {
   sub.add_option("--out", c.out, "picture to write, .svg or .png")->required();
   sub.add_option("--protocol", c.protocol, "whose tasks to draw, instead of the one it was trained under");
   sub.add_option("--seed", c.seed, "of the tasks")->capture_default_str();
-  sub.add_option("--tasks", c.tasks, "rows of the picture, one task each")->check(CLI::Range(1, 8))->capture_default_str();
+  sub.add_option("--tasks", c.tasks, "rows of the picture, one task each")
+      ->check(CLI::Range(1, 8))
+      ->capture_default_str();
 }
 
 void add_gradcheck(CLI::App& app, GradcheckCommand& c) {

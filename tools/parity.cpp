@@ -14,8 +14,7 @@ int run_command(const ParityCommand& c) {
   for (const std::filesystem::path& file : c.files) {
     const ParityReport report = check_parity(file);
     passed &= report.passed();
-    if (!c.common.json)
-      fmt::print("{} ({}): {}\n", report.file, report.model, report.passed() ? "equal" : "DIFFERENT");
+    if (!c.common.json) fmt::print("{} ({}): {}\n", report.file, report.model, report.passed() ? "equal" : "DIFFERENT");
     nlohmann::json quantities = nlohmann::json::array();
     for (const ParityQuantity& q : report.quantities) {
       quantities.push_back({{"name", q.name}, {"max_error", number_or_null(q.max_error)}});

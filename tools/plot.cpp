@@ -79,7 +79,11 @@ plot::Panel panel(const std::string& title, const Row& row, const std::vector<do
   plot::Panel p{.title = title, .x_label = "x", .y_label = "y", .x_range = plot::Range{x.front(), x.back()}};
   p.layers = {plot::Band{.x = x, .lower = lower, .upper = upper, .color = color.with_alpha(0.22), .label = label},
               plot::Line{.x = x, .y = curve.mean, .color = color, .label = label},
-              plot::Line{.x = truth_x, .y = truth_y, .color = plot::kBlack.with_alpha(0.7), .width = 1, .dashed = true,
+              plot::Line{.x = truth_x,
+                         .y = truth_y,
+                         .color = plot::kBlack.with_alpha(0.7),
+                         .width = 1,
+                         .dashed = true,
                          .label = "truth"},
               plot::Points{.x = row.xc, .y = row.yc, .label = "context"}};
   return p;
@@ -114,7 +118,8 @@ int run_command(const PlotCommand& c) {
     const Row row = row_of(batch.task, i);
     const std::vector<double> x = regular_grid(protocol.data.low, protocol.data.high);
     figure.panels.push_back(panel(i ? "" : name, row, x, model_curve(*model, row, x), plot::palette(0), name));
-    figure.panels.push_back(panel(i ? "" : "exact GP posterior", row, x, exact_curve(batch, i, x), plot::palette(2), "exact GP"));
+    figure.panels.push_back(
+        panel(i ? "" : "exact GP posterior", row, x, exact_curve(batch, i, x), plot::palette(2), "exact GP"));
   }
   plot::write_figure(figure, c.out);
   if (c.common.json)

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <span>
 
 #include "engine/io/csv.h"
 #include "engine/tape.h"
@@ -22,7 +24,8 @@ Tensor to_tensor(const std::vector<double>& rows, std::size_t width, const std::
   Tensor result = Tensor::empty({1, count, static_cast<std::int64_t>(columns.size())});
   float* out = result.data<float>();
   for (std::int64_t row = 0; row < count; ++row)
-    for (std::size_t column : columns) *out++ = static_cast<float>(rows[static_cast<std::size_t>(row) * width + column]);
+    for (std::size_t column : columns)
+      *out++ = static_cast<float>(rows[static_cast<std::size_t>(row) * width + column]);
   return result;
 }
 
@@ -60,11 +63,21 @@ ObservedTable read_context(const std::filesystem::path& path, const std::vector<
   return table;
 }
 
-std::vector<std::string> output_header(const std::vector<std::string>& x_names, const std::vector<std::string>& y_names) {
+std::vector<std::string> output_header(const std::vector<std::string>& x_names,
+                                       const std::vector<std::string>& y_names) {
   std::vector<std::string> header = x_names;
   for (const char* prefix : {"mean_", "std_"})
     for (const std::string& name : y_names) header.push_back(prefix + name);
   return header;
+}
+
+/// The double with the fewest digits that rounds to `value`: float32 results carry no more.
+double fewest_digits(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
 }
 
 /// Interleaves x, mean and std of each target into rows.
@@ -74,12 +87,9 @@ std::vector<double> output_rows(const std::vector<double>& x, std::size_t dim_x,
   std::vector<double> rows;
   rows.reserve(x.size() / dim_x * (dim_x + 2 * dim_y));
   for (std::size_t i = 0; i * dim_x < x.size(); ++i) {
-    rows.insert(rows.end(), x.begin() + static_cast<std::ptrdiff_t>(i * dim_x),
-                x.begin() + static_cast<std::ptrdiff_t>((i + 1) * dim_x));
-    rows.insert(rows.end(), mean.begin() + static_cast<std::ptrdiff_t>(i * dim_y),
-                mean.begin() + static_cast<std::ptrdiff_t>((i + 1) * dim_y));
-    rows.insert(rows.end(), std.begin() + static_cast<std::ptrdiff_t>(i * dim_y),
-                std.begin() + static_cast<std::ptrdiff_t>((i + 1) * dim_y));
+    for (double value : std::span(x).subspan(i * dim_x, dim_x)) rows.push_back(value);
+    for (const auto& values : {mean, std})
+      for (float value : values.subspan(i * dim_y, dim_y)) rows.push_back(fewest_digits(value));
   }
   return rows;
 }
@@ -92,8 +102,8 @@ int run_command(const PredictCommand& c) {
   const auto model = restore_model(load_checkpoint(c.checkpoint));
   CsvReader targets(c.targets);
   const std::vector<std::string>& x_names = targets.header();
-  check(static_cast<std::int64_t>(x_names.size()) == model->dim_x(), "[predict] {}: {} columns, the model takes {} inputs",
-        c.targets.string(), x_names.size(), model->dim_x());
+  check(static_cast<std::int64_t>(x_names.size()) == model->dim_x(),
+        "[predict] {}: {} columns, the model takes {} inputs", c.targets.string(), x_names.size(), model->dim_x());
   const ObservedTable observed = read_context(c.context, x_names, model->dim_y());
   const auto state = model->condition(observed.context);
 

@@ -16,9 +16,7 @@ constexpr std::chrono::milliseconds kRedrawEvery{100};
 constexpr std::chrono::seconds kLineEvery{30};
 constexpr std::string_view kEraseLine = "\r\033[2K";
 
-bool continues_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 // In characters of UTF-8, each taken as one column wide.
 int width_of(std::string_view text) {
@@ -106,7 +104,10 @@ Progress::Style Progress::style_for(std::FILE* out) {
 }
 
 Progress::Progress(std::string label, std::int64_t total, Options options)
-    : start_(options.start), style_(options.style ? *options.style : style_for(options.out)), out_(options.out) {
+    : start_(options.start),
+      style_(options.style ? *options.style : style_for(options.out)),
+      line_gap_(options.line_gap),
+      out_(options.out) {
   status_.label = std::move(label);
   status_.unit = std::move(options.unit);
   status_.done = start_;
@@ -125,7 +126,7 @@ void Progress::update(std::int64_t done, std::optional<double> loss) {
   const auto now = Clock::now();
   if (style_ == Style::kBar) {
     if (!bar_drawn_ || now - shown_ >= kRedrawEvery) draw_bar(now);
-  } else if (parts_done(status_, 10) != shown_tenth_ || now - shown_ >= kLineEvery) {
+  } else if (now - shown_ >= (parts_done(status_, 10) != shown_tenth_ ? line_gap_ : Clock::duration(kLineEvery))) {
     print_line(now);
   }
 }

@@ -31,7 +31,8 @@ std::string format_bar(const ProgressStatus& status, int width);
 std::string format_line(const ProgressStatus& status);
 
 /// Shows how far a long task is: on a terminal as a bar redrawn at most ten times a second, elsewhere as a plain line
-/// at every tenth of the way or every 30 seconds. Writes to stderr, so that stdout stays free for results.
+/// at every tenth of the way (but see line_gap) or every 30 seconds. Writes to stderr, so that stdout stays free for
+/// results.
 class Progress {
  public:
   enum class Style { kBar, kLines, kSilent };
@@ -40,8 +41,9 @@ class Progress {
 
   struct Options {
     std::string unit = "steps";
-    std::int64_t start = 0;        // units done before, e.g. by the run that this one resumes
-    std::optional<Style> style{};  // where not given: style_for(out)
+    std::int64_t start = 0;            // units done before, e.g. by the run that this one resumes
+    std::optional<Style> style{};      // where not given: style_for(out)
+    std::chrono::seconds line_gap{2};  // lines of a log are at least this far apart, so that a short task prints one
     std::FILE* out = stderr;
   };
 
@@ -72,6 +74,7 @@ class Progress {
   ProgressStatus status_;
   std::int64_t start_;
   Style style_;
+  Clock::duration line_gap_;
   std::FILE* out_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point shown_ = began_;

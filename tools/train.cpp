@@ -30,10 +30,10 @@ TrainingRun describe(const TrainCommand& c) {
 void write_config(const TrainingRun& run, const std::filesystem::path& out) {
   const TrainingConfig& training = run.protocol.training;
   AtomicFile file(out / "config.toml");
-  file.write(fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
-                         "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
-                         run.protocol.name, run.spec.name, training.steps, training.batch_size, training.optimiser.lr,
-                         run.seed));
+  file.write(fmt::format(
+      "# Repeats this run: npzoo train --config config.toml --out DIR\n"
+      "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
+      run.protocol.name, run.spec.name, training.steps, training.batch_size, training.optimiser.lr, run.seed));
   file.commit();
 }
 
@@ -68,7 +68,8 @@ void report(const TrainResult& result, bool as_json) {
                        {"seconds", result.seconds},
                        {"checkpoint", result.checkpoint.string()}});
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
-  if (result.finished) fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
+  if (result.finished)
+    fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
 }
 

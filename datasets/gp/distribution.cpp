@@ -4,12 +4,9 @@ namespace npzoo {
 
 double Prior::draw(Random& random) const {
   switch (kind) {
-    case Kind::constant:
-      return a;
-    case Kind::uniform:
-      return random.uniform(a, b);
-    case Kind::beta:
-      break;
+    case Kind::constant: return a;
+    case Kind::uniform: return random.uniform(a, b);
+    case Kind::beta: break;
   }
   return random.beta(a, b);
 }

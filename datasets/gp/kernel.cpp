@@ -9,14 +9,10 @@ namespace npzoo {
 
 std::string_view to_string(KernelKind kind) {
   switch (kind) {
-    case KernelKind::rbf:
-      return "rbf";
-    case KernelKind::matern32:
-      return "matern32";
-    case KernelKind::matern52:
-      return "matern52";
-    case KernelKind::periodic:
-      break;
+    case KernelKind::rbf: return "rbf";
+    case KernelKind::matern32: return "matern32";
+    case KernelKind::matern52: return "matern52";
+    case KernelKind::periodic: break;
   }
   return "periodic";
 }

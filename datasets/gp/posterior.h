@@ -29,7 +29,7 @@ class GpPosterior {
   /// log p(yt_i | context) for each target by itself.
   std::vector<double> log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
   /// log p(yt | context) of all targets together; divide by Nt to compare with per-point figures. Throws Error when
-  /// targets coincide and neither noise nor nugget separates them.
+  /// targets coincide and no noise separates them.
   double joint_log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
 
  private:

@@ -18,8 +18,9 @@ struct Counts {
   std::int64_t targets;
 };
 
-/// Functions of a batch, before noise. Row b of x is (points, Dx).
+/// Functions of a batch, before noise.
 struct Functions {
+  std::int64_t dims;
   std::vector<Kernel> kernels;  // (B)
   std::vector<double> x;        // (B, points, Dx)
   std::vector<double> f;        // (B, points)
@@ -64,8 +65,7 @@ std::vector<double> draw_locations(const GpDistribution& d, std::int64_t count, 
 }
 
 Functions draw_functions(const GpDistribution& d, std::int64_t batch_size, std::int64_t points, Random& random) {
-  Functions functions;
-  functions.f.resize(batch_size * points);
+  Functions functions{d.dims, {}, {}, std::vector<double>(batch_size * points)};
   Kernel kernel;
   std::vector<double> x, z(points);
   std::optional<Cholesky> factor;
@@ -85,13 +85,12 @@ Functions draw_functions(const GpDistribution& d, std::int64_t batch_size, std::
   return functions;
 }
 
-/// Copies `count` inputs and noisy values of one row, from point `first` on.
-void observe(const Functions& functions, std::int64_t first, std::int64_t count, double noise, Random& random,
-             double* x, std::int64_t dims, double* y) {
-  std::copy_n(functions.x.begin() + first * dims, count * dims, x);
-  std::vector<double> z(count);
-  random.fill_normal(z);
-  for (std::int64_t i = 0; i < count; ++i) y[i] = functions.f[first + i] + noise * z[i];
+/// Inputs x and noisy values y of consecutive points, from point `first` of all rows on.
+void observe(const Functions& functions, std::int64_t first, double noise, Random& random, std::span<double> x,
+             std::span<double> y) {
+  std::copy_n(functions.x.begin() + first * functions.dims, x.size(), x.begin());
+  random.fill_normal(y);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = functions.f[first + i] + noise * y[i];
 }
 
 }  // namespace
@@ -103,8 +102,8 @@ GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::
   check(batch_size > 0, "[gp sampler] batch size {}, expected at least 1", batch_size);
   check(!d.kernels.empty(), "[gp sampler] no kernel, expected at least one");
   check(d.dims > 0 && d.low < d.high, "[gp sampler] domain [{}, {})^{}, expected a volume", d.low, d.high, d.dims);
-  check(0 <= d.context.low && d.context.low < d.context.high, "[gp sampler] context range [{}, {}), expected integers",
-        d.context.low, d.context.high);
+  check(0 <= d.context.low && d.context.low < d.context.high,
+        "[gp sampler] context range [{}, {}), expected 0 <= low < high", d.context.low, d.context.high);
   const std::int64_t needed = d.context.high - 1 + (all ? 0 : d.min_targets + 1);
   check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
   check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);
@@ -122,11 +121,11 @@ GpBatch GpSampler::batch(std::uint64_t index) const {
   Tensor xt = Tensor::empty({batch_size_, nt, dims}, DType::float64);
   Tensor yt = Tensor::empty({batch_size_, nt, 1}, DType::float64);
   for (std::int64_t b = 0; b < batch_size_; ++b) {
-    const std::int64_t first = b * counts.points, first_target = first + counts.points - nt;
-    observe(functions, first, counts.context[b], d.context_noise, random, xc.data<double>() + b * nc * dims, dims,
-            yc.data<double>() + b * nc);
-    observe(functions, first_target, nt, d.target_noise, random, xt.data<double>() + b * nt * dims, dims,
-            yt.data<double>() + b * nt);
+    const std::int64_t first = b * counts.points, own = counts.context[b];
+    observe(functions, first, d.context_noise, random, xc.values<double>().subspan(b * nc * dims, own * dims),
+            yc.values<double>().subspan(b * nc, own));
+    observe(functions, first + counts.points - nt, d.target_noise, random,
+            xt.values<double>().subspan(b * nt * dims, nt * dims), yt.values<double>().subspan(b * nt, nt));
   }
   GpBatch batch{{xc.to(dtype_), yc.to(dtype_), xt.to(dtype_), yt.to(dtype_), {}},
                 std::move(functions.kernels),

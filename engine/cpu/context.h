@@ -17,8 +17,8 @@ std::string_view to_string(Isa isa);
 /// The best one that this build has and this machine runs; the environment variable NPZOO_ISA can only lower it.
 Isa active_isa();
 
-/// What a CPU kernel runs on. The instruction set is part of the type: the same kernel source is compiled once for each,
-/// and the overloads stay apart.
+/// What a CPU kernel runs on. The instruction set is part of the type: the same kernel source is compiled once for
+/// each, and the overloads stay apart.
 template <Isa isa>
 struct CpuContext {
   ThreadPool& pool;

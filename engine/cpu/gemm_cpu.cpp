@@ -18,12 +18,12 @@ constexpr int tile_rows(int vectors) { return kSumRegisters / vectors < kMaxRows
 template <class T>
 constexpr int kLanes = Simd<T>::kLanes;
 template <class T>
-constexpr int kPanel = kMaxVectors * kLanes<T>;  // columns of B that are packed side by side
+constexpr int kPanel = kMaxVectors* kLanes<T>;  // columns of B that are packed side by side
 
-constexpr std::int64_t kDepth = 256;               // of the block of B that one pass works with
-constexpr std::int64_t kWide = 512;                // columns from which on it pays to pack A as well
-constexpr std::int64_t kTransposedBytes = 1 << 16;  // of A and B in one pass when A is read down its columns
-constexpr std::int64_t kChunkFlops = 1 << 20;      // work that is worth handing to another thread
+constexpr std::int64_t kDepth = 256;           // of the block of B that one pass works with
+constexpr std::int64_t kWide = 512;            // columns from which on it pays to pack A as well
+constexpr std::int64_t kChunkFlops = 1 << 20;  // work that is worth handing to another thread
+constexpr std::int64_t kCost = 8;              // of reading or writing an element, in multiply-adds
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
@@ -103,6 +103,11 @@ void multiply_tile(const Gemm<T>& p) {
   const T* a = p.a;
   const T* b = p.b;
   const std::int64_t a_row = p.a_row, a_col = p.a_col, b_row = p.b_row;
+  if (p.accumulate)
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(p.c + i * p.c_row + j * kLanes<T>, 1);
 #pragma GCC unroll 2
   for (std::int64_t k = p.k; k > 0; --k) {
     Vec<T> y[vectors];
@@ -192,30 +197,35 @@ void transpose_square(const T* b, std::int64_t stride, int columns, int depth, T
   for (int k = 0; k < depth; ++k) store(out + k * out_stride, x[k]);
 }
 
-/// Copies B in panels of kPanel columns (the last one as many whole registers as it needs, filled up with 0), each k rows.
+/// Copies up to kPanel columns of B as k rows of whole registers, filled up with 0.
 template <class T>
-void pack_b(const Gemm<T>& p, T* out) {
+void pack_panel(const Gemm<T>& p, T* out) {
+  const std::int64_t width = round_up(p.n, kLanes<T>);
   for (std::int64_t j = 0; j < p.n; j += kLanes<T>) {
-    const std::int64_t panel = j / kPanel<T> * kPanel<T>;
-    const std::int64_t width = smaller(kPanel<T>, round_up(p.n - panel, kLanes<T>));
     const int columns = static_cast<int>(smaller(kLanes<T>, p.n - j));
     const T* b = p.b + j * p.b_col;
-    T* to = out + panel * p.k + (j - panel);
     if (p.b_col == 1) {
-      for (std::int64_t k = 0; k < p.k; ++k)
-        store(to + k * width, load_first(b + k * p.b_row, columns));
+      for (std::int64_t k = 0; k < p.k; ++k) store(out + k * width + j, load_first(b + k * p.b_row, columns));
     } else {
       for (std::int64_t k = 0; k < p.k; k += kLanes<T>)
-        transpose_square(b + k, p.b_col, columns, static_cast<int>(smaller(kLanes<T>, p.k - k)), to + k * width, width);
+        transpose_square(b + k, p.b_col, columns, static_cast<int>(smaller(kLanes<T>, p.k - k)), out + k * width + j,
+                         width);
     }
   }
+}
+
+/// Copies B in panels, the last as wide as it needs to be.
+template <class T>
+void pack_b(const Gemm<T>& p, T* out) {
+  for (std::int64_t j = 0; j < p.n; j += kPanel<T>)
+    pack_panel(columns_of(p, j, smaller(kPanel<T>, p.n - j)), out + j * p.k);
 }
 
 /// Whether tiles can read B where it lies: whole registers, and few or short rows, so that packing would not pay.
 template <class T>
 bool reads_in_place(const Gemm<T>& p) {
   if (p.b_col != 1 || p.n % kLanes<T> != 0) return false;
-  return p.m <= 4 * kMaxRows || (p.n <= kPanel<T> && p.b_row <= 4 * kPanel<T>);
+  return p.m <= 4 * kMaxRows || (p.n <= 2 * kPanel<T> && p.b_row <= 4 * kPanel<T>);
 }
 
 /// One pass over a block of the reduction. `b` is packed, or null for B in place.
@@ -244,10 +254,10 @@ void multiply_block(const Gemm<T>& p, const T* b) {
   }
 }
 
-/// Calls f(part, first k) for parts of the reduction, none deeper than `most`; once when k = 0.
+/// Calls f(part, first k) for parts of the reduction of almost kDepth; once when k = 0.
 template <class T, class F>
-void for_depths(const Gemm<T>& p, std::int64_t most, F f) {
-  const std::int64_t parts = larger(1, divide_up(p.k, most));
+void for_depths(const Gemm<T>& p, F f) {
+  const std::int64_t parts = larger(1, divide_up(p.k, kDepth));
   const std::int64_t depth = divide_up(p.k, parts);
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::int64_t begin = smaller(i * depth, p.k);
@@ -257,37 +267,47 @@ void for_depths(const Gemm<T>& p, std::int64_t most, F f) {
 
 template <class T>
 void multiply_serial(const Gemm<T>& p) {
-  const bool down = p.a_row == 1 && p.a_col != 1;
-  const std::int64_t fitting = kTransposedBytes / static_cast<std::int64_t>(sizeof(T)) / (p.m + p.n);
-  const std::int64_t depth = down ? smaller(kDepth, larger(32, fitting)) : kDepth;
   const bool in_place = reads_in_place(p);
-  Scratch<T> b(in_place ? 0 : smaller(depth, p.k) * round_up(p.n, kLanes<T>));
-  for_depths(p, depth, [&b, in_place](const Gemm<T>& part, std::int64_t) {
+  Scratch<T> b(in_place ? 0 : smaller(kDepth, p.k) * round_up(p.n, kLanes<T>));
+  for_depths(p, [&b, in_place](const Gemm<T>& part, std::int64_t) {
     if (!in_place) pack_b(part, b.data());
     multiply_block<T>(part, in_place ? nullptr : b.data());
   });
 }
 
-/// Rows that make a chunk of work for a thread: whole tiles, and enough of them to make good use of each panel of B.
-template <class T>
-std::int64_t rows_per_chunk(const Gemm<T>& p) {
-  constexpr std::int64_t kFewest = 48, kRowOverhead = 8;
-  return round_up(larger(kFewest, kChunkFlops / (2 * p.n * (p.k + kRowOverhead))), tile_rows(kMaxVectors));
-}
+/// How many items make a chunk of work for a thread, when each stands for `flops`.
+constexpr std::int64_t chunk_of(std::int64_t flops) { return larger(1, kChunkFlops / larger(1, flops)); }
 
-/// B is packed once for all threads, who share out the rows.
+/// B is packed once for all threads, who share out the rows: enough at a time to make good use of each panel of B.
 template <class T, Isa isa>
 void multiply_rows(CpuContext<isa>& cpu, const Gemm<T>& p) {
   const bool in_place = reads_in_place(p);
   const std::int64_t columns = round_up(p.n, kLanes<T>);
   Scratch<T> b(in_place ? 0 : p.k * columns);
   if (!in_place)
-    for_depths(p, kDepth, [&](const Gemm<T>& part, std::int64_t begin) { pack_b(part, b.data() + begin * columns); });
-  cpu.parallel_for(p.m, rows_per_chunk(p), [&](std::int64_t begin, std::int64_t end) {
-    for_depths(rows_of(p, begin, end - begin), kDepth, [&](const Gemm<T>& part, std::int64_t first) {
+    cpu.parallel_for(
+        divide_up(p.n, kPanel<T>), chunk_of(8 * kPanel<T> * p.k), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t j = begin * kPanel<T>; j < smaller(end * kPanel<T>, p.n); j += kPanel<T>)
+            for_depths(columns_of(p, j, smaller(kPanel<T>, p.n - j)), [&](const Gemm<T>& panel, std::int64_t first) {
+              pack_panel(panel, b.data() + first * columns + j * panel.k);
+            });
+        });
+
+  const std::int64_t fewest = p.n >= kWide ? 192 : 48;
+  const std::int64_t rows = round_up(larger(fewest, chunk_of(2 * p.n * (p.k + kCost))), tile_rows(kMaxVectors));
+  cpu.parallel_for(p.m, rows, [&](std::int64_t begin, std::int64_t end) {
+    for_depths(rows_of(p, begin, end - begin), [&](const Gemm<T>& part, std::int64_t first) {
       multiply_block<T>(part, in_place ? nullptr : b.data() + first * columns);
     });
   });
+}
+
+/// Few rows: threads share out the columns, and each packs what it needs of B.
+template <class T, Isa isa>
+void multiply_columns(CpuContext<isa>& cpu, const Gemm<T>& p) {
+  const std::int64_t columns = round_up(chunk_of(2 * p.k * (p.m + kCost)), kPanel<T>);
+  cpu.parallel_for(p.n, columns,
+                   [&p](std::int64_t begin, std::int64_t end) { multiply_serial(columns_of(p, begin, end - begin)); });
 }
 
 /// Sums up the slices in their order.
@@ -318,20 +338,44 @@ void multiply_slices(CpuContext<isa>& cpu, const Gemm<T>& p, std::int64_t slices
       multiply_serial(part);
     }
   });
-  const std::int64_t grain = larger(1, kChunkFlops / 8 / (slices * columns));
+  const std::int64_t grain = chunk_of(8 * slices * columns);
   cpu.parallel_for(p.m, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      add_slices(p, i, partials.data() + i * columns, slices, p.m * columns);
+    for (std::int64_t i = begin; i < end; ++i) add_slices(p, i, partials.data() + i * columns, slices, p.m * columns);
   });
 }
 
-/// How many slices to cut the sum into; 1 where rows are the better way to share out the work.
+/// How many slices to cut the sum into; 1 where rows or columns are the better way to share out the work.
 template <class T>
 std::int64_t slices_of(const Gemm<T>& p) {
-  constexpr std::int64_t kLargestC = 1 << 16, kPartials = 1 << 21, kShallowest = 128;
+  constexpr std::int64_t kLargestC = 1 << 16, kPartials = 1 << 19, kShallowest = 128, kMost = 64;
   if (p.m * p.n > kLargestC || p.k < 4 * larger(p.m, p.n)) return 1;
-  const std::int64_t shallowest = larger(kShallowest, kChunkFlops / (2 * p.m * p.n));
-  return larger(1, smaller(p.k / shallowest, smaller(64, kPartials / (p.m * p.n))));
+  const std::int64_t depth = larger(kShallowest, chunk_of(2 * p.m * p.n));
+  return smaller(p.k / depth, smaller(kMost, kPartials / (p.m * p.n)));
+}
+
+/// Narrow C: most lanes would be empty, so it is the transposed product that is computed, then copied.
+template <class T, Isa isa>
+void multiply_transposed(CpuContext<isa>& cpu, const Gemm<T>& p) {
+  Scratch<T> c(p.n * p.m);
+  gemm(cpu, Gemm<T>{.m = p.n,
+                    .n = p.m,
+                    .k = p.k,
+                    .a = p.b,
+                    .a_row = p.b_col,
+                    .a_col = p.b_row,
+                    .b = p.a,
+                    .b_row = p.a_col,
+                    .b_col = p.a_row,
+                    .c = c.data(),
+                    .c_row = p.m});
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      T& out = p.c[i * p.c_row + j];
+      T sum = p.alpha * c.data()[j * p.m + i];
+      if (p.accumulate) sum += out;
+      if (p.bias) sum += p.bias[j];
+      out = p.activation == Activation::relu && sum < 0 ? 0 : sum;
+    }
 }
 
 }  // namespace
@@ -343,8 +387,11 @@ void gemm_serial(CpuContext<isa>&, const Gemm<T>& p) {
 
 template <class T, Isa isa>
 void gemm(CpuContext<isa>& cpu, const Gemm<T>& p) {
+  constexpr std::int64_t kFewRows = 32;
   if (p.m <= 0 || p.n <= 0) return;
+  if (p.n <= kLanes<T> / 4 && p.m >= kLanes<T>) return multiply_transposed(cpu, p);
   if (const std::int64_t slices = slices_of(p); slices > 1) return multiply_slices(cpu, p, slices);
+  if (p.m <= kFewRows && p.n > kPanel<T>) return multiply_columns(cpu, p);
   multiply_rows(cpu, p);
 }
 

@@ -31,7 +31,9 @@ Optimiser::Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> 
   check(!yogi || config_.weight_decay == 0, "[optimiser] yogi has no weight decay, found {}", config_.weight_decay);
   for (const auto& [name, parameter] : parameters_) {
     const Tensor& value = parameter->value;
-    const auto moment = [&] { return Tensor::full(value.shape(), yogi ? kYogiMoment : 0, value.dtype(), value.device()); };
+    const auto moment = [&] {
+      return Tensor::full(value.shape(), yogi ? kYogiMoment : 0, value.dtype(), value.device());
+    };
     moments_.push_back({moment(), moment()});
   }
 }
@@ -55,17 +57,17 @@ double Optimiser::step(const Grads& grads, double learning_rate, double clip_nor
     Tensor& value = parameters_[i].parameter->value;
     const Tensor& gradient = grads.find(value);
     if (!gradient.defined()) continue;
-    auto& [first, second] = moments_[i];
-    for (Tensor* tensor : {&value, &first, &second}) make_unique(*tensor);
+    Moments& moments = moments_[i];
+    for (Tensor* tensor : {&value, &moments.first, &moments.second}) make_unique(*tensor);
     run(value, [&]<class T>(auto& device) {
       const std::int64_t n = value.numel();
       const T* g = gradient.data<T>();
-      T *p = value.data<T>(), *m = first.data<T>(), *v = second.data<T>();
+      T *p = value.data<T>(), *m = moments.first.data<T>(), *v = moments.second.data<T>();
       if (config_.name == "yogi")
         return yogi_update<T>(device, {n, g, p, m, v, scale, learning_rate, config_.beta1, config_.beta2, correction1,
                                        correction2, config_.epsilon});
-      adam_update<T>(device, {n, g, p, m, v, scale, learning_rate, config_.beta1, config_.beta2, correction1, correction2,
-                              config_.epsilon, config_.weight_decay, config_.name == "adamw"});
+      adam_update<T>(device, {n, g, p, m, v, scale, learning_rate, config_.beta1, config_.beta2, correction1,
+                              correction2, config_.epsilon, config_.weight_decay, config_.name == "adamw"});
     });
   }
   return norm;

@@ -27,8 +27,9 @@ class Optimiser {
   /// The parameters must outlive the optimiser.
   Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters);
 
-  /// One update with the given learning rate; parameters that got no gradient stay as they are. With `clip_norm` > 0 all
-  /// gradients are scaled down together so that their global norm is at most that. Returns the norm before clipping.
+  /// One update with the given learning rate; parameters that got no gradient stay as they are. With `clip_norm` > 0
+  /// all gradients are scaled down together so that their global norm is at most that. Returns the norm before
+  /// clipping.
   double step(const Grads& grads, double learning_rate, double clip_norm = 0);
 
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.

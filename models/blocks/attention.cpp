@@ -3,7 +3,10 @@
 namespace npzoo {
 
 MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init)
-    : query(width, width, init), key(width, width, init), value(width, width, init), out(width, width, init),
+    : query(width, width, init),
+      key(width, width, init),
+      value(width, width, init),
+      out(width, width, init),
       heads_(static_cast<int>(heads)) {
   check(heads >= 1 && width % heads == 0, "[attention] {} heads do not divide the width {}", heads, width);
   if (init.framework() != Framework::torch) return;

@@ -5,9 +5,12 @@
 namespace npzoo {
 
 TransformerLayer::TransformerLayer(const TransformerConfig& config, Initializer& init)
-    : attention(config.width, config.heads, init), norm1(config.width, config.layer_norm_eps),
-      norm2(config.width, config.layer_norm_eps), expand(config.width, config.hidden, init),
-      contract(config.hidden, config.width, init), norm_(config.norm) {}
+    : attention(config.width, config.heads, init),
+      norm1(config.width, config.layer_norm_eps),
+      norm2(config.width, config.layer_norm_eps),
+      expand(config.width, config.hidden, init),
+      contract(config.hidden, config.width, init),
+      norm_(config.norm) {}
 
 KeysValues TransformerLayer::keys_values(const Tensor& context) const {
   return attention.project(norm_ == NormPlacement::pre ? norm1(context) : context);

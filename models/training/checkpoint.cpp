@@ -48,8 +48,8 @@ void run_from_json(const json& state, Checkpoint& c) {
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
   const auto found = file.metadata.find(key);
-  check(found != file.metadata.end(), "[checkpoint] {}: it has no '{}' in its metadata, so npzoo did not write it", name,
-        key);
+  check(found != file.metadata.end(), "[checkpoint] {}: it has no '{}' in its metadata, so npzoo did not write it",
+        name, key);
   return found->second;
 }
 

@@ -20,8 +20,8 @@ struct TrainingRun {
 /// Tensors by parameter name.
 using Weights = std::map<std::string, Tensor>;
 
-/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are functions
-/// of the seed and the step, so that no generator state is needed besides.
+/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are
+/// functions of the seed and the step, so that no generator state is needed besides.
 struct Checkpoint {
   TrainingRun run;
   std::int64_t step = 0;  // updates made

@@ -12,11 +12,11 @@ namespace npzoo {
 /// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
 struct Evaluation {
   double log_likelihood = 0;
-  double standard_error = 0;         // of the mean over batches
-  std::map<int, double> coverage;    // share of targets inside the central interval of 50, 80, 90, 95 %
-  double crps = 0;                   // continuous ranked probability score, mean over targets and channels
-  double std_floor = 0;              // of the model: it limits the log-likelihood
-  double exact_gp = 0;               // log-likelihood of the exact posterior on the same tasks; NaN where not asked for
+  double standard_error = 0;       // of the mean over batches
+  std::map<int, double> coverage;  // share of targets inside the central interval of 50, 80, 90, 95 %
+  double crps = 0;                 // continuous ranked probability score, mean over targets and channels
+  double std_floor = 0;            // of the model: it limits the log-likelihood
+  double exact_gp = 0;             // log-likelihood of the exact posterior on the same tasks; NaN where not asked for
   std::int64_t tasks = 0;
 };
 

@@ -16,8 +16,8 @@ constexpr double kSecondsPerCheckpoint = 30;
 /// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
   const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
-    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path, what,
-          b, a);
+    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path,
+          what, b, a);
   };
   const TrainingConfig &a = asked.protocol.training, &b = found.protocol.training;
   check_equal("protocol", asked.protocol.name, found.protocol.name);
@@ -33,8 +33,13 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
 class Session {
  public:
   Session(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer)
-      : options_(options), observer_(observer), path_(options.out / "checkpoint.safetensors"), trainer_(open(run)),
-        metrics_(open_metrics()), started_(Clock::now()), saved_(started_) {}
+      : options_(options),
+        observer_(observer),
+        path_(options.out / "checkpoint.safetensors"),
+        trainer_(open(run)),
+        metrics_(open_metrics()),
+        started_(Clock::now()),
+        saved_(started_) {}
 
   TrainResult run() {
     while (!trainer_.finished() && !observer_.stop_requested()) {

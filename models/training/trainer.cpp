@@ -17,7 +17,8 @@ GpSampler training_data(const TrainingRun& run) {
 }  // namespace
 
 Trainer::Trainer(TrainingRun run, int loader_threads)
-    : run_(std::move(run)), model_(make_model(run_.spec, {.seed = run_.seed})),
+    : run_(std::move(run)),
+      model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       sampler_(std::make_unique<GpSampler>(training_data(run_))),
       loader_(std::make_unique<BatchLoader>(*sampler_, 0, loader_threads)) {}

@@ -20,7 +20,8 @@ class Trainer {
   /// Goes on where a checkpoint stands.
   Trainer(const Checkpoint& checkpoint, int loader_threads);
 
-  /// One update; returns the loss before it. Throws Error, leaving the weights as they are, when the loss is not finite.
+  /// One update; returns the loss before it. Throws Error, leaving the weights as they are, when the loss is not
+  /// finite.
   double step();
   /// Scores the present weights on the protocol's validation batches and keeps them if they are the best so far.
   double validate();

@@ -102,8 +102,8 @@ std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::
   const Axis axis = axis_of("split", x.shape(), axis_index);
   const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   check(std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; }) && total == axis.extent,
-        "[split] sizes ({}) add up to {}, expected {} for axis {} of {}", fmt::join(sizes, ", "), total, axis.extent,
-        axis.index, x.shape());
+        "[split] sizes ({}) found, expected none below 0 and a sum of {} for axis {} of {}", fmt::join(sizes, ", "),
+        axis.extent, axis.index, x.shape());
   std::vector<Piece> pieces;
   std::vector<Tensor> outs;
   std::int64_t begin = 0;

@@ -8,16 +8,19 @@ void concat_gradcheck_cases(GradcheckCases& cases) {
   using Inputs = std::vector<Tensor>;
   for (std::int64_t n : {0, 1, 33, 129}) {
     cases.add("concat, first axis", {cases.normal({n, 3}), cases.normal({2, 3}), cases.normal({1, 3})},
-              [](const Inputs& in) { return concat({in[0], in[1], in[2]}, 0); });
-    cases.add("concat, middle axis", {cases.normal({2, 3, n}), cases.normal({2, 1, n})},
-              [](const Inputs& in) { return concat({in[0], in[1]}, 1); });
-    cases.add("concat, the same tensor twice", {cases.normal({2, n})},
-              [](const Inputs& in) { return concat({in[0], square(in[0]), in[0]}, -1); });
+              [](const Inputs& in) {
+                return concat({in[0], in[1], in[2]}, 0);
+              });
+    cases.add("concat, middle axis", {cases.normal({2, 3, n}), cases.normal({2, 1, n})}, [](const Inputs& in) {
+      return concat({in[0], in[1]}, 1);
+    });
+    cases.add("concat, the same tensor twice", {cases.normal({2, n})}, [](const Inputs& in) {
+      return concat({in[0], square(in[0]), in[0]}, -1);
+    });
 
     cases.add("slice", {cases.normal({2, n + 3, 4})}, [n](const Inputs& in) { return slice(in[0], 1, 1, n + 2); });
-    cases.add("slice, overlapping", {cases.normal({2, n + 2})}, [n](const Inputs& in) {
-      return mul(slice(in[0], -1, 0, n + 1), slice(in[0], -1, 1, n + 2));
-    });
+    cases.add("slice, overlapping", {cases.normal({2, n + 2})},
+              [n](const Inputs& in) { return mul(slice(in[0], -1, 0, n + 1), slice(in[0], -1, 1, n + 2)); });
 
     cases.add("split", {cases.normal({2, n + 3})}, [n](const Inputs& in) {
       const auto pieces = split(in[0], -1, {1, n, 1, 1});

@@ -24,9 +24,8 @@ Tensor dropout(const Tensor& x, double p, Random& random) {
   if (p == 0) return x;
   const RandomState state = random.reserve(static_cast<std::uint64_t>(x.numel() + 3) / 4);
   Tensor out = masked(x, p, state);
-  record("dropout", out, {x}, [x = x.symbol(), p, state](const Tensor& d_out, Grads& grads) {
-    grads.add(x, masked(d_out, p, state));
-  });
+  record("dropout", out, {x},
+         [x = x.symbol(), p, state](const Tensor& d_out, Grads& grads) { grads.add(x, masked(d_out, p, state)); });
   return out;
 }
 

@@ -13,7 +13,8 @@ void dropout(CpuContext<isa>& cpu, const Dropout<T>& p) {
       state.offset += static_cast<std::uint64_t>(block);
       const auto drawn = philox(state);
       std::uint32_t words[4];
-      std::memcpy(words, &drawn, sizeof(words));  // std::array's members would be symbols that all instruction sets share
+      std::memcpy(words, &drawn,
+                  sizeof(words));  // std::array's members would be symbols that all instruction sets share
       const std::int64_t first = 4 * block;
       for (std::int64_t i = first; i < p.n && i < first + 4; ++i)
         p.out[i] = words[i - first] < p.threshold ? T(0) : p.scale * p.x[i];

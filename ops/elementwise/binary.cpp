@@ -21,8 +21,8 @@ BinaryForward<T> plan(const Tensor& a, const Tensor& b, const Shape& shape) {
     a_step *= a_extent;
     b_step *= b_extent;
     if (n == 1) continue;
-    const bool merges = axes > 0 && sa == a_stride[axes - 1] * extent[axes - 1] &&
-                        sb == b_stride[axes - 1] * extent[axes - 1];
+    const bool merges =
+        axes > 0 && sa == a_stride[axes - 1] * extent[axes - 1] && sb == b_stride[axes - 1] * extent[axes - 1];
     if (merges) {
       extent[axes - 1] *= n;
       continue;

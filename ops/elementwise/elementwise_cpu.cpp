@@ -110,7 +110,8 @@ void combine(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T
   for (; i + kLanes <= n; i += kLanes)
     store(out + i, f(a_step ? load(a + i) : splat<T>(*a), b_step ? load(b + i) : splat<T>(*b)));
   if (const int rest = static_cast<int>(n - i); rest > 0)
-    store_first(out + i, f(a_step ? load_first(a + i, rest) : splat<T>(*a), b_step ? load_first(b + i, rest) : splat<T>(*b)),
+    store_first(out + i,
+                f(a_step ? load_first(a + i, rest) : splat<T>(*a), b_step ? load_first(b + i, rest) : splat<T>(*b)),
                 rest);
 }
 

@@ -9,12 +9,18 @@ void elementwise_gradcheck_cases(GradcheckCases& cases) {
     Tensor (*apply)(const Tensor&);
     bool positive_only;
   };
-  constexpr Function kFunctions[] = {{"relu", relu, false},         {"gelu", gelu, false},
-                                     {"gelu_tanh", gelu_tanh, false}, {"softplus", softplus, false},
-                                     {"sigmoid", sigmoid, false},   {"tanh", tanh, false},
-                                     {"exp", exp, false},           {"log", log, true},
-                                     {"square", square, false},     {"sqrt", sqrt, true},
-                                     {"reciprocal", reciprocal, true}, {"abs", abs, false}};
+  constexpr Function kFunctions[] = {{"relu", relu, false},
+                                     {"gelu", gelu, false},
+                                     {"gelu_tanh", gelu_tanh, false},
+                                     {"softplus", softplus, false},
+                                     {"sigmoid", sigmoid, false},
+                                     {"tanh", tanh, false},
+                                     {"exp", exp, false},
+                                     {"log", log, true},
+                                     {"square", square, false},
+                                     {"sqrt", sqrt, true},
+                                     {"reciprocal", reciprocal, true},
+                                     {"abs", abs, false}};
   for (const Function& f : kFunctions)
     for (std::int64_t n : {0, 1, 33, 129})
       cases.add(f.name, {f.positive_only ? cases.uniform({3, n}, 0.3, 3) : cases.normal({3, n}, 2)},
@@ -25,7 +31,7 @@ void elementwise_gradcheck_cases(GradcheckCases& cases) {
   struct Pair {
     Shape a, b;
   };
-  const Pair pairs[] = {{{3, 33}, {3, 33}}, {{3, 33}, {33}}, {{1}, {2, 5}},       {{}, {4}},
+  const Pair pairs[] = {{{3, 33}, {3, 33}},  {{3, 33}, {33}}, {{1}, {2, 5}},          {{}, {4}},
                         {{2, 1, 5}, {3, 1}}, {{0, 3}, {3}},   {{2, 3, 4}, {2, 1, 4}}, {{1, 129}, {2, 1}}};
   for (const auto& [a, b] : pairs) {
     cases.add("add", {cases.normal(a), cases.normal(b)}, [](const auto& in) { return add(in[0], in[1]); });

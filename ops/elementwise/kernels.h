@@ -49,8 +49,8 @@ struct Clamp {
   T* y;
 };
 
-/// Broadcast axes have stride 0. Neighbouring axes are merged where both arguments allow it, so that the last axis is as
-/// long as can be.
+/// Broadcast axes have stride 0. Neighbouring axes are merged where both arguments allow it, so that the last axis is
+/// as long as can be.
 template <class T>
 struct BinaryForward {
   int rank;

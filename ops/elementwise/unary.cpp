@@ -9,9 +9,7 @@ namespace {
 
 Tensor apply(const char* name, Unary function, bool saves_output, const Tensor& x) {
   Tensor y = Tensor::empty_like(x);
-  run(x, [&]<class T>(auto& device) {
-    unary_forward<T>(device, function, {x.numel(), x.data<T>(), y.data<T>()});
-  });
+  run(x, [&]<class T>(auto& device) { unary_forward<T>(device, function, {x.numel(), x.data<T>(), y.data<T>()}); });
   const Tensor saved = saves_output ? y : x;
   record(name, y, {x}, [x = x.symbol(), saved, function](const Tensor& d_y, Grads& grads) {
     Tensor d_x = Tensor::empty_like(d_y);
@@ -37,7 +35,8 @@ Tensor affine(const Tensor& x, double scale, double shift) {
   run(x, [&]<class T>(auto& device) {
     affine<T>(device, {x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift), y.data<T>()});
   });
-  record("affine", y, {x}, [x = x.symbol(), scale](const Tensor& d_y, Grads& grads) { grads.add(x, affine(d_y, scale, 0)); });
+  record("affine", y, {x},
+         [x = x.symbol(), scale](const Tensor& d_y, Grads& grads) { grads.add(x, affine(d_y, scale, 0)); });
   return y;
 }
 

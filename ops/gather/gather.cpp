@@ -29,8 +29,7 @@ Tensor gather(const Tensor& x, const Tensor& index) {
   const std::int64_t batch = x.dim(0), points = x.dim(1), picks = index.dim(1), width = x.dim(2);
   Tensor out = Tensor::empty({batch, picks, width}, x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
-    gather_forward<T>(device,
-                      {batch, points, picks, width, x.data<T>(), index.data<std::int64_t>(), out.data<T>()});
+    gather_forward<T>(device, {batch, points, picks, width, x.data<T>(), index.data<std::int64_t>(), out.data<T>()});
   });
   record("gather", out, {x}, [x = x.symbol(), index](const Tensor& d_out, Grads& grads) {
     run(d_out, [&]<class T>(auto& device) {

@@ -16,7 +16,9 @@ void check_arguments(const Tensor& y, const Tensor& mean, const Tensor& std) {
         to_string(y.dtype()), to_string(mean.dtype()), to_string(std.dtype()));
 }
 
-Tensor wanted(const Tensor& x, const Grads& grads) { return grads.wants(x) ? Tensor::empty_like(x) : Tensor(); }
+Tensor wanted(const Tensor& x, const Grads& grads) {
+  return grads.wants(x) ? Tensor::empty_like(x) : Tensor();
+}
 
 }  // namespace
 
@@ -30,9 +32,8 @@ Tensor gaussian_log_density(const Tensor& y, const Tensor& mean, const Tensor& s
   record("gaussian_log_density", out, {y, mean, std}, [y, mean, std](const Tensor& d_out, Grads& grads) {
     Tensor d_y = wanted(y, grads), d_mean = wanted(mean, grads), d_std = wanted(std, grads);
     run(y, [&]<class T>(auto& device) {
-      gaussian_log_density_backward<T>(
-          device, {d_out.numel(), y.dim(-1), y.data<T>(), mean.data<T>(), std.data<T>(), d_out.data<T>(),
-                   d_y.data<T>(), d_mean.data<T>(), d_std.data<T>()});
+      gaussian_log_density_backward<T>(device, {d_out.numel(), y.dim(-1), y.data<T>(), mean.data<T>(), std.data<T>(),
+                                                d_out.data<T>(), d_y.data<T>(), d_mean.data<T>(), d_std.data<T>()});
     });
     grads.add(y, std::move(d_y));
     grads.add(mean, std::move(d_mean));

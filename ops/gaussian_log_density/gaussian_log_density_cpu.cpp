@@ -9,7 +9,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 12;  // elements that one thread takes at a time
-constexpr std::int64_t kTile = 256;       // elements whose terms are held between the element-wise and the row-wise part
+constexpr std::int64_t kTile = 256;  // elements whose terms are held between the element-wise and the row-wise part
 constexpr int kLanes = Simd<double>::kLanes;
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 
@@ -61,7 +61,9 @@ void element_gradients(const P& p, std::int64_t begin, std::int64_t count, const
   }
 }
 
-constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
 
 }  // namespace
 

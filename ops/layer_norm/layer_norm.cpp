@@ -27,9 +27,9 @@ Statistics forward(const Tensor& x, const Tensor& residual, const Tensor& gain, 
   const std::int64_t rows = x.shape().rows();
   Statistics s{Tensor::empty({rows}, x.dtype()), Tensor::empty({rows}, x.dtype())};
   run(x, [&]<class T>(auto& device) {
-    layer_norm_forward<T>(device, {rows, x.dim(-1), x.data<T>(), residual.data<T>(), gain.data<T>(), bias.data<T>(),
-                                   static_cast<T>(eps), sum.data<T>(), norm.data<T>(), s.mean.data<T>(),
-                                   s.inverse_deviation.data<T>()});
+    layer_norm_forward<T>(
+        device, {rows, x.dim(-1), x.data<T>(), residual.data<T>(), gain.data<T>(), bias.data<T>(), static_cast<T>(eps),
+                 sum.data<T>(), norm.data<T>(), s.mean.data<T>(), s.inverse_deviation.data<T>()});
   });
   return s;
 }
@@ -74,7 +74,8 @@ ResidualNorm residual_layer_norm(const Tensor& x, const Tensor& residual, const 
   const Statistics s = forward(x, residual, gain, bias, eps, sum, norm);
   const Tensor sum_value = sum;
   record("residual_layer_norm", outs, {x, residual, gain, bias},
-         [x = x.symbol(), residual = residual.symbol(), gain, bias = bias.symbol(), sum_value, s](std::span<const Tensor> d_outs, Grads& grads) {
+         [x = x.symbol(), residual = residual.symbol(), gain, bias = bias.symbol(), sum_value, s](
+             std::span<const Tensor> d_outs, Grads& grads) {
            const Tensor& d_sum = d_outs[0];
            const Tensor d_x = d_outs[1].defined() ? backward(sum_value, gain, bias, s, d_outs[1], d_sum, grads) : d_sum;
            grads.add(x, d_x);

@@ -10,8 +10,8 @@ using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements that are worth handing to another thread
 
-/// Calls f(i, get, put) for every vector of a row: `get(p)` loads from p + i, `put(p, x)` stores there. Lanes behind the
-/// end are 0 and not stored.
+/// Calls f(i, get, put) for every vector of a row: `get(p)` loads from p + i, `put(p, x)` stores there. Lanes behind
+/// the end are 0 and not stored.
 template <class T, class F>
 [[gnu::always_inline]] inline void for_row(std::int64_t width, F f) {
   constexpr int kLanes = Simd<T>::kLanes;

@@ -13,12 +13,13 @@ void layer_norm_gradcheck_cases(GradcheckCases& cases) {
 
   for (std::int64_t width : {1, 33})
     for (bool use_sum : {false, true})
-      cases.add(use_sum ? "residual_layer_norm, both outputs" : "residual_layer_norm, norm alone",
-                {cases.normal({2, 4, width}), cases.normal({2, 4, width}), cases.normal({width}), cases.normal({width})},
-                [use_sum](const std::vector<Tensor>& in) {
-                  const auto [sum, norm] = residual_layer_norm(in[0], in[1], in[2], in[3]);
-                  return use_sum ? add(mul(sum, sum), norm) : norm;
-                });
+      cases.add(
+          use_sum ? "residual_layer_norm, both outputs" : "residual_layer_norm, norm alone",
+          {cases.normal({2, 4, width}), cases.normal({2, 4, width}), cases.normal({width}), cases.normal({width})},
+          [use_sum](const std::vector<Tensor>& in) {
+            const auto [sum, norm] = residual_layer_norm(in[0], in[1], in[2], in[3]);
+            return use_sum ? add(mul(sum, sum), norm) : norm;
+          });
 }
 
 }  // namespace npzoo

@@ -12,8 +12,9 @@ namespace {
 void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(x.rank() >= 1 && weight.rank() == 2 && weight.dim(1) == x.dim(-1),
         "[linear] x {} and weight {} must be (…, K) and (N, K)", x.shape(), weight.shape());
-  check(weight.dtype() == x.dtype() && (!bias.defined() || bias.dtype() == x.dtype()), "[linear] x is {}, weight {}",
-        to_string(x.dtype()), to_string(weight.dtype()));
+  check(weight.dtype() == x.dtype(), "[linear] x is {}, weight {}", to_string(x.dtype()), to_string(weight.dtype()));
+  check(!bias.defined() || bias.dtype() == x.dtype(), "[linear] x is {}, bias {}", to_string(x.dtype()),
+        to_string(bias.dtype()));
   check(!bias.defined() || bias.shape() == Shape{weight.dim(0)}, "[linear] bias {} must be ({}) for weight {}",
         bias.shape(), weight.dim(0), weight.shape());
 }
@@ -23,11 +24,21 @@ void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Activati
   count_flops(2 * rows * columns * width);
   run(x, [&]<class T>(auto& device) {
     if (columns <= NarrowLinear<T>::kMaxColumns)
-      return narrow_linear<T>(device, {rows, columns, width, x.data<T>(), weight.data<T>(), bias.data<T>(),
-                                       out.data<T>(), activation});
-    gemm<T>(device, {.m = rows, .n = width, .k = columns, .a = x.data<T>(), .a_row = columns, .a_col = 1,
-                     .b = weight.data<T>(), .b_row = 1, .b_col = columns, .c = out.data<T>(), .c_row = width,
-                     .bias = bias.data<T>(), .activation = activation});
+      return narrow_linear<T>(
+          device, {rows, columns, width, x.data<T>(), weight.data<T>(), bias.data<T>(), out.data<T>(), activation});
+    gemm<T>(device, {.m = rows,
+                     .n = width,
+                     .k = columns,
+                     .a = x.data<T>(),
+                     .a_row = columns,
+                     .a_col = 1,
+                     .b = weight.data<T>(),
+                     .b_row = 1,
+                     .b_col = columns,
+                     .c = out.data<T>(),
+                     .c_row = width,
+                     .bias = bias.data<T>(),
+                     .activation = activation});
   });
 }
 
@@ -50,15 +61,33 @@ void backward(const Tensor& x, const Tensor& weight, const Tensor& d_pre, Grads&
   run(x, [&]<class T>(auto& device) {
     if (grads.wants(weight)) {
       auto [d_weight, accumulate] = grads.into(weight);
-      gemm<T>(device, {.m = width, .n = columns, .k = rows, .a = d_pre.data<T>(), .a_row = 1, .a_col = width,
-                       .b = x.data<T>(), .b_row = columns, .b_col = 1, .c = d_weight.template data<T>(),
-                       .c_row = columns, .accumulate = accumulate});
+      gemm<T>(device, {.m = width,
+                       .n = columns,
+                       .k = rows,
+                       .a = d_pre.data<T>(),
+                       .a_row = 1,
+                       .a_col = width,
+                       .b = x.data<T>(),
+                       .b_row = columns,
+                       .b_col = 1,
+                       .c = d_weight.template data<T>(),
+                       .c_row = columns,
+                       .accumulate = accumulate});
     }
     if (grads.wants(x)) {
       auto [d_x, accumulate] = grads.into(x);
-      gemm<T>(device, {.m = rows, .n = columns, .k = width, .a = d_pre.data<T>(), .a_row = width, .a_col = 1,
-                       .b = weight.data<T>(), .b_row = columns, .b_col = 1, .c = d_x.template data<T>(),
-                       .c_row = columns, .accumulate = accumulate});
+      gemm<T>(device, {.m = rows,
+                       .n = columns,
+                       .k = width,
+                       .a = d_pre.data<T>(),
+                       .a_row = width,
+                       .a_col = 1,
+                       .b = weight.data<T>(),
+                       .b_row = columns,
+                       .b_col = 1,
+                       .c = d_x.template data<T>(),
+                       .c_row = columns,
+                       .accumulate = accumulate});
     }
   });
 }

@@ -73,7 +73,8 @@ void narrow_linear(CpuContext<isa>& cpu, const NarrowLinear<T>& p) {
 template <class T, Isa isa>
 void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward<T>& p) {
   // Each chunk of rows sums its part of the bias gradient by itself; the parts are added in order.
-  const std::int64_t rows_per_chunk = kGrain / (p.width + 1) + 1, chunks = (p.rows + rows_per_chunk - 1) / rows_per_chunk;
+  const std::int64_t rows_per_chunk = kGrain / (p.width + 1) + 1,
+                     chunks = (p.rows + rows_per_chunk - 1) / rows_per_chunk;
   const Buffer scratch(static_cast<std::size_t>(p.d_bias ? chunks * p.width : 0) * sizeof(T));
   T* partial = reinterpret_cast<T*>(scratch.data());
   cpu.parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {

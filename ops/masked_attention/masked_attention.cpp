@@ -101,7 +101,8 @@ Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   check_arguments(q, k, v, mask, options.heads);
   const std::int64_t batch = q.dim(0), queries = q.dim(1), keys = k.dim(1), heads = options.heads;
   const std::int64_t width = q.dim(2) / heads, value_width = v.dim(2) / heads;
-  const double scale = options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)));
+  const double scale =
+      options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)));
 
   auto plan = schedule(mask, batch, queries, keys);
   const bool recorded = needs_grad(q) || needs_grad(k) || needs_grad(v);
@@ -109,9 +110,20 @@ Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   Tensor out = Tensor::empty({batch, queries, heads * value_width}, q.dtype(), q.device());
   const auto arguments = [=]<class T>(const Schedule& plan, const Tensor& q, const Tensor& k, const Tensor& v,
                                       Tensor weights, Tensor out) {
-    return AttentionForward<T>{batch, queries, keys, heads, width, value_width, static_cast<T>(scale),
-                               plan.runs.data(), static_cast<std::int64_t>(plan.runs.size()), q.data<T>(), k.data<T>(),
-                               v.data<T>(), weights.data<T>(), out.data<T>()};
+    return AttentionForward<T>{batch,
+                               queries,
+                               keys,
+                               heads,
+                               width,
+                               value_width,
+                               static_cast<T>(scale),
+                               plan.runs.data(),
+                               static_cast<std::int64_t>(plan.runs.size()),
+                               q.data<T>(),
+                               k.data<T>(),
+                               v.data<T>(),
+                               weights.data<T>(),
+                               out.data<T>()};
   };
   const std::int64_t pair_flops = 2 * heads * (width + value_width) * plan.pairs();
   count_flops(pair_flops);
@@ -123,9 +135,9 @@ Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
            count_flops(2 * pair_flops);
            Tensor d_q = Tensor::empty_like(q), d_k = Tensor::empty_like(k), d_v = Tensor::empty_like(v);
            run(q, [&]<class T>(auto& device) {
-             attention_backward<T>(device, {arguments.template operator()<T>(plan, q, k, v, weights, {}),
-                                            plan.first_run.data(), d_out.data<T>(), d_q.data<T>(), d_k.data<T>(),
-                                            d_v.data<T>()});
+             attention_backward<T>(device,
+                                   {arguments.template operator()<T>(plan, q, k, v, weights, {}), plan.first_run.data(),
+                                    d_out.data<T>(), d_q.data<T>(), d_k.data<T>(), d_v.data<T>()});
            });
            grads.add(q, std::move(d_q));
            grads.add(k, std::move(d_k));

@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// Which keys a query row sees: row i of batch b sees keys [0, visible(b, i)). Every mask of the models here has this form,
-/// so no mask array is ever built.
+/// Which keys a query row sees: row i of batch b sees keys [0, visible(b, i)). Every mask of the models here has this
+/// form, so no mask array is ever built.
 class PrefixMask {
  public:
   /// Every row sees every key.

@@ -55,14 +55,15 @@ void softmax_row_backward(const T* weights, T* d, std::int64_t n) {
 template <class T>
 struct Head {
   Head(const AttentionForward<T>& p, const QueryRun& run, std::int64_t head)
-      : row(p.heads * p.width), value_row(p.heads * p.value_width),
+      : row(p.heads * p.width),
+        value_row(p.heads * p.value_width),
         queries((run.batch * p.queries + run.begin) * row + head * p.width),
         keys(run.batch * p.keys * row + head * p.width),
         values(run.batch * p.keys * value_row + head * p.value_width),
         out((run.batch * p.queries + run.begin) * value_row + head * p.value_width),
         weights(((run.batch * p.heads + head) * p.queries + run.begin) * p.keys) {}
 
-  std::int64_t row, value_row;                      // strides between points
+  std::int64_t row, value_row;                       // strides between points
   std::int64_t queries, keys, values, out, weights;  // where each matrix begins
 };
 
@@ -78,11 +79,30 @@ void attend(CpuContext<isa>& cpu, const AttentionForward<T>& p, const QueryRun& 
   const Buffer scratch(static_cast<std::size_t>(p.weights ? 0 : run.rows * run.visible) * sizeof(T));
   T* weights = p.weights ? p.weights + at.weights : reinterpret_cast<T*>(scratch.data());
   const std::int64_t stride = p.weights ? p.keys : run.visible;
-  gemm_serial<T>(cpu, {.m = run.rows, .n = run.visible, .k = p.width, .a = p.q + at.queries, .a_row = at.row, .a_col = 1,
-                       .b = p.k + at.keys, .b_row = 1, .b_col = at.row, .c = weights, .c_row = stride, .alpha = p.scale});
+  gemm_serial<T>(cpu, {.m = run.rows,
+                       .n = run.visible,
+                       .k = p.width,
+                       .a = p.q + at.queries,
+                       .a_row = at.row,
+                       .a_col = 1,
+                       .b = p.k + at.keys,
+                       .b_row = 1,
+                       .b_col = at.row,
+                       .c = weights,
+                       .c_row = stride,
+                       .alpha = p.scale});
   for (std::int64_t i = 0; i < run.rows; ++i) softmax_row(weights + i * stride, run.visible);
-  gemm_serial<T>(cpu, {.m = run.rows, .n = p.value_width, .k = run.visible, .a = weights, .a_row = stride, .a_col = 1,
-                       .b = p.v + at.values, .b_row = at.value_row, .b_col = 1, .c = out, .c_row = at.value_row});
+  gemm_serial<T>(cpu, {.m = run.rows,
+                       .n = p.value_width,
+                       .k = run.visible,
+                       .a = weights,
+                       .a_row = stride,
+                       .a_col = 1,
+                       .b = p.v + at.values,
+                       .b_row = at.value_row,
+                       .b_col = 1,
+                       .c = out,
+                       .c_row = at.value_row});
 }
 
 /// Zeroes rows [begin, end) of one head's gradient.
@@ -92,7 +112,8 @@ void clear_rows(T* x, std::int64_t begin, std::int64_t end, std::int64_t stride,
     for (std::int64_t j = 0; j < width; ++j) x[i * stride + j] = 0;
 }
 
-/// Gradients of one run; d_k and d_v hold the sums of earlier runs, unless it is the first. `d` is scratch of (rows, visible).
+/// Gradients of one run; d_k and d_v hold the sums of earlier runs, unless it is the first. `d` is scratch of (rows,
+/// visible).
 template <class T, Isa isa>
 void attend_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b, const QueryRun& run, std::int64_t head, T* d,
                      bool first) {
@@ -105,18 +126,55 @@ void attend_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b, const 
   }
   if (run.visible == 0) return clear_rows(d_q, 0, run.rows, at.row, p.width);
   const T *weights = p.weights + at.weights, *d_out = b.d_out + at.out;
-  gemm_serial<T>(cpu, {.m = run.visible, .n = p.value_width, .k = run.rows, .a = weights, .a_row = 1, .a_col = p.keys,
-                       .b = d_out, .b_row = at.value_row, .b_col = 1, .c = d_v, .c_row = at.value_row,
+  gemm_serial<T>(cpu, {.m = run.visible,
+                       .n = p.value_width,
+                       .k = run.rows,
+                       .a = weights,
+                       .a_row = 1,
+                       .a_col = p.keys,
+                       .b = d_out,
+                       .b_row = at.value_row,
+                       .b_col = 1,
+                       .c = d_v,
+                       .c_row = at.value_row,
                        .accumulate = !first});
-  gemm_serial<T>(cpu, {.m = run.rows, .n = run.visible, .k = p.value_width, .a = d_out, .a_row = at.value_row,
-                       .a_col = 1, .b = p.v + at.values, .b_row = 1, .b_col = at.value_row, .c = d,
+  gemm_serial<T>(cpu, {.m = run.rows,
+                       .n = run.visible,
+                       .k = p.value_width,
+                       .a = d_out,
+                       .a_row = at.value_row,
+                       .a_col = 1,
+                       .b = p.v + at.values,
+                       .b_row = 1,
+                       .b_col = at.value_row,
+                       .c = d,
                        .c_row = run.visible});
   for (std::int64_t i = 0; i < run.rows; ++i)
     softmax_row_backward(weights + i * p.keys, d + i * run.visible, run.visible);
-  gemm_serial<T>(cpu, {.m = run.rows, .n = p.width, .k = run.visible, .a = d, .a_row = run.visible, .a_col = 1,
-                       .b = p.k + at.keys, .b_row = at.row, .b_col = 1, .c = d_q, .c_row = at.row, .alpha = p.scale});
-  gemm_serial<T>(cpu, {.m = run.visible, .n = p.width, .k = run.rows, .a = d, .a_row = 1, .a_col = run.visible,
-                       .b = p.q + at.queries, .b_row = at.row, .b_col = 1, .c = d_k, .c_row = at.row, .alpha = p.scale,
+  gemm_serial<T>(cpu, {.m = run.rows,
+                       .n = p.width,
+                       .k = run.visible,
+                       .a = d,
+                       .a_row = run.visible,
+                       .a_col = 1,
+                       .b = p.k + at.keys,
+                       .b_row = at.row,
+                       .b_col = 1,
+                       .c = d_q,
+                       .c_row = at.row,
+                       .alpha = p.scale});
+  gemm_serial<T>(cpu, {.m = run.visible,
+                       .n = p.width,
+                       .k = run.rows,
+                       .a = d,
+                       .a_row = 1,
+                       .a_col = run.visible,
+                       .b = p.q + at.queries,
+                       .b_row = at.row,
+                       .b_col = 1,
+                       .c = d_k,
+                       .c_row = at.row,
+                       .alpha = p.scale,
                        .accumulate = !first});
 }
 

@@ -13,19 +13,19 @@ struct Size {
 
 void add(GradcheckCases& cases, const std::string& label, const Size& s, const PrefixMask& mask, double scale = 0,
          double logit_size = 1) {
-  cases.add(label,
-            {cases.normal({s.batch, s.queries, s.heads * s.width}, logit_size),
-             cases.normal({s.batch, s.keys, s.heads * s.width}), cases.normal({s.batch, s.keys, s.heads * s.value_width})},
-            [=](const auto& in) {
-              return masked_attention(in[0], in[1], in[2], mask, {.heads = s.heads, .scale = scale});
-            });
+  cases.add(
+      label,
+      {cases.normal({s.batch, s.queries, s.heads * s.width}, logit_size),
+       cases.normal({s.batch, s.keys, s.heads * s.width}), cases.normal({s.batch, s.keys, s.heads * s.value_width})},
+      [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = s.heads, .scale = scale}); });
 }
 
 }  // namespace
 
 void masked_attention_gradcheck_cases(GradcheckCases& cases) {
-  for (const Size& s : {Size{2, 5, 7, 2, 4, 4}, Size{1, 1, 1, 1, 1, 1}, Size{1, 33, 129, 1, 3, 2}, Size{1, 129, 33, 2, 2, 3},
-                        Size{2, 0, 5, 2, 3, 3}, Size{2, 4, 0, 2, 3, 3}, Size{0, 4, 5, 2, 3, 3}, Size{2, 3, 4, 1, 0, 2}})
+  for (const Size& s :
+       {Size{2, 5, 7, 2, 4, 4}, Size{1, 1, 1, 1, 1, 1}, Size{1, 33, 129, 1, 3, 2}, Size{1, 129, 33, 2, 2, 3},
+        Size{2, 0, 5, 2, 3, 3}, Size{2, 4, 0, 2, 3, 3}, Size{0, 4, 5, 2, 3, 3}, Size{2, 3, 4, 1, 0, 2}})
     add(cases, "masked_attention", s, PrefixMask::all());
   const Size size{2, 6, 5, 2, 3, 4};
   add(cases, "masked_attention, first 3 keys", size, PrefixMask::first(3));

@@ -40,9 +40,16 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
                                .a_step = left.batch_stride,
                                .b_step = right.batch_stride,
                                .c_step = left.rows * right.columns,
-                               .one = {.m = left.rows, .n = right.columns, .k = left.columns, .a = a.data<T>(),
-                                       .a_row = left.row_stride, .a_col = left.column_stride, .b = b.data<T>(),
-                                       .b_row = right.row_stride, .b_col = right.column_stride, .c = out.data<T>(),
+                               .one = {.m = left.rows,
+                                       .n = right.columns,
+                                       .k = left.columns,
+                                       .a = a.data<T>(),
+                                       .a_row = left.row_stride,
+                                       .a_col = left.column_stride,
+                                       .b = b.data<T>(),
+                                       .b_row = right.row_stride,
+                                       .b_col = right.column_stride,
+                                       .c = out.data<T>(),
                                        .c_row = right.columns}});
   });
   return out;

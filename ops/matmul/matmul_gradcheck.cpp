@@ -19,9 +19,9 @@ void matmul_gradcheck_cases(GradcheckCases& cases) {
     Shape a_batch, b_batch;
     std::int64_t m, n, k;
   };
-  const Size sizes[] = {{{}, {}, 5, 3, 4},   {{}, {}, 33, 1, 129},   {{3}, {3}, 4, 5, 6}, {{2, 3}, {2, 3}, 2, 3, 1},
-                        {{3}, {}, 4, 5, 6},  {{}, {3}, 4, 5, 6},     {{2}, {2}, 3, 3, 0}, {{0}, {0}, 3, 3, 2},
-                        {{2}, {2}, 0, 3, 2}};
+  const Size sizes[] = {{{}, {}, 5, 3, 4},         {{}, {}, 33, 1, 129}, {{3}, {3}, 4, 5, 6},
+                        {{2, 3}, {2, 3}, 2, 3, 1}, {{3}, {}, 4, 5, 6},   {{}, {3}, 4, 5, 6},
+                        {{2}, {2}, 3, 3, 0},       {{0}, {0}, 3, 3, 2},  {{2}, {2}, 0, 3, 2}};
   for (const auto& [a_batch, b_batch, m, n, k] : sizes)
     for (Transpose a : {Transpose::no, Transpose::yes})
       for (Transpose b : {Transpose::no, Transpose::yes})

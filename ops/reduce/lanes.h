@@ -46,8 +46,10 @@ class DoubleSum {
   }
 
   [[gnu::always_inline]] Vec<T> lanes() const {
-    if constexpr (kParts == 1) return part_[0];
-    else return join(__builtin_convertvector(part_[0], Narrow), __builtin_convertvector(part_[1], Narrow));
+    if constexpr (kParts == 1)
+      return part_[0];
+    else
+      return join(__builtin_convertvector(part_[0], Narrow), __builtin_convertvector(part_[1], Narrow));
   }
 
   [[gnu::always_inline]] double total() const { return sum(kParts == 1 ? part_[0] : part_[0] + part_[kParts - 1]); }
@@ -65,7 +67,7 @@ class DoubleSum {
   }
 
   [[gnu::always_inline]] static Vec<T> join(Narrow a, Narrow b) {
-    return [a, b]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+    return [ a, b ]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
       return __builtin_shufflevector(a, b, i...);
     }
     (std::make_integer_sequence<int, Simd<T>::kLanes>{});
@@ -86,8 +88,8 @@ struct ExpSum {
   Vec<T> shift, sum;
 };
 
-/// Of `count` registers at(0), at(1), …; with `across` also over their lanes. `keep(i, exp(at(i) − shift))` is called on
-/// the way.
+/// Of `count` registers at(0), at(1), …; with `across` also over their lanes. `keep(i, exp(at(i) − shift))` is called
+/// on the way.
 template <class T, class Load, class Keep>
 [[gnu::always_inline]] inline ExpSum<T> exp_sum(std::int64_t count, bool across, Load at, Keep keep) {
   const Vec<T> lowest = splat<T>(-std::numeric_limits<T>::infinity());

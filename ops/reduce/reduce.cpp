@@ -23,7 +23,8 @@ void check_lengths(const Tensor& x, const Tensor& lengths) {
         x.dim(0), x.shape());
   std::int64_t b = 0;
   for (std::int64_t length : lengths.values<std::int64_t>())
-    check(0 <= length && length <= x.dim(1), "[masked_mean] length {} is {}, expected in [0, {}]", b++, length, x.dim(1));
+    check(0 <= length && length <= x.dim(1), "[masked_mean] length {} is {}, expected in [0, {}]", b++, length,
+          x.dim(1));
 }
 
 }  // namespace
@@ -85,8 +86,8 @@ Tensor masked_mean(const Tensor& x, const Tensor& lengths) {
   if (lengths.defined()) check_lengths(x, lengths);
   Tensor out = Tensor::empty(x.shape().without(1), x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
-    masked_mean_forward<T>(
-        device, {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int64_t>(), x.data<T>(), out.data<T>()});
+    masked_mean_forward<T>(device,
+                           {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int64_t>(), x.data<T>(), out.data<T>()});
   });
   record("masked_mean", out, {x}, [x = x.symbol(), lengths](const Tensor& d_out, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);

@@ -23,9 +23,9 @@ Tensor logsumexp(const Tensor& x, int axis);
 
 /// Mean over the points of each set: out(b, :) = Σ_{i < lengths(b)} x(b, i, :) / lengths(b).
 ///
-/// x (B, N, D), lengths (B) int64 in [0, N], or undefined for N everywhere → (B, D). An empty set gives 0. Points at and
-/// behind the length are padding: never read, so they may be NaN, and their gradient is 0. Throws Error for a length out
-/// of range. Saves the lengths.
+/// x (B, N, D), lengths (B) int64 in [0, N], or undefined for N everywhere → (B, D). An empty set gives 0. Points at
+/// and behind the length are padding: never read, so they may be NaN, and their gradient is 0. Throws Error for a
+/// length out of range. Saves the lengths.
 Tensor masked_mean(const Tensor& x, const Tensor& lengths = {});
 
 }  // namespace npzoo

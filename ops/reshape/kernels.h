@@ -5,7 +5,8 @@
 
 namespace npzoo {
 
-/// Repeated axes have stride 0. Neighbouring axes are merged, so the last one has stride 1 or 0 and is as long as can be.
+/// Repeated axes have stride 0. Neighbouring axes are merged, so the last one has stride 1 or 0 and is as long as can
+/// be.
 template <class T>
 struct BroadcastCopy {
   int rank;  // at least 1

@@ -27,9 +27,8 @@ template <class T, class Keep>
 
 template <class T>
 void softmax_row(const T* x, T* y, std::int64_t width) {
-  const auto [shift, sum] = row_sum(x, width, [&](std::int64_t i, Vec<T> e) {
-    simd::store_up_to(y + i * kLanes<T>, e, width - i * kLanes<T>);
-  });
+  const auto [shift, sum] = row_sum(
+      x, width, [&](std::int64_t i, Vec<T> e) { simd::store_up_to(y + i * kLanes<T>, e, width - i * kLanes<T>); });
   const T factor = sum[0] == 0 ? T(0) : 1 / sum[0];
   for (std::int64_t i = 0; i < width; ++i) y[i] *= factor;
 }

@@ -33,9 +33,7 @@ class Counter final : public TaskSource {
   std::uint64_t broken_;
 };
 
-double number(const Task& task) {
-  return task.xc.item();
-}
+double number(const Task& task) { return task.xc.item(); }
 
 }  // namespace
 

@@ -139,6 +139,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
   };
   for (const auto& [before, after, message] : {
            Case{"dims = 1", "dims = ", "[protocol] f.toml: line 11, column 8: "},
+           Case{"[data]", "[[[data]]]", "[protocol] f.toml: line 8, column 3: "},
            Case{"dims = 1", "dims = 1\ndims = 2", "[protocol] f.toml: line 12, column "},
            Case{"dims = 1", "dims = 1  # \xC3\xA9",
                 "line 11 holds a character outside ASCII, expected an escape like \\u00e9"},

@@ -12,28 +12,16 @@
 #include <limits>
 #include <random>
 
-#include "engine/error.h"
+#include "tests/testing.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
+using namespace npzoo::testing;
 using namespace std::string_literals;
 using Values = std::vector<double>;
 using Names = std::vector<std::string>;
 
 namespace {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(fs::temp_directory_path() / fmt::format("npzoo-csv-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  bool empty() const { return fs::is_empty(path_); }
-
- private:
-  fs::path path_;
-};
 
 struct Table {
   Names header;
@@ -58,21 +46,16 @@ Table parse(std::string_view text) {
   return read_table(directory / "t.csv");
 }
 
-// The message, with the folder of the temporary file taken out.
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    std::string message = error.what();
-    const std::size_t slash = message.rfind('/', message.find(']'));
-    if (slash != std::string::npos) message.erase(1, slash);
-    return message;
-  }
-  return "no error";
+// Without the folder of the temporary file.
+std::string short_error(const auto& f) {
+  std::string message = error_of(f);
+  const std::size_t slash = message.rfind('/', message.find(']'));
+  if (slash != std::string::npos) message.erase(1, slash);
+  return message;
 }
 
 std::string parse_error(std::string_view text) {
-  return error_of([&] { parse(text); });
+  return short_error([&] { parse(text); });
 }
 
 // Runs `f` while `descriptor` stands for `path`.
@@ -124,12 +107,12 @@ TEST_CASE("csv: columns by name") {
   std::ofstream(directory / "t.csv") << "x1,x2,y\n";
   const CsvReader reader(directory / "t.csv");
   CHECK(reader.column("x2") == 1);
-  CHECK(error_of([&] { reader.column("z"); }) == R"([t.csv:1] has no column "z", found "x1", "x2", "y")");
+  CHECK(short_error([&] { reader.column("z"); }) == R"([t.csv:1] has no column "z", found "x1", "x2", "y")");
 }
 
 TEST_CASE("csv: files that cannot be read") {
   TemporaryDirectory directory;
-  CHECK(error_of([&] { CsvReader(directory / "none.csv"); }) == "[none.csv] cannot open: No such file or directory");
+  CHECK(short_error([&] { CsvReader(directory / "none.csv"); }) == "[none.csv] cannot open: No such file or directory");
   CHECK(parse_error("") == "[t.csv] is empty, expected a line of column names");
   CHECK(parse_error("\n1\n") == "[t.csv] is empty, expected a line of column names");
   const std::string endless(CsvReader::kMaxLineBytes + 1, '1');
@@ -198,13 +181,13 @@ TEST_CASE("csv: the writer") {
   {
     CsvWriter writer(directory / "t.csv", header);
     writer.write(Values{1.0, 0.1, 1e300, -3.0});
-    CHECK(error_of([&] { writer.write(Values{1.0}); }) == "[t.csv] got 1 values, expected a multiple of 2 columns");
-    CHECK(error_of([&] {
+    CHECK(short_error([&] { writer.write(Values{1.0}); }) == "[t.csv] got 1 values, expected a multiple of 2 columns");
+    CHECK(short_error([&] {
             writer.write(Values{1.0, std::nan("")});
           }) == R"([t.csv:4] column "y" is nan, expected a finite number)");
   }
-  CHECK(directory.empty());
-  CHECK(error_of([&] { CsvWriter(directory / "t.csv", {}); }) == "[t.csv] has no columns, expected at least one");
+  CHECK(directory.count() == 0);
+  CHECK(short_error([&] { CsvWriter(directory / "t.csv", {}); }) == "[t.csv] has no columns, expected at least one");
   CsvWriter writer(directory / "t.csv", header);
   writer.write(Values{1.0, 0.1, 1e300, -3.0});
   writer.commit();
@@ -223,7 +206,7 @@ TEST_CASE("csv: - is standard input and standard output") {
   redirected(STDIN_FILENO, directory / "t.csv", O_RDONLY, [] { CHECK(read_table("-").values == Values{4.0, 5.0}); });
   std::ofstream(directory / "bad.csv") << "x\ny\n";
   redirected(STDIN_FILENO, directory / "bad.csv", O_RDONLY, [] {
-    CHECK(error_of([] { read_table("-"); }) == R"([<stdin>:2] column "x" holds "y", expected a number)");
+    CHECK(short_error([] { read_table("-"); }) == R"([<stdin>:2] column "x" holds "y", expected a number)");
   });
 }
 

@@ -10,37 +10,16 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/error.h"
+#include "tests/testing.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(fs::temp_directory_path() / fmt::format("npzoo-file-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  auto count() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
- private:
-  fs::path path_;
-};
-
 void put(const fs::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,23 +11,13 @@
 #include <vector>
 
 #include "engine/random.h"
+#include "tests/testing.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(fs::temp_directory_path() / fmt::format("npzoo-safetensors-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 std::string file_of(const std::string& header, const std::string& data = "") {
   const std::uint64_t length = header.size();
@@ -40,19 +29,6 @@ TensorFile parse(const std::string& file) {
   return parse_safetensors(std::as_bytes(std::span(file)), "f");
 }
 
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() && std::ranges::equal(a.raw(), b.raw());
-}
-
 bool same(const TensorFile& a, const TensorFile& b) {
   return a.metadata == b.metadata && std::ranges::equal(a.tensors, b.tensors, [](const auto& x, const auto& y) {
            return x.first == y.first && same_bits(x.second, y.second);
@@ -60,8 +36,6 @@ bool same(const TensorFile& a, const TensorFile& b) {
 }
 
 TensorFile sample() {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   TensorFile file;
   file.metadata = {{"model", "tnp-d"}, {"config", R"({"d_model": 64, "quote": "\""})"}, {"", ""}};
   file.tensors = {

@@ -44,15 +44,22 @@ double naive_logsumexp(const std::vector<double>& x) {
   return sum == 0 ? -kInfinity : static_cast<double>(largest + std::log(sum));
 }
 
-const std::vector<std::pair<Shape, int>> kReductions = {
-    {{0}, 0},          {{1}, 0},       {{33}, 0},      {{129}, -1},     {{0, 5}, 1},     {{4, 0}, 1},     {{4, 0}, 0},
-    {{33, 1}, 1},      {{129, 33}, 0}, {{33, 129}, 1}, {{2, 33, 7}, 1}, {{2, 1, 129}, 1}, {{3, 129, 1}, 1}, {{2, 3, 4, 5}, -3},
-    {{2, 129, 200}, 1}};
+struct Reduction {
+  Shape shape;
+  int axis;
+};
+
+const std::vector<Reduction> kReductions = {{{0}, 0},         {{1}, 0},           {{33}, 0},         {{129}, -1},
+                                            {{0, 5}, 1},      {{4, 0}, 1},        {{4, 0}, 0},       {{33, 1}, 1},
+                                            {{129, 33}, 0},   {{33, 129}, 1},     {{2, 33, 7}, 1},   {{2, 1, 129}, 1},
+                                            {{3, 129, 1}, 1}, {{2, 3, 4, 5}, -3}, {{2, 129, 200}, 1}};
 
 }  // namespace
 
 TEST_CASE_TEMPLATE("reduce: one axis", T, float, double) {
-  for (const auto& [shape, axis] : kReductions) {
+  for (const Reduction& one : kReductions) {
+    const Shape& shape = one.shape;
+    const int axis = one.axis;
     CAPTURE(to_string(shape));
     const Tensor x = normal<T>(shape, 1, 3);
     CHECK(sum(x, axis).shape() == shape.without(axis));
@@ -113,7 +120,8 @@ TEST_CASE_TEMPLATE("masked_mean: values, and padding that does not leak", T, flo
       CAPTURE(points);
       CAPTURE(width);
       Tensor x = normal<T>({3, points, width}, 3);
-      const auto all = points > 0 ? reduced(x, 1, naive_mean) : std::vector<double>(static_cast<std::size_t>(3 * width));
+      const auto all =
+          points > 0 ? reduced(x, 1, naive_mean) : std::vector<double>(static_cast<std::size_t>(3 * width));
       CHECK(error(masked_mean(x), all) <= kTolerance<T>);
 
       const std::int64_t lengths[] = {0, points / 2, points};
@@ -162,12 +170,15 @@ TEST_CASE("reduce: errors") {
 TEST_CASE("reduce: float32 follows float64, the same bits for any number of threads") {
   using Inputs = std::vector<Tensor>;
   const Tensor x = normal<float>({40, 129, 33}, 4), lengths = Tensor::full({40}, 77, DType::int64);
-  const Function functions[] = {
-      [](const Inputs& in) { return sum(in[0]); },          [](const Inputs& in) { return mean(in[0]); },
-      [](const Inputs& in) { return sum(in[0], 0); },       [](const Inputs& in) { return mean(in[0], 1); },
-      [](const Inputs& in) { return sum(in[0], 2); },       [](const Inputs& in) { return logsumexp(in[0], 0); },
-      [](const Inputs& in) { return logsumexp(in[0], 1); }, [](const Inputs& in) { return logsumexp(in[0], 2); },
-      [](const Inputs& in) { return masked_mean(in[0], in[1]); }};
+  const Function functions[] = {[](const Inputs& in) { return sum(in[0]); },
+                                [](const Inputs& in) { return mean(in[0]); },
+                                [](const Inputs& in) { return sum(in[0], 0); },
+                                [](const Inputs& in) { return mean(in[0], 1); },
+                                [](const Inputs& in) { return sum(in[0], 2); },
+                                [](const Inputs& in) { return logsumexp(in[0], 0); },
+                                [](const Inputs& in) { return logsumexp(in[0], 1); },
+                                [](const Inputs& in) { return logsumexp(in[0], 2); },
+                                [](const Inputs& in) { return masked_mean(in[0], in[1]); }};
   for (const Function& f : functions) {
     check_float_against_double(f, {x, lengths});
     check_deterministic(f, {x, lengths});

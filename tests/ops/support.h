@@ -20,7 +20,7 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// What rounding explains: a few units in the last place of the largest element.
 template <class T>
-constexpr double kTolerance = 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
+constexpr double kTolerance = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 

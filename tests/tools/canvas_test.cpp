@@ -2,18 +2,17 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
-#include <limits>
 
-#include "engine/error.h"
 #include "engine/io/file.h"
+#include "tests/testing.h"
 #include "tools/plot/chart.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
+using namespace npzoo::testing;
 using namespace npzoo::plot;
 
 // Fontconfig keeps its caches until the process ends, which the leak checker would report.
@@ -22,31 +21,6 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(fs::temp_directory_path() / fmt::format("npzoo-canvas-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  bool empty() const { return fs::is_empty(path_); }
-
- private:
-  fs::path path_;
-};
-
-std::string error_of(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::uint32_t big_endian(std::string_view bytes) {
   std::uint32_t value = 0;
@@ -102,7 +76,7 @@ TEST_CASE("canvas: errors") {
   CHECK(error_of([] { Canvas("f", 10.0, 10.0); }) == "[f] has the ending \"\", expected .svg or .png");
   CHECK(error_of([] { Canvas("f.png", 10.0, 20000.0); }) ==
         "[f.png] has a size of 10 by 20000 units, expected 1 to 16000");
-  CHECK(error_of([] { Canvas("f.png", kNan, 10.0); }) == "[f.png] has a size of nan by 10 units, expected 1 to 16000");
+  CHECK(error_of([] { Canvas("f.png", kNaN, 10.0); }) == "[f.png] has a size of nan by 10 units, expected 1 to 16000");
   const fs::path path = directory / "f.svg";
   CHECK(error_of([&] {
           Canvas canvas(path, 10.0, 10.0);
@@ -112,15 +86,15 @@ TEST_CASE("canvas: errors") {
   const fs::path lost = directory / "lost/f.svg";
   CHECK(error_of([&] { Canvas(lost, 10.0, 10.0).save(); }) ==
         fmt::format("[{}] cannot create: No such file or directory", lost.string()));
-  CHECK(directory.empty());
+  CHECK(directory.count() == 0);
 }
 
 TEST_CASE("canvas: any coordinate is drawn or left out") {
   TemporaryDirectory directory;
   for (const char* name : {"f.png", "f.svg"}) {
     Canvas canvas(directory / name, 100.0, 100.0);
-    const std::array points{Point{1.0, 1.0},      Point{kNan, 2.0}, Point{3.0, 3.0},  Point{4.0, kInfinity},
-                            Point{1e308, -1e308}, Point{5.0, 5.0},  Point{kNan, kNan}};
+    const std::array points{Point{1.0, 1.0},      Point{kNaN, 2.0}, Point{3.0, 3.0},  Point{4.0, kInfinity},
+                            Point{1e308, -1e308}, Point{5.0, 5.0},  Point{kNaN, kNaN}};
     canvas.stroke(points, {.color = kBlack, .dashed = true});
     canvas.stroke(std::span<const Point>(), {});
     canvas.fill(points, kBlack);
@@ -142,7 +116,7 @@ TEST_CASE("chart: ticks at 1, 2, 5") {
   CHECK(labels({1e6, 1e6 + 1.0}, 2) == Labels{"1000000.0", "1000000.5", "1000001.0"});
   CHECK(labels({-1e-7, 1e-7}, 2) == Labels{"−1e−07", "0", "1e−07"});
   CHECK(labels({1.0, 1.0}, 5).empty());
-  CHECK(labels({0.0, kNan}, 5).empty());
+  CHECK(labels({0.0, kNaN}, 5).empty());
   CHECK(labels({-1e308, 1e308}, 5).empty());
   CHECK(labels({0.0, 5e-324}, 5).empty());
 }
@@ -170,8 +144,8 @@ TEST_CASE("chart: ordinary figures") {
 }
 
 TEST_CASE("chart: data with gaps, without an extent, and none at all") {
-  const std::vector<double> odd{kNan, 1e308, -1e308, kInfinity, 1.0, -kInfinity, 2.0};
-  for (const std::vector<double>& data : {odd, {}, {3.0}, {3.0, 3.0}, {kNan, kNan}, {1e99, -1e99}, {5e-324, 0.0}}) {
+  const std::vector<double> odd{kNaN, 1e308, -1e308, kInfinity, 1.0, -kInfinity, 2.0};
+  for (const std::vector<double>& data : {odd, {}, {3.0}, {3.0, 3.0}, {kNaN, kNaN}, {1e99, -1e99}, {5e-324, 0.0}}) {
     const Panel panel{.layers = {Band{data, data, data}, Line{.x = data, .y = data}, Points{.x = data, .y = data}}};
     check_figure({.panels = {panel}});
   }
@@ -188,9 +162,9 @@ TEST_CASE("chart: errors") {
   CHECK(error_with({.layers = {Band{{1.0}, {1.0}, {1.0, 2.0}, kBlack, "band"}}}) ==
         "[plot] series \"band\" has 1 x and 2 y values, expected as many");
   CHECK(error_with({.x_range = Range{1.0, 1.0}}) == "[plot] axis from 1 to 1, expected finite ends in ascending order");
-  CHECK(error_with({.y_range = Range{0.0, kNan}}) ==
+  CHECK(error_with({.y_range = Range{0.0, kNaN}}) ==
         "[plot] axis from 0 to nan, expected finite ends in ascending order");
   CHECK(error_of([&] { write_figure({}, path); }) ==
         fmt::format("[{}] is a figure without panels, expected at least one", path.string()));
-  CHECK(directory.empty());
+  CHECK(directory.count() == 0);
 }

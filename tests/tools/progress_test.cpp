@@ -81,7 +81,7 @@ TEST_CASE("progress: the ends of the bar and counts without an end") {
 
 TEST_CASE("progress: a log gets a line at every tenth and one at the end") {
   const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
-  Progress progress("train", 95, {.start = 40, .style = Progress::Style::kLines, .out = file.get()});
+  Progress progress("train", 95, {.start = 40, .style = Progress::Style::kLines, .line_gap = {}, .out = file.get()});
   for (int step = 41; step <= 94; ++step) progress.update(step, 1.0);
   progress.message("saved");
   progress.finish();

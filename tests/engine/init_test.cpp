@@ -1,0 +1,91 @@
+#include "engine/init.h"
+
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+struct Summary {
+  double mean = 0, deviation = 0, largest = 0;
+};
+
+Summary summary(const Tensor& x) {
+  Summary s;
+  const auto n = static_cast<double>(x.numel());
+  for (const float value : x.values<float>()) {
+    s.mean += value / n;
+    s.deviation += double{value} * value / n;
+    s.largest = std::max(s.largest, std::abs(double{value}));
+  }
+  s.deviation = std::sqrt(s.deviation - s.mean * s.mean);
+  return s;
+}
+
+/// The numbers of `x` look like draws of this deviation that none exceeds `limit`. There are so many that mean and
+/// deviation are within two per cent (five standard errors and more), and the largest is near the limit.
+void check_draws(const Tensor& x, double deviation, double limit) {
+  const Summary s = summary(x);
+  CHECK(std::abs(s.mean) <= 0.02 * deviation);
+  CHECK(s.deviation == doctest::Approx(deviation).epsilon(0.02));
+  CHECK(s.largest <= limit * (1 + 1e-7));
+  CHECK(s.largest >= 0.99 * limit);
+}
+
+}  // namespace
+
+TEST_CASE("init: linear layers as torch makes them") {
+  Initializer init(Framework::torch, {.seed = 1});
+  CHECK(init.framework() == Framework::torch);
+  const Tensor weight = init.linear_weight(1000, 100);
+  CHECK(weight.shape() == Shape{1000, 100});
+  CHECK(weight.dtype() == DType::float32);
+  check_draws(weight, 0.1 / std::sqrt(3.0), 0.1);
+  const Tensor bias = init.linear_bias(100'000, 100);
+  CHECK(bias.shape() == Shape{100'000});
+  check_draws(bias, 0.1 / std::sqrt(3.0), 0.1);
+}
+
+TEST_CASE("init: linear layers as flax makes them") {
+  Initializer init(Framework::flax, {.seed = 1});
+  const Tensor weight = init.linear_weight(1000, 100);
+  check_draws(weight, 0.1, 0.2 / 0.87962566103423978);  // a normal cut off at two deviations
+  CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("init: xavier") {
+  Initializer init(Framework::torch, {.seed = 1});
+  const double limit = std::sqrt(6.0 / 300);
+  const Tensor weight = init.xavier_uniform(1000, 100, 200, 100);
+  CHECK(weight.shape() == Shape{1000, 100});
+  check_draws(weight, limit / std::sqrt(3.0), limit);
+}
+
+TEST_CASE("init: the seed and the order decide") {
+  Initializer a(Framework::torch, {.seed = 1}), b(Framework::torch, {.seed = 1}), c(Framework::torch, {.seed = 2});
+  const Tensor first = a.linear_weight(3, 4), second = a.linear_weight(3, 4);
+  CHECK(same_bits(first, b.linear_weight(3, 4)));
+  CHECK(same_bits(second, b.linear_weight(3, 4)));
+  CHECK(!same_bits(first, second));
+  CHECK(!same_bits(first, c.linear_weight(3, 4)));
+}
+
+TEST_CASE("init: layers without inputs or outputs") {
+  Initializer init(Framework::torch, {.seed = 1});
+  CHECK(init.linear_weight(3, 0).numel() == 0);
+  CHECK(init.linear_weight(0, 3).numel() == 0);
+  CHECK(std::abs(init.linear_bias(1, 0).item()) <= 1);
+}
+
+TEST_CASE("init: no more elements than are allowed") {
+  Initializer init(Framework::torch, {.seed = 1, .max_elements = 10});
+  init.linear_weight(2, 3);
+  CHECK(error_of([&] { init.linear_weight(5, 1); }) ==
+        "[init] a weight of shape (5, 1) exceeds the 4 elements allowed");
+  CHECK(error_of([&] { init.linear_weight(std::int64_t{1} << 40, 1); }) ==
+        "[init] a weight of shape (1099511627776, 1) exceeds the 4 elements allowed");
+  init.linear_weight(4, 1);
+  CHECK(error_of([&] { init.linear_bias(1, 1); }) == "[init] a weight of shape (1) exceeds the 0 elements allowed");
+  CHECK(init.linear_bias(0, 1).numel() == 0);
+}

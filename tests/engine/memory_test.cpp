@@ -1,0 +1,187 @@
+#include "engine/memory.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "engine/optim/optimiser.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/linear/linear.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "tests/testing.h"
+
+namespace {
+
+std::atomic<std::int64_t> news{0};
+
+}  // namespace
+
+// Counts what the whole program allocates outside the pool. Not inlined: g++ warns of a free that it sees to follow a new.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++news;
+  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+TEST_CASE("memory: blocks are aligned, large enough and not much larger") {
+  for (std::size_t bytes = 1; bytes < 100'000; bytes += 1 + bytes / 7) {
+    const std::int64_t before = memory_stats().live_bytes;
+    const Buffer buffer(bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64 == 0);
+    std::fill_n(buffer.data(), bytes, std::byte{1});
+    const auto used = static_cast<std::size_t>(memory_stats().live_bytes - before);
+    CHECK(used >= bytes);
+    CHECK(used <= std::max(bytes + 63, bytes + bytes / 8));
+  }
+}
+
+TEST_CASE("memory: no bytes are a block too") {
+  const Buffer none, empty(0), other(0);
+  CHECK(!none);
+  CHECK(none.data() == nullptr);
+  CHECK(empty);
+  CHECK(empty.data() != nullptr);
+  CHECK(empty.data() != other.data());
+}
+
+TEST_CASE("memory: counters of what is live and its peak") {
+  const MemoryStats before = memory_stats();
+  reset_peak_memory();
+  CHECK(memory_stats().peak_live_bytes == before.live_bytes);
+  {
+    const Buffer a(1 << 20);
+    {
+      const Buffer b(1 << 20);
+      CHECK(memory_stats().live_bytes == before.live_bytes + (2 << 20));
+    }
+    const Buffer shared = a;
+    CHECK(memory_stats().live_bytes == before.live_bytes + (1 << 20));
+    CHECK(memory_stats().peak_live_bytes == before.live_bytes + (2 << 20));
+  }
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+  CHECK(memory_stats().reserved_bytes >= memory_stats().live_bytes);
+  CHECK(memory_stats().peak_reserved_bytes >= memory_stats().reserved_bytes);
+  reset_peak_memory();
+  CHECK(memory_stats().peak_live_bytes == before.live_bytes);
+  CHECK(memory_stats().peak_reserved_bytes == memory_stats().reserved_bytes);
+}
+
+TEST_CASE("memory: a freed block serves the next request of its class") {
+  const std::byte* first = Buffer(5000).data();
+  const std::int64_t system = memory_stats().system_allocations;
+  const Buffer again(4999);
+  if (kGuardBuild) return;
+  CHECK(again.data() == first);
+  CHECK(memory_stats().system_allocations == system);
+  const Buffer another(4999);
+  CHECK(another.data() != first);
+}
+
+TEST_CASE("memory: cached blocks are given back on demand") {
+  release_cached_memory();
+  const MemoryStats before = memory_stats();
+  const Buffer kept(10'000);
+  const std::int64_t with_one = memory_stats().reserved_bytes;
+  { const Buffer a(1 << 20), b(1 << 21), c(1 << 20); }
+  if (!kGuardBuild) CHECK(memory_stats().reserved_bytes >= with_one + (4 << 20));
+  release_cached_memory();
+  CHECK(memory_stats().reserved_bytes == with_one);
+  CHECK(memory_stats().live_bytes > before.live_bytes);
+  CHECK(memory_stats().system_allocations >= before.system_allocations + 3);
+}
+
+TEST_CASE("memory: handles share a block until the last one goes") {
+  Buffer a(100);
+  const std::byte* block = a.data();
+  CHECK(a.unique());
+  Buffer b = a;
+  CHECK(!a.unique());
+  CHECK(b.data() == block);
+  a = Buffer();
+  CHECK(b.unique());
+  a = std::move(b);
+  CHECK(a.data() == block);
+  CHECK(!b);
+  Buffer& same = a;
+  a = same;
+  CHECK(a.data() == block);
+  CHECK(a.unique());
+}
+
+TEST_CASE("memory: a request that nothing can meet") {
+  const MemoryStats before = memory_stats();
+  const std::string message = error_of([] { const Buffer huge(std::size_t{1} << 60); });
+  CHECK(message.starts_with("[memory] the system has no 11529215"));
+  CHECK(message.find(" bytes; npzoo holds ") != std::string::npos);
+  CHECK(message.find(fmt::format("of which tensors use {}", before.live_bytes)) != std::string::npos);
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+  if (!kHasCuda)
+    CHECK(error_of([] { const Buffer far(8, Device::cuda); }) == "[memory] this build of npzoo has no CUDA support");
+}
+
+TEST_CASE("memory: several threads take and give back") {
+  const std::int64_t live = memory_stats().live_bytes;
+  std::atomic<int> spoiled = 0;
+  std::vector<std::thread> threads;
+  for (unsigned char number = 1; number <= 4; ++number)
+    threads.emplace_back([number, &spoiled] {
+      for (std::size_t i = 0; i < 3000; ++i) {
+        const std::size_t bytes = 1 + i * 37 % 2000;
+        const Buffer buffer(bytes);
+        std::fill_n(buffer.data(), bytes, std::byte{number});
+        const Buffer copy = buffer;
+        spoiled += std::any_of(copy.data(), copy.data() + bytes, [&](std::byte b) { return b != std::byte{number}; });
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(spoiled == 0);
+  CHECK(memory_stats().live_bytes == live);
+}
+
+TEST_CASE("memory: training at fixed shapes asks the system for nothing after the first steps") {
+  const ThreadCount one(1);  // with more, how many work at once decides how many blocks they need
+  constexpr std::int64_t kWidth = 16;
+  Parameter weight{normal<float>({kWidth, kWidth}, 1, 0.3)}, bias{normal<float>({kWidth}, 2)};
+  Parameter gain{Tensor::full({kWidth}, 1)}, shift{Tensor::zeros({kWidth})};
+  std::vector<NamedParameter> parameters{{"weight", &weight}, {"bias", &bias}, {"gain", &gain}, {"shift", &shift}};
+  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, parameters);
+  const Tensor x = normal<float>({4, 20, kWidth}, 3);
+
+  Tape tape;
+  const auto step = [&] {
+    const Recording on(tape);
+    for (const auto& [name, parameter] : parameters) tape.watch(parameter->value);
+    const Tensor h = linear(x, weight.value, bias.value, Activation::relu);
+    const Tensor a = masked_attention(h, h, h, PrefixMask::growing(1), {.heads = 2});
+    const auto [sum, norm] = residual_layer_norm(h, a, gain.value, shift.value);
+    const Tensor out = mul(add(sum, norm), tanh(norm));
+    optimiser.step(tape.backward(out, Tensor::full(out.shape(), 1e-3)), 1e-3, 1.0);
+  };
+  for (int i = 0; i < 3; ++i) step();
+
+  const MemoryStats before = memory_stats();
+  std::vector<std::int64_t> allocations;
+  for (int i = 0; i < 10; ++i) {
+    const std::int64_t start = news;
+    step();
+    allocations.push_back(news - start);
+  }
+  if (!kGuardBuild) CHECK(memory_stats().system_allocations == before.system_allocations);
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+  CHECK(allocations == std::vector<std::int64_t>(10, allocations[0]));
+  CHECK(allocations[0] < 100);  // lists of the attention's query rows; nothing that grows with the data
+}
+
+#ifdef NPZOO_GUARD
+TEST_CASE("memory: a guarded block starts as NaN") {
+  for (double value : doubles(Tensor::empty({33}))) CHECK(std::isnan(value));
+  for (double value : doubles(Tensor::empty({33}, DType::float64))) CHECK(std::isnan(value));
+}
+#endif

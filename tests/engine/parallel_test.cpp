@@ -1,0 +1,101 @@
+#include "engine/parallel.h"
+
+#include <atomic>
+#include <thread>
+
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// How often a loop over [0, n) came to each index; -1 marks a chunk with other bounds than it should have.
+std::vector<int> visits(ThreadPool& pool, std::int64_t n, std::int64_t grain) {
+  std::vector<std::atomic<int>> counts(static_cast<std::size_t>(n));
+  const std::int64_t step = std::max<std::int64_t>(grain, 1);
+  pool.for_range(n, grain, [&](std::int64_t begin, std::int64_t end) {
+    const bool right = begin % step == 0 && end == std::min(n, begin + step);
+    for (std::int64_t i = begin; i < end; ++i) counts[static_cast<std::size_t>(i)] += right ? 1 : -1;
+  });
+  return {counts.begin(), counts.end()};
+}
+
+bool all_once(const std::vector<int>& counts) {
+  return std::ranges::all_of(counts, [](int count) { return count == 1; });
+}
+
+}  // namespace
+
+TEST_CASE("parallel: every index once, in chunks that n and the grain decide") {
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    CHECK(pool.threads() == threads);
+    for (std::int64_t n : {0, 1, 2, 7, 64, 1000, 4097})
+      for (std::int64_t grain : {-1, 0, 1, 3, 64, 5000}) {
+        CAPTURE(n);
+        CAPTURE(grain);
+        CHECK(all_once(visits(pool, n, grain)));
+      }
+    pool.for_range(-5, 1, [](std::int64_t, std::int64_t) { FAIL("an empty range has no chunks"); });
+  }
+}
+
+TEST_CASE("parallel: many short loops in a row") {
+  ThreadPool pool(3);
+  std::atomic<std::int64_t> sum = 0;
+  for (int i = 0; i < 20'000; ++i)
+    pool.for_range(4, 1, [&](std::int64_t begin, std::int64_t) { sum += begin + 1; });
+  CHECK(sum == 20'000 * 10);
+}
+
+TEST_CASE("parallel: a loop inside a loop runs on its own thread") {
+  ThreadPool pool(3);
+  std::vector<std::atomic<int>> counts(30 * 40);
+  std::atomic<int> strays = 0;
+  pool.for_range(30, 1, [&](std::int64_t i, std::int64_t) {
+    const auto outer = std::this_thread::get_id();
+    pool.for_range(40, 1, [&](std::int64_t j, std::int64_t) {
+      strays += std::this_thread::get_id() != outer;
+      ++counts[static_cast<std::size_t>(i * 40 + j)];
+    });
+  });
+  CHECK(strays == 0);
+  CHECK(all_once({counts.begin(), counts.end()}));
+  CHECK(all_once(visits(pool, 1000, 1)));
+}
+
+TEST_CASE("parallel: several threads use one pool at the same time") {
+  ThreadPool pool(3);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user)
+    users.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) wrong += !all_once(visits(pool, 300, 7));
+    });
+  for (std::thread& user : users) user.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("parallel: pools come and go, used or not") {
+  for (int i = 0; i < 50; ++i) {
+    ThreadPool pool(1 + i % 4);
+    if (i % 2) CHECK(all_once(visits(pool, 10, 1)));
+  }
+}
+
+TEST_CASE("parallel: the pool of the process") {
+  const ThreadCount keep(1);
+  for (int threads : {1, 2, 5}) {
+    set_threads(threads);
+    CHECK(thread_pool().threads() == threads);
+    const ThreadPool* before = &thread_pool();
+    set_threads(threads);
+    CHECK(&thread_pool() == before);
+    CHECK(all_once(visits(thread_pool(), 1000, 3)));
+  }
+  set_threads(0);
+  CHECK(thread_pool().threads() == static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  CHECK(error_of([] { set_threads(-1); }) == "[threads] -1 threads asked for, expected 0 (all) or more");
+  CHECK(all_once(visits(thread_pool(), 1000, 3)));
+}

@@ -1,0 +1,56 @@
+#include "engine/optim/schedule.h"
+
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+using doctest::Approx;
+
+TEST_CASE("schedule: constant") {
+  for (std::int64_t step : {0, 7, 99}) CHECK(learning_rate({.name = "constant"}, 5e-4, step, 100) == 5e-4);
+}
+
+TEST_CASE("schedule: cosine, with and without a warm-up") {
+  const auto at = [](std::int64_t warmup, std::int64_t step) {
+    return learning_rate({.name = "cosine", .warmup_steps = warmup}, 2, step, 100);
+  };
+  CHECK(at(0, 0) == 2);
+  CHECK(at(0, 50) == Approx(1));
+  CHECK(at(0, 25) == Approx(1 + std::sqrt(0.5)));
+  CHECK(at(0, 100) == Approx(0));
+  CHECK(at(3, 0) == Approx(0.5));
+  CHECK(at(3, 2) == Approx(1.5));
+  CHECK(at(3, 3) == 2);
+  CHECK(at(20, 60) == Approx(1));
+}
+
+TEST_CASE("schedule: one cycle") {
+  const auto at = [](double warmup, std::int64_t step) {
+    return learning_rate({.name = "one-cycle", .warmup = warmup, .divisor = 25, .final_divisor = 1e4}, 2, step, 100);
+  };
+  CHECK(at(0.3, 0) == Approx(0.08));
+  CHECK(at(0.3, 15) == Approx(1.04));
+  CHECK(at(0.3, 30) == 2);
+  CHECK(at(0.3, 65) == Approx(1.000004));
+  CHECK(at(0.3, 100) == Approx(8e-6));
+  CHECK(at(0, 0) == 2);
+}
+
+TEST_CASE("schedule: up, then down") {
+  for (const ScheduleConfig& schedule :
+       {ScheduleConfig{.name = "cosine", .warmup_steps = 20},
+        ScheduleConfig{.name = "one-cycle", .warmup = 0.2, .divisor = 10, .final_divisor = 100}}) {
+    double before = 0;
+    for (std::int64_t step = 0; step < 100; ++step) {
+      const double rate = learning_rate(schedule, 1, step, 100);
+      CHECK((step <= 20 ? rate > before : rate < before));
+      CHECK(rate <= 1);
+      before = rate;
+    }
+  }
+}
+
+TEST_CASE("schedule: errors") {
+  CHECK(error_of([] { learning_rate({.name = "step"}, 1, 0, 1); }) ==
+        "[schedule] 'step' found, expected constant, cosine or one-cycle");
+}

@@ -1,0 +1,428 @@
+#include "engine/tape.h"
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include "ops/dropout/dropout.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/linear/linear.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+using Values = std::vector<double>;
+
+namespace {
+
+Tensor vector(const std::vector<double>& values) {
+  return Tensor::from<double>({std::ssize(values)}, std::span(values));
+}
+
+/// Passes its input on, and calls `seen(d_out)` as the backward pass comes by.
+template <class F>
+Tensor probe(const Tensor& x, F seen) {
+  Tensor out = x.detach();
+  record("probe", out, {x}, [x = x.symbol(), seen](const Tensor& d_out, Grads& grads) {
+    seen(d_out);
+    grads.add(x, d_out);
+  });
+  return out;
+}
+
+/// Two outputs, x and 2x; notes which of them got a gradient.
+std::array<Tensor, 2> fork(const Tensor& x, std::array<bool, 2>& reached) {
+  std::array<Tensor, 2> outs{x.clone(), affine(x.detach(), 2, 0)};
+  record("fork", outs, {x}, [x = x.symbol(), &reached](std::span<const Tensor> d_outs, Grads& grads) {
+    reached = {d_outs[0].defined(), d_outs[1].defined()};
+    if (reached[0]) grads.add(x, d_outs[0]);
+    if (reached[1]) grads.add(x, affine(d_outs[1], 2, 0));
+  });
+  return outs;
+}
+
+}  // namespace
+
+TEST_CASE("tape: contributions of a fan-out are summed") {
+  Tape tape;
+  const Recording on(tape);
+  Tensor x = vector({1, 2}), unused = vector({3});
+  tape.watch(x);
+  tape.watch(unused);
+  const Tensor out = add(add(mul(x, vector({10, 20})), affine(x, 3, 0)), mul(x, x));
+  CHECK(doubles(out) == Values{14, 50});
+  CHECK(tape.size() == 5);
+  CHECK(tape.name(0) == "mul");
+  CHECK(tape.name(4) == "add");
+  const Grads& grads = tape.backward(out, vector({1, 2}));
+  CHECK(doubles(grads.of(x)) == Values{10 + 3 + 2, 2 * (20 + 3 + 4)});
+  CHECK(!grads.find(unused).defined());
+  CHECK(doubles(grads.of(unused)) == Values{0});
+  CHECK(tape.size() == 0);
+}
+
+TEST_CASE("tape: a gradient that stands in two slots is not changed through one of them") {
+  for (bool by_kernel : {false, true}) {
+    Tape tape;
+    const Recording on(tape);
+    Tensor a = Tensor::full({1, 2}, 1, DType::float64), b = a.clone();
+    tape.watch(a);
+    tape.watch(b);
+    const Tensor identity = Tensor::from<double>({2, 2}, {1, 0, 0, 1}), d_out = Tensor::from<double>({1, 2}, {5, 6});
+    const Tensor first = by_kernel ? linear(a, identity, {}) : affine(a, 1, 0);
+    const Tensor out = add(first, add(a, b));  // d_out itself reaches a and b before the other part of a
+    const Grads& grads = tape.backward(out, d_out);
+    CHECK(doubles(grads.of(a)) == Values{10, 12});
+    CHECK(doubles(grads.of(b)) == Values{5, 6});
+    CHECK(doubles(d_out) == Values{5, 6});
+  }
+}
+
+TEST_CASE("tape: the gradient of a broadcast input is summed to its shape") {
+  Tape tape;
+  const Recording on(tape);
+  Tensor row = vector({1, 2, 3}), column = Tensor::zeros({2, 1}, DType::float64);
+  tape.watch(row);
+  tape.watch(column);
+  const Tensor out = add(add(row, column), row);
+  const Grads& grads = tape.backward(out, Tensor::from<double>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  CHECK(grads.of(row).shape() == Shape{3});
+  CHECK(doubles(grads.of(row)) == Values{10, 14, 18});
+  CHECK(grads.of(column).shape() == Shape{2, 1});
+  CHECK(doubles(grads.of(column)) == Values{6, 15});
+}
+
+TEST_CASE("tape: a watched tensor can be the loss, and what is cut off gets nothing") {
+  Tape tape;
+  const Recording on(tape);
+  Tensor x = Tensor::full({}, 3, DType::float64);
+  tape.watch(x);
+  CHECK(tape.backward(x).of(x).item() == 1);
+
+  const Recording again(tape);
+  tape.watch(x);
+  CHECK(tape.backward(mul(x, x.detach())).of(x).item() == 3);
+}
+
+TEST_CASE("tape: an op with several outputs sees which of them were used") {
+  for (const auto& [first, second] : {std::array{true, true}, {true, false}, {false, true}, {false, false}}) {
+    Tape tape;
+    const Recording on(tape);
+    Tensor x = vector({1});
+    tape.watch(x);
+    std::array<bool, 2> reached{};
+    const auto [a, b] = fork(x, reached);
+    Tensor out = affine(x, 100, 0);
+    if (first) out = add(out, a);
+    if (second) out = add(out, b);
+    CHECK(tape.backward(out).of(x).item() == 100 + first + 2 * second);
+    CHECK(reached == std::array{first, second});
+  }
+}
+
+TEST_CASE("tape: the backward pass frees what each op saved as it goes by") {
+  constexpr int kLayers = 8;
+  constexpr std::int64_t kBytes = 1 << 16;
+  Tape tape;
+  const std::int64_t before = memory_stats().live_bytes;
+  std::vector<std::int64_t> live;
+  {
+    const Recording on(tape);
+    Tensor leaf = Tensor::full({kBytes / 8}, 1.001, DType::float64);
+    tape.watch(leaf);
+    Tensor x = leaf;
+    for (int layer = 0; layer < kLayers; ++layer)
+      x = probe(square(x), [&](const Tensor&) { live.push_back(memory_stats().live_bytes); });
+    tape.backward(x, Tensor::full(x.shape(), 1, x.dtype()));
+    tape.clear();
+  }
+  REQUIRE(live.size() == kLayers);
+  // The last output is held by the caller; from there on one saved input goes at each layer.
+  for (std::size_t i = 2; i < kLayers; ++i) CHECK(live[i - 1] - live[i] == kBytes);
+  CHECK(memory_stats().live_bytes == before);
+}
+
+TEST_CASE("tape: closures are destroyed, whether they were played or not") {
+  const auto token = std::make_shared<int>(0);
+  const auto hold = [&token](const Tensor& x) { return probe(x, [token](const Tensor&) {}); };
+  {
+    Tape tape;
+    Tensor x = vector({1});
+    {
+      const Recording on(tape);
+      tape.watch(x);
+      const Tensor out = hold(x);
+      hold(x);
+      CHECK(token.use_count() == 3);
+      tape.backward(out);
+      CHECK(token.use_count() == 1);
+    }
+    const Recording on(tape);
+    tape.watch(x);
+    hold(x);
+    CHECK(token.use_count() == 2);
+    tape.clear();
+    CHECK(token.use_count() == 1);
+    tape.watch(x);
+    hold(x);
+    CHECK(token.use_count() == 2);
+  }
+  CHECK(token.use_count() == 1);
+}
+
+TEST_CASE("tape: nothing is recorded without a recording, under NoGrad, or of constants") {
+  Tape tape;
+  Tensor x = vector({1});
+  tape.watch(x);
+  CHECK(current_tape() == nullptr);
+  CHECK(!needs_grad(x));
+  CHECK(square(x).variable().tape == 0);
+  {
+    const Recording on(tape);
+    CHECK(current_tape() == &tape);
+    CHECK(needs_grad(x));
+    {
+      const NoGrad off;
+      CHECK(current_tape() == nullptr);
+      CHECK(square(x).variable().tape == 0);
+    }
+    CHECK(current_tape() == &tape);
+    square(vector({2}));
+    CHECK(tape.size() == 0);
+    square(x);
+    CHECK(tape.size() == 1);
+  }
+  CHECK(current_tape() == nullptr);
+}
+
+TEST_CASE("tape: recordings nest, and each sees the other's variables as constants") {
+  Tape outer, inner;
+  const Recording on(outer);
+  Tensor x = vector({3}), y = vector({5});
+  outer.watch(x);
+  const Tensor x2 = square(x);
+  {
+    const Recording nested(inner);
+    inner.watch(y);
+    const Tensor product = mul(x2, y);
+    CHECK(inner.size() == 1);
+    const Grads& grads = inner.backward(product);
+    CHECK(grads.of(y).item() == 9);
+    CHECK(!grads.wants(x2));
+  }
+  CHECK(current_tape() == &outer);
+  CHECK(outer.backward(mul(x2, y)).of(x).item() == 30);
+}
+
+TEST_CASE("tape: used again, it takes the variables of the last recording for constants") {
+  Tape tape;
+  Tensor x = vector({3}), y = vector({5});
+  Tensor old;
+  {
+    const Recording on(tape);
+    tape.watch(x);
+    old = square(x);
+    CHECK(tape.backward(old).of(x).item() == 6);
+  }
+  const Recording on(tape);
+  tape.watch(y);
+  const Tensor out = mul(old, y);
+  CHECK(tape.size() == 1);
+  const Grads& grads = tape.backward(out);
+  CHECK(grads.of(y).item() == 9);
+  CHECK(!grads.wants(x));
+}
+
+TEST_CASE("tape: long recordings and large closures") {
+  Tape tape;
+  const Recording on(tape);
+  Tensor x = vector({1});
+  tape.watch(x);
+  Tensor out = x;
+  std::int64_t sum = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    out = affine(out, 1, 1);
+    if (i % 1000 != 0) continue;
+    std::array<std::int64_t, 20'000> large;
+    large.fill(i);
+    out = probe(out, [large, &sum](const Tensor&) { sum += large.front() + large.back(); });
+  }
+  CHECK(out.item() == 20'001);
+  CHECK(tape.backward(out).of(x).item() == 1);
+  CHECK(sum == 2 * 190'000);
+}
+
+TEST_CASE("tape: threads record apart from each other") {
+  std::vector<double> found(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    threads.emplace_back([&found, i] {
+      Tape tape;
+      for (int repetition = 0; repetition < 200; ++repetition) {
+        const Recording on(tape);
+        Tensor x = Tensor::full({}, static_cast<double>(i), DType::float64);
+        tape.watch(x);
+        found[i] += tape.backward(square(x)).of(x).item();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(found == Values{0, 400, 800, 1200});
+}
+
+TEST_CASE("tape: errors") {
+  Tape tape;
+  const Recording on(tape);
+  Tensor x = vector({1, 2}), constant = vector({1});
+  tape.watch(x);
+  const Tensor y = square(x);
+  CHECK(error_of([&] { tape.backward(y); }) == "[backward] the loss has shape (2), expected one element");
+  CHECK(error_of([&] { tape.backward(constant); }) ==
+        "[backward] the output does not depend on any watched tensor");
+  CHECK(error_of([&] { tape.backward(y, vector({1})); }) == "[backward] the cotangent has shape (1), expected (2)");
+  struct alignas(64) Wide {
+    double x;
+  };
+  CHECK(error_of([&] { probe(x, [wide = Wide{}](const Tensor&) { static_cast<void>(wide); }); }) ==
+        "[tape] a closure asks for an alignment of 64 bytes");
+
+  const Grads& grads = tape.backward(y, vector({1, 1}));
+  CHECK(error_of([&] { tape.backward(y, vector({1, 1})); }) ==
+        "[backward] this recording was already played; record again");
+  CHECK(error_of([&] { tape.watch(constant); }) == "[tape] a leaf must be watched before the backward pass");
+  CHECK(error_of([&] { grads.of(constant); }) == "[grads] the tensor was not watched by the recording that was played");
+  CHECK(error_of([&] { grads.find(constant); }) ==
+        "[grads] the tensor was not watched by the recording that was played");
+  CHECK(error_of([&] { Grads(grads).into(constant); }) ==
+        "[grads] a gradient was asked for a tensor that is no variable of this recording");
+  tape.clear();
+  CHECK(error_of([&] { grads.of(x); }) == "[grads] the tensor was not watched by the recording that was played");
+}
+
+TEST_CASE("tape: no derivatives of derivatives; after an error the tape is as good as new") {
+  Tape tape;
+  const auto token = std::make_shared<int>(0);
+  for (const auto& again : {std::function([&tape](const Tensor& d) { tape.backward(d); }),
+                            std::function([&tape](const Tensor&) { const Recording nested(tape); })}) {
+    const Recording on(tape);
+    Tensor x = vector({1});
+    tape.watch(x);
+    const Tensor out = square(probe(square(x), [again, token](const Tensor& d) { again(d); }));
+    const std::string message = error_of([&] { tape.backward(out); });
+    CHECK(message.ends_with("double backward is not supported"));
+    CHECK(token.use_count() == 1);
+    CHECK(current_tape() == &tape);
+  }
+  const Recording on(tape);
+  Tensor x = vector({3});
+  tape.watch(x);
+  CHECK(tape.backward(square(x)).of(x).item() == 6);
+}
+
+namespace {
+
+struct Layer {
+  Tensor weight = normal<float>({24, 24}, 1, 0.4), bias = normal<float>({24}, 2), gain = normal<float>({24}, 3);
+
+  Tensor operator()(const Tensor& x, Random& random) const {
+    const Tensor h = dropout(linear(x, weight, bias, Activation::relu), 0.3, random);
+    return add(layer_norm(h, gain, bias), x);
+  }
+};
+
+/// Three layers, each by itself under `run(layer, x, random)`; the output and all gradients.
+template <class Run>
+std::vector<Tensor> three_layers(Run run) {
+  Tape tape;
+  const Recording on(tape);
+  std::array<Layer, 3> layers;
+  Tensor x = normal<float>({50, 24}, 4);
+  tape.watch(x);
+  for (Layer& layer : layers)
+    for (Tensor* parameter : {&layer.weight, &layer.bias, &layer.gain}) tape.watch(*parameter);
+  Random random(5);
+  Tensor out = x;
+  for (const Layer& layer : layers) out = run(layer, out, random);
+  const Grads& grads = tape.backward(out, normal<float>(out.shape(), 6));
+  std::vector<Tensor> results{out, grads.of(x)};
+  for (const Layer& layer : layers)
+    for (const Tensor& parameter : {layer.weight, layer.bias, layer.gain}) results.push_back(grads.of(parameter));
+  results.push_back(Tensor::full({}, static_cast<double>(random.state().offset)));
+  return results;
+}
+
+Tensor saved(const Layer& layer, const Tensor& x, Random& random) {
+  return checkpoint(random, {x}, [layer](std::span<const Tensor> in, Random& same) { return layer(in[0], same); });
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: outputs and gradients are those of a plain run, bit for bit") {
+  const auto plain = three_layers([](const Layer& layer, const Tensor& x, Random& random) { return layer(x, random); });
+  const auto checkpointed = three_layers(saved);
+  const auto nested = three_layers([](const Layer& layer, const Tensor& x, Random& random) {
+    return checkpoint(random, {x}, [layer](std::span<const Tensor> in, Random& same) { return saved(layer, in[0], same); });
+  });
+  REQUIRE(plain.size() == checkpointed.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CAPTURE(i);
+    CHECK(same_bits(plain[i], checkpointed[i]));
+    CHECK(same_bits(plain[i], nested[i]));
+  }
+  CHECK(error(plain[1], Values(plain[1].values<float>().size())) > 0.1);
+}
+
+TEST_CASE("checkpoint: inputs that pass through, constants, and several gradients") {
+  Tape tape;
+  const Recording on(tape);
+  Random random(1);
+  Tensor x = vector({2}), y = vector({3});
+  tape.watch(x);
+  tape.watch(y);
+  const Tensor same = checkpoint(random, {x}, [](std::span<const Tensor> in, Random&) { return in[0]; });
+  const Tensor cut = checkpoint(random, {y}, [](std::span<const Tensor> in, Random&) { return square(in[0]).detach(); });
+  const Tensor product = checkpoint(random, {same, y, cut}, [](std::span<const Tensor> in, Random&) {
+    return mul(mul(in[0], in[1]), mul(in[1], in[2]));
+  });
+  CHECK(product.item() == 2 * 3 * 3 * 9);
+  const Grads& grads = tape.backward(add(product, same));
+  CHECK(grads.of(x).item() == 3 * 3 * 9 + 1);
+  CHECK(grads.of(y).item() == 2 * 2 * 3 * 9);
+}
+
+TEST_CASE("checkpoint: less memory at the peak, nothing left behind") {
+  const auto peak = [](bool checkpointed) {
+    Tape tape;
+    const Recording on(tape);
+    Random random(1);
+    Tensor x = normal<float>({20'000}, 1);
+    tape.watch(x);
+    const auto block = [](std::span<const Tensor> in, Random&) {
+      Tensor h = in[0];
+      for (int i = 0; i < 8; ++i) h = tanh(sigmoid(h));
+      return h;
+    };
+    const std::int64_t before = memory_stats().live_bytes;
+    reset_peak_memory();
+    Tensor h = x;
+    for (int i = 0; i < 8; ++i) h = checkpointed ? checkpoint(random, {h}, block) : block({&h, 1}, random);
+    tape.backward(h, Tensor::full(h.shape(), 1));
+    return memory_stats().peak_live_bytes - before;
+  };
+  const std::int64_t before = memory_stats().live_bytes;
+  CHECK(3 * peak(true) < peak(false));  // 8 + 16 activations at a time instead of 128
+  CHECK(memory_stats().live_bytes == before);
+}
+
+TEST_CASE("checkpoint: without a recording it is a plain call") {
+  Random random(1);
+  const Tensor x = vector({2});
+  const Tensor out = checkpoint(random, {x}, [](std::span<const Tensor> in, Random& r) {
+    r.reserve(3);
+    return square(in[0]);
+  });
+  CHECK(out.item() == 4);
+  CHECK(out.variable().tape == 0);
+  CHECK(random.state().offset == 3);
+}

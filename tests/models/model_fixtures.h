@@ -1,0 +1,145 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include "datasets/protocol.h"
+#include "models/registry.h"
+#include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
+#include "tests/testing.h"
+
+// What the tests of models share: specs, tasks, weights and comparisons.
+
+namespace npzoo::testing {
+
+struct TaskSize {
+  std::int64_t batch = 3, nc = 7, nt = 5;
+};
+
+inline Task random_task(const Model& model, const TaskSize& size, DType dtype = DType::float64) {
+  const auto points = [&](std::int64_t count, std::int64_t width, std::uint64_t seed) {
+    return normal<double>({size.batch, count, width}, seed).to(dtype);
+  };
+  return {points(size.nc, model.dim_x(), 11), points(size.nc, model.dim_y(), 12), points(size.nt, model.dim_x(), 13),
+          points(size.nt, model.dim_y(), 14), {}};
+}
+
+struct ModelCase {
+  std::string label;
+  ModelSpec spec;
+};
+
+/// Every model of the build in every architecture and form of the standard deviation, small, for each of the dimensions.
+inline std::vector<ModelCase> small_models() {
+  using namespace std::string_literals;
+  const auto integer = [](std::int64_t n) { return n; };
+  const ModelConfig cnp{{"dim_hid", integer(6)}, {"dec_depth", integer(2)}};
+  const ModelConfig transformer{
+      {"d_model", integer(8)}, {"dim_feedforward", integer(12)}, {"nhead", integer(2)}, {"num_layers", integer(2)}};
+  const auto with = [](ModelConfig base, ModelConfig more) {
+    base.merge(more);
+    return base;
+  };
+  const ModelConfig tnp{{"architecture", "tnp"s}}, dl4bi{{"architecture", "dl4bi"s}};
+  const std::vector<std::pair<std::string, ModelConfig>> forms{
+      {"cnp", with(tnp, with(cnp, {{"enc_pre_depth", integer(2)}, {"enc_post_depth", integer(2)}}))},
+      {"cnp", with(dl4bi, with(cnp, {{"enc_depth", integer(3)}, {"min_std", 0.0}}))},
+      {"tnp-d", with(tnp, with(transformer, {{"emb_depth", integer(2)}}))},
+      {"tnp-d", with(tnp, with(transformer, {{"emb_depth", integer(2)}, {"bound_std", true}}))},
+      {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.0}}))},
+      {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.05}}))},
+      {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.0}})},
+      {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.05}})},
+  };
+  std::vector<ModelCase> cases;
+  for (const std::int64_t dim_x : {1, 2})
+    for (const std::int64_t dim_y : {1, 3})
+      for (std::size_t i = 0; i < forms.size(); ++i)
+        cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", forms[i].first, i, dim_x, dim_y),
+                         {forms[i].first, with(forms[i].second, {{"dim_x", dim_x}, {"dim_y", dim_y}})}});
+  return cases;
+}
+
+/// Every preset of every protocol in the program.
+inline std::vector<ModelCase> preset_models() {
+  std::vector<ModelCase> cases;
+  for (const std::string& protocol_name : protocol_names()) {
+    const Protocol protocol = load_protocol(protocol_name);
+    for (const auto& [model, config] : protocol.models)
+      cases.push_back({fmt::format("{} under {}", model, protocol_name), model_spec(protocol, model)});
+  }
+  return cases;
+}
+
+inline std::vector<ModelCase> all_models() {
+  std::vector<ModelCase> cases = small_models();
+  std::ranges::move(preset_models(), std::back_inserter(cases));
+  return cases;
+}
+
+inline const ModelSpec small_model(const std::string& name) {
+  const auto cases = small_models();
+  return std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; })->spec;
+}
+
+/// Fresh weights have zero biases and, in some models, equal layers: here every parameter gets its own values.
+inline std::unique_ptr<Model> varied_model(const ModelSpec& spec, DType dtype = DType::float64) {
+  auto model = make_model(spec);
+  std::uint64_t seed = 100;
+  for (const auto& [name, parameter] : named_parameters(*model)) {
+    const Tensor noise = normal<double>(parameter->value.shape(), seed++, 0.1);
+    parameter->value = add(parameter->value.to(DType::float64), noise).to(dtype);
+  }
+  return model;
+}
+
+/// Row b alone, as a batch of one.
+inline Tensor row(const Tensor& x, std::int64_t b) { return x.defined() ? slice(x, 0, b, b + 1) : x; }
+
+inline bool all_finite(const Tensor& x) {
+  return std::ranges::all_of(doubles(x), [](double v) { return std::isfinite(v); });
+}
+
+/// Largest difference, relative to the largest |b| where that is above 1; infinite where shapes differ.
+inline double difference(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return kInfinity;
+  double scale = 1;
+  for (double value : doubles(b)) scale = std::max(scale, std::abs(value));
+  return largest_difference(a, doubles(b)) / scale;
+}
+
+inline double difference(const Prediction& a, const Prediction& b) {
+  return std::max(difference(a.mean, b.mean), difference(a.std, b.std));
+}
+
+/// Gradients of a scalar with respect to every parameter, in their order.
+template <class F>
+std::vector<Tensor> gradients(Model& model, const F& scalar) {
+  const auto parameters = named_parameters(model);
+  Tape tape;
+  Tensor value;
+  {
+    Recording on(tape);
+    for (const auto& [name, parameter] : parameters) tape.watch(parameter->value);
+    value = scalar();
+  }
+  const Grads& grads = tape.backward(value);
+  std::vector<Tensor> found;
+  for (const auto& [name, parameter] : parameters) {
+    found.push_back(grads.of(parameter->value));
+    parameter->value = parameter->value.detach();
+  }
+  return found;
+}
+
+/// Largest difference between two sets of gradients, relative to the largest gradient of `b`.
+inline double gradient_difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double top = 0, scale = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    top = std::max(top, largest_difference(a[i], doubles(b[i])));
+    for (double value : doubles(b[i])) scale = std::max(scale, std::abs(value));
+  }
+  return top / scale;
+}
+
+}  // namespace npzoo::testing

@@ -1,0 +1,294 @@
+#include "models/model.h"
+
+#include <doctest/doctest.h>
+
+#include "engine/gradcheck.h"
+#include "engine/optim/optimiser.h"
+#include "models/blocks/mlp.h"
+#include "models/token_transformer.h"
+#include "models/training/checkpoint.h"
+#include "ops/gather/gather.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+// Sums over the same numbers in another order differ by some roundings of 1e-16 in each of about ten layers.
+constexpr double kRounding = 1e-12;
+
+/// Calls `f(model)` for every model of the table, in double, with weights of its own.
+template <class F>
+void for_all_models(const F& f) {
+  for (const ModelCase& c : all_models()) {
+    CAPTURE(c.label);
+    f(*varied_model(c.spec));
+  }
+}
+
+/// The same random order of points in every row: (B, n).
+Tensor random_order(std::int64_t batch, std::int64_t n) {
+  Tensor order = Tensor::empty({batch, n}, DType::int64);
+  Random random(17);
+  random.fill_permutation(order.values<std::int64_t>().first(static_cast<std::size_t>(n)));
+  for (std::int64_t i = n; i < order.numel(); ++i) order.data<std::int64_t>()[i] = order.data<std::int64_t>()[i - n];
+  return order;
+}
+
+Context context_of(const Task& task) { return {task.xc, task.yc, task.lengths}; }
+
+Task task_row(const Task& task, std::int64_t b) {
+  return {row(task.xc, b), row(task.yc, b), row(task.xt, b), row(task.yt, b), row(task.lengths, b)};
+}
+
+/// Cuts the context of row b to lengths[b] points and fills what is behind with `padding`.
+Task padded(Task task, std::initializer_list<std::int64_t> lengths, double padding) {
+  task.lengths = Tensor::from<std::int64_t>({static_cast<std::int64_t>(lengths.size())}, lengths);
+  for (Tensor* points : {&task.xc, &task.yc}) {
+    *points = points->clone();
+    const std::int64_t n = points->dim(1), width = points->dim(2);
+    for (std::int64_t b = 0; b < points->dim(0); ++b)
+      std::fill_n(points->data<double>() + (b * n + lengths.begin()[b]) * width, (n - lengths.begin()[b]) * width, padding);
+  }
+  return task;
+}
+
+/// Row b of a padded task as it was before the padding.
+Task without_padding(const Task& task, std::int64_t b) {
+  const std::int64_t n = task.lengths.values<std::int64_t>()[static_cast<std::size_t>(b)];
+  return {slice(row(task.xc, b), 1, 0, n), slice(row(task.yc, b), 1, 0, n), row(task.xt, b), row(task.yt, b), {}};
+}
+
+}  // namespace
+
+TEST_CASE("model: shapes and dtypes") {
+  for_all_models([](Model& model) {
+    for (const TaskSize size : {TaskSize{1, 1, 1}, TaskSize{3, 7, 5}}) {
+      const Task task = random_task(model, size);
+      const Prediction p = model.predict(task);
+      CHECK(p.mean.shape() == Shape{size.batch, size.nt, model.dim_y()});
+      CHECK(p.std.shape() == p.mean.shape());
+      CHECK(p.mean.dtype() == DType::float64);
+      CHECK(model.loss(task).shape() == Shape{});
+    }
+  });
+}
+
+TEST_CASE("model: no context, one context point and no target") {
+  for_all_models([](Model& model) {
+    for (const std::int64_t nc : {0, 1}) {
+      const Task task = random_task(model, {2, nc, 4});
+      const Prediction p = model.predict(task);
+      CHECK(all_finite(p.mean));
+      CHECK(all_finite(p.std));
+      for (const Tensor& gradient : gradients(model, [&] { return model.loss(task); })) CHECK(all_finite(gradient));
+    }
+    CHECK(model.predict(random_task(model, {2, 3, 0})).mean.shape() == Shape{2, 0, model.dim_y()});
+    CHECK(model.predict(random_task(model, {2, 0, 0})).std.shape() == Shape{2, 0, model.dim_y()});
+  });
+}
+
+TEST_CASE("model: the order of context points means nothing") {
+  for_all_models([](Model& model) {
+    Task task = random_task(model, {});
+    const Prediction before = model.predict(task);
+    const Tensor order = random_order(task.xc.dim(0), task.xc.dim(1));
+    task.xc = gather(task.xc, order);
+    task.yc = gather(task.yc, order);
+    CHECK(difference(model.predict(task), before) <= kRounding);
+  });
+}
+
+TEST_CASE("model: targets are predicted one by one, in any order") {
+  for_all_models([](Model& model) {
+    const Task task = random_task(model, {});
+    const auto state = model.condition(context_of(task));
+    const Prediction together = model.query(*state, task.xt);
+
+    const Tensor order = random_order(task.xt.dim(0), task.xt.dim(1));
+    CHECK(difference(model.query(*state, gather(task.xt, order)), {gather(together.mean, order), gather(together.std, order)}) <=
+          kRounding);
+    for (std::int64_t i = 0; i < task.xt.dim(1); ++i)
+      CHECK(difference(model.query(*state, slice(task.xt, 1, i, i + 1)),
+                       {slice(together.mean, 1, i, i + 1), slice(together.std, 1, i, i + 1)}) <= kRounding);
+  });
+}
+
+TEST_CASE("model: a context conditioned once answers in chunks, and can be extended") {
+  for_all_models([](Model& model) {
+    const Task task = random_task(model, {2, 6, 9});
+    const Prediction at_once = model.predict(task);
+
+    const auto first = model.condition({slice(task.xc, 1, 0, 2), slice(task.yc, 1, 0, 2), {}});
+    const auto none = model.update(*first, {slice(task.xc, 1, 2, 2), slice(task.yc, 1, 2, 2), {}});
+    const auto all = model.update(*none, {slice(task.xc, 1, 2, 6), slice(task.yc, 1, 2, 6), {}});
+    const Prediction a = model.query(*all, slice(task.xt, 1, 0, 4)), b = model.query(*all, slice(task.xt, 1, 4, 9));
+    CHECK(difference({concat({a.mean, b.mean}, 1), concat({a.std, b.std}, 1)}, at_once) <= kRounding);
+  });
+}
+
+TEST_CASE("model: a batch is its rows") {
+  for_all_models([](Model& model) {
+    const Task task = random_task(model, {});
+    const Prediction together = model.predict(task);
+    for (std::int64_t b = 0; b < task.xc.dim(0); ++b)
+      CHECK(difference(model.predict(task_row(task, b)), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+  });
+}
+
+TEST_CASE("model: padding is never read") {
+  for_all_models([](Model& model) {
+    for (const double padding : {0.0, -1e30, kNaN}) {
+      CAPTURE(padding);
+      const Task task = padded(random_task(model, {4, 6, 3}), {6, 1, 0, 4}, padding);
+      const Prediction together = model.predict(task);
+      for (std::int64_t b = 0; b < 4; ++b)
+        CHECK(difference(model.predict(without_padding(task, b)), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+    }
+  });
+}
+
+TEST_CASE("model: padding takes and gives no gradient") {
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec);
+    const Task ragged = random_task(*model, {4, 6, 3});
+    const auto gradient_with = [&](double padding) {
+      const Task task = padded(ragged, {6, 1, 0, 4}, padding);
+      return gradients(*model, [&] { return nll(model->predict(task), task.yt); });
+    };
+    const auto expected = gradient_with(0);
+    CHECK(gradient_difference(gradient_with(3), expected) <= kRounding);
+    CHECK(gradient_difference(gradient_with(kNaN), expected) <= kRounding);
+  }
+}
+
+TEST_CASE("model: gradient of the loss with respect to every parameter") {
+  const auto check_loss = [](const ModelCase& c, const GradcheckOptions& options) {
+    const auto model = varied_model(c.spec);
+    const auto parameters = named_parameters(*model);
+    std::vector<Tensor> values;
+    for (const auto& [name, parameter] : parameters) values.push_back(parameter->value);
+    const Task task = random_task(*model, {2, 3, 2});
+    const auto loss = [&](const std::vector<Tensor>& inputs) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) parameters[i].parameter->value = inputs[i];
+      return model->loss(task);
+    };
+    return gradcheck(loss, values, options);
+  };
+  // Steps so small that no ReLU crosses its kink, with rounding of 1e-16 / step in a loss of about 1.
+  for (const ModelCase& c : all_models()) {
+    const GradcheckResult direction = check_loss(c, {.step = 3e-8, .max_entries = 0});
+    CAPTURE(c.label);
+    CAPTURE(direction.worst);
+    CHECK(direction.checked == 1);
+    CHECK(direction.max_error <= 1e-7);
+  }
+  for (const ModelCase& c : small_models()) {
+    const GradcheckResult entries = check_loss(c, {.step = 3e-7, .max_entries = 4});
+    CAPTURE(c.label);
+    CAPTURE(entries.worst);
+    CHECK(entries.max_error <= 1e-6);
+  }
+}
+
+TEST_CASE("model: weights survive a checkpoint file bit for bit") {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "checkpoint.safetensors";
+  for (const ModelCase& c : all_models()) {
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec, DType::float32);
+    Checkpoint saved;
+    saved.run = {load_protocol("quick/gp1d"), c.spec, 3};
+    for (const auto& [name, parameter] : named_parameters(*model)) {
+      saved.weights[name] = parameter->value;
+      saved.first_moments[name] = saved.second_moments[name] = Tensor::zeros_like(parameter->value);
+    }
+    save_checkpoint(path, saved);
+    const auto restored = restore_model(load_checkpoint(path));
+    const Task task = random_task(*model, {2, 5, 4}, DType::float32);
+    const Prediction before = model->predict(task), after = restored->predict(task);
+    CHECK(same_bits(before.mean, after.mean));
+    CHECK(same_bits(before.std, after.std));
+  }
+}
+
+TEST_CASE("model: thirty steps lower the loss") {
+  for (const ModelCase& c : all_models()) {
+    CAPTURE(c.label);
+    const auto model = make_model(c.spec);
+    const Task task = random_task(*model, {4, 7, 5}, DType::float32);
+    Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, named_parameters(*model));
+    const double before = model->loss(task).item();
+    Tape tape;
+    for (int step = 0; step < 30; ++step) {
+      Recording on(tape);
+      for (const auto& [name, parameter] : adam.parameters()) tape.watch(parameter->value);
+      adam.step(tape.backward(model->loss(task)), 1e-3);
+    }
+    CHECK(model->loss(task).item() < before);
+  }
+}
+
+TEST_CASE("model: the standard deviation reaches its floor and no less") {
+  for_all_models([](Model& model) {
+    Parameter& bias = *named_parameters(model).back().parameter;  // of the last layer: means, then deviations
+    bias.value = Tensor::full(bias.value.shape(), -1e4, DType::float64);
+    const Prediction p = model.predict(random_task(model, {}));
+    const auto values = p.std.values<double>();
+    CHECK(*std::ranges::min_element(values) == model.std_floor());
+    CHECK(*std::ranges::max_element(values) == model.std_floor());
+  });
+}
+
+TEST_CASE("model: errors of use") {
+  const auto cnp = varied_model(small_model("cnp")), tnp = varied_model(small_model("tnp-d"));
+  const Task task = random_task(*cnp, {2, 3, 2});
+  const Task ragged = padded(task, {3, 1}, 0);
+  const auto cnp_state = cnp->condition(context_of(task)), tnp_state = tnp->condition(context_of(task));
+  CHECK(error_of([&] { cnp->query(*tnp_state, task.xt); }) == "[cnp] the state comes from another kind of model");
+  CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) == "[token_transformer] the state comes from another kind of model");
+  CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training");
+  CHECK(error_of([&] { tnp->update(*tnp_state, context_of(ragged)); }) == "[update] padded contexts cannot be extended");
+  CHECK(error_of([&] { tnp->update(*tnp->condition(context_of(ragged)), context_of(task)); }) ==
+        "[update] padded contexts cannot be extended");
+  CHECK(error_of([&] { cnp->condition({task.xc, task.yc, Tensor::zeros({3}, DType::int64)}); }) ==
+        "[context] lengths (3) found, expected 2 of them");
+  // Points of another width, or a batch of another size, are refused by the operations that meet them.
+  const Tensor wide = Tensor::zeros({2, 2, 3}, DType::float64), other_batch = Tensor::zeros({5, 2, 1}, DType::float64);
+  for (const Model* model : {cnp.get(), tnp.get()}) {
+    const auto state = model->condition(context_of(task));
+    CHECK(error_of([&] { model->query(*state, wide); }).starts_with("["));
+    CHECK(error_of([&] { model->query(*state, other_batch); }).starts_with("["));
+    CHECK(error_of([&] { model->condition({wide, task.yc, {}}); }).starts_with("["));
+  }
+}
+
+TEST_CASE("model: errors of configuration") {
+  using namespace std::string_literals;
+  const auto error_with = [](const std::string& name, const std::string& key, ModelConfig::mapped_type value) {
+    ModelSpec spec = small_model(name);
+    spec.config[key] = std::move(value);
+    return error_of([&] { make_model(spec); });
+  };
+  CHECK(error_with("cnp", "architecture", "torch"s) == "[cnp] architecture 'torch' found, expected tnp or dl4bi");
+  CHECK(error_with("tnp-d", "architecture", "torch"s) == "[tnp-d] architecture 'torch' found, expected tnp or dl4bi");
+  CHECK(error_with("tnp-d", "dropout", 0.1) == "[tnp-d] dropout 0.1 found, expected 0: no published run uses another");
+  CHECK(error_with("tnp-d", "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
+  CHECK(error_with("tnp-d", "width", std::int64_t{8}).starts_with("[tnp-d] width is an unknown key, expected one of: "));
+  CHECK(error_with("cnp", "dim_hid", "6"s) == "[cnp] dim_hid is 6, expected an integer");
+
+  ModelSpec missing = small_model("tnp-kr-full");
+  missing.config.erase("min_std");
+  CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
+  CHECK(error_of([] { model_info("anp"); }) == "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full");
+
+  Initializer init(Framework::torch, {});
+  CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");
+  CHECK(error_of([&] { Mlp::of_depth(1, 2, 3, 0, init); }) == "[mlp] depth 0 found, expected 1 or more");
+  TokenTransformerConfig config;
+  config.embedder = {4};
+  CHECK(error_of([&] { TokenTransformer(config, init); }) ==
+        "[token_transformer] the embedder ends in 4, expected 64");
+}

@@ -1,0 +1,138 @@
+#include "ops/linear/linear.h"
+
+#include "engine/flops.h"
+#include "tests/ops/gradcheck_all.h"
+#include "tests/reference.h"
+#include "tests/testing.h"
+
+namespace npzoo {
+
+void linear_gradcheck_cases(GradcheckCases& cases);
+
+namespace {
+
+using namespace testing;
+
+Function with(Activation activation) {
+  return [activation](const auto& in) { return linear(in[0], in[1], in[2], activation); };
+}
+
+struct Inputs {
+  Tensor x, weight, bias;
+
+  template <class T>
+  static Inputs draw(const Shape& x, std::int64_t out) {
+    return {normal<T>(x, 1), normal<T>({out, x.last()}, 2), normal<T>({out}, 3)};
+  }
+  std::vector<Tensor> list() const { return {x, weight, bias}; }
+  Inputs to(DType dtype) const { return {x.to(dtype), weight.to(dtype), bias.to(dtype)}; }
+};
+
+/// A few units in the last place of a sum of `terms` products of standard normal numbers.
+template <class T>
+double tolerance(std::int64_t terms) {
+  return 8 * std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(terms + 1));
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("linear: values", T, float, double) {
+  const auto check_size = [](const Shape& x_shape, std::int64_t out) {
+    CAPTURE(to_string(x_shape));
+    CAPTURE(out);
+    const Inputs in = Inputs::draw<T>(x_shape, out), wide = in.to(DType::float64);
+    for (bool relu : {false, true}) {
+      const Tensor found = linear(in.x, in.weight, in.bias, relu ? Activation::relu : Activation::none);
+      const Tensor exact = reference::linear(wide.x, wide.weight, wide.bias, relu);
+      REQUIRE(found.shape() == exact.shape());
+      CHECK(largest_difference(found, doubles(exact)) <= tolerance<T>(x_shape.last()));
+    }
+    const Tensor no_bias = reference::linear(wide.x, wide.weight, {}, false);
+    CHECK(largest_difference(linear(in.x, in.weight, {}), doubles(no_bias)) <= tolerance<T>(x_shape.last()));
+  };
+  for (std::int64_t rows : {0, 1, 33, 129})
+    for (std::int64_t columns : {0, 1, 2, 3, 8, 9, 33, 129})  // up to 8 are computed row by row
+      for (std::int64_t out : {0, 1, 33, 129}) check_size({rows, columns}, out);
+  check_size({5}, 3);
+  check_size({2, 3, 4, 12}, 7);
+  check_size({2, 0, 4, 2}, 7);
+  check_size({2000, 3}, 40);
+  check_size({2000, 64}, 64);
+}
+
+TEST_CASE("linear: gradients") { gradcheck_all(linear_gradcheck_cases); }
+
+TEST_CASE("linear: values and gradients in float32 are at least as exact as those of plain loops") {
+  for (std::int64_t columns : {4, 64})
+    for (bool relu : {false, true}) {
+      CAPTURE(columns);
+      CAPTURE(relu);
+      const Inputs in = Inputs::draw<float>({300, columns}, 40), wide = in.to(DType::float64);
+      const auto found = with_gradients(with(relu ? Activation::relu : Activation::none), in.list());
+      const Tensor d_out = normal<double>({300, 40}, 99).to(DType::float32);
+      const auto loops = reference::linear_backward(in.x, in.weight, in.bias, relu, d_out);
+      const auto exact = reference::linear_backward(wide.x, wide.weight, wide.bias, relu, d_out.to(DType::float64));
+      const auto no_worse = [](double factor, const Tensor& fused, const Tensor& composed, const Tensor& truth) {
+        CHECK(error(fused, doubles(truth)) <= factor * error(composed, doubles(truth)));
+      };
+      no_worse(2, found[0], reference::linear(in.x, in.weight, in.bias, relu),
+               reference::linear(wide.x, wide.weight, wide.bias, relu));
+      no_worse(3, found[1], loops.x, exact.x);
+      no_worse(3, found[2], loops.weight, exact.weight);
+      no_worse(3, found[3], loops.bias, exact.bias);
+    }
+}
+
+TEST_CASE("linear: gradients are computed for what is asked for alone") {
+  const Inputs in = Inputs::draw<double>({5, 9}, 4);
+  const auto all = with_gradients(with(Activation::relu), in.list());
+  const Tensor d_out = normal<double>({5, 4}, 99).to(DType::float32).to(DType::float64);
+  for (std::size_t wanted : {0, 1, 2}) {
+    std::vector<Tensor> inputs = in.list();
+    Tape tape;
+    const Recording on(tape);
+    tape.watch(inputs[wanted]);
+    const Tensor out = linear(inputs[0], inputs[1], inputs[2], Activation::relu);
+    const std::int64_t before = counted_flops();
+    CHECK(same_bits(tape.backward(out, d_out).of(inputs[wanted]), all[1 + wanted]));
+    CHECK(counted_flops() - before == (wanted == 2 ? 0 : 2 * 5 * 9 * 4));
+  }
+}
+
+TEST_CASE_TEMPLATE("linear: NaN and infinities reach their row, with relu too", T, float, double) {
+  for (std::int64_t columns : {3, 20}) {
+    Inputs in = Inputs::draw<T>({9, columns}, 21);
+    in.x.template data<T>()[4 * columns + 1] = static_cast<T>(kNaN);
+    for (Activation activation : {Activation::none, Activation::relu}) {
+      const std::vector<double> out = doubles(linear(in.x, in.weight, in.bias, activation));
+      for (std::size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / 21 == 4));
+    }
+    in.x.template data<T>()[4 * columns + 1] = static_cast<T>(kInfinity);
+    const std::vector<double> out = doubles(linear(in.x, in.weight, in.bias, Activation::relu));
+    for (std::size_t i = 4 * 21; i < 5 * 21; ++i) CHECK((out[i] == 0 || out[i] == kInfinity));
+  }
+}
+
+TEST_CASE("linear: the same bits in every run and with any number of threads") {
+  for (std::int64_t columns : {3, 64})
+    for (Activation activation : {Activation::none, Activation::relu})
+      check_deterministic(with(activation), Inputs::draw<float>({1500, columns}, 48).list());
+}
+
+TEST_CASE("linear: errors") {
+  const Tensor x = Tensor::zeros({2, 3}), weight = Tensor::zeros({4, 3}), bias = Tensor::zeros({4});
+  CHECK(error_of([&] { linear(x, Tensor::zeros({3, 4}), bias); }) ==
+        "[linear] x (2, 3) and weight (3, 4) must be (…, K) and (N, K)");
+  CHECK(error_of([&] { linear(Tensor::zeros({}), weight, bias); }) ==
+        "[linear] x () and weight (4, 3) must be (…, K) and (N, K)");
+  CHECK(error_of([&] { linear(x, Tensor::zeros({3}), bias); }) ==
+        "[linear] x (2, 3) and weight (3) must be (…, K) and (N, K)");
+  CHECK(error_of([&] { linear(x, weight, Tensor::zeros({3})); }) ==
+        "[linear] bias (3) must be (4) for weight (4, 3)");
+  CHECK(error_of([&] { linear(x, weight.to(DType::float64), bias); }) == "[linear] x is float32, weight float64");
+  CHECK(error_of([&] { linear(x, weight, bias.to(DType::float64)); }) == "[linear] x is float32, bias float64");
+  CHECK(error_of([] { linear(Tensor::zeros({2, 3}, DType::int64), Tensor::zeros({4, 3}, DType::int64), {}); }) ==
+        "[backend] expected float32 or float64 elements, found int64");
+}
+
+}  // namespace npzoo

@@ -1,0 +1,343 @@
+#include "ops/masked_attention/masked_attention.h"
+
+#include <numeric>
+
+#include "engine/flops.h"
+#include "ops/elementwise/elementwise.h"
+#include "tests/ops/gradcheck_all.h"
+#include "tests/reference.h"
+#include "tests/testing.h"
+
+namespace npzoo {
+
+void masked_attention_gradcheck_cases(GradcheckCases& cases);
+
+namespace {
+
+using namespace testing;
+
+struct Size {
+  std::int64_t batch, queries, keys;
+  int heads;
+  std::int64_t width, value_width;
+};
+
+/// q, k and v.
+template <class T>
+std::vector<Tensor> draw(const Size& s) {
+  return {normal<T>({s.batch, s.queries, s.heads * s.width}, 1), normal<T>({s.batch, s.keys, s.heads * s.width}, 2),
+          normal<T>({s.batch, s.keys, s.heads * s.value_width}, 3)};
+}
+
+Function attention(const PrefixMask& mask, int heads, double scale = 0) {
+  return [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale}); };
+}
+
+/// The same as a dense mask.
+reference::Attention dense(const PrefixMask& mask, const Size& s) {
+  return {.heads = s.heads,
+          .scale = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(s.width, 1))),
+          .sees = [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, s.keys); }};
+}
+
+std::vector<Tensor> to_double(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> wide;
+  for (const Tensor& tensor : tensors) wide.push_back(tensor.to(DType::float64));
+  return wide;
+}
+
+/// Output and gradients from plain loops, for the cotangent of `with_gradients`.
+std::vector<Tensor> by_loops(const reference::Attention& options, const std::vector<Tensor>& in) {
+  const Tensor out = reference::attention(options, in[0], in[1], in[2]);
+  const Tensor d_out = normal<double>(out.shape(), 99).to(DType::float32).to(out.dtype());
+  const auto d = reference::attention_backward(options, in[0], in[1], in[2], d_out);
+  return {out, d.q, d.k, d.v};
+}
+
+template <class T>
+void compare(const Size& s, const PrefixMask& mask) {
+  const auto in = draw<T>(s);
+  const auto found = with_gradients(attention(mask, s.heads), in), exact = by_loops(dense(mask, s), to_double(in));
+  REQUIRE(found[0].shape() == Shape{s.batch, s.queries, s.heads * s.value_width});
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    // Values and gradients are near 1 in size; sums over the rows or keys of the larger sizes are of 129 terms.
+    CHECK(largest_difference(found[i], doubles(exact[i])) <= 8 * kTolerance<T>);
+  }
+}
+
+/// Point `i` of every batch element of x (batch, points, channels), filled with `value`.
+void fill_point(Tensor& x, std::int64_t i, double value) {
+  for (std::int64_t b = 0; b < x.dim(0); ++b)
+    for (std::int64_t c = 0; c < x.dim(2); ++c) {
+      const std::int64_t at = (b * x.dim(1) + i) * x.dim(2) + c;
+      if (x.dtype() == DType::float32)
+        x.data<float>()[at] = static_cast<float>(value);
+      else
+        x.data<double>()[at] = value;
+    }
+}
+
+Tensor permuted(const Tensor& x, const std::vector<std::int64_t>& order) {
+  Tensor out = x.clone();
+  const auto size = static_cast<std::size_t>(x.dim(2)) * sizeof(double);
+  for (std::int64_t b = 0; b < x.dim(0); ++b)
+    for (std::size_t i = 0; i < order.size(); ++i)
+      std::copy_n(x.raw().data() + static_cast<std::size_t>(b * x.dim(1) + order[i]) * size, size,
+                  out.raw().data() + (static_cast<std::size_t>(b * x.dim(1)) + i) * size);
+  return out;
+}
+
+/// Channels [begin, end).
+Tensor channels(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  Tensor out = Tensor::empty(x.shape().with(2, end - begin), x.dtype());
+  for (std::int64_t i = 0; i < out.numel(); ++i)
+    out.data<double>()[i] = x.data<double>()[i / (end - begin) * x.dim(2) + begin + i % (end - begin)];
+  return out;
+}
+
+std::vector<PrefixMask> masks(const Size& s) {
+  Tensor counts = Tensor::empty({s.batch}, DType::int64), row_counts = Tensor::empty({s.batch, s.queries}, DType::int64);
+  Random random(7);
+  for (std::int64_t& count : counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
+  for (std::int64_t& count : row_counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
+  return {PrefixMask::all(),      PrefixMask::first(0),      PrefixMask::first(s.keys / 2),
+          PrefixMask::growing(0), PrefixMask::growing(1),    PrefixMask::growing(s.keys - 3),
+          PrefixMask::growing(-2), PrefixMask::lengths(counts), PrefixMask::lengths(row_counts),
+          PrefixMask::lengths({})};
+}
+
+}  // namespace
+
+TEST_CASE("prefix_mask: how many keys a row sees") {
+  CHECK(PrefixMask::all().visible(0, 0, 5) == 5);
+  CHECK(PrefixMask::first(3).visible(1, 9, 5) == 3);
+  CHECK(PrefixMask::first(7).visible(0, 0, 5) == 5);
+  CHECK(PrefixMask::first(-1).visible(0, 0, 5) == 0);
+  CHECK(PrefixMask::growing(1).visible(0, 0, 5) == 1);
+  CHECK(PrefixMask::growing(1).visible(0, 3, 5) == 4);
+  CHECK(PrefixMask::growing(1).visible(0, 9, 5) == 5);
+  const auto counts = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {1, 4}));
+  CHECK(counts.visible(0, 8, 5) == 1);
+  CHECK(counts.visible(1, 8, 5) == 4);
+  const auto rows = PrefixMask::lengths(Tensor::from<std::int64_t>({2, 2}, {1, 2, 3, 9}));
+  CHECK(rows.visible(0, 1, 5) == 2);
+  CHECK(rows.visible(1, 0, 5) == 3);
+  CHECK(rows.visible(1, 1, 5) == 5);
+  CHECK(PrefixMask::lengths({}).visible(0, 0, 5) == 5);
+}
+
+TEST_CASE_TEMPLATE("masked_attention: values and gradients are those of a dense mask", T, float, double) {
+  for (const Size& s : {Size{2, 5, 7, 2, 4, 3}, Size{1, 1, 1, 1, 1, 1}, Size{2, 33, 129, 2, 8, 8}, Size{1, 129, 33, 3, 5, 4},
+                        Size{1, 300, 40, 1, 16, 16}, Size{3, 6, 9, 4, 1, 1}}) {
+    std::size_t number = 0;
+    for (const PrefixMask& mask : masks(s)) {
+      CAPTURE(s.queries);
+      CAPTURE(number++);
+      compare<T>(s, mask);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("masked_attention: sizes of nothing", T, float, double) {
+  compare<T>({0, 4, 5, 2, 3, 3}, PrefixMask::all());
+  compare<T>({2, 0, 5, 2, 3, 3}, PrefixMask::all());
+  compare<T>({2, 4, 5, 2, 3, 0}, PrefixMask::all());
+  compare<T>({2, 4, 5, 2, 0, 3}, PrefixMask::first(3));  // without channels to tell keys apart, their mean
+  compare<T>({2, 4, 0, 2, 3, 3}, PrefixMask::all());     // an empty context gives 0
+}
+
+TEST_CASE("masked_attention: gradients") { gradcheck_all(masked_attention_gradcheck_cases); }
+
+TEST_CASE("masked_attention: values and gradients in float32 are at least as exact as those of plain loops") {
+  const Size s{2, 150, 129, 2, 16, 16};
+  for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(1)}) {
+    const auto in = draw<float>(s);
+    const auto found = with_gradients(attention(mask, s.heads), in), loops = by_loops(dense(mask, s), in),
+               exact = by_loops(dense(mask, s), to_double(in));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(i);
+      CHECK(error(found[i], doubles(exact[i])) <= (i == 0 ? 2 : 3) * error(loops[i], doubles(exact[i])));
+    }
+  }
+}
+
+TEST_CASE("masked_attention: the factor on the logits") {
+  const Size s{2, 5, 7, 2, 4, 3};
+  const auto in = draw<double>(s);
+  auto options = dense(PrefixMask::all(), s);
+  options.scale = 0.125;
+  const Tensor found = masked_attention(in[0], in[1], in[2], PrefixMask::all(), {.heads = 2, .scale = 0.125});
+  CHECK(largest_difference(found, doubles(reference::attention(options, in[0], in[1], in[2]))) <= kTolerance<double>);
+}
+
+TEST_CASE_TEMPLATE("masked_attention: a row that sees nothing gives 0 and takes no gradient", T, float, double) {
+  const Size s{2, 4, 5, 2, 3, 3};
+  const PrefixMask mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2, 4}, {0, 5, 0, 2, 0, 0, 0, 0}));
+  auto in = draw<T>(s);
+  std::vector<std::int64_t> blind{0, 2, 4, 5, 6, 7};
+  for (std::int64_t row : blind)
+    for (std::int64_t c = 0; c < 6; ++c) in[0].template data<T>()[row * 6 + c] = static_cast<T>(kNaN);
+  const auto results = with_gradients(attention(mask, 2), in);
+  for (std::int64_t row : blind)
+    for (std::int64_t c = 0; c < 6; ++c) {
+      CHECK(results[0].template data<T>()[row * 6 + c] == 0);
+      CHECK(results[1].template data<T>()[row * 6 + c] == 0);
+    }
+  for (const Tensor& result : results)
+    for (double value : doubles(result)) CHECK(std::isfinite(value));
+  for (std::size_t i : {2, 3}) {
+    const std::vector<double> d = doubles(results[i]);
+    CHECK(std::ranges::any_of(d.begin(), d.begin() + 30, [](double value) { return value != 0; }));
+    CHECK(std::ranges::all_of(d.begin() + 30, d.end(), [](double value) { return value == 0; }));
+  }
+}
+
+TEST_CASE_TEMPLATE("masked_attention: what is masked does not leak, whatever it holds", T, float, double) {
+  for (const Size& s : {Size{2, 5, 9, 2, 4, 3}, Size{2, 5, 70, 2, 8, 40}})
+    for (double poison : {kNaN, kInfinity, -kInfinity, 1e30}) {
+      const std::int64_t visible = s.keys - 4;
+      auto clean = draw<T>(s), poisoned = draw<T>(s);
+      for (std::int64_t j = visible; j < s.keys; ++j) {
+        fill_point(poisoned[1], j, poison);
+        fill_point(poisoned[2], j, poison);
+      }
+      const auto expected = with_gradients(attention(PrefixMask::first(visible), s.heads), clean);
+      const auto found = with_gradients(attention(PrefixMask::first(visible), s.heads), poisoned);
+      for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
+    }
+}
+
+TEST_CASE_TEMPLATE("masked_attention: NaN reaches the rows that see it", T, float, double) {
+  const Size s{1, 6, 6, 1, 4, 2};
+  for (std::size_t poisoned : {1, 2}) {
+    auto in = draw<T>(s);
+    fill_point(in[poisoned], 3, kNaN);
+    const auto out = doubles(attention(PrefixMask::growing(1), 1)(in));
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / 2 >= 3));
+  }
+  auto in = draw<T>(s);
+  fill_point(in[0], 2, kNaN);
+  const auto out = doubles(attention(PrefixMask::all(), 1)(in));
+  for (std::size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / 2 == 2));
+}
+
+TEST_CASE_TEMPLATE("masked_attention: large logits and equal logits", T, float, double) {
+  const Tensor values = normal<T>({1, 37, 5}, 3);
+  // All equal, of any size: the mean of the values.
+  for (double logit : {0.0, 1e4, -1e4}) {
+    const Tensor q = Tensor::full({1, 3, 1}, logit, dtype_of<T>()), k = Tensor::full({1, 37, 1}, 1, dtype_of<T>());
+    const auto results = with_gradients(attention(PrefixMask::all(), 1), {q, k, values});
+    for (std::int64_t c = 0; c < 5; ++c) {
+      double mean = 0;
+      for (std::int64_t j = 0; j < 37; ++j) mean += double{values.data<T>()[j * 5 + c]} / 37;
+      for (std::int64_t i = 0; i < 3; ++i)
+        CHECK(std::abs(results[0].template data<T>()[i * 5 + c] - mean) <= kTolerance<T>);
+    }
+    for (const Tensor& result : results)
+      for (double value : doubles(result)) CHECK(std::isfinite(value));
+  }
+  // One stands out by 2e4: its value alone, and no gradient to the logits.
+  Tensor k = Tensor::full({1, 37, 1}, -1, dtype_of<T>());
+  k.data<T>()[35] = 1;
+  const Tensor q = Tensor::full({1, 3, 1}, 1e4, dtype_of<T>());
+  const auto results = with_gradients(attention(PrefixMask::all(), 1), {q, k, values});
+  for (std::int64_t i = 0; i < 15; ++i)
+    CHECK(results[0].template data<T>()[i] == values.data<T>()[35 * 5 + i % 5]);
+  CHECK(doubles(results[1]) == std::vector<double>(3));
+  CHECK(doubles(results[2]) == std::vector<double>(37));
+}
+
+TEST_CASE("masked_attention: the order of the visible keys does not matter") {
+  const Size s{2, 6, 20, 2, 4, 3};
+  const auto in = draw<double>(s);
+  std::vector<std::int64_t> order(15);
+  Random(5).fill_permutation(order);
+  const Function f = attention(PrefixMask::first(15), 2);
+  const Tensor expected = f(in), found = f({in[0], permuted(in[1], order), permuted(in[2], order)});
+  CHECK(largest_difference(found, doubles(expected)) <= kTolerance<double>);
+}
+
+TEST_CASE("masked_attention: heads do not see each other") {
+  const Size s{2, 6, 9, 3, 4, 2};
+  const auto in = draw<double>(s);
+  const Tensor together = attention(PrefixMask::growing(2), 3)(in);
+  for (std::int64_t head = 0; head < 3; ++head) {
+    const Tensor alone =
+        attention(PrefixMask::growing(2), 1)({channels(in[0], 4 * head, 4 * head + 4),
+                                              channels(in[1], 4 * head, 4 * head + 4),
+                                              channels(in[2], 2 * head, 2 * head + 2)});
+    CHECK(largest_difference(channels(together, 2 * head, 2 * head + 2), doubles(alone)) <= kTolerance<double>);
+  }
+}
+
+TEST_CASE_TEMPLATE("masked_attention: recorded and unrecorded runs give the same bits", T, float, double) {
+  for (const Size& s : {Size{2, 150, 70, 2, 8, 8}, Size{3, 5, 129, 4, 3, 5}})
+    for (const PrefixMask& mask : masks(s)) {
+      const auto in = draw<T>(s);
+      const Function f = attention(mask, s.heads);
+      const Tensor recorded = with_gradients(f, in)[0];
+      CHECK(same_bits(f(in), recorded));
+    }
+}
+
+TEST_CASE("masked_attention: one tensor for queries, keys and values") {
+  const Tensor x = normal<double>({2, 9, 6}, 1);
+  const Function f = attention(PrefixMask::growing(1), 2);
+  const auto shared = with_gradients([&f](const auto& in) { return f({in[0], in[0], in[0]}); }, {x});
+  const auto apart = with_gradients(f, {x, x.clone(), x.clone()});
+  CHECK(same_bits(shared[0], apart[0]));
+  CHECK(largest_difference(shared[1], doubles(add(add(apart[1], apart[2]), apart[3]))) <= kTolerance<double>);
+}
+
+TEST_CASE("masked_attention: only what is visible is computed") {
+  const auto in = draw<float>({1, 10, 10, 2, 4, 4});
+  const auto flops = [&](const PrefixMask& mask) {
+    const std::int64_t before = counted_flops();
+    attention(mask, 2)(in);
+    return counted_flops() - before;
+  };
+  CHECK(flops(PrefixMask::all()) == 100 * 2 * (2 * 4 + 2 * 4));
+  CHECK(flops(PrefixMask::growing(1)) == 55 * 2 * (2 * 4 + 2 * 4));
+  CHECK(flops(PrefixMask::first(0)) == 0);
+}
+
+TEST_CASE("masked_attention: the same bits in every run and with any number of threads") {
+  const Size s{3, 200, 90, 2, 16, 16};
+  for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(1)})
+    check_deterministic(attention(mask, s.heads), draw<float>(s));
+}
+
+TEST_CASE("masked_attention: errors") {
+  const Tensor q = Tensor::zeros({2, 3, 4}), k = Tensor::zeros({2, 5, 4});
+  const auto message = [](const Tensor& q, const Tensor& k, const Tensor& v, int heads = 1,
+                          const PrefixMask& mask = PrefixMask::all()) {
+    return error_of([&] { masked_attention(q, k, v, mask, {.heads = heads}); });
+  };
+  CHECK(message(Tensor::zeros({3, 4}), k, k) ==
+        "[masked_attention] q (3, 4), k (2, 5, 4) and v (2, 5, 4) must have the axes (batch, points, channels)");
+  CHECK(message(q, k, Tensor::zeros({2, 6, 4})) ==
+        "[masked_attention] q (2, 3, 4), k (2, 5, 4) and v (2, 6, 4) must agree in the batch, k and v in the points");
+  CHECK(message(q, Tensor::zeros({1, 5, 4}), k) ==
+        "[masked_attention] q (2, 3, 4), k (1, 5, 4) and v (2, 5, 4) must agree in the batch, k and v in the points");
+  CHECK(message(q, Tensor::zeros({2, 5, 6}), k) ==
+        "[masked_attention] q (2, 3, 4) and k (2, 5, 6) must agree in the last extent");
+  CHECK(message(q, k, k, 3) ==
+        "[masked_attention] 3 heads do not divide the channels of q (2, 3, 4) and v (2, 5, 4)");
+  CHECK(message(q, k, Tensor::zeros({2, 5, 3}), 2) ==
+        "[masked_attention] 2 heads do not divide the channels of q (2, 3, 4) and v (2, 5, 3)");
+  CHECK(message(q, k, k, 0) == "[masked_attention] 0 heads do not divide the channels of q (2, 3, 4) and v (2, 5, 4)");
+  CHECK(message(q, k.to(DType::float64), k) == "[masked_attention] q is float32, k float64, v float32");
+  CHECK(message(q, k, k, 1, PrefixMask::lengths(Tensor::zeros({3}, DType::int64))) ==
+        "[prefix_mask] lengths (3) do not fit 2 batch elements of 3 queries");
+  CHECK(message(q, k, k, 1, PrefixMask::lengths(Tensor::zeros({2, 5}, DType::int64))) ==
+        "[prefix_mask] lengths (2, 5) do not fit 2 batch elements of 3 queries");
+  CHECK(error_of([] { PrefixMask::lengths(Tensor::zeros({3})); }) ==
+        "[prefix_mask] lengths must be int64 of shape (B) or (B, Nq), found float32 of shape (3)");
+  CHECK(error_of([] { PrefixMask::lengths(Tensor::zeros({1, 1, 3}, DType::int64)); }) ==
+        "[prefix_mask] lengths must be int64 of shape (B) or (B, Nq), found int64 of shape (1, 1, 3)");
+  const Tensor whole = Tensor::zeros({1, 1, 1}, DType::int64);
+  CHECK(message(whole, whole, whole) == "[backend] expected float32 or float64 elements, found int64");
+}
+
+}  // namespace npzoo
