@@ -47,6 +47,13 @@ template std::int64_t ConfigReader::get(const std::string&);
 template double ConfigReader::get(const std::string&);
 template std::string ConfigReader::get(const std::string&);
 
+std::int64_t ConfigReader::size(const std::string& key) {
+  constexpr std::int64_t kMax = 65536;
+  const auto value = get<std::int64_t>(key);
+  check(1 <= value && value <= kMax, "[{}] {} is {}, expected an integer from 1 to {}", where_, key, value, kMax);
+  return value;
+}
+
 void ConfigReader::finish() const {
   const std::string known = used_.empty() ? "none" : fmt::format("{}", fmt::join(used_, ", "));
   for (const auto& [key, value] : config_)

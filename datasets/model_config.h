@@ -30,6 +30,8 @@ class ConfigReader {
   T get(const std::string& key, T fallback) {
     return has(key) ? get<T>(key) : fallback;
   }
+  /// A width or a count: an integer from 1 to 65536, so that products of two never overflow.
+  std::int64_t size(const std::string& key);
   /// Throws Error when there is a key that nobody asked for.
   void finish() const;
 

@@ -1,5 +1,7 @@
 #include "engine/shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/error.h"

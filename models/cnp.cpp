@@ -78,12 +78,12 @@ std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights&
   const bool tnp = architecture == "tnp";
   check(tnp || architecture == "dl4bi", "[cnp] architecture '{}' found, expected tnp or dl4bi", architecture);
   CnpConfig c;
-  c.dim_x = reader.get<std::int64_t>("dim_x");
-  c.dim_y = reader.get<std::int64_t>("dim_y");
-  c.hidden = reader.get<std::int64_t>("dim_hid");
-  c.pre_depth = reader.get<std::int64_t>(tnp ? "enc_pre_depth" : "enc_depth");
-  c.post_depth = tnp ? reader.get<std::int64_t>("enc_post_depth") : 0;
-  c.decoder_depth = reader.get<std::int64_t>("dec_depth");
+  c.dim_x = reader.size("dim_x");
+  c.dim_y = reader.size("dim_y");
+  c.hidden = reader.size("dim_hid");
+  c.pre_depth = reader.size(tnp ? "enc_pre_depth" : "enc_depth");
+  c.post_depth = tnp ? reader.size("enc_post_depth") : 0;
+  c.decoder_depth = reader.size("dec_depth");
   if (!tnp) {
     c.encoders = 1;
     c.std.floor = reader.get<double>("min_std");

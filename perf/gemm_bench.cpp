@@ -58,10 +58,17 @@ Speed measure(const Product& x) {
   const std::vector<float> a = array(x.m * x.k), b = array(x.k * x.n);
   std::vector<float> c = array(x.m * x.n);
   const bool tn = x.layout == Layout::tn, nt = x.layout == Layout::nt;
-  const Gemm<float> p{.m = x.m, .n = x.n, .k = x.k,
-                      .a = a.data(), .a_row = tn ? 1 : x.k, .a_col = tn ? x.m : 1,
-                      .b = b.data(), .b_row = nt ? 1 : x.n, .b_col = nt ? x.k : 1,
-                      .c = c.data(), .c_row = x.n};
+  const Gemm<float> p{.m = x.m,
+                      .n = x.n,
+                      .k = x.k,
+                      .a = a.data(),
+                      .a_row = tn ? 1 : x.k,
+                      .a_col = tn ? x.m : 1,
+                      .b = b.data(),
+                      .b_row = nt ? 1 : x.n,
+                      .b_col = nt ? x.k : 1,
+                      .c = c.data(),
+                      .c_row = x.n};
   const double flops = 2.0 * static_cast<double>(x.m * x.n * x.k);
   const int calls = std::max(1, static_cast<int>(2e7 / flops));  // enough of them for the clock
 
@@ -89,6 +96,7 @@ int main(int argc, char** argv) {
     const auto [best, median] = measure(x);
     const char* layout = x.layout == Layout::nn ? "NN" : x.layout == Layout::nt ? "NT" : "TN";
     fmt::print("{:<36}{:>22}{:>10.1f}{:>10.1f}{:>8.0f} %{:>6.0f} %\n", x.what,
-               fmt::format("{} ({}, {}, {})", layout, x.m, x.n, x.k), best, median, 100 * best / peak, 100 * median / peak);
+               fmt::format("{} ({}, {}, {})", layout, x.m, x.n, x.k), best, median, 100 * best / peak,
+               100 * median / peak);
   }
 }

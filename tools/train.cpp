@@ -39,23 +39,28 @@ void write_config(const TrainingRun& run, const std::filesystem::path& out) {
 
 class TerminalObserver final : public TrainObserver {
  public:
-  TerminalObserver(const TrainingRun& run, std::int64_t start)
-      : progress_("train " + run.spec.name, run.protocol.training.steps, {.start = start}) {}
+  TerminalObserver(const TrainingRun& run, std::filesystem::path out) : run_(run), out_(std::move(out)) {}
 
+  void on_begin(std::int64_t steps_done) override {
+    write_config(run_, out_);
+    progress_.emplace("train " + run_.spec.name, run_.protocol.training.steps, Progress::Options{.start = steps_done});
+  }
   void on_step(std::int64_t step, double loss) override {
     mean_loss_ += (loss - mean_loss_) * std::max(0.02, 1.0 / static_cast<double>(++seen_));
-    progress_.update(step, mean_loss_);
+    progress_->update(step, mean_loss_);
   }
   void on_validation(std::int64_t step, double log_likelihood) override {
-    progress_.note(fmt::format("validation {:.4f}", log_likelihood));
-    progress_.message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
+    progress_->note(fmt::format("validation {:.4f}", log_likelihood));
+    progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
   }
   bool stop_requested() override { return interrupt_.requested(); }
-  void finish() { progress_.finish(); }
+  void finish() { progress_->finish(); }
 
  private:
   InterruptGuard interrupt_;
-  Progress progress_;
+  const TrainingRun& run_;
+  std::filesystem::path out_;
+  std::optional<Progress> progress_;
   double mean_loss_ = 0;  // over about the last fifty steps
   std::int64_t seen_ = 0;
 };
@@ -78,13 +83,10 @@ void report(const TrainResult& result, bool as_json) {
 int run_command(const TrainCommand& c) {
   apply(c.common);
   const TrainingRun run = describe(c);
-  const std::filesystem::path checkpoint = c.out / "checkpoint.safetensors";
-  const bool resumes = c.resume && std::filesystem::exists(checkpoint);
-  TerminalObserver observer(run, resumes ? load_checkpoint(checkpoint).step : 0);
+  TerminalObserver observer(run, c.out);
   const TrainResult result =
       train(run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume}, observer);
   observer.finish();
-  write_config(run, c.out);
   report(result, c.common.json);
   return result.finished ? 0 : kInterruptedExit;
 }

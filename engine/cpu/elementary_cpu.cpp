@@ -10,24 +10,21 @@ using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 15;  // elements that are worth handing to another thread
 
-constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-constexpr std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 template <class T>
 constexpr int kLanes = Simd<T>::kLanes;
 
 /// Calls f(i, n) for consecutive runs of n = kLanes elements of [begin, end); the last may be shorter.
 template <class T, class F>
 [[gnu::always_inline]] inline void for_each_vector(std::int64_t begin, std::int64_t end, F f) {
-  for (std::int64_t i = begin; i < end; i += kLanes<T>) f(i, static_cast<int>(smaller(kLanes<T>, end - i)));
+  for (std::int64_t i = begin; i < end; i += kLanes<T>) f(i, static_cast<int>(min(end - i, kLanes<T>)));
 }
 
 constexpr int kDoubles = Simd<double>::kLanes;
 
 /// Sums f over `rows` vectors, `stride` elements apart; only the first `columns` lanes exist.
 template <class T, class F>
-[[gnu::always_inline]] inline Vec<double> sum_down(const T* x, std::int64_t rows, std::int64_t stride, int columns, F f) {
+[[gnu::always_inline]] inline Vec<double> sum_down(const T* x, std::int64_t rows, std::int64_t stride, int columns,
+                                                   F f) {
   constexpr int kChains = 4;  // additions in flight
   Vec<double> sum[kChains] = {};
   std::int64_t i = 0;
@@ -54,10 +51,11 @@ constexpr auto kSquare = [](Vec<double> x) { return x * x; };
 
 /// Sums whole columns of (outer, middle, inner); threads share out the blocks of columns.
 template <class From, class To, Isa isa>
-void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x, To* y) {
+void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x,
+               To* y) {
   constexpr std::int64_t kBlock = 64 * kDoubles;
   const std::int64_t blocks = divide_up(inner, kBlock);
-  const std::int64_t grain = larger(1, kGrain / (smaller(inner, kBlock) * middle + 1));
+  const std::int64_t grain = max(kGrain / (min(inner, kBlock) * middle + 1), 1);
   cpu.parallel_for(outer * blocks, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const From* from = x + unit / blocks * middle * inner;
@@ -66,9 +64,9 @@ void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, st
         *to = static_cast<To>(sum_along(from, middle, kIdentity));
         continue;
       }
-      const std::int64_t first = unit % blocks * kBlock, last = smaller(inner, first + kBlock);
+      const std::int64_t first = unit % blocks * kBlock, last = min(inner, first + kBlock);
       for (std::int64_t j = first; j < last; j += kDoubles) {
-        const int columns = static_cast<int>(smaller(kDoubles, last - j));
+        const int columns = static_cast<int>(min(last - j, kDoubles));
         const Vec<double> sum = sum_down(from + j, middle, inner, columns, kIdentity);
         for (int lane = 0; lane < columns; ++lane) to[j + lane] = static_cast<To>(sum[lane]);
       }
@@ -90,16 +88,15 @@ void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
 template <class T, Isa isa>
 void scale_in_place(CpuContext<isa>& cpu, const ScaleInPlace<T>& p) {
   cpu.parallel_for(p.n, kGrain, [&p](std::int64_t begin, std::int64_t end) {
-    for_each_vector<T>(begin, end, [&p](std::int64_t i, int n) {
-      store_first(p.x + i, load_first(p.x + i, n) * p.factor, n);
-    });
+    for_each_vector<T>(begin, end,
+                       [&p](std::int64_t i, int n) { store_first(p.x + i, load_first(p.x + i, n) * p.factor, n); });
   });
 }
 
 template <class T, Isa isa>
 void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
   constexpr std::int64_t kMostSlices = 64;
-  const std::int64_t slices = p.outer == 1 ? smaller(kMostSlices, p.middle * smaller(p.inner, kGrain) / kGrain) : 1;
+  const std::int64_t slices = p.outer == 1 ? min(kMostSlices, p.middle * min(p.inner, kGrain) / kGrain) : 1;
   if (slices < 2) return sum_whole(cpu, p.outer, p.middle, p.inner, p.x, p.y);
 
   const std::int64_t depth = p.middle / slices, rest = p.middle - slices * depth;

@@ -13,7 +13,8 @@ double measure_peak_gflops(int threads) {
   constexpr int kRepetitions = 20, kChunksPerThread = 4;
   ThreadPool pool(threads);
   std::vector<float> sums(static_cast<std::size_t>(kChunksPerThread * pool.threads()));
-  const FmaChains chains{.chunks = std::ssize(sums), .rounds = 100'000, .factor = 0.5f, .summand = 1.0f, .sums = sums.data()};
+  const FmaChains chains{
+      .chunks = std::ssize(sums), .rounds = 100'000, .factor = 0.5f, .summand = 1.0f, .sums = sums.data()};
   double best = 0;
   run(Tensor::empty({}), [&]<class T>(auto& cpu) {
     std::remove_cvref_t<decltype(cpu)> own{pool};

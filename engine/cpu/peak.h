@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// What `threads` cores reach in float32 multiply-adds on registers with the active instruction set, in GFLOP/s: the limit
-/// that shares of peak refer to. Takes about 0.1 s; other programs on the machine lower it.
+/// What `threads` cores reach in float32 multiply-adds on registers with the active instruction set, in GFLOP/s: the
+/// limit that shares of peak refer to. Takes about 0.1 s; other programs on the machine lower it.
 double measure_peak_gflops(int threads);
 
 /// Independent chains of multiply-adds, in `chunks` equal parts.

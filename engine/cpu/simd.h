@@ -42,14 +42,15 @@ struct Simd {
   typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
   typedef Integer Mask __attribute__((vector_size(kVectorBytes)));
   /// As many of T as a register has doubles.
-  typedef T Narrow __attribute__((vector_size(kVectorBytes / sizeof(double) * sizeof(T)), aligned(alignof(T)), may_alias));
+  typedef T Narrow
+      __attribute__((vector_size(kVectorBytes / sizeof(double) * sizeof(T)), aligned(alignof(T)), may_alias));
 };
 
 template <class T>
 using Vec = typename Simd<T>::Vector;
 
-/// Vocabulary of kernels beyond the operators that the compiler gives to vectors. Everything here is always inlined, which
-/// is the other way not to share a symbol.
+/// Vocabulary of kernels beyond the operators that the compiler gives to vectors. Everything here is always inlined,
+/// which is the other way not to share a symbol.
 namespace simd {
 
 template <class V>
@@ -143,17 +144,20 @@ template <class V>
   return mask ? a : b;
 }
 
-/// The smaller one; b where either is NaN.
+/// The smaller one, of registers or of numbers; b where either is NaN.
 template <class V>
-[[gnu::always_inline]] inline V min(V a, std::type_identity_t<V> b) {
+[[gnu::always_inline]] constexpr V min(V a, std::type_identity_t<V> b) {
   return a < b ? a : b;
 }
 
-/// The larger one; b where either is NaN.
+/// The larger one, of registers or of numbers; b where either is NaN.
 template <class V>
-[[gnu::always_inline]] inline V max(V a, std::type_identity_t<V> b) {
+[[gnu::always_inline]] constexpr V max(V a, std::type_identity_t<V> b) {
   return a > b ? a : b;
 }
+
+/// How many parts of size b it takes to cover a.
+[[gnu::always_inline]] constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The lanes' bits as integers, and back.
 template <class V>
@@ -209,8 +213,8 @@ template <class V, int... lane>
   for (int i = 0; i < kLanes; ++i) x[i] = y[i];
 }
 
-/// Transposes a square of lanes: x[i][j] becomes x[j][i]. A riffle rotates the bits of the index (i, j) by one place, so
-/// as many of them as a lane number has bits exchange i and j.
+/// Transposes a square of lanes: x[i][j] becomes x[j][i]. A riffle rotates the bits of the index (i, j) by one place,
+/// so as many of them as a lane number has bits exchange i and j.
 template <class V>
 [[gnu::always_inline]] inline void transpose(V (&x)[kLanesOf<V>]) {
 #pragma GCC unroll 4

@@ -6,9 +6,10 @@
 
 #include "engine/cpu/simd.h"
 
-/// Elementary functions of a register of float or double, for kernel sources. NaN gives NaN. Relative errors against the
-/// exact value are below 2e-7 in float and 5e-16 in double wherever the result is a normal number; results that are too
-/// small for one may be flushed to 0. The coefficients are minimax fits (Remez) for the interval at hand unless noted.
+/// Elementary functions of a register of float or double, for kernel sources. NaN gives NaN. Relative errors against
+/// the exact value are below 2e-7 in float and 5e-16 in double wherever the result is a normal number; results that are
+/// too small for one may be flushed to 0. The coefficients are minimax fits (Remez) for the interval at hand unless
+/// noted.
 namespace npzoo::simd {
 
 /// The binary format of T.
@@ -140,17 +141,18 @@ template <class V>
 [[gnu::always_inline]] inline V log(V x) {
   using T = ScalarOf<V>;
   using F = Format<T>;
-  using Integer = typename Simd<T>::Integer;
-  typedef std::make_unsigned_t<Integer> Unsigned __attribute__((vector_size(kVectorBytes)));
+  using Unsigned = std::make_unsigned_t<typename Simd<T>::Integer>;
+  typedef Unsigned Bits __attribute__((vector_size(kVectorBytes)));
   constexpr T kPower = static_cast<T>(std::int64_t{1} << F::kMantissaBits);
-  constexpr Integer kOne = std::bit_cast<Integer>(T(1)), kRootHalf = std::bit_cast<Integer>(T(0.70710678118654752440));
+  constexpr auto kPowerBits = std::bit_cast<Unsigned>(kPower), kOneBits = std::bit_cast<Unsigned>(T(1)),
+                 kRootHalfBits = std::bit_cast<Unsigned>(T(0.70710678118654752440));
 
   // x = 2ᵉ m with m in [√½, √2); denormal numbers are made normal first.
   const auto denormal = x < std::numeric_limits<T>::min();
-  const auto bits = bits_of(select(denormal, x * kPower, x));
-  const auto biased = reinterpret_cast<MaskOf<V>>(reinterpret_cast<Unsigned>(bits - kRootHalf + kOne) >> F::kMantissaBits);
-  const V m = from_bits<V>(bits - (biased << F::kMantissaBits) + kOne);
-  const V integer = from_bits<V>(biased + std::bit_cast<Integer>(kPower)) - (kPower + F::kBias);
+  const auto bits = reinterpret_cast<Bits>(select(denormal, x * kPower, x));
+  const Bits biased = (bits - kRootHalfBits + kOneBits) >> F::kMantissaBits;
+  const V m = reinterpret_cast<V>(bits - (biased << F::kMantissaBits) + kOneBits);
+  const V integer = reinterpret_cast<V>(biased + kPowerBits) - (kPower + F::kBias);
   const V e = select(denormal, integer - F::kMantissaBits, integer);
 
   const V f = m - 1, s = f / (2 + f), z = s * s, half_square = T(0.5) * f * f;
@@ -203,7 +205,8 @@ template <class V>
   V ratio, log_erfc;
   if constexpr (std::is_same_v<T, float>) {
     ratio = horner(z, -0.000563143626, 0.00491755403, -0.0267113125, 0.112801801, -0.376123262, 1.12837912);
-    log_erfc = -horner(u, -0.000186374159, 0.0018293673, -0.00989544222, 0.0415034881, 0.84311761, 2.63896688, 1.84960552);
+    log_erfc =
+        -horner(u, -0.000186374159, 0.0018293673, -0.00989544222, 0.0415034881, 0.84311761, 2.63896688, 1.84960552);
   } else {
     ratio = horner(z, -7.77946775109170913e-10, 1.37109802026457157e-8, -1.62063137696900328e-7, 1.64471315814366213e-6,
                    -0.0000149247123036256006, 0.000120552935770272644, -0.000854832592931994102, 0.00522397760611859805,

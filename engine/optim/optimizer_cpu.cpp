@@ -20,7 +20,7 @@ void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second seco
   const T epsilon = static_cast<T>(update.epsilon);
   cpu.parallel_for(update.n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; i += kLanes) {
-      const int n = end - i < kLanes ? static_cast<int>(end - i) : kLanes;
+      const int n = static_cast<int>(min(end - i, kLanes));
       Vec<T> p = load_first(update.parameter + i, n);
       Vec<T> g = scale * load_first(update.gradient + i, n);
       adjust(g, p);

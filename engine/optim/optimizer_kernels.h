@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// One step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on n elements, with the conventions
-/// of torch.optim.Adam and AdamW:
+/// One step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on n elements, with the
+/// conventions of torch.optim.Adam and AdamW:
 ///   g = gradient_scale · gradient  (+ weight_decay · p, or p *= 1 - learning_rate · weight_decay where decoupled)
 ///   m = β₁ m + (1 - β₁) g,  v = β₂ v + (1 - β₂) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
@@ -30,8 +30,8 @@ struct AdamUpdate {
 template <class T, Isa isa>
 void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p);
 
-/// One step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on n elements, with the conventions
-/// of optax.yogi. Both moments start at 1e-6 there.
+/// One step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on n elements, with the
+/// conventions of optax.yogi. Both moments start at 1e-6 there.
 ///   g = gradient_scale · gradient
 ///   m = β₁ m + (1 - β₁) g,  v -= (1 - β₂) sign(v - g²) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)

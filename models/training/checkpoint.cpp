@@ -1,5 +1,6 @@
 #include "models/training/checkpoint.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/io/safetensors.h"
@@ -29,6 +30,7 @@ json run_to_json(const Checkpoint& c) {
                 {"loss_count", c.loss_count},
                 {"seconds", c.seconds}};
   if (c.best_step >= 0) state["best_log_likelihood"] = c.best_log_likelihood;
+  if (std::isfinite(c.loss)) state["loss"] = c.loss;
   return state;
 }
 
@@ -44,6 +46,7 @@ void run_from_json(const json& state, Checkpoint& c) {
   state.at("loss_count").get_to(c.loss_count);
   state.at("seconds").get_to(c.seconds);
   if (c.best_step >= 0) state.at("best_log_likelihood").get_to(c.best_log_likelihood);
+  if (state.contains("loss")) state.at("loss").get_to(c.loss);
 }
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {

@@ -32,7 +32,8 @@ struct Checkpoint {
   double best_log_likelihood = -std::numeric_limits<double>::infinity();
   Weights best_weights;
 
-  double loss_sum = 0;  // since the last line of metrics
+  double loss = std::numeric_limits<double>::quiet_NaN();  // in the last line of metrics
+  double loss_sum = 0;                                     // since then
   std::int64_t loss_count = 0;
   double seconds = 0;  // of training so far
 };

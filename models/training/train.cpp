@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/io/json_lines.h"
@@ -42,6 +43,7 @@ class Session {
         saved_(started_) {}
 
   TrainResult run() {
+    observer_.on_begin(trainer_.steps_done());
     while (!trainer_.finished() && !observer_.stop_requested()) {
       advance();
       if (checkpoint_due()) save();
@@ -59,7 +61,9 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   Trainer open(const TrainingRun& run) {
-    std::filesystem::create_directories(options_.out);
+    std::error_code error;
+    std::filesystem::create_directories(options_.out, error);
+    check(!error, "[train] {} cannot be made: {}", options_.out.string(), error.message());
     const bool begun = std::filesystem::exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
@@ -70,6 +74,7 @@ class Session {
     const Checkpoint c = load_checkpoint(path_);
     check_same_run(run, c.run, path_.string());
     seconds_before_ = c.seconds;
+    last_loss_ = c.loss;
     loss_sum_ = c.loss_sum;
     loss_count_ = c.loss_count;
     return Trainer(c, options_.loader_threads);
@@ -111,6 +116,7 @@ class Session {
 
   void save() {
     Checkpoint c = trainer_.checkpoint();
+    c.loss = last_loss_;
     c.loss_sum = loss_sum_;
     c.loss_count = loss_count_;
     c.seconds = seconds();

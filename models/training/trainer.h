@@ -55,6 +55,8 @@ class Trainer {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  /// Once, when `out` is there and accepts the run, with the number of updates made before.
+  virtual void on_begin(std::int64_t /*steps_done*/) {}
   virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
   virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
   /// Asked after each step; true saves a checkpoint and ends the run early.

@@ -16,9 +16,7 @@ void check_arguments(const Tensor& y, const Tensor& mean, const Tensor& std) {
         to_string(y.dtype()), to_string(mean.dtype()), to_string(std.dtype()));
 }
 
-Tensor wanted(const Tensor& x, const Grads& grads) {
-  return grads.wants(x) ? Tensor::empty_like(x) : Tensor();
-}
+Tensor wanted(const Tensor& x, const Grads& grads) { return grads.wants(x) ? Tensor::empty_like(x) : Tensor(); }
 
 }  // namespace
 

@@ -61,9 +61,7 @@ void element_gradients(const P& p, std::int64_t begin, std::int64_t count, const
   }
 }
 
-constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < b ? a : b;
-}
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
 }  // namespace
 

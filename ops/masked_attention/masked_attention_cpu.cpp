@@ -1,55 +1,13 @@
 #include "engine/cpu/gemm.h"
-#include "engine/cpu/simd_math.h"
 #include "engine/memory.h"
 #include "ops/masked_attention/kernels.h"
+#include "ops/softmax/rows.h"
 
 namespace npzoo {
 
 namespace {
 
 using namespace simd;
-
-/// Replaces n logits by their softmax.
-template <class T>
-void softmax_row(T* x, std::int64_t n) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  const Vec<T> lowest = splat<T>(-__builtin_inf());
-  Vec<T> top = lowest;
-  std::int64_t i = 0;
-  const int rest = static_cast<int>(n % kLanes);
-  const auto tail = lane_index<T>() < rest;
-  for (; i + kLanes <= n; i += kLanes) top = max(top, load(x + i));
-  if (rest) top = max(top, select(tail, load_first(x + i, rest), lowest));
-  const Vec<T> shift = splat<T>(largest(top));
-  Vec<T> total{};
-  for (i = 0; i + kLanes <= n; i += kLanes) {
-    const Vec<T> e = exp(load(x + i) - shift);
-    store(x + i, e);
-    total += e;
-  }
-  if (rest) {
-    const Vec<T> e = select(tail, exp(load_first(x + i, rest) - shift), Vec<T>{});
-    store_first(x + i, e, rest);
-    total += e;
-  }
-  const Vec<T> factor = splat<T>(1 / sum(total));
-  for (i = 0; i + kLanes <= n; i += kLanes) store(x + i, load(x + i) * factor);
-  if (rest) store_first(x + i, load_first(x + i, rest) * factor, rest);
-}
-
-/// d_weights becomes d_logits = weights · (d_weights − Σ weights · d_weights).
-template <class T>
-void softmax_row_backward(const T* weights, T* d, std::int64_t n) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  const int rest = static_cast<int>(n % kLanes);
-  Vec<T> dot{};
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) dot += load(weights + i) * load(d + i);
-  if (rest) dot += load_first(weights + i, rest) * load_first(d + i, rest);
-  const Vec<T> mean = splat<T>(sum(dot));
-  for (i = 0; i + kLanes <= n; i += kLanes) store(d + i, load(weights + i) * (load(d + i) - mean));
-  if (rest) store_first(d + i, load_first(weights + i, rest) * (load_first(d + i, rest) - mean), rest);
-}
 
 /// The matrices of one run of queries in one head.
 template <class T>
@@ -91,7 +49,7 @@ void attend(CpuContext<isa>& cpu, const AttentionForward<T>& p, const QueryRun& 
                        .c = weights,
                        .c_row = stride,
                        .alpha = p.scale});
-  for (std::int64_t i = 0; i < run.rows; ++i) softmax_row(weights + i * stride, run.visible);
+  for (std::int64_t i = 0; i < run.rows; ++i) softmax_row(weights + i * stride, weights + i * stride, run.visible);
   gemm_serial<T>(cpu, {.m = run.rows,
                        .n = p.value_width,
                        .k = run.visible,
@@ -150,7 +108,7 @@ void attend_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b, const 
                        .c = d,
                        .c_row = run.visible});
   for (std::int64_t i = 0; i < run.rows; ++i)
-    softmax_row_backward(weights + i * p.keys, d + i * run.visible, run.visible);
+    softmax_row_backward(weights + i * p.keys, d + i * run.visible, d + i * run.visible, run.visible);
   gemm_serial<T>(cpu, {.m = run.rows,
                        .n = p.width,
                        .k = run.visible,

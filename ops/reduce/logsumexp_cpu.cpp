@@ -1,5 +1,5 @@
 #include "ops/reduce/kernels.h"
-#include "ops/reduce/lanes.h"
+#include "engine/cpu/lanes.h"
 
 namespace npzoo {
 

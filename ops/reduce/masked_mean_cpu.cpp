@@ -8,12 +8,8 @@ namespace {
 constexpr std::int64_t kGrain = 1 << 14;  // elements that one thread takes at a time
 constexpr std::int64_t kTile = 64;        // columns that are summed together
 
-constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < b ? a : b;
-}
-constexpr std::int64_t larger(std::int64_t a, std::int64_t b) {
-  return a > b ? a : b;
-}
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
 template <class P>
 std::int64_t length(const P& p, std::int64_t b) {

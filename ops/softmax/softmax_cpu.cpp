@@ -1,7 +1,8 @@
 #include <cstring>
 
-#include "ops/reduce/lanes.h"
+#include "engine/cpu/lanes.h"
 #include "ops/softmax/kernels.h"
+#include "ops/softmax/rows.h"
 
 namespace npzoo {
 
@@ -10,44 +11,10 @@ namespace {
 constexpr std::int64_t kGrain = 1 << 12;  // elements that one thread takes at a time
 
 template <class T>
-constexpr int kLanes = Simd<T>::kLanes;
-
-/// Calls body(i, rest) for each register of a row: where it starts, how many elements are left from there.
-template <class T, class F>
-[[gnu::always_inline]] inline void for_registers(std::int64_t width, F body) {
-  for (std::int64_t i = 0; i < width; i += kLanes<T>) body(i, width - i);
-}
-
-/// `keep` as in simd::exp_sum.
-template <class T, class Keep>
-[[gnu::always_inline]] inline simd::ExpSum<T> row_sum(const T* x, std::int64_t width, Keep keep) {
-  const auto at = [&](std::int64_t i) { return simd::load_padded(x + i * kLanes<T>, width - i * kLanes<T>); };
-  return simd::exp_sum<T>((width + kLanes<T> - 1) / kLanes<T>, true, at, keep);
-}
-
-template <class T>
-void softmax_row(const T* x, T* y, std::int64_t width) {
-  const auto [shift, sum] = row_sum(
-      x, width, [&](std::int64_t i, Vec<T> e) { simd::store_up_to(y + i * kLanes<T>, e, width - i * kLanes<T>); });
-  const T factor = sum[0] == 0 ? T(0) : 1 / sum[0];
-  for (std::int64_t i = 0; i < width; ++i) y[i] *= factor;
-}
-
-template <class T>
-void softmax_row_backward(const T* y, const T* d_y, T* d_x, std::int64_t width) {
-  simd::DoubleSum<T> sum;
-  for_registers<T>(width, [&](std::int64_t i, std::int64_t rest) {
-    sum.add(simd::load_up_to(d_y + i, rest) * simd::load_up_to(y + i, rest));
-  });
-  const auto dot = static_cast<T>(sum.total());
-  for (std::int64_t i = 0; i < width; ++i) d_x[i] = y[i] * (d_y[i] - dot);
-}
-
-template <class T>
 void log_softmax_row(const T* x, T* y, std::int64_t width) {
-  const auto [shift, sum] = row_sum(x, width, [](auto...) {});
+  const auto [shift, sum] = simd::row_sum(x, width, [](auto...) {});
   const Vec<T> logarithm = simd::select(sum == Vec<T>{}, Vec<T>{}, simd::log(sum));
-  for_registers<T>(width, [&, shift = shift](std::int64_t i, std::int64_t rest) {
+  simd::for_registers<T>(width, [&, shift = shift](std::int64_t i, std::int64_t rest) {
     simd::store_up_to(y + i, simd::difference(simd::load_padded(x + i, rest), shift) - logarithm, rest);
   });
 }
@@ -57,13 +24,13 @@ void log_softmax_row_backward(const T* y, const T* d_y, T* d_x, std::int64_t wid
   const Vec<T> lowest = simd::splat<T>(-std::numeric_limits<T>::infinity());
   simd::DoubleSum<T> sum;
   Vec<T> visible{};  // 1 where anything but −∞ was met
-  for_registers<T>(width, [&](std::int64_t i, std::int64_t rest) {
+  simd::for_registers<T>(width, [&](std::int64_t i, std::int64_t rest) {
     sum.add(simd::load_up_to(d_y + i, rest));
     visible = simd::select(simd::load_padded(y + i, rest) == lowest, visible, simd::splat<T>(1));
   });
   if (simd::largest(visible) == 0) return void(std::memset(d_x, 0, sizeof(T) * width));
   const auto total = static_cast<T>(sum.total());
-  for_registers<T>(width, [&](std::int64_t i, std::int64_t rest) {
+  simd::for_registers<T>(width, [&](std::int64_t i, std::int64_t rest) {
     const Vec<T> weight = simd::exp(simd::load_padded(y + i, rest));
     simd::store_up_to(d_x + i, simd::load_up_to(d_y + i, rest) - weight * total, rest);
   });
@@ -81,12 +48,12 @@ void for_rows(CpuContext<isa>& cpu, const P& p, F body) {
 
 template <class T, Isa isa>
 void softmax_forward(CpuContext<isa>& cpu, const SoftmaxForward<T>& p) {
-  for_rows(cpu, p, [&p](std::int64_t at) { softmax_row(p.x + at, p.y + at, p.width); });
+  for_rows(cpu, p, [&p](std::int64_t at) { simd::softmax_row(p.x + at, p.y + at, p.width); });
 }
 
 template <class T, Isa isa>
 void softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p) {
-  for_rows(cpu, p, [&p](std::int64_t at) { softmax_row_backward(p.y + at, p.d_y + at, p.d_x + at, p.width); });
+  for_rows(cpu, p, [&p](std::int64_t at) { simd::softmax_row_backward(p.y + at, p.d_y + at, p.d_x + at, p.width); });
 }
 
 template <class T, Isa isa>

@@ -147,9 +147,10 @@ TEST_CASE_TEMPLATE("gemm: shapes of models", T, float, double) {
   for (const bool a_transposed : {false, true})
     for (const bool b_transposed : {false, true}) {
       const auto shape = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-        check_case(Case<T>{.m = m, .n = n, .k = k, .a_transposed = a_transposed, .b_transposed = b_transposed,
-                           .with_bias = true},
-                   7);
+        check_case(
+            Case<T>{
+                .m = m, .n = n, .k = k, .a_transposed = a_transposed, .b_transposed = b_transposed, .with_bias = true},
+            7);
       };
       shape(50, 50, 16);
       shape(800, 2, 64);
@@ -183,8 +184,10 @@ TEST_CASE_TEMPLATE("gemm: NaN reaches the elements that depend on it and no othe
 
 TEST_CASE_TEMPLATE("gemm: the number of threads changes no bit", T, float, double) {
   const int before = thread_pool().threads();
-  for (const auto& [m, n, k, a_transposed] : {std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>
-                                              {800, 64, 64, false}, {64, 128, 3000, true}, {700, 300, 600, false}}) {
+  for (const auto& [m, n, k, a_transposed] :
+       {std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>{800, 64, 64, false},
+        {64, 128, 3000, true},
+        {700, 300, 600, false}}) {
     Case<T> x{.m = m, .n = n, .k = k, .a_transposed = a_transposed, .with_bias = true};
     x.fill(8);
     set_threads(1);

@@ -75,12 +75,28 @@ TEST_CASE_TEMPLATE("sum_to is the adjoint of broadcasting", T, float, double) {
     Shape from, to;
   };
   const Pair pairs[] = {
-      {{5, 7}, {5, 7}},         {{5, 7}, {7}},          {{5, 7}, {1, 7}},       {{5, 7}, {5, 1}},
-      {{5, 7}, {}},             {{1, 7}, {7}},          {{3, 1, 4}, {4}},       {{3, 1, 4}, {3, 1, 1}},
-      {{4, 3, 5, 6}, {3, 1, 6}}, {{4, 3, 5, 6}, {4, 1, 5, 1}}, {{2, 3, 2, 3, 2, 3}, {3, 1, 3, 1, 3}},
-      {{0, 7}, {7}},            {{0, 7}, {1, 1}},       {{5, 0}, {5, 1}},       {{5, 0}, {0}},
-      {{800, 64}, {64}},        {{20000, 3}, {3}},      {{20000, 3}, {}},       {{70001}, {1}},
-      {{3, 5000, 17}, {3, 1, 17}}, {{2, 3000}, {3000}}, {{}, {}},
+      {{5, 7}, {5, 7}},
+      {{5, 7}, {7}},
+      {{5, 7}, {1, 7}},
+      {{5, 7}, {5, 1}},
+      {{5, 7}, {}},
+      {{1, 7}, {7}},
+      {{3, 1, 4}, {4}},
+      {{3, 1, 4}, {3, 1, 1}},
+      {{4, 3, 5, 6}, {3, 1, 6}},
+      {{4, 3, 5, 6}, {4, 1, 5, 1}},
+      {{2, 3, 2, 3, 2, 3}, {3, 1, 3, 1, 3}},
+      {{0, 7}, {7}},
+      {{0, 7}, {1, 1}},
+      {{5, 0}, {5, 1}},
+      {{5, 0}, {0}},
+      {{800, 64}, {64}},
+      {{20000, 3}, {3}},
+      {{20000, 3}, {}},
+      {{70001}, {1}},
+      {{3, 5000, 17}, {3, 1, 17}},
+      {{2, 3000}, {3000}},
+      {{}, {}},
   };
   for (const auto& [from, to] : pairs) {
     CAPTURE(to_string(from));
@@ -91,13 +107,15 @@ TEST_CASE_TEMPLATE("sum_to is the adjoint of broadcasting", T, float, double) {
     const std::vector<double> expected = summed<T>(x, to);
     double error = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
-      error = std::max(error, std::abs(static_cast<double>(y.values<T>()[i]) - expected[i]) / (1 + std::abs(expected[i])));
+      error =
+          std::max(error, std::abs(static_cast<double>(y.values<T>()[i]) - expected[i]) / (1 + std::abs(expected[i])));
     CHECK(error <= (std::is_same_v<T, float> ? 1.5e-7 : 5e-14));
   }
 }
 
 TEST_CASE("sum_to refuses shapes that do not broadcast") {
-  CHECK_THROWS_WITH_AS(sum_to(Tensor::zeros({2, 3}), {2}), "[broadcast] (2) and (2, 3) do not agree: axis -1 has extents 2 and 3", Error);
+  CHECK_THROWS_WITH_AS(sum_to(Tensor::zeros({2, 3}), {2}),
+                       "[broadcast] (2) and (2, 3) do not agree: axis -1 has extents 2 and 3", Error);
   CHECK_THROWS_WITH_AS(sum_to(Tensor::zeros({2, 1}), {2, 3}), "[sum_to] (2, 3) cannot be broadcast to (2, 1)", Error);
   CHECK_THROWS_AS(sum_to(Tensor::zeros({3}), {1, 3}), Error);
 }

@@ -95,7 +95,8 @@ void compare(std::size_t n, double start, const Settings& s) {
     const std::vector<T> gradient = normal<T>(n, 100 + static_cast<unsigned>(t));
     step(arguments<T, Update>(found, gradient, t, s));
     for (std::size_t i = 0; i < n; ++i)
-      exact_step(static_cast<Update<double>*>(nullptr), exact.p[i], exact.m[i], exact.v[i], s.scale * gradient[i], t, s);
+      exact_step(static_cast<Update<double>*>(nullptr), exact.p[i], exact.m[i], exact.v[i], s.scale * gradient[i], t,
+                 s);
   }
   double error = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -114,7 +115,8 @@ TEST_CASE_TEMPLATE("adam_update follows torch.optim.Adam and AdamW", T, float, d
   }
 }
 
-TEST_CASE_TEMPLATE("adam_update: the first step is the learning rate against the sign of the gradient", T, float, double) {
+TEST_CASE_TEMPLATE("adam_update: the first step is the learning rate against the sign of the gradient", T, float,
+                   double) {
   const std::vector<T> gradient{3, -0.5, 1e-3, 0};
   State<T> state{std::vector<T>(4, 1), std::vector<T>(4), std::vector<T>(4)};
   step(arguments<T, AdamUpdate>(state, gradient, 1, {.epsilon = 0}));

@@ -76,8 +76,8 @@ TEST_CASE_TEMPLATE("simd_math: relative error over a million arguments", T, floa
   constexpr bool kSingle = std::is_same_v<T, float>;
   for (const Row& row : kRows) {
     CAPTURE(row.name);
-    const std::vector<T> x = kSingle ? arguments<T>(row.low32, row.high32, 1'000'000)
-                                     : arguments<T>(row.low, row.high, 1'000'000);
+    const std::vector<T> x =
+        kSingle ? arguments<T>(row.low32, row.high32, 1'000'000) : arguments<T>(row.low, row.high, 1'000'000);
     const std::vector<T> y = evaluate(row.function, x);
     double worst = 0;
     T worst_at = 0;
@@ -167,8 +167,12 @@ TEST_CASE_TEMPLATE("simd: operations across lanes", T, float, double) {
   int lanes = 0;
   run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
     if constexpr (std::is_same_v<T, U>)
-      probe_lanes<T>(cpu, {.x = x.data(), .transposed = transposed.data(), .first = first.data(), .sums = sums.data(),
-                           .largest = largest.data(), .lanes = &lanes});
+      probe_lanes<T>(cpu, {.x = x.data(),
+                           .transposed = transposed.data(),
+                           .first = first.data(),
+                           .sums = sums.data(),
+                           .largest = largest.data(),
+                           .lanes = &lanes});
   });
   for (int i = 0; i < lanes; ++i) {
     const auto row = x.begin() + i * lanes;

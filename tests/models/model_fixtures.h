@@ -77,7 +77,7 @@ inline std::vector<ModelCase> all_models() {
   return cases;
 }
 
-inline const ModelSpec small_model(const std::string& name) {
+inline ModelSpec small_model(const std::string& name) {
   const auto cases = small_models();
   return std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; })->spec;
 }

@@ -1,0 +1,221 @@
+#include "models/training/checkpoint.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/io/file.h"
+#include "engine/io/safetensors.h"
+#include "tests/models/training_fixtures.h"
+
+namespace fs = std::filesystem;
+using namespace npzoo;
+using namespace npzoo::testing;
+using nlohmann::json;
+
+namespace {
+
+/// A small run after some steps, with a best state.
+Checkpoint trained_checkpoint() {
+  Trainer trainer(small_run({.keep = "best", .validate_every = 2}), 0);
+  for (int i = 0; i < 3; ++i) trainer.step();
+  trainer.validate();
+  trainer.step();
+  Checkpoint c = trainer.checkpoint();
+  c.loss_sum = 1.0 / 3;
+  c.loss_count = 4;
+  c.seconds = 0.1;
+  return c;
+}
+
+/// What loading says of the checkpoint after `change` was made to its file; the path is cut off.
+std::string message_after(const auto& change) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "c.safetensors";
+  save_checkpoint(path, trained_checkpoint());
+  TensorFile file = load_safetensors(path);
+  change(file);
+  save_safetensors(path, file);
+  std::string message = error_of([&] { load_checkpoint(path); });
+  if (const auto at = message.find(path); at != std::string::npos) message.replace(at, path.size(), "FILE");
+  return message;
+}
+
+/// The same after one entry of the model's configuration, or of the state of the run, was changed.
+std::string message_with(const std::string& part, const std::string& key, const json& value) {
+  return message_after([&](TensorFile& file) {
+    json object = json::parse(file.metadata.at(part));
+    object[key] = value;
+    file.metadata[part] = object.dump();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: everything comes back") {
+  const TemporaryDirectory directory;
+  const Checkpoint saved = trained_checkpoint();
+  REQUIRE(saved.best_step == 3);
+  save_checkpoint(directory / "c.safetensors", saved);
+  const Checkpoint loaded = load_checkpoint(directory / "c.safetensors");
+  CHECK(same_state(loaded, saved));
+  CHECK(loaded.seconds == saved.seconds);
+  CHECK(loaded.run.protocol.training.keep_best);
+  CHECK(directory.count() == 1);
+
+  Checkpoint unscored = saved;
+  unscored.best_step = -1;
+  unscored.best_weights.clear();
+  save_checkpoint(directory / "c.safetensors", unscored);
+  CHECK(same_bits(load_checkpoint(directory / "c.safetensors").weights, saved.weights));
+  CHECK(load_checkpoint(directory / "c.safetensors").best_weights.empty());
+}
+
+TEST_CASE("checkpoint: the best weights count where the protocol keeps them") {
+  Checkpoint c = trained_checkpoint();
+  const auto first_weight = [](const Checkpoint& checkpoint) {
+    return named_parameters(*restore_model(checkpoint)).front().parameter->value;
+  };
+  const std::string name = "embedder.layers.0.weight";
+  CHECK_FALSE(same_bits(c.weights.at(name), c.best_weights.at(name)));
+  CHECK(same_bits(first_weight(c), c.best_weights.at(name)));
+  c.run.protocol.training.keep_best = false;
+  CHECK(same_bits(first_weight(c), c.weights.at(name)));
+}
+
+TEST_CASE("checkpoint: missing, unexpected and wrongly shaped tensors are all named") {
+  const std::string message = message_after([](TensorFile& file) {
+    file.tensors.erase("predictor.layers.1.bias");
+    file.tensors.erase("best.embedder.layers.0.weight");
+    file.tensors["stranger"] = Tensor::zeros({1});
+    file.tensors["optimiser.first_moment.embedder.layers.0.bias"] = Tensor::zeros({9});
+  });
+  for (const char* part : {"predictor.layers.1.bias", "best.embedder.layers.0.weight", "stranger",
+                           "optimiser.first_moment.embedder.layers.0.bias", "(9)", "(8)"}) {
+    CAPTURE(part);
+    CHECK(message.find(part) != std::string::npos);
+  }
+  CHECK(message.find('\n') == std::string::npos);
+}
+
+TEST_CASE("checkpoint: metadata of another program, or damaged") {
+  CHECK(message_after([](TensorFile& f) { f.metadata["format"] = "npzoo-checkpoint-9"; }) ==
+        "[checkpoint] FILE: format 'npzoo-checkpoint-9' found, expected 'npzoo-checkpoint-1'");
+  for (const std::string key : {"format", "model", "config", "protocol", "protocol_text", "run"}) {
+    CAPTURE(key);
+    CHECK(message_after([&](TensorFile& f) { f.metadata.erase(key); }) ==
+          "[checkpoint] FILE: it has no '" + key + "' in its metadata, so npzoo did not write it");
+  }
+  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
+        "[models] there is no model 'gpt'; expected one of cnp, tnp-d, tnp-kr-full");
+  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
+        "[checkpoint] FILE: the model's config is no JSON object");
+  for (const char* run : {"", "[", "{}", "null"}) {
+    CAPTURE(run);
+    CHECK(message_after([&](TensorFile& f) { f.metadata["run"] = run; }).starts_with("[checkpoint] FILE: damaged metadata: "));
+  }
+  CHECK(message_with("run", "step", "three").starts_with("[checkpoint] FILE: damaged metadata: "));
+  CHECK(message_after([](TensorFile& f) { f.metadata["protocol_text"] = "x = 1"; }).starts_with("[protocol] FILE: "));
+}
+
+TEST_CASE("checkpoint: numbers that no run can have") {
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, json>>{
+           {"step", -1}, {"step", 21}, {"steps", 0}, {"batch_size", 0}, {"best_step", 21}, {"lr", -1.0}, {"lr", 0}, {"loss_count", -1}}) {
+    CAPTURE(key);
+    CAPTURE(value.dump());
+    CHECK(message_with("run", key, value).starts_with(std::string("[checkpoint] FILE: ") + key + " "));
+  }
+}
+
+TEST_CASE("checkpoint: integer tensors are refused") {
+  CHECK(message_after([](TensorFile& f) { f.tensors["predictor.layers.1.bias"] = Tensor::zeros({2}, DType::int64); }) ==
+        "[checkpoint] FILE: tensor 'predictor.layers.1.bias' is int64, expected float32 or float64");
+}
+
+TEST_CASE("checkpoint: a model larger than its file is refused before anything is allocated") {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  reset_peak_memory();
+  const std::int64_t before = memory_stats().peak_reserved_bytes;
+  for (const char* key : {"d_model", "dim_feedforward", "num_layers", "emb_depth", "nhead", "dim_x", "dim_y"})
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{60'000}, std::int64_t{1} << 32, kHuge}) {
+      CAPTURE(key);
+      CAPTURE(value);
+      CHECK(message_with("config", key, value).starts_with("["));
+    }
+  CHECK(memory_stats().peak_reserved_bytes <= before + (std::int64_t{4} << 20));
+}
+
+TEST_CASE("checkpoint: a file cut short anywhere is refused") {
+  const TemporaryDirectory directory;
+  const fs::path path = directory / "c.safetensors";
+  save_checkpoint(path, trained_checkpoint());
+  const std::string whole = read_text(path);
+  const auto put = [&](std::string_view content) { std::ofstream(path, std::ios::binary) << content; };
+  for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 97) {
+    CAPTURE(size);
+    put(std::string_view(whole).substr(0, size));
+    CHECK(error_of([&] { load_checkpoint(path); }) != "no error");
+  }
+  put(whole + "x");
+  CHECK(error_of([&] { load_checkpoint(path); }) != "no error");
+  put(whole);
+  CHECK(load_checkpoint(path).step == 4);
+  CHECK(error_of([&] { load_checkpoint(directory / "none"); }).find("none") != std::string::npos);
+}
+
+TEST_CASE("checkpoint: mutated files load or throw Error") {
+  const TemporaryDirectory directory;
+  const fs::path path = directory / "c.safetensors";
+  save_checkpoint(path, trained_checkpoint());
+  const std::string whole = read_text(path);
+  std::uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, whole.data(), sizeof header_bytes);
+  // Most of the header is the text of the protocol: half of the mutations go where the model and the run are described.
+  const std::size_t config = whole.find("\"config\""), run = whole.find("\"run\"");
+  REQUIRE(config < header_bytes);
+  REQUIRE(run < header_bytes);
+
+  constexpr int kCases = 4000;
+  constexpr std::string_view kPieces[] = {"0", "9", "-", "1e9", "e", ".", "\"", "\\", "{", "}", "[", ",", ":", "null", "65536", "NaN"};
+  Random random(2024);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(n))); };
+  int loaded = 0, refused = 0;
+  for (int i = 0; i < kCases; ++i) {
+    std::string content = whole;
+    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+      const std::size_t kind = below(4);
+      const std::size_t at = kind == 0   ? config + below(220)
+                             : kind == 1 ? run + below(220)
+                             : kind == 2 ? below(std::min<std::size_t>(header_bytes + 8, content.size()))
+                                         : below(content.size());
+      switch (below(3)) {
+        case 0: content[at] = static_cast<char>(random.integer(0, 256)); break;
+        case 1: content.replace(at, 1, 1, static_cast<char>('0' + random.integer(0, 10))); break;
+        default: {
+          // Same length, so that the ranges of the tensors still hold.
+          const std::string_view piece = kPieces[below(std::size(kPieces))];
+          if (at + piece.size() <= content.size()) content.replace(at, piece.size(), piece);
+        }
+      }
+    }
+    std::ofstream(path, std::ios::binary) << content;
+    try {
+      const Checkpoint c = load_checkpoint(path);
+      restore_model(c);
+      ++loaded;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(loaded + refused == kCases);
+  CHECK(loaded > 100);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("assign: names and shapes must be equal") {
+  const auto model = varied_model(small_model("cnp"));
+  CHECK(error_of([&] { assign(named_parameters(*model), {}); }) ==
+        "[assign] there are no weights of shape (6, 2) for 'encoders.0.pre.layers.0.weight'");
+}

@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include "engine/io/safetensors.h"
+#include "models/parity.h"
+#include "tests/models/model_fixtures.h"
+
+namespace fs = std::filesystem;
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+fs::path source_root() {
+  const char* root = ::getenv("NPZOO_SOURCE_ROOT");
+  check(root != nullptr, "[testing] NPZOO_SOURCE_ROOT must name the directory of the sources");
+  return root;
+}
+
+fs::path recorded(const std::string& name) { return source_root() / "tests" / "golden" / (name + ".safetensors"); }
+
+void check_passes(const fs::path& path) {
+  const ParityReport report = check_parity(path);
+  CAPTURE(report.file);
+  CHECK(report.passed());
+  for (const ParityQuantity& q : report.quantities) {
+    CAPTURE(q.name);
+    CHECK(q.max_error <= q.tolerance);
+  }
+}
+
+/// Names of the quantities that deviate after `change` was made to a recorded run.
+std::vector<std::string> deviations(const std::string& name, const auto& change) {
+  const TemporaryDirectory directory;
+  TensorFile file = load_safetensors(recorded(name));
+  change(file);
+  save_safetensors(directory / "changed.safetensors", file);
+  const ParityReport report = check_parity(directory / "changed.safetensors");
+  std::vector<std::string> names;
+  for (const ParityQuantity& q : report.quantities)
+    if (!(q.max_error <= q.tolerance)) names.push_back(q.name);
+  CHECK(report.passed() == names.empty());
+  return names;
+}
+
+std::string message_after(const auto& change) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "changed.safetensors";
+  TensorFile file = load_safetensors(recorded("tnp-d.a"));
+  change(file);
+  save_safetensors(path, file);
+  const std::string message = error_of([&] { check_parity(path); }), start = "[parity] " + path + ": ";
+  return message.starts_with(start) ? message.substr(start.size()) : message;
+}
+
+}  // namespace
+
+TEST_CASE("golden: runs recorded from the authors' code") {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(source_root() / "tests" / "golden")) {
+    if (entry.path().extension() != ".safetensors") continue;
+    ++files;
+    check_passes(entry.path());
+    const ParityReport report = check_parity(entry.path());
+    for (const char* needed : {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses", "adam.final.*"})
+      CHECK(std::ranges::count(report.quantities, std::string(needed), &ParityQuantity::name) == 1);
+  }
+  CHECK(files >= 4);
+}
+
+TEST_CASE("golden: runs of full size in float32") {
+  for (const char* name : {"cnp.f32.safetensors", "tnp-d.f32.safetensors"}) {
+    const fs::path path = source_root() / ".." / "shared" / "golden" / name;
+    if (fs::exists(path))
+      check_passes(path);
+    else
+      MESSAGE(name << " is not here: skipped");
+  }
+}
+
+TEST_CASE("golden: a weight that is off by 1e-6 is found") {
+  const auto names = deviations("tnp-d.a", [](TensorFile& file) {
+    file.tensors.at("param.encoder.layers.1.linear1.weight").data<double>()[3] += 1e-6;
+  });
+  CHECK(std::ranges::count(names, "eval.mean") == 1);
+  CHECK(std::ranges::count(names, "grad.*") == 1);
+}
+
+TEST_CASE("golden: single wrong numbers are found where they are") {
+  using Names = std::vector<std::string>;
+  CHECK(deviations("cnp.a", [](TensorFile&) {}) == Names{});
+  CHECK(deviations("cnp.a", [](TensorFile& file) { file.tensors.at("grad.dec.mlp.1.weight").data<double>()[5] += 1e-6; }) ==
+        Names{"grad.*"});
+  CHECK(deviations("tnp-d.b", [](TensorFile& file) {
+          file.tensors.at("grad.encoder.layers.0.self_attn.in_proj_weight").data<double>()[0] = kNaN;
+        }) == Names{"grad.*"});
+  CHECK(deviations("tnp-d.b", [](TensorFile& file) { file.tensors.at("adam.losses").data<double>()[9] += 1e-6; }) ==
+        Names{"adam.losses"});
+}
+
+TEST_CASE("golden: files that are no recorded run of a model here") {
+  CHECK(message_after([](TensorFile& f) { f.metadata.erase("model"); }) ==
+        "there is no 'model' in the metadata; expected a recorded run");
+  CHECK(message_after([](TensorFile& f) { f.metadata.erase("config"); }) ==
+        "there is no 'config' in the metadata; expected a recorded run");
+  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "eqtnp"; }) ==
+        "recorded from model 'eqtnp', which this build does not have");
+  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) == "the model's config is no JSON object");
+  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
+        "'d_model' in the model's config is array, expected a number, a string or a boolean");
+  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) == "[tnp-d] dim_x is missing, expected an integer");
+  CHECK(message_after([](TensorFile& f) { f.tensors.erase("xt"); }) == "there is no tensor 'xt'");
+  CHECK(message_after([](TensorFile& f) { f.tensors.erase("grad.embedder.0.bias"); }) == "there is no tensor 'grad.embedder.0.bias'");
+  CHECK(message_after([](TensorFile& f) { f.tensors["param.embedder.0.bias"] = Tensor::zeros({17}, DType::float64); }) ==
+        "'param.embedder.0.bias' has shape (17), expected 1 of (16)");
+  CHECK(message_after([](TensorFile& f) { f.tensors["yt"] = Tensor::zeros({3, 6, 1}, DType::float64); }).starts_with("["));
+  CHECK(error_of([] { check_parity("no such file"); }).find("no such file") != std::string::npos);
+}
+
+TEST_CASE("golden: a run that claims a huge model is refused before anything is allocated") {
+  reset_peak_memory();
+  const std::int64_t before = memory_stats().peak_reserved_bytes;
+  CHECK(message_after([](TensorFile& f) {
+          std::string& config = f.metadata["config"];
+          config.replace(config.find("\"d_model\": 16"), 13, "\"d_model\": 16000");
+        }).starts_with("[init] a weight of shape (16000, "));
+  CHECK(memory_stats().peak_reserved_bytes <= before + (std::int64_t{4} << 20));
+}

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "models/training/trainer.h"
+#include "tests/models/model_fixtures.h"
+
+// What the tests of training and of checkpoints share.
+
+namespace npzoo::testing {
+
+/// A small TNP-D on one-dimensional tasks, a fraction of a millisecond a step.
+struct RunOptions {
+  std::int64_t steps = 20;
+  std::string lr = "1e-3";
+  std::string clip_norm = "1.0";
+  std::string keep = "last";
+  std::int64_t validate_every = 0;
+};
+
+inline TrainingRun small_run(const RunOptions& o = {}) {
+  const std::string kernel = R"(kernels = [{ kind = "rbf", lengthscale = { uniform = [0.25, 0.6] }, scale = 1.0 }])";
+  const std::string text = fmt::format(R"(
+name = "small"
+description = "for tests"
+source = "npzoo"
+
+[data]
+kind = "gp"
+{0}
+dims = 1
+domain = [-2.0, 2.0]
+points = 16
+shared = false
+context = [2, 8]
+context_per = "batch"
+targets = "disjoint"
+min_targets = 3
+context_noise = 0.1
+target_noise = 0.1
+jitter = 1e-9
+
+[training]
+steps = {1}
+batch_size = 4
+clip_norm = {2}
+keep = "{3}"
+optimiser = {{ name = "adam", lr = {4}, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }}
+schedule = {{ name = "cosine", warmup_steps = 2 }}
+
+[validation]
+every = {5}
+batches = 3
+seed = 0
+
+[evaluation]
+batches = 2
+batch_size = 4
+seed = 0
+metric = "log-likelihood"
+
+[[evaluation.tests]]
+name = "rbf"
+{0}
+
+[models.tnp-d]
+architecture = "tnp"
+d_model = 8
+emb_depth = 2
+dim_feedforward = 12
+nhead = 2
+num_layers = 2
+)",
+                                       kernel, o.steps, o.clip_norm, o.keep, o.lr, o.validate_every);
+  const Protocol protocol = parse_protocol(text, "small");
+  return {protocol, model_spec(protocol, "tnp-d"), 7};
+}
+
+inline bool same_bits(const Weights& a, const Weights& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
+}
+
+/// All that a checkpoint holds, except how long it took.
+inline bool same_state(const Checkpoint& a, const Checkpoint& b) {
+  return a.run.protocol.text == b.run.protocol.text && a.run.spec == b.run.spec && a.run.seed == b.run.seed && a.step == b.step &&
+         a.best_step == b.best_step && a.best_log_likelihood == b.best_log_likelihood && a.loss_sum == b.loss_sum &&
+         a.loss_count == b.loss_count && same_bits(a.weights, b.weights) && same_bits(a.first_moments, b.first_moments) &&
+         same_bits(a.second_moments, b.second_moments) && same_bits(a.best_weights, b.best_weights);
+}
+
+}  // namespace npzoo::testing
