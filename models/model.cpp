@@ -9,8 +9,8 @@ namespace npzoo {
 Context clear_padding(const Context& context) {
   if (!context.lengths.defined()) return context;
   const std::int64_t batch = context.xc.dim(0), nc = context.xc.dim(1);
-  check(context.lengths.shape() == Shape{batch}, "[context] lengths {} found, expected {} of them", context.lengths.shape(),
-        batch);
+  check(context.lengths.shape() == Shape{batch}, "[context] lengths {} found, expected {} of them",
+        context.lengths.shape(), batch);
   Tensor index = Tensor::empty({batch, nc}, DType::int64);  // padding takes the point behind the last, a zero
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t i = 0, n = context.lengths.data<std::int64_t>()[b]; i < nc; ++i)

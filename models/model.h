@@ -16,7 +16,8 @@ struct Context {
   Tensor lengths;
 };
 
-/// The same context with zeros as padding. What stands there may be NaN, and 0 · NaN would reach the gradients of weights.
+/// The same context with zeros as padding. What stands there may be NaN, and 0 · NaN would reach the gradients of
+/// weights.
 Context clear_padding(const Context& context);
 
 /// A context as a model has encoded it. Models derive their own.

@@ -136,8 +136,8 @@ LayerNormGradients layer_norm_backward(const Tensor& x, const Tensor& gain, cons
         dot += d_i * gain.data<T>()[i] * z / static_cast<T>(n);
       }
       for (std::int64_t i = 0; i < n; ++i)
-        d.x.data<T>()[row + i] = inverse * (d_out.data<T>()[row + i] * gain.data<T>()[i] - mean -
-                                            normal[static_cast<std::size_t>(i)] * dot);
+        d.x.data<T>()[row + i] =
+            inverse * (d_out.data<T>()[row + i] * gain.data<T>()[i] - mean - normal[static_cast<std::size_t>(i)] * dot);
     }
   });
   return d;
@@ -150,8 +150,13 @@ template <class T>
 class QueryRow {
  public:
   QueryRow(const Attention& options, const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t index)
-      : keys_(k.dim(1)), heads_(options.heads), head_(index % heads_), query_(index / heads_),
-        batch_(query_ / q.dim(1)), width(q.dim(2) / heads_), value_width(v.dim(2) / heads_) {
+      : keys_(k.dim(1)),
+        heads_(options.heads),
+        head_(index % heads_),
+        query_(index / heads_),
+        batch_(query_ / q.dim(1)),
+        width(q.dim(2) / heads_),
+        value_width(v.dim(2) / heads_) {
     weights.resize(static_cast<std::size_t>(keys_));
     T largest = -std::numeric_limits<T>::infinity(), total = 0;
     for (std::int64_t j = 0; j < keys_; ++j) {

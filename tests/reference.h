@@ -4,8 +4,8 @@
 
 #include "engine/tensor.h"
 
-/// What the ops compute, from plain loops. The dtype of the arguments, which must be one, is that of the arithmetic too: in
-/// double this is the value to compare with, in float it shows how exact a version without any care would be.
+/// What the ops compute, from plain loops. The dtype of the arguments, which must be one, is that of the arithmetic
+/// too: in double this is the value to compare with, in float it shows how exact a version without any care would be.
 namespace npzoo::reference {
 
 /// x repeated to `shape` by the rules of broadcasting.

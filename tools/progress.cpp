@@ -63,6 +63,9 @@ std::string bar(const ProgressStatus& status, int width) {
   return fmt::format("[{:=<{}}{:{}}]", "", full, full < width ? ">" : "", width - full);
 }
 
+// A display that cannot be written to is no reason to end the work.
+void put(const std::string& text, std::FILE* out) { std::fputs(text.c_str(), out); }
+
 }  // namespace
 
 std::string format_duration(double seconds) {
@@ -133,7 +136,7 @@ void Progress::update(std::int64_t done, std::optional<double> loss) {
 
 void Progress::message(std::string_view text) {
   const bool above_bar = bar_drawn_ && !finished_;
-  fmt::print(out_, "{}{}\n", above_bar ? kEraseLine : "", text);
+  put(fmt::format("{}{}\n", above_bar ? kEraseLine : "", text), out_);
   if (above_bar) draw_bar(Clock::now());
 }
 
@@ -152,7 +155,7 @@ void Progress::finish() {
 void Progress::draw_bar(Clock::time_point now) {
   set_rate(now);
   // The last column stays free: some terminals wrap when it is filled.
-  fmt::print(out_, "{}{}", kEraseLine, format_bar(status_, terminal_width(out_) - 1));
+  put(fmt::format("{}{}", kEraseLine, format_bar(status_, terminal_width(out_) - 1)), out_);
   std::fflush(out_);
   shown_ = now;
   bar_drawn_ = true;
@@ -160,7 +163,7 @@ void Progress::draw_bar(Clock::time_point now) {
 
 void Progress::print_line(Clock::time_point now) {
   set_rate(now);
-  fmt::print(out_, "{}\n", format_line(status_));
+  put(format_line(status_) + "\n", out_);
   std::fflush(out_);
   shown_ = now;
   shown_done_ = status_.done;

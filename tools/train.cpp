@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "engine/io/file.h"
 #include "models/registry.h"
 #include "models/training/trainer.h"
@@ -26,15 +28,30 @@ TrainingRun describe(const TrainCommand& c) {
   return run;
 }
 
-/// The run as a file that `npzoo train --config` repeats.
-void write_config(const TrainingRun& run, const std::filesystem::path& out) {
-  const TrainingConfig& training = run.protocol.training;
-  AtomicFile file(out / "config.toml");
-  file.write(fmt::format(
-      "# Repeats this run: npzoo train --config config.toml --out DIR\n"
-      "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
-      run.protocol.name, run.spec.name, training.steps, training.batch_size, training.optimiser.lr, run.seed));
+bool is_compiled_in(const Protocol& protocol) {
+  return std::ranges::count(protocol_names(), protocol.name) == 1 && load_protocol(protocol.name).text == protocol.text;
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
   file.commit();
+}
+
+/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own is written beside it.
+void write_config(const TrainingRun& run, const std::filesystem::path& out) {
+  std::string protocol = run.protocol.name;
+  if (!is_compiled_in(run.protocol)) {
+    const std::filesystem::path path = std::filesystem::absolute(out / "protocol.toml");
+    write_text(path, run.protocol.text);
+    protocol = path.string();
+  }
+  const TrainingConfig& training = run.protocol.training;
+  write_text(
+      out / "config.toml",
+      fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
+                  "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
+                  protocol, run.spec.name, training.steps, training.batch_size, training.optimiser.lr, run.seed));
 }
 
 class TerminalObserver final : public TrainObserver {

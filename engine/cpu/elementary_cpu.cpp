@@ -21,29 +21,34 @@ template <class T, class F>
 
 constexpr int kDoubles = Simd<double>::kLanes;
 
-/// Sums f over `rows` vectors, `stride` elements apart; only the first `columns` lanes exist.
-template <class T, class F>
-[[gnu::always_inline]] inline Vec<double> sum_down(const T* x, std::int64_t rows, std::int64_t stride, int columns,
-                                                   F f) {
-  constexpr int kChains = 4;  // additions in flight
-  Vec<double> sum[kChains] = {};
-  std::int64_t i = 0;
-  if (columns == kDoubles)
-    for (; i + kChains <= rows; i += kChains)
-#pragma GCC unroll 4
-      for (int chain = 0; chain < kChains; ++chain) sum[chain] += f(load_as_double(x + (i + chain) * stride));
-  for (; i < rows; ++i) sum[0] += f(load_first_as_double(x + i * stride, columns));
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
 /// Sums f over n neighbours.
 template <class T, class F>
 [[gnu::always_inline]] inline double sum_along(const T* x, std::int64_t n, F f) {
-  const std::int64_t rows = n / kDoubles;
-  Vec<double> sum = sum_down(x, rows, kDoubles, kDoubles, f);
-  if (const int rest = static_cast<int>(n - rows * kDoubles); rest > 0)
-    sum += f(load_first_as_double(x + rows * kDoubles, rest));
-  return simd::sum(sum);
+  constexpr int kChains = 4;  // additions in flight
+  Vec<double> sum[kChains] = {};
+  std::int64_t i = 0;
+  for (; i + kChains * kDoubles <= n; i += kChains * kDoubles)
+#pragma GCC unroll 4
+    for (int chain = 0; chain < kChains; ++chain) sum[chain] += f(load_as_double(x + i + chain * kDoubles));
+  for (; i < n; i += kDoubles) sum[0] += f(load_first_as_double(x + i, static_cast<int>(min(n - i, kDoubles))));
+  return simd::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+/// Sums each of `registers` · kDoubles columns, or the first `columns` of one register, down its rows.
+template <int registers, class From, class To>
+void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns, To* sums) {
+  Vec<double> even[registers] = {}, odd[registers] = {};
+  const auto add = [&](Vec<double>* sum, std::int64_t row) {
+#pragma GCC unroll 2
+    for (int i = 0; i < registers; ++i) sum[i] += load_first_as_double(x + row * stride + i * kDoubles, columns);
+  };
+  for (std::int64_t row = 0; row + 2 <= rows; row += 2) {
+    add(even, row);
+    add(odd, row + 1);
+  }
+  if (rows % 2) add(even, rows - 1);
+  for (int i = 0; i < registers; ++i)
+    for (int lane = 0; lane < columns; ++lane) sums[i * kDoubles + lane] = static_cast<To>((even[i] + odd[i])[lane]);
 }
 
 constexpr auto kIdentity = [](Vec<double> x) { return x; };
@@ -64,12 +69,11 @@ void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, st
         *to = static_cast<To>(sum_along(from, middle, kIdentity));
         continue;
       }
-      const std::int64_t first = unit % blocks * kBlock, last = min(inner, first + kBlock);
-      for (std::int64_t j = first; j < last; j += kDoubles) {
-        const int columns = static_cast<int>(min(last - j, kDoubles));
-        const Vec<double> sum = sum_down(from + j, middle, inner, columns, kIdentity);
-        for (int lane = 0; lane < columns; ++lane) to[j + lane] = static_cast<To>(sum[lane]);
-      }
+      const std::int64_t last = min(inner, (unit % blocks + 1) * kBlock);
+      std::int64_t j = unit % blocks * kBlock;
+      for (; j + 2 * kDoubles <= last; j += 2 * kDoubles) sum_down<2>(from + j, middle, inner, kDoubles, to + j);
+      for (; j < last; j += kDoubles)
+        sum_down<1>(from + j, middle, inner, static_cast<int>(min(last - j, kDoubles)), to + j);
     }
   });
 }

@@ -250,7 +250,7 @@ void finish(const Gemm<T>& p, std::int64_t i, std::int64_t j, Vec<T> sum) {
   sum *= p.alpha;
   if (p.accumulate) sum += load_first(c, n);
   if (p.bias) sum += load_first(p.bias + j, n);
-  if (p.activation == Activation::relu) sum = select(sum < 0, Vec<T>{}, sum);
+  if (p.activation == Activation::relu) sum = max(Vec<T>{}, sum);
   store_first(c, sum, n);
 }
 

@@ -35,6 +35,7 @@ void multiply(const Gemm<T>& p) {
 
   Vec<T> sum[rows][vectors];
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = Vec<T>{}; });
+  // Where there is a C already, it has left the cache since the pass before.
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { __builtin_prefetch(c(i, j), 1); });
 
   const T* a = p.a;
@@ -52,7 +53,7 @@ void multiply(const Gemm<T>& p) {
   if (p.bias)
     for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += load_first(p.bias + j * kLanes, lanes(j)); });
   if (p.activation == Activation::relu)
-    for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = select(sum[i][j] < 0, Vec<T>{}, sum[i][j]); });
+    for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = max(Vec<T>{}, sum[i][j]); });
   for_each_register<rows, vectors>([&](int i, int j) { store_first(c(i, j), sum[i][j], lanes(j)); });
 }
 

@@ -125,17 +125,34 @@ template <class T>
 #endif
 }
 
+/// Doubles from as many T.
+template <class T>
+[[gnu::always_inline]] inline Vec<double> widen(typename Simd<T>::Narrow x) {
+#if defined(__AVX512F__)  // g++ 12 converts in two halves
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_cvtps_pd(0xFF, reinterpret_cast<__m256>(x));
+#endif
+  return __builtin_convertvector(x, Vec<double>);
+}
+
 /// A register of doubles from as many elements of T, for sums that need them.
 template <class T>
 [[gnu::always_inline]] inline Vec<double> load_as_double(const T* p) {
-  return __builtin_convertvector(*reinterpret_cast<const typename Simd<T>::Narrow*>(p), Vec<double>);
+  return widen<T>(*reinterpret_cast<const typename Simd<T>::Narrow*>(p));
 }
 template <class T>
 [[gnu::always_inline]] inline Vec<double> load_first_as_double(const T* p, int n) {
   if (n == Simd<double>::kLanes) return load_as_double(p);
-  T x[kVectorBytes / sizeof(double)] = {};
-  for (int i = 0; i < n; ++i) x[i] = p[i];
-  return load_as_double(x);
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return load_first(p, n);
+  } else {
+#if defined(__AVX512F__)
+    return widen<T>(_mm256_maskz_loadu_ps(static_cast<__mmask8>(_bzhi_u32(~0u, static_cast<unsigned>(n))), p));
+#elif defined(__AVX2__)
+    return widen<T>(_mm_maskload_ps(p, _mm_cmpgt_epi32(_mm_set1_epi32(n), _mm_setr_epi32(0, 1, 2, 3))));
+#else
+    return Vec<double>{p[0]};  // of two
+#endif
+  }
 }
 
 /// a where the mask (as comparisons make it) is set, else b.
@@ -147,12 +164,27 @@ template <class V>
 /// The smaller one, of registers or of numbers; b where either is NaN.
 template <class V>
 [[gnu::always_inline]] constexpr V min(V a, std::type_identity_t<V> b) {
+  // The instruction itself, since g++ 12 does not find it when an operand is a constant.
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, Vec<float>>) return _mm512_maskz_min_ps(0xFFFF, a, b);
+  if constexpr (std::is_same_v<V, Vec<double>>) return _mm512_maskz_min_pd(0xFF, a, b);
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<V, Vec<float>>) return _mm256_min_ps(a, b);
+  if constexpr (std::is_same_v<V, Vec<double>>) return _mm256_min_pd(a, b);
+#endif
   return a < b ? a : b;
 }
 
 /// The larger one, of registers or of numbers; b where either is NaN.
 template <class V>
 [[gnu::always_inline]] constexpr V max(V a, std::type_identity_t<V> b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, Vec<float>>) return _mm512_maskz_max_ps(0xFFFF, a, b);
+  if constexpr (std::is_same_v<V, Vec<double>>) return _mm512_maskz_max_pd(0xFF, a, b);
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<V, Vec<float>>) return _mm256_max_ps(a, b);
+  if constexpr (std::is_same_v<V, Vec<double>>) return _mm256_max_pd(a, b);
+#endif
   return a > b ? a : b;
 }
 

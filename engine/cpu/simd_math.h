@@ -7,7 +7,7 @@
 #include "engine/cpu/simd.h"
 
 /// Elementary functions of a register of float or double, for kernel sources. NaN gives NaN. Relative errors against
-/// the exact value are below 2e-7 in float and 5e-16 in double wherever the result is a normal number; results that are
+/// the exact value are below 2.5e-7 in float and 5e-16 in double wherever the result is a normal number; results that are
 /// too small for one may be flushed to 0. The coefficients are minimax fits (Remez) for the interval at hand unless
 /// noted.
 namespace npzoo::simd {
@@ -136,9 +136,14 @@ template <class V>
   return 2 * (half * growth + (half - T(0.5)));
 }
 
-/// log(0) = -inf, log(x < 0) = NaN. Method and coefficients of fdlibm: log((1 + s) / (1 - s)) as a series in s².
+/// x = 2ᵉ (1 + f) with 1 + f in [√½, √2), for positive x.
 template <class V>
-[[gnu::always_inline]] inline V log(V x) {
+struct LogParts {
+  V e, f;
+};
+
+template <class V>
+[[gnu::always_inline]] inline LogParts<V> split_log(V x) {
   using T = ScalarOf<V>;
   using F = Format<T>;
   using Unsigned = std::make_unsigned_t<typename Simd<T>::Integer>;
@@ -146,16 +151,21 @@ template <class V>
   constexpr T kPower = static_cast<T>(std::int64_t{1} << F::kMantissaBits);
   constexpr auto kPowerBits = std::bit_cast<Unsigned>(kPower), kOneBits = std::bit_cast<Unsigned>(T(1)),
                  kRootHalfBits = std::bit_cast<Unsigned>(T(0.70710678118654752440));
-
-  // x = 2ᵉ m with m in [√½, √2); denormal numbers are made normal first.
   const auto denormal = x < std::numeric_limits<T>::min();
   const auto bits = reinterpret_cast<Bits>(select(denormal, x * kPower, x));
   const Bits biased = (bits - kRootHalfBits + kOneBits) >> F::kMantissaBits;
   const V m = reinterpret_cast<V>(bits - (biased << F::kMantissaBits) + kOneBits);
   const V integer = reinterpret_cast<V>(biased + kPowerBits) - (kPower + F::kBias);
-  const V e = select(denormal, integer - F::kMantissaBits, integer);
+  return {select(denormal, integer - F::kMantissaBits, integer), m - 1};
+}
 
-  const V f = m - 1, s = f / (2 + f), z = s * s, half_square = T(0.5) * f * f;
+/// e ln 2 + log(1 + f). Method and coefficients of fdlibm: log((1 + s) / (1 - s)) as a series in s².
+template <class V>
+[[gnu::always_inline]] inline V join_log(LogParts<V> parts) {
+  using T = ScalarOf<V>;
+  using F = Format<T>;
+  const auto [e, f] = parts;
+  const V s = f / (2 + f), z = s * s, half_square = T(0.5) * f * f;
   V series;
   if constexpr (std::is_same_v<T, float>)
     series = z * horner(z, 0.24279078841, 0.28498786688, 0.40000972152, 0.66666662693);
@@ -163,18 +173,29 @@ template <class V>
     series = z * horner(z, 1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
                         2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
                         6.666666666666735130e-01);
-  const V result = e * F::kLn2High - ((half_square - (s * (half_square + series) + e * F::kLn2Low)) - f);
-  const V special = select(x == 0, splat<T>(-F::kInfinity), select(x < 0, splat<T>(F::kNaN), x));
-  return select((x > 0) & (x < F::kInfinity), result, special);
+  return e * F::kLn2High - ((half_square - (s * (half_square + series) + e * F::kLn2Low)) - f);
+}
+
+/// `result` where x is a positive number, else what the logarithm of x is: -inf for 0, NaN below, x for inf and NaN.
+template <class V>
+[[gnu::always_inline]] inline V log_or_limit(V x, V result) {
+  using F = Format<ScalarOf<V>>;
+  const V limit = select(x == 0, splat<ScalarOf<V>>(-F::kInfinity), select(x < 0, splat<ScalarOf<V>>(F::kNaN), x));
+  return select((x > 0) & (x < F::kInfinity), result, limit);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V log(V x) {
+  return log_or_limit(x, join_log(split_log(x)));
 }
 
 /// log(1 + x) without cancellation.
 template <class V>
 [[gnu::always_inline]] inline V log1p(V x) {
-  const V u = 1 + x;
-  const V log_u = log(u);
-  const auto regular = (u > 0) & (u < Format<ScalarOf<V>>::kInfinity);
-  return select(regular, log_u - ((u - 1) - x) / u, log_u);
+  using T = ScalarOf<V>;
+  const auto [e, f] = split_log(1 + x);
+  const auto small = (x > T(-0.29)) & (x < T(0.41));  // where f would be x, had 1 + x not been rounded
+  return log_or_limit(1 + x, join_log<V>({select(small, V{}, e), select(small, x, f)}));
 }
 
 template <class V>

@@ -49,6 +49,21 @@ void run_from_json(const json& state, Checkpoint& c) {
   if (state.contains("loss")) state.at("loss").get_to(c.loss);
 }
 
+/// A state that no run can be in must not begin one.
+void check_run(const Checkpoint& c, const std::string& name) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const TrainingConfig& training = c.run.protocol.training;
+  const auto expect = [&](const char* key, std::int64_t value, std::int64_t low, std::int64_t high) {
+    check(low <= value && value <= high, "[checkpoint] {}: {} is {}, expected {} to {}", name, key, value, low, high);
+  };
+  expect("steps", training.steps, 1, kMax);
+  expect("batch_size", training.batch_size, 1, kMax);
+  expect("step", c.step, 0, training.steps);
+  expect("best_step", c.best_step, -1, c.step);
+  expect("loss_count", c.loss_count, 0, c.step);
+  check(training.optimiser.lr > 0, "[checkpoint] {}: lr is {}, expected a number > 0", name, training.optimiser.lr);
+}
+
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
   const auto found = file.metadata.find(key);
   check(found != file.metadata.end(), "[checkpoint] {}: it has no '{}' in its metadata, so npzoo did not write it",
@@ -68,6 +83,7 @@ void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& 
   } catch (const json::exception& e) {
     fail("[checkpoint] {}: damaged metadata: {}", name, e.what());
   }
+  check_run(c, name);
 }
 
 Weights* destination(Checkpoint& c, std::string& name) {

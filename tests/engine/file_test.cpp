@@ -18,9 +18,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-void put(const fs::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 }  // namespace
 

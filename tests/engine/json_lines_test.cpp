@@ -16,9 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-void put(const fs::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 }  // namespace
 

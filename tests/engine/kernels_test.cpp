@@ -98,7 +98,9 @@ TEST_CASE_TEMPLATE("sum_to is the adjoint of broadcasting", T, float, double) {
       {{2, 3000}, {3000}},
       {{}, {}},
   };
-  for (const auto& [from, to] : pairs) {
+  for (const Pair& pair : pairs) {
+    const Shape& from = pair.from;
+    const Shape& to = pair.to;
     CAPTURE(to_string(from));
     CAPTURE(to_string(to));
     const Tensor x = uniform<T>(from, 3);

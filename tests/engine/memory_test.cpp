@@ -18,10 +18,13 @@ std::atomic<std::int64_t> news{0};
 
 }  // namespace
 
-// Counts what the whole program allocates outside the pool. Not inlined: g++ warns of a free that it sees to follow a new.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+// Counts what the program allocates outside the pool. Not inlined: g++ warns of a free that follows a new.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++news;
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  return std::malloc(bytes ? bytes : 1);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }

@@ -38,7 +38,8 @@ struct Model {
   Parameter a, b, unused;
 
   explicit Model(DType dtype)
-      : a{normal<double>({3, 5}, 1).to(dtype)}, b{normal<double>({41}, 2).to(dtype)},
+      : a{normal<double>({3, 5}, 1).to(dtype)},
+        b{normal<double>({41}, 2).to(dtype)},
         unused{normal<double>({4}, 3).to(dtype)} {}
   std::vector<NamedParameter> parameters() { return {{"a", &a}, {"b", &b}, {"unused", &unused}}; }
 };

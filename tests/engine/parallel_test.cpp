@@ -44,8 +44,7 @@ TEST_CASE("parallel: every index once, in chunks that n and the grain decide") {
 TEST_CASE("parallel: many short loops in a row") {
   ThreadPool pool(3);
   std::atomic<std::int64_t> sum = 0;
-  for (int i = 0; i < 20'000; ++i)
-    pool.for_range(4, 1, [&](std::int64_t begin, std::int64_t) { sum += begin + 1; });
+  for (int i = 0; i < 20'000; ++i) pool.for_range(4, 1, [&](std::int64_t begin, std::int64_t) { sum += begin + 1; });
   CHECK(sum == 20'000 * 10);
 }
 

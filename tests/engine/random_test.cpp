@@ -67,8 +67,7 @@ TEST_CASE("random: streams are the same on any thread and differ from each other
   };
   std::vector<std::vector<double>> found(8);
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < found.size(); ++i)
-    threads.emplace_back([&found, &draw, i] { found[i] = draw(5, i); });
+  for (std::size_t i = 0; i < found.size(); ++i) threads.emplace_back([&found, &draw, i] { found[i] = draw(5, i); });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i] == draw(5, i));

@@ -25,9 +25,7 @@ std::string file_of(const std::string& header, const std::string& data = "") {
   return file + header + data;
 }
 
-TensorFile parse(const std::string& file) {
-  return parse_safetensors(std::as_bytes(std::span(file)), "f");
-}
+TensorFile parse(const std::string& file) { return parse_safetensors(std::as_bytes(std::span(file)), "f"); }
 
 bool same(const TensorFile& a, const TensorFile& b) {
   return a.metadata == b.metadata && std::ranges::equal(a.tensors, b.tensors, [](const auto& x, const auto& y) {
@@ -134,9 +132,7 @@ struct HostileHeader {
   std::size_t data_bytes = 4;
 };
 
-std::string tensor(const std::string& body) {
-  return R"({"x":{)" + body + "}}";
-}
+std::string tensor(const std::string& body) { return R"({"x":{)" + body + "}}"; }
 
 const std::string kGood = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
 const std::string kF32 = R"("dtype":"F32",)";
@@ -315,18 +311,10 @@ void edit(std::string& text, Random& random) {
   const std::size_t at = below(text.size(), random);
   const std::size_t count = below(std::min<std::size_t>(text.size() - at, 60) + 1, random);
   switch (below(5, random)) {
-    case 0:
-      text[at] = static_cast<char>(text[at] ^ (1 << below(8, random)));
-      break;
-    case 1:
-      text.erase(at, count);
-      break;
-    case 2:
-      text.insert(below(text.size(), random), text.substr(at, count));
-      break;
-    case 3:
-      text.resize(below(8, random) ? text.size() : at);
-      break;
+    case 0: text[at] = static_cast<char>(text[at] ^ (1 << below(8, random))); break;
+    case 1: text.erase(at, count); break;
+    case 2: text.insert(below(text.size(), random), text.substr(at, count)); break;
+    case 3: text.resize(below(8, random) ? text.size() : at); break;
     default: {
       const std::size_t digit = std::min(text.find_first_of("0123456789", at), text.size());
       const std::size_t end = std::min(text.find_first_not_of("0123456789", digit), text.size());

@@ -58,7 +58,8 @@ TEST_CASE("shape: errors") {
   CHECK(error_of([] { Shape{2, -1}; }) == "[shape] extent -1 is negative");
   CHECK(error_of([&] { shape.with(0, -4); }) == "[shape] extent -4 is negative");
   CHECK(error_of([] { Shape{1, 1, 1, 1, 1, 1, 1}; }) == "[shape] 7 axes given, at most 6 are supported");
-  CHECK(error_of([] { broadcast({2, 3}, {4, 1, 2}); }) ==
-        "[broadcast] (2, 3) and (4, 1, 2) do not agree: axis -1 has extents 3 and 2");
+  CHECK(error_of([] {
+          broadcast({2, 3}, {4, 1, 2});
+        }) == "[broadcast] (2, 3) and (4, 1, 2) do not agree: axis -1 has extents 3 and 2");
   CHECK(error_of([] { broadcast({0}, {3}); }) == "[broadcast] (0) and (3) do not agree: axis -1 has extents 0 and 3");
 }

@@ -278,8 +278,7 @@ TEST_CASE("tape: errors") {
   tape.watch(x);
   const Tensor y = square(x);
   CHECK(error_of([&] { tape.backward(y); }) == "[backward] the loss has shape (2), expected one element");
-  CHECK(error_of([&] { tape.backward(constant); }) ==
-        "[backward] the output does not depend on any watched tensor");
+  CHECK(error_of([&] { tape.backward(constant); }) == "[backward] the output does not depend on any watched tensor");
   CHECK(error_of([&] { tape.backward(y, vector({1})); }) == "[backward] the cotangent has shape (1), expected (2)");
   struct alignas(64) Wide {
     double x;
@@ -288,8 +287,9 @@ TEST_CASE("tape: errors") {
         "[tape] a closure asks for an alignment of 64 bytes");
 
   const Grads& grads = tape.backward(y, vector({1, 1}));
-  CHECK(error_of([&] { tape.backward(y, vector({1, 1})); }) ==
-        "[backward] this recording was already played; record again");
+  CHECK(error_of([&] {
+          tape.backward(y, vector({1, 1}));
+        }) == "[backward] this recording was already played; record again");
   CHECK(error_of([&] { tape.watch(constant); }) == "[tape] a leaf must be watched before the backward pass");
   CHECK(error_of([&] { grads.of(constant); }) == "[grads] the tensor was not watched by the recording that was played");
   CHECK(error_of([&] { grads.find(constant); }) ==
@@ -362,7 +362,8 @@ TEST_CASE("checkpoint: outputs and gradients are those of a plain run, bit for b
   const auto plain = three_layers([](const Layer& layer, const Tensor& x, Random& random) { return layer(x, random); });
   const auto checkpointed = three_layers(saved);
   const auto nested = three_layers([](const Layer& layer, const Tensor& x, Random& random) {
-    return checkpoint(random, {x}, [layer](std::span<const Tensor> in, Random& same) { return saved(layer, in[0], same); });
+    return checkpoint(random, {x},
+                      [layer](std::span<const Tensor> in, Random& same) { return saved(layer, in[0], same); });
   });
   REQUIRE(plain.size() == checkpointed.size());
   for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -381,7 +382,8 @@ TEST_CASE("checkpoint: inputs that pass through, constants, and several gradient
   tape.watch(x);
   tape.watch(y);
   const Tensor same = checkpoint(random, {x}, [](std::span<const Tensor> in, Random&) { return in[0]; });
-  const Tensor cut = checkpoint(random, {y}, [](std::span<const Tensor> in, Random&) { return square(in[0]).detach(); });
+  const Tensor cut =
+      checkpoint(random, {y}, [](std::span<const Tensor> in, Random&) { return square(in[0]).detach(); });
   const Tensor product = checkpoint(random, {same, y, cut}, [](std::span<const Tensor> in, Random&) {
     return mul(mul(in[0], in[1]), mul(in[1], in[2]));
   });

@@ -90,7 +90,8 @@ TEST_CASE("tensor: errors") {
   CHECK(error_of([&] { x.view({4}); }) == "[view] shape (2, 3) with 6 elements cannot be seen as (4)");
   CHECK(error_of([&] { x.data<double>(); }) == "[tensor] elements are float32, read as float64");
   CHECK(error_of([] { Tensor::from<float>({2, 2}, {1, 2, 3}); }) == "[tensor] 3 values given for shape (2, 2)");
-  CHECK(error_of([] { Tensor::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}); }) ==
-        "[tensor] (1099511627776, 1099511627776) has more elements than memory can hold");
+  CHECK(error_of([] {
+          Tensor::empty({std::int64_t{1} << 40, std::int64_t{1} << 40});
+        }) == "[tensor] (1099511627776, 1099511627776) has more elements than memory can hold");
   CHECK(Tensor::empty({0, std::int64_t{1} << 62, 4}).numel() == 0);
 }

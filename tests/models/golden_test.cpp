@@ -62,14 +62,15 @@ TEST_CASE("golden: runs recorded from the authors' code") {
     ++files;
     check_passes(entry.path());
     const ParityReport report = check_parity(entry.path());
-    for (const char* needed : {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses", "adam.final.*"})
-      CHECK(std::ranges::count(report.quantities, std::string(needed), &ParityQuantity::name) == 1);
+    for (const std::string needed :
+         {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses", "adam.final.*"})
+      CHECK(std::ranges::count(report.quantities, needed, &ParityQuantity::name) == 1);
   }
   CHECK(files >= 4);
 }
 
 TEST_CASE("golden: runs of full size in float32") {
-  for (const char* name : {"cnp.f32.safetensors", "tnp-d.f32.safetensors"}) {
+  for (const std::string name : {"cnp.f32.safetensors", "tnp-d.f32.safetensors"}) {
     const fs::path path = source_root() / ".." / "shared" / "golden" / name;
     if (fs::exists(path))
       check_passes(path);
@@ -89,8 +90,9 @@ TEST_CASE("golden: a weight that is off by 1e-6 is found") {
 TEST_CASE("golden: single wrong numbers are found where they are") {
   using Names = std::vector<std::string>;
   CHECK(deviations("cnp.a", [](TensorFile&) {}) == Names{});
-  CHECK(deviations("cnp.a", [](TensorFile& file) { file.tensors.at("grad.dec.mlp.1.weight").data<double>()[5] += 1e-6; }) ==
-        Names{"grad.*"});
+  CHECK(deviations("cnp.a", [](TensorFile& file) {
+          file.tensors.at("grad.dec.mlp.1.weight").data<double>()[5] += 1e-6;
+        }) == Names{"grad.*"});
   CHECK(deviations("tnp-d.b", [](TensorFile& file) {
           file.tensors.at("grad.encoder.layers.0.self_attn.in_proj_weight").data<double>()[0] = kNaN;
         }) == Names{"grad.*"});
@@ -108,12 +110,17 @@ TEST_CASE("golden: files that are no recorded run of a model here") {
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) == "the model's config is no JSON object");
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
         "'d_model' in the model's config is array, expected a number, a string or a boolean");
-  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) == "[tnp-d] dim_x is missing, expected an integer");
+  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) ==
+        "[tnp-d] dim_x is missing, expected an integer");
   CHECK(message_after([](TensorFile& f) { f.tensors.erase("xt"); }) == "there is no tensor 'xt'");
-  CHECK(message_after([](TensorFile& f) { f.tensors.erase("grad.embedder.0.bias"); }) == "there is no tensor 'grad.embedder.0.bias'");
-  CHECK(message_after([](TensorFile& f) { f.tensors["param.embedder.0.bias"] = Tensor::zeros({17}, DType::float64); }) ==
-        "'param.embedder.0.bias' has shape (17), expected 1 of (16)");
-  CHECK(message_after([](TensorFile& f) { f.tensors["yt"] = Tensor::zeros({3, 6, 1}, DType::float64); }).starts_with("["));
+  CHECK(message_after([](TensorFile& f) { f.tensors.erase("grad.embedder.0.bias"); }) ==
+        "there is no tensor 'grad.embedder.0.bias'");
+  CHECK(message_after([](TensorFile& f) {
+          f.tensors["param.embedder.0.bias"] = Tensor::zeros({17}, DType::float64);
+        }) == "'param.embedder.0.bias' has shape (17), expected 1 of (16)");
+  CHECK(message_after([](TensorFile& f) {
+          f.tensors["yt"] = Tensor::zeros({3, 6, 1}, DType::float64);
+        }).starts_with("["));
   CHECK(error_of([] { check_parity("no such file"); }).find("no such file") != std::string::npos);
 }
 

@@ -66,14 +66,16 @@ class KrStack {
 
  private:
   const Tensor& at(const std::string& name) const { return weights_.at(name); }
-  Tensor dense(const std::string& name, const Tensor& x) const { return linear(x, at(name + ".weight"), at(name + ".bias")); }
+  Tensor dense(const std::string& name, const Tensor& x) const {
+    return linear(x, at(name + ".weight"), at(name + ".bias"));
+  }
   Tensor norm(const std::string& name, const Tensor& x) const {
     return layer_norm(x, at(name + ".weight"), at(name + ".bias"), 1e-6);
   }
   Tensor attention(const std::string& block, const Tensor& q, const Tensor& k, const PrefixMask& mask) const {
     const std::string name = block + "attention.";
-    return dense(name + "out", masked_attention(dense(name + "query", q), dense(name + "key", k), dense(name + "value", k),
-                                                mask, {.heads = 2}));
+    return dense(name + "out", masked_attention(dense(name + "query", q), dense(name + "key", k),
+                                                dense(name + "value", k), mask, {.heads = 2}));
   }
   Tensor feed_forward(const std::string& block, const Tensor& x) const {
     return npzoo::add(x, dense(block + "contract", relu(dense(block + "expand", norm(block + "norm2", x)))));
@@ -92,13 +94,18 @@ TEST_CASE("identity 1: two streams equal one encoder under the mask 'keys are co
       CAPTURE(placement == NormPlacement::pre);
       CAPTURE(lengths.defined());
       Initializer init(Framework::torch, {.seed = 4});
-      TwoStreamTransformer encoder({.width = kWidth, .hidden = 12, .heads = 2, .layers = 3, .norm = placement,
+      TwoStreamTransformer encoder({.width = kWidth,
+                                    .hidden = 12,
+                                    .heads = 2,
+                                    .layers = 3,
+                                    .norm = placement,
                                     .final_norm = placement == NormPlacement::pre},
                                    init);
       std::vector<Tensor> inputs{normal<double>({kBatch, kContext + kTargets, kWidth}, 1)};
       const auto parameters = named_parameters(encoder);
       for (const auto& [name, parameter] : parameters)
-        inputs.push_back(add(parameter->value.to(DType::float64), normal<double>(parameter->value.shape(), inputs.size(), 0.1)));
+        inputs.push_back(
+            add(parameter->value.to(DType::float64), normal<double>(parameter->value.shape(), inputs.size(), 0.1)));
       const auto with_weights = [&](const auto& compute) {
         return with_gradients(
             [&](const std::vector<Tensor>& in) {
@@ -151,7 +158,9 @@ TEST_CASE("identity 2: TNP-KR (Full) is the authors' KR blocks, and these are a 
       const Tensor tokens = tnp_kr.embedder(concat({context, targets}, 1));
       return split(tnp_kr.predictor(masked_encoder(tnp_kr.encoder, tokens, context_only(lengths))), -1, {1, 1})[0];
     };
-    const auto loss = [&](const auto& of) { return gradients(tnp_kr, [&] { return sum(square(sub(of(), task.yt))); }); };
+    const auto loss = [&](const auto& of) {
+      return gradients(tnp_kr, [&] { return sum(square(sub(of(), task.yt))); });
+    };
     CHECK(difference(mean(), kr_mean()) <= kRounding);
     CHECK(difference(mean(), masked_mean()) <= kRounding);
     CHECK(gradient_difference(loss(mean), loss(kr_mean)) <= kRounding);

@@ -20,8 +20,11 @@ inline Task random_task(const Model& model, const TaskSize& size, DType dtype = 
   const auto points = [&](std::int64_t count, std::int64_t width, std::uint64_t seed) {
     return normal<double>({size.batch, count, width}, seed).to(dtype);
   };
-  return {points(size.nc, model.dim_x(), 11), points(size.nc, model.dim_y(), 12), points(size.nt, model.dim_x(), 13),
-          points(size.nt, model.dim_y(), 14), {}};
+  return {points(size.nc, model.dim_x(), 11),
+          points(size.nc, model.dim_y(), 12),
+          points(size.nt, model.dim_x(), 13),
+          points(size.nt, model.dim_y(), 14),
+          {}};
 }
 
 struct ModelCase {
@@ -29,7 +32,8 @@ struct ModelCase {
   ModelSpec spec;
 };
 
-/// Every model of the build in every architecture and form of the standard deviation, small, for each of the dimensions.
+/// Every model of the build in every architecture and form of the standard deviation, small, for each of the
+/// dimensions.
 inline std::vector<ModelCase> small_models() {
   using namespace std::string_literals;
   const auto integer = [](std::int64_t n) { return n; };

@@ -49,7 +49,8 @@ Task padded(Task task, std::initializer_list<std::int64_t> lengths, double paddi
     *points = points->clone();
     const std::int64_t n = points->dim(1), width = points->dim(2);
     for (std::int64_t b = 0; b < points->dim(0); ++b)
-      std::fill_n(points->data<double>() + (b * n + lengths.begin()[b]) * width, (n - lengths.begin()[b]) * width, padding);
+      std::fill_n(points->data<double>() + (b * n + lengths.begin()[b]) * width, (n - lengths.begin()[b]) * width,
+                  padding);
   }
   return task;
 }
@@ -107,8 +108,8 @@ TEST_CASE("model: targets are predicted one by one, in any order") {
     const Prediction together = model.query(*state, task.xt);
 
     const Tensor order = random_order(task.xt.dim(0), task.xt.dim(1));
-    CHECK(difference(model.query(*state, gather(task.xt, order)), {gather(together.mean, order), gather(together.std, order)}) <=
-          kRounding);
+    CHECK(difference(model.query(*state, gather(task.xt, order)),
+                     {gather(together.mean, order), gather(together.std, order)}) <= kRounding);
     for (std::int64_t i = 0; i < task.xt.dim(1); ++i)
       CHECK(difference(model.query(*state, slice(task.xt, 1, i, i + 1)),
                        {slice(together.mean, 1, i, i + 1), slice(together.std, 1, i, i + 1)}) <= kRounding);
@@ -144,7 +145,8 @@ TEST_CASE("model: padding is never read") {
       const Task task = padded(random_task(model, {4, 6, 3}), {6, 1, 0, 4}, padding);
       const Prediction together = model.predict(task);
       for (std::int64_t b = 0; b < 4; ++b)
-        CHECK(difference(model.predict(without_padding(task, b)), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+        CHECK(difference(model.predict(without_padding(task, b)), {row(together.mean, b), row(together.std, b)}) <=
+              kRounding);
     }
   });
 }
@@ -219,7 +221,8 @@ TEST_CASE("model: thirty steps lower the loss") {
     CAPTURE(c.label);
     const auto model = make_model(c.spec);
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
-    Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, named_parameters(*model));
+    Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                   named_parameters(*model));
     const double before = model->loss(task).item();
     Tape tape;
     for (int step = 0; step < 30; ++step) {
@@ -248,13 +251,16 @@ TEST_CASE("model: errors of use") {
   const Task ragged = padded(task, {3, 1}, 0);
   const auto cnp_state = cnp->condition(context_of(task)), tnp_state = tnp->condition(context_of(task));
   CHECK(error_of([&] { cnp->query(*tnp_state, task.xt); }) == "[cnp] the state comes from another kind of model");
-  CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) == "[token_transformer] the state comes from another kind of model");
+  CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) ==
+        "[token_transformer] the state comes from another kind of model");
   CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training");
-  CHECK(error_of([&] { tnp->update(*tnp_state, context_of(ragged)); }) == "[update] padded contexts cannot be extended");
+  CHECK(error_of([&] { tnp->update(*tnp_state, context_of(ragged)); }) ==
+        "[update] padded contexts cannot be extended");
   CHECK(error_of([&] { tnp->update(*tnp->condition(context_of(ragged)), context_of(task)); }) ==
         "[update] padded contexts cannot be extended");
-  CHECK(error_of([&] { cnp->condition({task.xc, task.yc, Tensor::zeros({3}, DType::int64)}); }) ==
-        "[context] lengths (3) found, expected 2 of them");
+  CHECK(error_of([&] {
+          cnp->condition({task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
+        }) == "[context] lengths (3) found, expected 2 of them");
   // Points of another width, or a batch of another size, are refused by the operations that meet them.
   const Tensor wide = Tensor::zeros({2, 2, 3}, DType::float64), other_batch = Tensor::zeros({5, 2, 1}, DType::float64);
   for (const Model* model : {cnp.get(), tnp.get()}) {
@@ -276,19 +282,20 @@ TEST_CASE("model: errors of configuration") {
   CHECK(error_with("tnp-d", "architecture", "torch"s) == "[tnp-d] architecture 'torch' found, expected tnp or dl4bi");
   CHECK(error_with("tnp-d", "dropout", 0.1) == "[tnp-d] dropout 0.1 found, expected 0: no published run uses another");
   CHECK(error_with("tnp-d", "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
-  CHECK(error_with("tnp-d", "width", std::int64_t{8}).starts_with("[tnp-d] width is an unknown key, expected one of: "));
+  CHECK(
+      error_with("tnp-d", "width", std::int64_t{8}).starts_with("[tnp-d] width is an unknown key, expected one of: "));
   CHECK(error_with("cnp", "dim_hid", "6"s) == "[cnp] dim_hid is 6, expected an integer");
 
   ModelSpec missing = small_model("tnp-kr-full");
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
-  CHECK(error_of([] { model_info("anp"); }) == "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full");
+  CHECK(error_of([] { model_info("anp"); }) ==
+        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full");
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");
   CHECK(error_of([&] { Mlp::of_depth(1, 2, 3, 0, init); }) == "[mlp] depth 0 found, expected 1 or more");
   TokenTransformerConfig config;
   config.embedder = {4};
-  CHECK(error_of([&] { TokenTransformer(config, init); }) ==
-        "[token_transformer] the embedder ends in 4, expected 64");
+  CHECK(error_of([&] { TokenTransformer(config, init); }) == "[token_transformer] the embedder ends in 4, expected 64");
 }

@@ -16,7 +16,7 @@ std::int64_t parameters(const std::string& protocol, const std::string& model) {
 TEST_CASE("parameter counts: those of the authors' code") {
   CHECK(parameters("tnp/gp-rbf", "cnp") == 215'682);
   CHECK(parameters("tnp/gp-rbf", "tnp-d") == 222'082);
-  for (const char* protocol : {"tnp-kr/gp1d-rbf", "tnp-kr/gp1d-matern", "tnp-kr/gp1d-periodic"}) {
+  for (const std::string protocol : {"tnp-kr/gp1d-rbf", "tnp-kr/gp1d-matern", "tnp-kr/gp1d-periodic"}) {
     CAPTURE(protocol);
     CHECK(parameters(protocol, "cnp") == 149'378);
     CHECK(parameters(protocol, "tnp-d") == 222'082);

@@ -75,15 +75,17 @@ num_layers = 2
 }
 
 inline bool same_bits(const Weights& a, const Weights& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
 }
 
 /// All that a checkpoint holds, except how long it took.
 inline bool same_state(const Checkpoint& a, const Checkpoint& b) {
-  return a.run.protocol.text == b.run.protocol.text && a.run.spec == b.run.spec && a.run.seed == b.run.seed && a.step == b.step &&
-         a.best_step == b.best_step && a.best_log_likelihood == b.best_log_likelihood && a.loss_sum == b.loss_sum &&
-         a.loss_count == b.loss_count && same_bits(a.weights, b.weights) && same_bits(a.first_moments, b.first_moments) &&
-         same_bits(a.second_moments, b.second_moments) && same_bits(a.best_weights, b.best_weights);
+  return a.run.protocol.text == b.run.protocol.text && a.run.spec == b.run.spec && a.run.seed == b.run.seed &&
+         a.step == b.step && a.best_step == b.best_step && a.best_log_likelihood == b.best_log_likelihood &&
+         a.loss_sum == b.loss_sum && a.loss_count == b.loss_count && same_bits(a.weights, b.weights) &&
+         same_bits(a.first_moments, b.first_moments) && same_bits(a.second_moments, b.second_moments) &&
+         same_bits(a.best_weights, b.best_weights);
 }
 
 }  // namespace npzoo::testing

@@ -71,10 +71,12 @@ class OracleModel final : public Model {
   Prediction query(const ContextState& state, const Tensor& xt) const override {
     Prediction p{Tensor::empty(xt.shape(), DType::float64), Tensor::empty(xt.shape(), DType::float64)};
     for (std::int64_t b = 0; b < xt.dim(0); ++b) {
-      const auto xc = doubles(row(state.context.xc, b)), yc = doubles(row(state.context.yc, b)), x = doubles(row(xt, b));
+      const auto xc = doubles(row(state.context.xc, b)), yc = doubles(row(state.context.yc, b)),
+                 x = doubles(row(xt, b));
       const GpMarginals exact = GpPosterior(kernel_, {xc, 1}, yc, noise_).marginals({x, 1}, noise_);
       std::ranges::copy(exact.mean, p.mean.data<double>() + b * xt.dim(1));
-      std::ranges::transform(exact.variance, p.std.data<double>() + b * xt.dim(1), [](double v) { return std::sqrt(v); });
+      std::ranges::transform(exact.variance, p.std.data<double>() + b * xt.dim(1),
+                             [](double v) { return std::sqrt(v); });
     }
     return p;
   }
@@ -356,7 +358,8 @@ TEST_CASE("evaluate: mean, standard error, coverage and CRPS by hand") {
     const auto y = doubles(sampler.sample(i).yt);
     double sum = 0;
     for (double value : y) {
-      const double z = (value - static_cast<double>(static_cast<float>(kMean))) / static_cast<double>(static_cast<float>(kStd));
+      const double z =
+          (value - static_cast<double>(static_cast<float>(kMean))) / static_cast<double>(static_cast<float>(kStd));
       sum += -z * z / 2 - std::log(kStd) - std::log(2 * std::numbers::pi) / 2;
       crps += crps_by_integration(kMean, kStd, value);
       inside += std::abs(z) < 1.959963984540054;

@@ -1,7 +1,7 @@
 #include "ops/dropout/dropout.h"
 
 #include "tests/ops/gradcheck_all.h"
-#include "tests/ops/support.h"
+#include "tests/testing.h"
 
 namespace npzoo {
 

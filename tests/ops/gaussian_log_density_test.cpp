@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "tests/ops/gradcheck_all.h"
-#include "tests/ops/support.h"
+#include "tests/testing.h"
 
 namespace npzoo {
 

