@@ -61,7 +61,7 @@ class DoubleSum {
   template <int number>
   [[gnu::always_inline]] static Vec<double> half(Vec<T> x) {
     return [x]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
-      return __builtin_convertvector(__builtin_shufflevector(x, x, (number * int(sizeof...(i)) + i)...), Vec<double>);
+      return widen<T>(__builtin_shufflevector(x, x, (number * int(sizeof...(i)) + i)...));
     }
     (std::make_integer_sequence<int, Simd<double>::kLanes>{});
   }

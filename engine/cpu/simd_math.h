@@ -6,10 +6,9 @@
 
 #include "engine/cpu/simd.h"
 
-/// Elementary functions of a register of float or double, for kernel sources. NaN gives NaN. Relative errors against
-/// the exact value are below 2.5e-7 in float and 5e-16 in double wherever the result is a normal number; results that are
-/// too small for one may be flushed to 0. The coefficients are minimax fits (Remez) for the interval at hand unless
-/// noted.
+/// Elementary functions of a register of float or double, for kernel sources. NaN gives NaN. Relative errors are below
+/// 2.5e-7 in float and 5e-16 in double wherever the exact value is a normal number; smaller ones may be flushed to 0.
+/// The coefficients are minimax fits (Remez) for the interval at hand unless noted.
 namespace npzoo::simd {
 
 /// The binary format of T.

@@ -4,7 +4,7 @@
 
 #include "engine/backend.h"
 #include "engine/kernels.h"
-#include "engine/optim/optimizer_kernels.h"
+#include "engine/optim/optimiser_kernels.h"
 
 namespace npzoo {
 

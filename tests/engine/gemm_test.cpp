@@ -184,11 +184,15 @@ TEST_CASE_TEMPLATE("gemm: NaN reaches the elements that depend on it and no othe
 
 TEST_CASE_TEMPLATE("gemm: the number of threads changes no bit", T, float, double) {
   const int before = thread_pool().threads();
-  for (const auto& [m, n, k, a_transposed] :
-       {std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>{800, 64, 64, false},
-        {64, 128, 3000, true},
-        {700, 300, 600, false}}) {
-    Case<T> x{.m = m, .n = n, .k = k, .a_transposed = a_transposed, .with_bias = true};
+  const Case<T> cases[] = {
+      {.m = 800, .n = 64, .k = 64, .with_bias = true},
+      {.m = 700, .n = 300, .k = 600, .b_transposed = true},
+      {.m = 64, .n = 128, .k = 3000, .a_transposed = true},
+      {.m = 64, .n = 2, .k = 5000, .a_transposed = true, .accumulate = true},
+      {.m = 8, .n = 9000, .k = 64},
+  };
+  for (Case<T> x : cases) {
+    CAPTURE(x.n);
     x.fill(8);
     set_threads(1);
     const std::vector<T> alone = x.product(false);

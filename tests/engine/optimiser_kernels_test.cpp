@@ -1,4 +1,4 @@
-#include "engine/optim/optimizer_kernels.h"
+#include "engine/optim/optimiser_kernels.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "engine/cpu/simd_math.h"
-#include "engine/optim/optimizer_kernels.h"
+#include "engine/optim/optimiser_kernels.h"
 
 namespace npzoo {
 
