@@ -15,9 +15,6 @@ using namespace npzoo;
 using namespace npzoo::testing;
 using namespace npzoo::plot;
 
-// Fontconfig keeps its caches until the process ends, which the leak checker would report.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig"; }
-
 namespace {
 
 std::uint32_t big_endian(std::string_view bytes) {
