@@ -85,11 +85,11 @@ class Record {
 
   const ModelSpec& spec() const { return spec_; }
   bool has(const std::string& name) const { return file_.tensors.contains(name); }
-  /// How many initial weights its model may draw: attention draws some of them twice.
-  std::int64_t max_elements() const {
+  /// Of all tensors: its model cannot have more.
+  std::int64_t elements() const {
     std::int64_t count = 0;
     for (const auto& [name, tensor] : file_.tensors) count += tensor.numel();
-    return 2 * count;
+    return count;
   }
 
   const Tensor& at(const std::string& name) const {
@@ -144,7 +144,7 @@ class Comparison {
   Comparison(const Record& record, DType dtype)
       : record_(record),
         task_(record.task(dtype)),
-        model_(make_model(record.spec(), {.max_elements = record.max_elements()})),
+        model_(make_model(record.spec(), {.max_elements = record.elements()})),
         parameters_(named_parameters(*model_)) {
     for (const NamedParameter& p : parameters_) p.parameter->value = record.of_parameter("param", p).to(dtype).clone();
   }

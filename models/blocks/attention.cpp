@@ -2,20 +2,28 @@
 
 namespace npzoo {
 
+namespace {
+
+/// torch.nn.MultiheadAttention draws query, key and value as one (3E, E) matrix and starts all biases at zero.
+Linear input_projection(std::int64_t width, Initializer& init) {
+  if (init.framework() == Framework::flax) return Linear(width, width, init);
+  return Linear(init.xavier_uniform(width, width, 3 * width, width), Tensor::zeros({width}));
+}
+
+Linear output_projection(std::int64_t width, Initializer& init) {
+  if (init.framework() == Framework::flax) return Linear(width, width, init);
+  return Linear(init.linear_weight(width, width), Tensor::zeros({width}));
+}
+
+}  // namespace
+
 MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init)
-    : query(width, width, init),
-      key(width, width, init),
-      value(width, width, init),
-      out(width, width, init),
+    : query(input_projection(width, init)),
+      key(input_projection(width, init)),
+      value(input_projection(width, init)),
+      out(output_projection(width, init)),
       heads_(static_cast<int>(heads)) {
   check(heads >= 1 && width % heads == 0, "[attention] {} heads do not divide the width {}", heads, width);
-  if (init.framework() != Framework::torch) return;
-  // torch.nn.MultiheadAttention draws query, key and value as one (3E, E) matrix and starts all biases at zero.
-  for (Linear* projection : {&query, &key, &value}) {
-    projection->weight.value = init.xavier_uniform(width, width, 3 * width, width);
-    projection->bias.value = Tensor::zeros({width});
-  }
-  out.bias.value = Tensor::zeros({width});
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {

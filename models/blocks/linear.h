@@ -12,6 +12,9 @@ class Linear {
   Linear(std::int64_t in, std::int64_t out, Initializer& init)
       : weight{init.linear_weight(out, in)}, bias{init.linear_bias(out, in)} {}
 
+  Linear(Tensor initial_weight, Tensor initial_bias)
+      : weight{std::move(initial_weight)}, bias{std::move(initial_bias)} {}
+
   /// x (…, in) → (…, out)
   Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
     return linear(x, weight.value, bias.value, activation);

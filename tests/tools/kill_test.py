@@ -5,13 +5,12 @@ kill_test.py PATH_TO_NPZOO [KILLS]
 """
 
 import json
-import pathlib
 import random
-import struct
 import subprocess
 import sys
-import tempfile
 import time
+
+from cli_support import HERE, PROGRAM, metrics, read_safetensors
 
 # A CNP of full size, saved every second step, so that a good part of the time goes into writing the checkpoint.
 STEPS, EVERY = 600, 2
@@ -21,25 +20,15 @@ TRAIN = ["--protocol", "quick/gp1d", "--model", "cnp", "--steps", str(STEPS), "-
 
 def read(path):
     """Step, and every tensor's bytes by name. Any damage to the file raises."""
-    content = path.read_bytes()
-    (size,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8:8 + size])
-    metadata = header.pop("__metadata__")
-    data = content[8 + size:]
-    assert len(data) == max(info["data_offsets"][1] for info in header.values()), f"{path}: {len(data)} bytes of data"
-    return json.loads(metadata["run"])["step"], {name: data[slice(*info["data_offsets"])] for name, info in header.items()}
+    metadata, tensors = read_safetensors(path)
+    return json.loads(metadata["run"])["step"], tensors
 
 
-def metrics(directory):
-    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
-
-
-def main(program, kills, directory):
-    whole, killed = directory / "whole", directory / "killed"
-    subprocess.run([program, "train", *TRAIN, "--out", whole], check=True, capture_output=True, timeout=300)
+def main(kills):
+    whole, killed = HERE / "whole", HERE / "killed"
+    subprocess.run([PROGRAM, "train", *TRAIN, "--out", whole], check=True, capture_output=True, timeout=300)
     started = time.monotonic()
-    subprocess.run([program, "train", *TRAIN, "--out", directory / "timed"], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, "train", *TRAIN, "--out", HERE / "timed"], check=True, capture_output=True, timeout=300)
     duration = time.monotonic() - started
 
     draw = random.Random(20240607)
@@ -47,7 +36,7 @@ def main(program, kills, directory):
     steps = [0]
     hits = 0
     for kill in range(kills):
-        process = subprocess.Popen([program, "train", *TRAIN, "--out", killed, "--resume"], stdout=subprocess.DEVNULL,
+        process = subprocess.Popen([PROGRAM, "train", *TRAIN, "--out", killed, "--resume"], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
         try:
             process.communicate(timeout=draw.uniform(0, 2 * duration / kills))
@@ -61,11 +50,11 @@ def main(program, kills, directory):
             assert step >= steps[-1], f"kill {kill + 1} went back from step {steps[-1]} to {step}"
             steps.append(step)
             if kill % 5 == 0:
-                subprocess.run([program, "eval", "--checkpoint", checkpoint, "--batches", "1"], check=True, capture_output=True)
+                subprocess.run([PROGRAM, "eval", "--checkpoint", checkpoint, "--batches", "1"], check=True, capture_output=True)
     print(f"{hits} of {kills} runs killed, checkpoints at steps {steps[1:]}")
     assert hits > 0, "no run was still alive when it was to be killed"
 
-    subprocess.run([program, "train", *TRAIN, "--out", killed, "--resume"], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, "train", *TRAIN, "--out", killed, "--resume"], check=True, capture_output=True, timeout=300)
     expected, found = read(whole / "checkpoint.safetensors"), read(checkpoint)
     assert found[0] == expected[0] == STEPS, f"ended at step {found[0]}"
     different = [name for name in expected[1] if found[1].get(name) != expected[1][name]]
@@ -77,7 +66,4 @@ def main(program, kills, directory):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: kill_test.py PATH_TO_NPZOO [KILLS]")
-    with tempfile.TemporaryDirectory() as temporary:
-        main(str(pathlib.Path(sys.argv[1]).resolve()), int(sys.argv[2]) if len(sys.argv) == 3 else 20, pathlib.Path(temporary))
+    main(int(sys.argv[2]) if len(sys.argv) > 2 else 20)

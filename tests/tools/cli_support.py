@@ -1,0 +1,180 @@
+"""What the tests of the npzoo program share. The program's path is the first argument of the command line."""
+
+import hashlib
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else sys.exit(f"usage: {sys.argv[0]} PATH_TO_NPZOO")
+TEMPORARY = tempfile.TemporaryDirectory(prefix="npzoo-")  # removed when the program ends
+HERE = pathlib.Path(TEMPORARY.name)
+TIMEOUT = 300
+
+PROTOCOL = """
+name = "{name}"
+description = "for tests"
+source = "npzoo"
+
+[data]
+kind = "gp"
+kernels = [{{ kind = "rbf", lengthscale = 0.5, scale = 1.0 }}]
+dims = {dims}
+domain = [-2.0, 2.0]
+points = 16
+shared = false
+context = [2, 8]
+context_per = "batch"
+targets = "disjoint"
+min_targets = 3
+context_noise = 0.1
+target_noise = 0.1
+jitter = 1e-9
+
+[training]
+steps = 400
+batch_size = 4
+clip_norm = 1.0
+keep = "best"
+optimiser = {{ name = "adam", lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }}
+schedule = {{ name = "cosine", warmup_steps = 10 }}
+
+[validation]
+every = 90
+batches = 3
+seed = 0
+
+[evaluation]
+batches = 2
+batch_size = 4
+seed = 0
+metric = "log-likelihood"
+
+[[evaluation.tests]]
+name = "rbf"
+kernels = [{{ kind = "rbf", lengthscale = 0.5, scale = 1.0 }}]
+
+[models.tnp-d]
+architecture = "tnp"
+d_model = 8
+emb_depth = 2
+dim_feedforward = 12
+nhead = 2
+num_layers = 2
+
+[models.cnp]
+architecture = "tnp"
+dim_hid = 8
+enc_pre_depth = 2
+enc_post_depth = 2
+dec_depth = 2
+"""
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, *what):
+    if not condition:
+        raise Failure(" ".join(str(w) for w in what))
+
+
+def npzoo(*args, stdin=None, stdout=subprocess.PIPE):
+    return subprocess.run([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL if stdin is None else None, input=stdin,
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", timeout=TIMEOUT)
+
+
+def succeed(*args, **options):
+    done = npzoo(*args, **options)
+    expect(done.returncode == 0, "exit status", done.returncode, "of", args, done.stderr)
+    return done.stdout
+
+
+def as_json(*args):
+    text = succeed(*args, "--json")
+    try:
+        return json.loads(text, parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
+    except ValueError as error:
+        raise Failure(f"{args}: stdout is no JSON: {error}: {text[:200]}") from None
+
+
+def check_error(done, *parts):
+    lines = done.stderr.splitlines()
+    expect(done.returncode == 1, "exit status", done.returncode, "expected 1;", done.stderr)
+    expect(len(lines) == 1 and lines[0].startswith("npzoo: error: "), "one line of error expected, found:", done.stderr)
+    for part in parts:
+        expect(str(part) in lines[0], repr(part), "expected in:", lines[0])
+
+
+def fail(*args, naming=(), **options):
+    """Runs a command that must fail with one line which names `naming`, and must leave every file as it was."""
+    before = snapshot()
+    done = npzoo(*args, **options)
+    check_error(done, *naming)
+    expect(not done.stdout, "nothing expected on stdout, found:", done.stdout)
+    expect(snapshot() == before, "files were written or changed by", args)
+
+
+def snapshot():
+    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(HERE.rglob("*"))}
+
+
+def write(name, content):
+    path = HERE / name
+    path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content)
+    return path
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    data = content[8 + size:]
+    expect(len(data) == max(info["data_offsets"][1] for info in header.values()), path, "has", len(data), "bytes of data")
+    return metadata, {name: data[slice(*info["data_offsets"])] for name, info in header.items()}
+
+
+def model_hash(path):
+    """SHA-256 of the weights alone, by name."""
+    tensors = read_safetensors(path)[1]
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        if not name.startswith(("best.", "optimiser.")):
+            digest.update(name.encode() + tensors[name])
+    return digest.hexdigest()
+
+
+def metrics(directory):
+    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        line.pop("seconds", None)
+    return lines
+
+
+def check_keys(row, *keys):
+    missing = [key for key in keys if key not in row]
+    expect(not missing, "missing keys", missing, "in", row)
+
+
+def trained(name="quick", protocol="quick/gp1d", model="tnp-d", steps=30, batch=4):
+    """Directory of a short run, trained when first asked for."""
+    out = HERE / name
+    if not out.exists():
+        succeed("train", "--protocol", protocol, "--model", model, "--steps", steps, "--batch", batch, "--out", out)
+    return out
+
+
+def checkpoint(*args, **options):
+    return trained(*args, **options) / "checkpoint.safetensors"
+
+
+def small_protocol(dims=1):
+    return write(f"small{dims}.toml", PROTOCOL.format(name=f"small{dims}", dims=dims))
+
+
+def checkpoint_2d():
+    return checkpoint("two", small_protocol(2))
