@@ -11,7 +11,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, Failure, as_json, check_error, check_keys, checkpoint, checkpoint_2d, expect, fail,
+from cli_support import (HERE, PROGRAM, TIMEOUT, Failure, as_json, check_keys, checkpoint, checkpoint_2d, expect, fail,
                          metrics, model_hash, npzoo, read_safetensors, small_protocol, succeed, trained, write)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
@@ -38,7 +38,8 @@ def wrong_usage_exits_2():
     train = ["train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", "x"]
     for args in [[], ["frobnicate"], ["list", "nothing"], ["list", "--frob"], ["list", "--device", "gpu"],
                  ["list", "--threads", "-1"], ["list", "--threads", "two"], ["train"], ["train", "--out", "x"],
-                 [*train, "--steps", "0"], [*train, "--steps", "1.5"], [*train, "--lr", "-1"], [*train, "--seed", "1", "--seed", "2"],
+                 [*train, "--steps", "0"], [*train, "--steps", "1.5"], [*train, "--lr", "-1"],
+                 [*train, "--seed", "1", "--seed", "2"],
                  ["eval"], ["predict", "--checkpoint", "x"], ["plot", "--checkpoint", "x", "--out", "y.svg", "--tasks", "9"],
                  ["bench"], ["bench", "fly"], ["parity"], ["completion", "csh"], ["list", "--config", "no such file"]]:
         done = npzoo(*args)
@@ -51,7 +52,8 @@ def errors_of_the_environment():
     fail("train", "--protocol", "no/such", "--model", "cnp", "--out", HERE / "x", naming=["no/such", "quick/gp1d"])
     fail("train", "--protocol", "quick/gp1d", "--model", "gpt", "--out", HERE / "x", naming=["gpt", "tnp-d"])
     fail("train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", small_protocol(), naming=["small1.toml"])
-    fail("train", "--protocol", small_protocol(), "--model", "tnp-kr-full", "--out", HERE / "x", naming=["small1", "tnp-kr-full"])
+    fail("train", "--protocol", small_protocol(), "--model", "tnp-kr-full", "--out", HERE / "x",
+         naming=["small1", "tnp-kr-full"])
     fail("gradcheck", "concat", "--precision", "bf16", naming=["bf16"])
     fail("gradcheck", "no-such-op", naming=["no-such-op", "linear"])
     write("bad.toml", "name = 1")
@@ -113,7 +115,8 @@ def bench_json():
 
 @case
 def train_eval_plot():
-    result = as_json("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4, "--out", HERE / "quick")
+    result = as_json("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4,
+                     "--out", HERE / "quick")
     check_keys(result, "steps", "loss", "log_likelihood", "seconds", "checkpoint")
     expect(result["steps"] == 30 and math.isfinite(result["loss"]), result)
     expect({p.name for p in trained().iterdir()} == {"checkpoint.safetensors", "config.toml", "metrics.jsonl"},
@@ -153,7 +156,8 @@ def config_repeats_a_run():
     expect(metrics(HERE / "again") == metrics(trained()), "other metrics")
     own = trained("own", small_protocol(), steps=20)
     succeed("train", "--config", own / "config.toml", "--out", HERE / "own again")
-    expect(model_hash(HERE / "own again/checkpoint.safetensors") == model_hash(own / "checkpoint.safetensors"), "other weights")
+    expect(model_hash(HERE / "own again/checkpoint.safetensors") == model_hash(own / "checkpoint.safetensors"),
+           "other weights")
 
 
 @case
@@ -162,7 +166,8 @@ def interrupted_run_saves_and_resumes():
     succeed(*run, "--out", HERE / "whole")
     for number in (signal.SIGINT, signal.SIGTERM):
         out = HERE / f"stopped by {number.name}"
-        with subprocess.Popen([PROGRAM, *run, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen([PROGRAM, *run, "--out", str(out)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
             process.stderr.readline()  # printed once some of the way is done
             process.send_signal(number)
             process.communicate(timeout=TIMEOUT)
@@ -170,8 +175,8 @@ def interrupted_run_saves_and_resumes():
         step = json.loads(read_safetensors(out / "checkpoint.safetensors")[0]["run"])["step"]
         expect(0 < step < 400, "stopped at step", step)
         succeed("train", "--resume", "--out", out)
-        expect(read_safetensors(out / "checkpoint.safetensors")[1] == read_safetensors(HERE / "whole/checkpoint.safetensors")[1],
-               "the resumed run has other weights")
+        expected = read_safetensors(HERE / "whole/checkpoint.safetensors")[1]
+        expect(read_safetensors(out / "checkpoint.safetensors")[1] == expected, "the resumed run has other weights")
         expect(metrics(out) == metrics(HERE / "whole"), "the resumed run has other metrics")
         config = (out / "config.toml").read_text().replace(out.name, "whole")
         expect(config == (HERE / "whole/config.toml").read_text(), "config.toml differs")
@@ -182,7 +187,8 @@ def threads_change_no_bit():
     hashes = set()
     for threads in (1, 2, 3):
         out = HERE / f"threads {threads}"
-        succeed("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 20, "--batch", 8, "--out", out, "--threads", threads)
+        succeed("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 20, "--batch", 8,
+                "--out", out, "--threads", threads)
         hashes.add(model_hash(out / "checkpoint.safetensors"))
     expect(len(hashes) == 1, "weights depend on the number of threads:", hashes)
 
@@ -214,7 +220,8 @@ def predict_table():
     expect(succeed(*args[:targets], "-", "--out", "-", stdin=TARGETS) == table, "predict from '-' differs")
     chunked = [line.split(",") for line in succeed(*args[:-1], "-", "--chunk", 2).splitlines()]
     for one, other in zip(chunked[1:], lines[1:]):  # float32 in another blocking
-        expect(all(math.isclose(float(a), float(b), rel_tol=1e-4, abs_tol=1e-5) for a, b in zip(one, other.split(","))), one, other)
+        close = [math.isclose(float(a), float(b), rel_tol=1e-4, abs_tol=1e-5) for a, b in zip(one, other.split(","))]
+        expect(all(close), one, other)
     swapped = succeed(*predict_args("y,x\n0.5,-1.0\n0.1,0.0\n-0.3,1.5\n")[:-1], "-")
     expect(swapped == table, "the order of columns matters")
 
@@ -279,7 +286,7 @@ def hostile_checkpoints_are_refused():
         "empty": b"", "text": b"hello, world\n", "short": good[:4], "cut": good[:len(good) // 2], "long": good + b"\0",
         "huge header": struct.pack("<Q", 1 << 62) + good[8:], "no header": struct.pack("<Q", 2) + b"{}",
         "garbage": good[:8] + b"\xff" * size + good[8 + size:], "huge model": huge,
-        "escapes": good[:8] + good[8:8 + size].replace(b'"format":"npzoo-checkpoint-1"', b'"format":"x\\n\\u001b[2J\\u001b"') + good[8 + size:],
+        "escapes": good.replace(b'"format":"npzoo-checkpoint-1"', b'"format":"x\\n\\u001b[2J\\u001b"', 1),
         "recorded run": (GOLDEN / "tnp-d.a.safetensors").read_bytes(),
     }
     hints = {"huge model": "9999", "escapes": "format 'x??[2J?' found", "recorded run": "no 'format'"}
@@ -303,7 +310,8 @@ def hostile_checkpoints_are_refused():
 
 @case
 def output_that_cannot_be_written():
-    commands = [["list"], ["list", "--json"], ["--help"], ["completion", "bash"], ["eval", "--checkpoint", checkpoint(), "--batches", "1"],
+    commands = [["list"], ["list", "--json"], ["--help"], ["completion", "bash"],
+                ["eval", "--checkpoint", checkpoint(), "--batches", "1"],
                 [*predict_args()[:-1], "-"]]
     for args in commands:
         with open("/dev/full", "w") as full:
@@ -311,7 +319,8 @@ def output_that_cannot_be_written():
         expect(done.returncode == 1, "exit status", done.returncode, "of", args, "with a full disk")
         expect(done.stderr.splitlines()[-1].startswith("npzoo: error: "), done.stderr)
         quoted = " ".join(f"'{word}'" for word in map(str, args))
-        done = subprocess.run(["bash", "-c", f"'{PROGRAM}' {quoted} >&-"], stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
+        done = subprocess.run(["bash", "-c", f"'{PROGRAM}' {quoted} >&-"], stderr=subprocess.PIPE, text=True,
+                              timeout=TIMEOUT)
         expect(done.returncode == 1, "exit status", done.returncode, "of", args, "without stdout")
     fail(*predict_args()[:-1], "/dev/full")
 
@@ -321,10 +330,11 @@ def closed_streams_do_not_reach_files():
     whole = trained("small", small_protocol(), steps=60)
     for name, closed in (("quiet", "2>&-"), ("deaf", ">&- 2>&- <&-"), ("full", "2>/dev/full")):
         out = HERE / name
-        subprocess.run(["bash", "-c", f"'{PROGRAM}' train --protocol '{small_protocol()}' --model tnp-d --steps 60 --batch 4 "
-                        f"--out '{out}' {closed}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+        subprocess.run(["bash", "-c", f"'{PROGRAM}' train --protocol '{small_protocol()}' --model tnp-d --steps 60 "
+                        f"--batch 4 --out '{out}' {closed}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
         expect(metrics(out) == metrics(whole), "metrics with", closed)
-        expect(model_hash(out / "checkpoint.safetensors") == model_hash(whole / "checkpoint.safetensors"), "weights with", closed)
+        expect(model_hash(out / "checkpoint.safetensors") == model_hash(whole / "checkpoint.safetensors"),
+               "weights with", closed)
 
 
 @case
