@@ -65,6 +65,7 @@ void print_rows(const std::string& what, const json& rows) {
 }  // namespace
 
 int run_command(const ListCommand& command) {
+  apply(command.common);
   const json rows = command.what == "models"      ? list_models()
                     : command.what == "protocols" ? list_protocols()
                                                   : list_ops();

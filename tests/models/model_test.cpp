@@ -282,6 +282,9 @@ TEST_CASE("model: errors of configuration") {
   CHECK(error_with("tnp-d", "architecture", "torch"s) == "[tnp-d] architecture 'torch' found, expected tnp or dl4bi");
   CHECK(error_with("tnp-d", "dropout", 0.1) == "[tnp-d] dropout 0.1 found, expected 0: no published run uses another");
   CHECK(error_with("tnp-d", "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
+  for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{65'537}, std::int64_t{1} << 62})
+    CHECK(error_with("tnp-kr-full", "num_layers", size) ==
+          fmt::format("[tnp-kr-full] num_layers is {}, expected an integer from 1 to 65536", size));
   CHECK(
       error_with("tnp-d", "width", std::int64_t{8}).starts_with("[tnp-d] width is an unknown key, expected one of: "));
   CHECK(error_with("cnp", "dim_hid", "6"s) == "[cnp] dim_hid is 6, expected an integer");
