@@ -34,7 +34,8 @@ class Grads {
   };
   Target into(const Tensor& x);
 
-  /// Gradient of a leaf after the backward pass; undefined where nothing depended on it.
+  /// Gradient of a watched leaf after the backward pass; undefined where nothing depended on it. (What is not a leaf
+  /// has handed its gradient on.)
   const Tensor& find(const Tensor& x) const;
   /// The same, with zeros where nothing depended on it.
   Tensor of(const Tensor& x) const;

@@ -94,50 +94,63 @@ void check_arguments(const Tensor& q, const Tensor& k, const Tensor& v, const Pr
   mask.check_fits(q.dim(0), q.dim(1));
 }
 
+struct Problem {
+  std::int64_t batch, queries, keys, heads, width, value_width;
+  double scale;
+
+  Problem(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options)
+      : batch(q.dim(0)),
+        queries(q.dim(1)),
+        keys(k.dim(1)),
+        heads(options.heads),
+        width(q.dim(2) / heads),
+        value_width(v.dim(2) / heads),
+        scale(options.scale != 0 ? options.scale
+                                 : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)))) {}
+
+  template <class T>
+  AttentionForward<T> arguments(const Schedule& plan, const Tensor& q, const Tensor& k, const Tensor& v, Tensor weights,
+                                Tensor out) const {
+    return {.batch = batch,
+            .queries = queries,
+            .keys = keys,
+            .heads = heads,
+            .width = width,
+            .value_width = value_width,
+            .scale = static_cast<T>(scale),
+            .runs = plan.runs.data(),
+            .run_count = static_cast<std::int64_t>(plan.runs.size()),
+            .q = q.data<T>(),
+            .k = k.data<T>(),
+            .v = v.data<T>(),
+            .weights = weights.data<T>(),
+            .out = out.data<T>()};
+  }
+
+  std::int64_t flops(const Schedule& plan) const { return 2 * heads * (width + value_width) * plan.pairs(); }
+};
+
 }  // namespace
 
 Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
                         const AttentionOptions& options) {
   check_arguments(q, k, v, mask, options.heads);
-  const std::int64_t batch = q.dim(0), queries = q.dim(1), keys = k.dim(1), heads = options.heads;
-  const std::int64_t width = q.dim(2) / heads, value_width = v.dim(2) / heads;
-  const double scale =
-      options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)));
-
-  auto plan = schedule(mask, batch, queries, keys);
+  const Problem problem(q, k, v, options);
+  auto plan = schedule(mask, problem.batch, problem.queries, problem.keys);
   const bool recorded = needs_grad(q) || needs_grad(k) || needs_grad(v);
-  Tensor weights = recorded ? Tensor::empty({batch, heads, queries, keys}, q.dtype()) : Tensor();
-  Tensor out = Tensor::empty({batch, queries, heads * value_width}, q.dtype(), q.device());
-  const auto arguments = [=]<class T>(const Schedule& plan, const Tensor& q, const Tensor& k, const Tensor& v,
-                                      Tensor weights, Tensor out) {
-    return AttentionForward<T>{batch,
-                               queries,
-                               keys,
-                               heads,
-                               width,
-                               value_width,
-                               static_cast<T>(scale),
-                               plan.runs.data(),
-                               static_cast<std::int64_t>(plan.runs.size()),
-                               q.data<T>(),
-                               k.data<T>(),
-                               v.data<T>(),
-                               weights.data<T>(),
-                               out.data<T>()};
-  };
-  const std::int64_t pair_flops = 2 * heads * (width + value_width) * plan.pairs();
-  count_flops(pair_flops);
-  run(q, [&]<class T>(auto& device) {
-    attention_forward<T>(device, arguments.template operator()<T>(plan, q, k, v, weights, out));
-  });
+  const Shape weights_shape{problem.batch, problem.heads, problem.queries, problem.keys};
+  const Tensor weights = recorded ? Tensor::empty(weights_shape, q.dtype()) : Tensor();
+  Tensor out = Tensor::empty({problem.batch, problem.queries, v.dim(2)}, q.dtype(), q.device());
+  count_flops(problem.flops(plan));
+  run(q,
+      [&]<class T>(auto& device) { attention_forward<T>(device, problem.arguments<T>(plan, q, k, v, weights, out)); });
   record("masked_attention", out, {q, k, v},
-         [q, k, v, weights, plan = std::move(plan), arguments, pair_flops](const Tensor& d_out, Grads& grads) {
-           count_flops(2 * pair_flops);
+         [q, k, v, weights, problem, plan = std::move(plan)](const Tensor& d_out, Grads& grads) {
            Tensor d_q = Tensor::empty_like(q), d_k = Tensor::empty_like(k), d_v = Tensor::empty_like(v);
+           count_flops(2 * problem.flops(plan));
            run(q, [&]<class T>(auto& device) {
-             attention_backward<T>(device,
-                                   {arguments.template operator()<T>(plan, q, k, v, weights, {}), plan.first_run.data(),
-                                    d_out.data<T>(), d_q.data<T>(), d_k.data<T>(), d_v.data<T>()});
+             attention_backward<T>(device, {problem.arguments<T>(plan, q, k, v, weights, {}), plan.first_run.data(),
+                                            d_out.data<T>(), d_q.data<T>(), d_k.data<T>(), d_v.data<T>()});
            });
            grads.add(q, std::move(d_q));
            grads.add(k, std::move(d_k));

@@ -17,7 +17,9 @@ void add(GradcheckCases& cases, const std::string& label, const Size& s, const P
       label,
       {cases.normal({s.batch, s.queries, s.heads * s.width}, logit_size),
        cases.normal({s.batch, s.keys, s.heads * s.width}), cases.normal({s.batch, s.keys, s.heads * s.value_width})},
-      [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = s.heads, .scale = scale}); });
+      [mask, scale, heads = s.heads](const auto& in) {
+        return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale});
+      });
 }
 
 }  // namespace
