@@ -105,6 +105,7 @@ int run_command(const TrainCommand& c) {
       train(run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume}, observer);
   observer.finish();
   report(result, c.common.json);
+  if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());
   return result.finished ? 0 : kInterruptedExit;
 }
 
