@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/cpu/peak.h"
 #include "engine/cpu/context.h"
+#include "engine/cpu/peak.h"
 #include "engine/flops.h"
 #include "engine/optim/schedule.h"
 #include "engine/random.h"

@@ -21,8 +21,8 @@ struct Gemm {
   T* c;
   std::int64_t c_row;
   T alpha = 1;
-  bool accumulate = false;    // adds to C instead of overwriting it
-  const T* bias = nullptr;    // (n), added to every row
+  bool accumulate = false;  // adds to C instead of overwriting it
+  const T* bias = nullptr;  // (n), added to every row
   Activation activation = Activation::none;
 };
 

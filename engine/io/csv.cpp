@@ -17,13 +17,9 @@ namespace npzoo {
 
 namespace {
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t';
-}
+bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -82,9 +78,7 @@ CsvReader::CsvReader(const std::filesystem::path& path)
   check_names();
 }
 
-std::string CsvReader::where() const {
-  return fmt::format("{}:{}", file_.name(), line_);
-}
+std::string CsvReader::where() const { return fmt::format("{}:{}", file_.name(), line_); }
 
 std::size_t CsvReader::column(std::string_view name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);

@@ -42,9 +42,7 @@ struct stat status_of(const Descriptor& file, const std::string& name) {
   return status;
 }
 
-fs::path directory_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
+fs::path directory_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 std::string temporary_prefix(const fs::path& destination) {
   return fmt::format(".{}.tmp-", destination.filename().string());

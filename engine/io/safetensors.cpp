@@ -76,9 +76,7 @@ TensorFile SafetensorsReader::read_all() const {
   return content;
 }
 
-TensorFile load_safetensors(const std::filesystem::path& path) {
-  return SafetensorsReader(path).read_all();
-}
+TensorFile load_safetensors(const std::filesystem::path& path) { return SafetensorsReader(path).read_all(); }
 
 TensorFile parse_safetensors(std::span<const std::byte> content, std::string name) {
   return SafetensorsReader(content, std::move(name)).read_all();

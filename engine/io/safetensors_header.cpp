@@ -96,13 +96,10 @@ class HeaderParser final : public nlohmann::json_sax<json> {
 std::string HeaderParser::subject() const {
   switch (place_) {
     case Place::outside:
-    case Place::header:
-      return "";
-    case Place::metadata:
-      return fmt::format("{}: ", kMetadata);
+    case Place::header: return "";
+    case Place::metadata: return fmt::format("{}: ", kMetadata);
     case Place::tensor:
-    case Place::array:
-      break;
+    case Place::array: break;
   }
   return fmt::format("tensor {}: ", excerpt(name_));
 }

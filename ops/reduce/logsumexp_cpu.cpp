@@ -1,5 +1,5 @@
-#include "ops/reduce/kernels.h"
 #include "engine/cpu/lanes.h"
+#include "ops/reduce/kernels.h"
 
 namespace npzoo {
 

@@ -42,9 +42,7 @@ Tensor square(const Tensor& x, Broken broken) {
   return out;
 }
 
-double right(std::int64_t, double derivative) {
-  return derivative;
-}
+double right(std::int64_t, double derivative) { return derivative; }
 
 GradcheckResult check_square(const Shape& shape, const auto& broken) {
   return gradcheck([&](const std::vector<Tensor>& in) { return square(in[0], broken); }, {normals(shape)});

@@ -20,9 +20,7 @@ constexpr double kPixelsPerUnit = 2.0;
 constexpr double kLargestSide = 16000.0;  // cairo's images end at 32767 pixels
 constexpr double kFarAway = 1e5;          // cairo's fixed-point coordinates end at 2^23
 
-bool is_finite(Point point) {
-  return std::isfinite(point.x) && std::isfinite(point.y);
-}
+bool is_finite(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
 Point bounded(Point point) {
   return {std::clamp(point.x, -kFarAway, kFarAway), std::clamp(point.y, -kFarAway, kFarAway)};
@@ -76,13 +74,9 @@ Color palette(int index) {
   return kColors[static_cast<std::size_t>(index) % kColors.size()];
 }
 
-void Canvas::Release::operator()(cairo_t* context) const {
-  cairo_destroy(context);
-}
+void Canvas::Release::operator()(cairo_t* context) const { cairo_destroy(context); }
 
-void Canvas::Release::operator()(cairo_surface_t* surface) const {
-  cairo_surface_destroy(surface);
-}
+void Canvas::Release::operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
 
 Canvas::Canvas(const std::filesystem::path& path, double width, double height)
     : path_(path), is_svg_(ends_in_svg(path)) {
@@ -180,9 +174,7 @@ void Canvas::clip(const Rectangle& rectangle) {
   cairo_clip(context_.get());
 }
 
-void Canvas::unclip() {
-  cairo_restore(context_.get());
-}
+void Canvas::unclip() { cairo_restore(context_.get()); }
 
 void Canvas::save() {
   check_status(cairo_status(context_.get()), path_);

@@ -37,9 +37,7 @@ constexpr double kLegendInset = 6.0;
 
 constexpr Range kNoData{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 
-double line_height(const TextStyle& style) {
-  return 1.45 * style.size;
-}
+double line_height(const TextStyle& style) { return 1.45 * style.size; }
 
 void include(Range& range, std::span<const double> values) {
   constexpr double kLargest = 1e100;  // so that the width of a range is a number as well
@@ -52,13 +50,9 @@ void include(Range& range, std::span<const double> values) {
 
 using Curves = std::vector<std::span<const double>>;
 
-Curves curves(const Band& band) {
-  return {band.lower, band.upper};
-}
+Curves curves(const Band& band) { return {band.lower, band.upper}; }
 
-Curves curves(const auto& line_or_points) {
-  return {line_or_points.y};
-}
+Curves curves(const auto& line_or_points) { return {line_or_points.y}; }
 
 void check_lengths(const Panel& panel) {
   const auto check_layer = [](const auto& layer) {
