@@ -12,7 +12,7 @@ struct Task {
   Tensor xt;  // (B, Nt, Dx) target inputs
   Tensor yt;  // (B, Nt, Dy) target values
   /// (B) int64: how many leading context points of each row are real, the rest is padding. Undefined: all of them.
-  Tensor lengths;
+  Tensor lengths{};
 };
 
 }  // namespace npzoo

@@ -13,7 +13,7 @@ namespace npzoo {
 struct Context {
   Tensor xc;  // (B, Nc, Dx)
   Tensor yc;  // (B, Nc, Dy)
-  Tensor lengths;
+  Tensor lengths{};
 };
 
 /// The same context with zeros as padding. What stands there may be NaN, and 0 · NaN would reach the gradients of

@@ -89,7 +89,8 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   }
   Evaluation result = scores.result();
   result.std_floor = model.std_floor();
-  result.exact_gp = exact_log_likelihood(sampler, std::min(options.exact_batches, options.batches));
+  result.exact_batches = std::min(options.exact_batches, options.batches);
+  result.exact_gp = exact_log_likelihood(sampler, result.exact_batches);
   return result;
 }
 

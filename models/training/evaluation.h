@@ -16,7 +16,8 @@ struct Evaluation {
   std::map<int, double> coverage;  // share of targets inside the central interval of 50, 80, 90, 95 %
   double crps = 0;                 // continuous ranked probability score, mean over targets and channels
   double std_floor = 0;            // of the model: it limits the log-likelihood
-  double exact_gp = 0;             // log-likelihood of the exact posterior on the same tasks; NaN where not asked for
+  double exact_gp = 0;             // log-likelihood of the exact posterior; NaN where not asked for
+  std::int64_t exact_batches = 0;  // on how many of the first batches
   std::int64_t tasks = 0;
 };
 
