@@ -85,12 +85,8 @@ class Record {
 
   const ModelSpec& spec() const { return spec_; }
   bool has(const std::string& name) const { return file_.tensors.contains(name); }
-  /// Of all tensors: its model cannot have more.
-  std::int64_t elements() const {
-    std::int64_t count = 0;
-    for (const auto& [name, tensor] : file_.tensors) count += tensor.numel();
-    return count;
-  }
+  /// Its model cannot have more.
+  std::int64_t elements() const { return file_.elements(); }
 
   const Tensor& at(const std::string& name) const {
     const auto found = file_.tensors.find(name);

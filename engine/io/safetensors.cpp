@@ -27,6 +27,12 @@ std::string summary(std::string_view what, const std::vector<std::string>& items
 
 }  // namespace
 
+std::int64_t TensorFile::elements() const {
+  std::int64_t count = 0;
+  for (const auto& [name, tensor] : tensors) count += tensor.numel();
+  return count;
+}
+
 SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(path) {
   name_ = file_->name();
   open(file_->size());

@@ -19,6 +19,9 @@ namespace npzoo {
 struct TensorFile {
   std::map<std::string, std::string> metadata;
   std::map<std::string, Tensor> tensors;
+
+  /// Of all tensors together.
+  std::int64_t elements() const;
 };
 
 /// Opens a safetensors file without reading its data: names, dtypes and shapes first, then single tensors on demand.

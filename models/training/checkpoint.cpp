@@ -99,9 +99,7 @@ Weights* destination(Checkpoint& c, std::string& name) {
 
 /// Every tensor that a checkpoint in this state must hold.
 std::map<std::string, Shape> expected_tensors(const Checkpoint& c, const TensorFile& file) {
-  std::int64_t elements = 0;
-  for (const auto& [name, tensor] : file.tensors) elements += tensor.numel();
-  const auto model = make_model(c.run.spec, {.max_elements = elements});
+  const auto model = make_model(c.run.spec, {.max_elements = file.elements()});
   std::map<std::string, Shape> shapes;
   for (const auto& [name, parameter] : named_parameters(*model)) {
     const Shape& shape = parameter->value.shape();
