@@ -9,9 +9,11 @@
 
 namespace npzoo {
 
-/// A trainable tensor.
+/// A tensor that a module owns. One that is not trained is part of the module's state all the same: it is saved with
+/// the weights and converted with them, but no optimiser changes it.
 struct Parameter {
   Tensor value;
+  bool trained = true;
 };
 
 /// A parameter and its place in the tree, `encoder.layers.0.attention.query.weight`.
@@ -57,12 +59,21 @@ class ModuleVisitor {
   std::string path_;
 };
 
-/// All parameters of a module in the order of its parts. The pointers live as long as the module stays where it is.
+/// Everything that a module owns, trained or not, in the order of its parts. The pointers live as long as the module
+/// stays where it is.
 template <class Module>
-std::vector<NamedParameter> named_parameters(Module& module) {
+std::vector<NamedParameter> named_tensors(Module& module) {
   std::vector<NamedParameter> found;
   ModuleVisitor visitor(found);
   module.visit(visitor);
+  return found;
+}
+
+/// The trained ones of them.
+template <class Module>
+std::vector<NamedParameter> named_parameters(Module& module) {
+  std::vector<NamedParameter> found = named_tensors(module);
+  std::erase_if(found, [](const NamedParameter& p) { return !p.parameter->trained; });
   return found;
 }
 

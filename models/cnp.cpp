@@ -8,8 +8,8 @@ namespace npzoo {
 
 namespace {
 
-struct PooledContext final : ContextState {
-  PooledContext(Context observed, Tensor encoding) : ContextState(std::move(observed)), encoded(std::move(encoding)) {}
+struct PooledContext final : HeldContext {
+  PooledContext(Context observed, Tensor encoding) : HeldContext(std::move(observed)), encoded(std::move(encoding)) {}
 
   Tensor encoded;  // (B, encoders · hidden)
 };

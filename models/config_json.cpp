@@ -27,7 +27,7 @@ ModelConfig model_config_from_json(std::string_view text, std::string_view where
       config[key] = value.get<double>();
     else if (value.is_string())
       config[key] = value.get<std::string>();
-    else
+    else if (!value.is_null())
       fail("{}: '{}' in the model's config is {}, expected a number, a string or a boolean", where, key,
            value.type_name());
   }

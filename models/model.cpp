@@ -22,7 +22,9 @@ Context clear_padding(const Context& context) {
 }
 
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
-  const Context& old = state.context;
+  const auto* held = dynamic_cast<const HeldContext*>(&state);
+  check(held != nullptr, "[update] the state comes from another kind of model");
+  const Context& old = held->context;
   check(!old.lengths.defined() && !more.lengths.defined(), "[update] padded contexts cannot be extended");
   return condition({concat({old.xc, more.xc}, 1), concat({old.yc, more.yc}, 1), {}});
 }

@@ -22,8 +22,12 @@ Context clear_padding(const Context& context);
 
 /// A context as a model has encoded it. Models derive their own.
 struct ContextState {
-  explicit ContextState(Context observed) : context(std::move(observed)) {}
   virtual ~ContextState() = default;
+};
+
+/// One that keeps the points themselves, for models that must encode all of them again when more come.
+struct HeldContext : ContextState {
+  explicit HeldContext(Context observed) : context(std::move(observed)) {}
 
   Context context;
 };
@@ -38,12 +42,18 @@ class Model {
   virtual std::unique_ptr<ContextState> condition(const Context& context) const = 0;
   /// xt (B, Nt, Dx). Throws Error for the state of another kind of model.
   virtual Prediction query(const ContextState& state, const Tensor& xt) const = 0;
-  /// Adds points to a context. This default conditions on all of them again; it needs contexts without padding.
+  /// Adds points to a context. This default conditions on all of them again; it needs a HeldContext without padding.
   virtual std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
+  /// True when `update` needs time and memory for the new points alone, so that a context may be an endless stream.
+  virtual bool streams() const { return false; }
 
   /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
   /// authors chose another objective.
   virtual Tensor loss(const Task& task) const;
+
+  /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
+  /// What they draw is a function of their seed and the step.
+  virtual void begin_step(std::int64_t /*step*/) {}
 
   virtual void visit(ModuleVisitor& visitor) = 0;
 

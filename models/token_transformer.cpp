@@ -6,9 +6,9 @@ namespace npzoo {
 
 namespace {
 
-struct EncodedContext final : ContextState {
+struct EncodedContext final : HeldContext {
   EncodedContext(Context observed, TwoStreamTransformer::Encoded layers)
-      : ContextState(std::move(observed)), encoded(std::move(layers)) {}
+      : HeldContext(std::move(observed)), encoded(std::move(layers)) {}
 
   TwoStreamTransformer::Encoded encoded;
 };

@@ -15,6 +15,10 @@ class Linear {
   Linear(Tensor initial_weight, Tensor initial_bias)
       : weight{std::move(initial_weight)}, bias{std::move(initial_bias)} {}
 
+  static Linear without_bias(std::int64_t in, std::int64_t out, Initializer& init) {
+    return Linear(init.linear_weight(out, in), {});
+  }
+
   /// x (…, in) → (…, out)
   Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
     return linear(x, weight.value, bias.value, activation);
@@ -26,7 +30,7 @@ class Linear {
   }
 
   Parameter weight;  // (out, in)
-  Parameter bias;    // (out)
+  Parameter bias;    // (out), or undefined
 };
 
 }  // namespace npzoo

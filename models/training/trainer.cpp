@@ -44,6 +44,7 @@ double Trainer::learning_rate() const {
 
 double Trainer::step() {
   const Task task = loader_->next();
+  model_->begin_step(steps_done_);
   Recording on(tape_);
   for (const auto& [name, parameter] : optimiser_.parameters()) tape_.watch(parameter->value);
   const Tensor loss = model_->loss(task);

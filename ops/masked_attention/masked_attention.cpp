@@ -11,40 +11,6 @@
 
 namespace npzoo {
 
-PrefixMask PrefixMask::first(std::int64_t n) {
-  PrefixMask mask;
-  mask.first_ = n;
-  return mask;
-}
-
-PrefixMask PrefixMask::growing(std::int64_t n) {
-  PrefixMask mask = first(n);
-  mask.growth_ = 1;
-  return mask;
-}
-
-PrefixMask PrefixMask::lengths(const Tensor& counts) {
-  check(!counts.defined() || (counts.dtype() == DType::int64 && (counts.rank() == 1 || counts.rank() == 2)),
-        "[prefix_mask] lengths must be int64 of shape (B) or (B, Nq), found {} of shape {}", to_string(counts.dtype()),
-        counts.shape());
-  PrefixMask mask;
-  mask.counts_ = counts;
-  return mask;
-}
-
-void PrefixMask::check_fits(std::int64_t batch, std::int64_t queries) const {
-  if (!counts_.defined()) return;
-  const bool fits = counts_.dim(0) == batch && (counts_.rank() == 1 || counts_.dim(1) == queries);
-  check(fits, "[prefix_mask] lengths {} do not fit {} batch elements of {} queries", counts_.shape(), batch, queries);
-}
-
-std::int64_t PrefixMask::visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
-  std::int64_t count = first_;
-  if (counts_.defined())
-    count = counts_.data<std::int64_t>()[counts_.rank() == 1 ? batch : batch * counts_.dim(1) + query];
-  return std::clamp<std::int64_t>(count + growth_ * query, 0, keys);
-}
-
 namespace {
 
 /// A run is at most this long: what one thread does at a time, and the rows of weights it holds.

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/tape.h"
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+/// Points that are encoded at a time when nothing is recorded: bounds the working memory, whatever the number of
+/// points.
+constexpr std::int64_t kChunkPoints = 4096;
+
+/// Calls f(begin, end) for consecutive chunks of `points` points; once for all of them while a recording is on, since
+/// that keeps them all anyway.
+template <class F>
+void for_chunks(std::int64_t points, F f) {
+  const std::int64_t chunk = current_tape() ? points : kChunkPoints;
+  if (points <= chunk) return f(0, points);
+  for (std::int64_t begin = 0; begin < points; begin += chunk) f(begin, std::min(begin + chunk, points));
+}
+
+/// Copies part (B, n, C) to points [begin, begin + n) of whole (B, N, C).
+inline void copy_points(const Tensor& part, Tensor& whole, std::int64_t begin) {
+  if (part.numel() == 0) return;
+  const std::size_t bytes = part.bytes() / static_cast<std::size_t>(part.dim(0)),
+                    stride = whole.bytes() / static_cast<std::size_t>(whole.dim(0)),
+                    first = stride / static_cast<std::size_t>(whole.dim(1)) * static_cast<std::size_t>(begin);
+  for (std::size_t b = 0; b < static_cast<std::size_t>(part.dim(0)); ++b)
+    std::memcpy(whole.raw().data() + b * stride + first, part.raw().data() + b * bytes, bytes);
+}
+
+/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone.
+template <class F>
+Tensor in_chunks(const Tensor& x, F f) {
+  const std::int64_t points = x.dim(1);
+  Tensor out;
+  for_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+    if (end - begin == points) {
+      out = f(x);
+      return;
+    }
+    const Tensor part = f(slice(x, 1, begin, end));
+    if (!out.defined()) out = Tensor::empty(part.shape().with(1, points), part.dtype(), part.device());
+    copy_points(part, out, begin);
+  });
+  return out;
+}
+
+}  // namespace npzoo
