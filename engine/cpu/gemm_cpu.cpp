@@ -1,6 +1,7 @@
 #include "engine/cpu/gemm.h"
 
 #include "engine/cpu/gemm_tile.h"
+#include "engine/cpu/transpose.h"
 #include "engine/memory.h"
 
 namespace npzoo {
@@ -95,39 +96,14 @@ void for_depths(const Gemm<T>& p, F f) {
   }
 }
 
-/// Calls f(first row, rows) for tiles of almost equal height that cover m rows.
-template <class F>
-void for_row_tiles(std::int64_t m, int most, F f) {
-  const std::int64_t tiles = divide_up(m, most), height = m / tiles, taller = m % tiles;
-  for (std::int64_t i = 0, row = 0; i < tiles; ++i) {
-    const std::int64_t rows = height + (i < taller);
-    f(row, rows);
-    row += rows;
-  }
-}
-
 /// Copies A tile by tile, so that a tile reads its rows side by side.
 template <class T>
 void pack_a(const Gemm<T>& p, T* out) {
-  for_row_tiles(p.m, gemm_tile::max_rows(gemm_tile::kMaxVectors), [&](std::int64_t first, std::int64_t rows) {
+  gemm_tile::for_row_tiles(p.m, gemm_tile::max_rows(gemm_tile::kMaxVectors), [&](std::int64_t first, std::int64_t rows) {
     const T* a = p.a + first * p.a_row;
     for (std::int64_t k = 0; k < p.k; ++k, a += p.a_col)
       for (std::int64_t i = 0; i < rows; ++i) *out++ = a[i * p.a_row];
   });
-}
-
-/// Copies up to a square of lanes, transposed; what is missing becomes 0.
-template <class T>
-void transpose_square(const T* b, std::int64_t stride, int columns, int depth, T* out, std::int64_t out_stride) {
-  Vec<T> x[kLanes<T>];
-  if (columns == kLanes<T> && depth == kLanes<T>) {
-#pragma GCC unroll 16
-    for (int j = 0; j < kLanes<T>; ++j) x[j] = load(b + j * stride);
-  } else {
-    for (int j = 0; j < kLanes<T>; ++j) x[j] = j < columns ? load_first(b + j * stride, depth) : Vec<T>{};
-  }
-  transpose(x);
-  for (int k = 0; k < depth; ++k) store(out + k * out_stride, x[k]);
 }
 
 /// Copies B, at most kPanel columns of it, to k rows of whole registers, filled up with 0.
@@ -167,7 +143,7 @@ void multiply_block(const Gemm<T>& p, const T* b) {
       panel.b_row = padded<T>(panel.n);
     }
     const int vectors = pack ? gemm_tile::kMaxVectors : static_cast<int>(divide_up(panel.n, kLanes<T>));
-    for_row_tiles(p.m, gemm_tile::max_rows(vectors), [&](std::int64_t first, std::int64_t rows) {
+    gemm_tile::for_row_tiles(p.m, gemm_tile::max_rows(vectors), [&](std::int64_t first, std::int64_t rows) {
       Gemm<T> tile = rows_of(panel, first, rows);
       if (pack) {
         tile.a = a.data() + first * p.k;

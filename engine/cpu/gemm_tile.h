@@ -16,6 +16,17 @@ constexpr int max_rows(int vectors) {
   return rows < kMaxRows ? rows : kMaxRows;
 }
 
+/// Calls f(first row, rows) for tiles of almost equal height that cover m rows.
+template <class F>
+[[gnu::always_inline]] inline void for_row_tiles(std::int64_t m, int most, F f) {
+  const std::int64_t tiles = simd::divide_up(m, most), height = tiles > 0 ? m / tiles : 0, taller = m - tiles * height;
+  for (std::int64_t i = 0, row = 0; i < tiles; ++i) {
+    const std::int64_t rows = height + (i < taller);
+    f(row, rows);
+    row += rows;
+  }
+}
+
 /// Calls f(i, j) for every register of a tile, unrolled: what f indexes then stays in registers.
 template <int rows, int vectors, class F>
 [[gnu::always_inline]] inline void for_each_register(F f) {
@@ -23,6 +34,18 @@ template <int rows, int vectors, class F>
   for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) f(i, j);
+}
+
+/// sum += A B, where A (rows, k) is read element by element and B (k, vectors registers) in whole registers.
+template <class T, int rows, int vectors>
+[[gnu::always_inline]] inline void add_product(Vec<T> (&sum)[rows][vectors], std::int64_t k, const T* a,
+                                               std::int64_t a_row, std::int64_t a_col, const T* b, std::int64_t b_row) {
+#pragma GCC unroll 2
+  for (; k > 0; --k, a += a_col, b += b_row) {
+    Vec<T> y[vectors];
+    for_each_register<1, vectors>([&](int, int j) { y[j] = simd::load(b + j * Simd<T>::kLanes); });
+    for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += simd::splat<T>(a[i * a_row]) * y[j]; });
+  }
 }
 
 template <class T, int rows, int vectors, Isa isa = kIsa>
@@ -37,16 +60,7 @@ void multiply(const Gemm<T>& p) {
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = Vec<T>{}; });
   // Where there is a C already, it has left the cache since the pass before.
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { __builtin_prefetch(c(i, j), 1); });
-
-  const T* a = p.a;
-  const T* b = p.b;
-  const std::int64_t a_row = p.a_row, a_col = p.a_col, b_row = p.b_row;
-#pragma GCC unroll 2
-  for (std::int64_t k = p.k; k > 0; --k, a += a_col, b += b_row) {
-    Vec<T> y[vectors];
-    for_each_register<1, vectors>([&](int, int j) { y[j] = load(b + j * kLanes); });
-    for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += splat<T>(a[i * a_row]) * y[j]; });
-  }
+  add_product(sum, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row);
 
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] *= p.alpha; });
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += load_first(c(i, j), lanes(j)); });
@@ -84,6 +98,56 @@ template <class T>
 [[gnu::always_inline]] inline void multiply(const Gemm<T>& p) {
   const std::int64_t vectors = (p.n + Simd<T>::kLanes - 1) / Simd<T>::kLanes;
   kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p);
+}
+
+/// C (+)= A B where B and C consist of whole registers.
+template <class T>
+struct Registers {
+  std::int64_t k;
+  const T* a;
+  std::int64_t a_row, a_col;
+  const T* b;
+  std::int64_t b_row;
+  T* c;
+  std::int64_t c_row;
+};
+
+template <class T, int rows, int vectors, bool accumulate, Isa isa = kIsa>
+void multiply_registers(const Registers<T>& p, const T* a, T* c) {
+  constexpr int kLanes = Simd<T>::kLanes;
+  Vec<T> sum[rows][vectors];
+  for_each_register<rows, vectors>(
+      [&](int i, int j) { sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{}; });
+  add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
+  for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
+}
+
+template <class T, int rows, int vectors, bool accumulate>
+constexpr auto registers_function() -> void (*)(const Registers<T>&, const T*, T*) {
+  if constexpr (rows <= max_rows(vectors))
+    return multiply_registers<T, rows, vectors, accumulate>;
+  else
+    return nullptr;
+}
+
+template <class T>
+struct RegistersTable {
+  void (*functions[kMaxRows * kMaxVectors])(const Registers<T>&, const T*, T*);
+};
+
+template <class T, bool accumulate, Isa isa>
+constexpr RegistersTable<T> kRegistersTable = []<int... i>(std::integer_sequence<int, i...>) {
+  return RegistersTable<T>{{registers_function<T, i / kMaxVectors + 1, i % kMaxVectors + 1, accumulate>()...}};
+}
+(std::make_integer_sequence<int, kMaxRows * kMaxVectors>{});
+
+/// The product over m rows and `vectors` registers a row, at most kMaxVectors.
+template <class T, bool accumulate>
+[[gnu::always_inline]] inline void multiply_registers(std::int64_t m, int vectors, const Registers<T>& p) {
+  for_row_tiles(m, max_rows(vectors), [&](std::int64_t first, std::int64_t rows) {
+    kRegistersTable<T, accumulate, kIsa>.functions[(rows - 1) * kMaxVectors + vectors - 1](p, p.a + first * p.a_row,
+                                                                                           p.c + first * p.c_row);
+  });
 }
 
 }  // namespace npzoo::gemm_tile

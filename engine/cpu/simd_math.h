@@ -125,6 +125,37 @@ template <class V>
   return scale_by_power(1 + growth, n);
 }
 
+/// 2ˣ of x <= 0, for attention, where nothing else costs as much: exactly 1 at 0, exactly 0 at -inf.
+template <class V>
+[[gnu::always_inline]] inline V exp2_below_one(V x) {
+  using T = ScalarOf<V>;
+#if defined(__AVX512F__)
+  // x = n + f with 0 <= f < 1; the scaling rounds its exponent down by itself.
+  if constexpr (std::is_same_v<T, float>) {
+    const V f = _mm512_maskz_reduce_ps(0xFFFF, x, _MM_FROUND_TO_NEG_INF);
+    const V q = horner(f, 1.86713008e-3, 9.01703028e-3, 5.57999131e-2, 0.24016445, 0.693151312);
+    return _mm512_maskz_scalef_ps(0xFFFF, 1 + f * q, x);
+  } else {
+    const V f = _mm512_maskz_reduce_pd(0xFF, x, _MM_FROUND_TO_NEG_INF);
+    const V q = horner(f, 6.2634652734225903e-10, 6.5595298355172713e-9, 1.025321230405209e-7, 1.3208367308220050e-6,
+                       1.5253175053795246e-5, 1.5403512309733949e-4, 1.3333558629562676e-3, 9.6181290995508956e-3,
+                       5.5504108665602239e-2, 0.24022650695906330, 0.69314718055994593);
+    return _mm512_maskz_scalef_pd(0xFF, 1 + f * q, x);
+  }
+#else
+  x = max(splat<T>(-Format<T>::kBias), x);  // whose power is 0
+  const V n = nearest(x), f = x - n;
+  V q;
+  if constexpr (std::is_same_v<T, float>)
+    q = horner(f, 1.55946782e-4, 1.34066439e-3, 9.61769297e-3, 5.55031055e-2, 0.240226528, 0.693147215);
+  else
+    q = horner(f, 4.0780719295883367e-10, 7.0725704128144235e-9, 1.0180647659234139e-7, 1.3215442675329822e-6,
+               1.5252727395193868e-5, 1.5403530441572130e-4, 1.3333558153439965e-3, 9.6181291076070024e-3,
+               5.5504108664790395e-2, 0.24022650695910098, 0.69314718055994570);
+  return (1 + f * q) * power_of_two(n);
+#endif
+}
+
 /// exp(x) - 1 without cancellation.
 template <class V>
 [[gnu::always_inline]] inline V expm1(V x) {

@@ -1,32 +1,30 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "ops/masked_attention/masked_attention.h"
 
 namespace npzoo {
-
-/// Consecutive query rows of one batch element that see the same number of keys.
-struct QueryRun {
-  std::int64_t batch, begin, rows, visible;
-};
 
 template <class T>
 struct AttentionForward {
   std::int64_t batch, queries, keys, heads, width, value_width;  // widths of one head
-  T scale;
-  const QueryRun* runs;  // ordered by batch, then row; together they hold every row once
-  std::int64_t run_count;
+  double scale;
+  AttentionScore score;
+  PrefixRule mask;
   const T* q;
   const T* k;
   const T* v;
-  T* weights;  // (batch, heads, queries, keys); null: not kept
   T* out;
+  /// (batch, heads, queries): log₂ Σ 2^(log₂e · score), base 2 being what the kernels reckon in. −∞ where nothing is
+  /// seen.
+  T* log2_sum;
 };
 
 template <class T>
 struct AttentionBackward {
   AttentionForward<T> forward;
-  const std::int64_t* first_run;  // (batch + 1): where the runs of each batch element begin
   const T* d_out;
+  const T* d_log_sum;  // gradient of the natural log-sum-exp, (batch, heads, queries), or null
   T* d_q;
   T* d_k;
   T* d_v;

@@ -1,0 +1,264 @@
+#include "engine/memory.h"
+#include "ops/masked_attention/blocks.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace attention;
+
+constexpr std::int64_t kTileKeys = 48;  // two tiles of that many keys stay in the first-level cache
+constexpr std::int64_t kUnits = 16;     // pieces of work from which on threads have enough to share
+
+/// A matrix of rows of whole registers in working memory.
+template <class T>
+class Carver {
+ public:
+  explicit Carver(T* memory) : next_(memory) {}
+  T* take(std::int64_t rows, std::int64_t width) { return std::exchange(next_, next_ + rows * padded<T>(width)); }
+
+ private:
+  T* next_;
+};
+
+/// Working memory of one block.
+template <class T>
+class Workspace {
+ public:
+  static constexpr std::int64_t kLanes = Block<T>::kMostLanes;
+
+  explicit Workspace(const AttentionForward<T>& p)
+      : buffer_(static_cast<std::size_t>(
+                    (2 * (p.width + p.value_width + kTileKeys) + 3 + padded<T>(p.width) + padded<T>(p.value_width)) *
+                    kLanes) *
+                sizeof(T)) {
+    Carver<T> carve(reinterpret_cast<T*>(buffer_.data()));
+    queries = carve.take(p.width, kLanes);
+    d_queries = carve.take(p.width, kLanes);
+    d_out = carve.take(p.value_width, kLanes);
+    out = carve.take(p.value_width, kLanes);
+    weights = carve.take(kTileKeys, kLanes);
+    d_scores = carve.take(kTileKeys, kLanes);
+    log2_sum = carve.take(1, kLanes);
+    mean = carve.take(1, kLanes);
+    visible = carve.take(1, kLanes);
+    query_rows = carve.take(kLanes, p.width);
+    d_out_rows = carve.take(kLanes, p.value_width);
+  }
+
+  T *queries, *d_queries;      // (width, lanes)
+  T *d_out, *out;              // (value width, lanes)
+  T *weights, *d_scores;       // (keys of a tile, lanes)
+  T *log2_sum, *mean;          // of a row: its log-sum-exp, and Σ weight · d_weight
+  T* visible;                  // keys of a tile that a lane sees
+  T *query_rows, *d_out_rows;  // (lanes, width)
+
+ private:
+  Buffer buffer_;
+};
+
+/// Gradients of the keys and values of one head, in rows of whole registers.
+template <class T>
+struct KeyGradients {
+  KeyGradients(const AttentionForward<T>& p, T* memory) : d_k(memory), d_v(memory + p.keys * padded<T>(p.width)) {}
+  static std::int64_t size(const AttentionForward<T>& p) {
+    return p.keys * (padded<T>(p.width) + padded<T>(p.value_width));
+  }
+
+  T *d_k, *d_v;
+};
+
+/// out(lane, c) = factor · x(lane, c) in rows of whole registers; 0 in rows behind the last.
+template <class T>
+void load_rows(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T factor, T* out) {
+  for (std::int64_t i = 0; i < block.lanes(); ++i)
+    for (std::int64_t c = 0; c < padded<T>(width); c += Simd<T>::kLanes)
+      store(out + i * padded<T>(width) + c,
+            i < block.rows ? load_up_to(x + i * stride + c, width - c) * factor : Vec<T>{});
+}
+
+/// C (rows, width) += A (rows, lanes) B (lanes, width), both of whole registers.
+template <class T>
+void add_product(const Block<T>& block, std::int64_t rows, const T* a, const T* b, std::int64_t width, T* c) {
+  constexpr std::int64_t kPanel = gemm_tile::kMaxVectors * Simd<T>::kLanes;
+  for (std::int64_t j = 0; j < width; j += kPanel)
+    gemm_tile::multiply_registers<T, true>(rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
+                                           {block.lanes(), a, block.lanes(), 1, b + j, width, c + j, width});
+}
+
+/// Σ over lanes of the terms where queries and keys enter a distance.
+template <class T>
+void laplace_gradients(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t count,
+                       Workspace<T>& w, T* d_k) {
+  const auto factor = static_cast<T>(p.scale);
+  const std::int64_t lanes = block.lanes();
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t c = 0; c < p.width; ++c) {
+      const Vec<T> key = splat<T>(keys[i * p.heads * p.width + c]);
+      Vec<T> sum{};
+      for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+        const Vec<T> distance = key - load(w.queries + c * lanes + j);
+        const Vec<T> d = load(w.d_scores + i * lanes + j) * factor;
+        const Vec<T> towards = select(distance == 0, Vec<T>{}, copy_sign(splat<T>(1), distance)) * d;
+        T* d_query = w.d_queries + c * lanes + j;
+        store(d_query, load(d_query) + towards);
+        sum += towards;
+      }
+      d_k[i * padded<T>(p.width) + c] -= simd::sum(sum);
+    }
+}
+
+/// Recomputes the weights of a tile and turns the products of values and d_out into gradients of the scores.
+template <class T>
+void weigh(const Block<T>& block, std::int64_t first, std::int64_t count, Workspace<T>& w) {
+  const std::int64_t lanes = block.lanes();
+  const bool mixed = first + count > block.least;
+  if (mixed) visible_in_tile(block, first, count, w.visible);
+  for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+    const Vec<T> log2_sum = load(w.log2_sum + j), mean = load(w.mean + j);
+    for (std::int64_t i = 0; i < count; ++i) {
+      T *weight = w.weights + i * lanes + j, *d_score = w.d_scores + i * lanes + j;
+      Vec<T> p = exp2_below_one(load(weight) - log2_sum), d = p * (load(d_score) - mean);
+      if (mixed) {
+        const auto sees = splat<T>(static_cast<T>(i)) < load(w.visible + j);
+        p = select(sees, p, Vec<T>{});
+        d = select(sees, d, Vec<T>{});
+      }
+      store(weight, p);
+      store(d_score, d);
+    }
+  }
+}
+
+/// What a block needs besides keys and values. Rows that see nothing get a log-sum-exp that makes all weights 0.
+template <class T>
+void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>& w) {
+  const AttentionForward<T>& p = b.forward;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const std::int64_t lanes = block.lanes(), row = p.heads * p.width, value_row = p.heads * p.value_width;
+  const T *q = p.q + block.query_offset(p, p.width), *d_out = b.d_out + block.query_offset(p, p.value_width);
+  load_transposed(q, row, p.width, block, query_factor(p), w.queries);
+  load_transposed(d_out, value_row, p.value_width, block, T(1), w.d_out);
+  load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, p.value_width, block, T(1), w.out);
+  load_rows(q, row, p.width, block, static_cast<T>(p.scale), w.query_rows);
+  load_rows(d_out, value_row, p.value_width, block, T(1), w.d_out_rows);
+  std::fill_n(w.d_queries, p.width * lanes, T(0));
+  for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+    Vec<T> mean{};  // in the order of the products it is subtracted from
+    for (std::int64_t c = 0; c < p.value_width; ++c)
+      mean += load(w.out + c * lanes + j) * load(w.d_out + c * lanes + j);
+    store(w.mean + j, mean);
+  }
+  for (std::int64_t i = 0; i < lanes; ++i) {
+    const T sum = i < block.rows ? p.log2_sum[block.row_offset(p) + i] : kInfinity;
+    w.log2_sum[i] = sum == -kInfinity ? kInfinity : sum;
+    if (b.d_log_sum && i < block.rows) w.mean[i] -= b.d_log_sum[block.row_offset(p) + i];
+  }
+}
+
+template <class T>
+void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>& w, KeyGradients<T> d) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t lanes = block.lanes(), row = p.heads * p.width, value_row = p.heads * p.value_width;
+  const std::int64_t padded_row = padded<T>(p.width), padded_value_row = padded<T>(p.value_width);
+  const T *keys = p.k + key_offset(p, block.batch, block.head, p.width),
+          *values = p.v + key_offset(p, block.batch, block.head, p.value_width);
+  prepare(b, block, w);
+  for (std::int64_t first = 0; first < block.most; first += kTileKeys) {
+    const std::int64_t count = min(kTileKeys, block.most - first);
+    const T* tile = keys + first * row;
+    score_tile(p, block, tile, count, w.queries, w.weights);
+    gemm_tile::multiply_registers<T, false>(
+        count, block.vectors,
+        {p.value_width, values + first * value_row, value_row, 1, w.d_out, lanes, w.d_scores, lanes});
+    weigh(block, first, count, w);
+    add_product(block, count, w.weights, w.d_out_rows, padded_value_row, d.d_v + first * padded_value_row);
+    if (p.score == AttentionScore::dot_product) {
+      add_product(block, count, w.d_scores, w.query_rows, padded_row, d.d_k + first * padded_row);
+      gemm_tile::multiply_registers<T, true>(p.width, block.vectors,
+                                             {count, tile, 1, row, w.d_scores, lanes, w.d_queries, lanes});
+    } else if (p.score == AttentionScore::laplace) {
+      laplace_gradients(p, block, tile, count, w, d.d_k + first * padded_row);
+    }
+  }
+  if (p.score == AttentionScore::dot_product)
+    for (std::int64_t i = 0; i < p.width * lanes; i += Simd<T>::kLanes)
+      store(w.d_queries + i, load(w.d_queries + i) * static_cast<T>(p.scale));
+  store_transposed(w.d_queries, block, p.width, b.d_q + block.query_offset(p, p.width), row);
+}
+
+/// Rows [begin, end) of the queries of one head.
+template <class T>
+void attend_backward(const AttentionBackward<T>& b, std::int64_t head, std::int64_t begin, std::int64_t end,
+                     Workspace<T>& w, T* key_gradients) {
+  const AttentionForward<T>& p = b.forward;
+  constexpr std::int64_t kRows = Block<T>::kMostLanes;
+  std::fill_n(key_gradients, KeyGradients<T>::size(p), T(0));
+  const auto clean = [&b, &p](const Block<T>& block) {
+    const std::int64_t row = p.heads * p.width, value_row = p.heads * p.value_width;
+    return all_finite(p.k + key_offset(p, block.batch, block.head, p.width), block.least, block.most, row, p.width) &&
+           all_finite(p.q + block.query_offset(p, p.width), 0, block.rows, row, p.width) &&
+           all_finite(b.d_out + block.query_offset(p, p.value_width), 0, block.rows, value_row, p.value_width);
+  };
+  for (std::int64_t first = begin; first < end; first += kRows)
+    for_runs(p, Block<T>(p, head / p.heads, head % p.heads, first, min(kRows, end - first)), clean,
+             [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, key_gradients)); });
+}
+
+/// Adds up the parts (segments, keys, padded width) and brings the sum to its place.
+template <class T>
+void store_sum(const T* parts, std::int64_t segments, std::int64_t segment_size, std::int64_t keys, std::int64_t width,
+               T* out, std::int64_t stride) {
+  for (std::int64_t i = 0; i < keys; ++i)
+    for (std::int64_t c = 0; c < width; c += Simd<T>::kLanes) {
+      const T* at = parts + i * padded<T>(width) + c;
+      Vec<T> sum = load(at);
+      for (std::int64_t s = 1; s < segments; ++s) sum += load(at + s * segment_size);
+      store_up_to(out + i * stride + c, sum, width - c);
+    }
+}
+
+template <class T>
+void store_key_gradients(const AttentionBackward<T>& b, std::int64_t head, const T* parts, std::int64_t segments) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t size = KeyGradients<T>::size(p), batch = head / p.heads, h = head % p.heads;
+  store_sum(parts, segments, size, p.keys, p.width, b.d_k + key_offset(p, batch, h, p.width), p.heads * p.width);
+  store_sum(parts + p.keys * padded<T>(p.width), segments, size, p.keys, p.value_width,
+            b.d_v + key_offset(p, batch, h, p.value_width), p.heads * p.value_width);
+}
+
+}  // namespace
+
+template <class T, Isa isa>
+void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t heads = p.batch * p.heads, size = KeyGradients<T>::size(p);
+  constexpr std::int64_t kRows = Block<T>::kMostLanes;
+  // Queries of one head share the gradients of its keys. Where there are few heads, each part of the queries gets its
+  // own copy of them, and the copies are added up in their order.
+  const std::int64_t blocks = max(divide_up(p.queries, kRows), 1);
+  const std::int64_t segments = heads >= kUnits ? 1 : min(blocks, divide_up(kUnits, max(heads, 1)));
+  const std::int64_t segment_rows = divide_up(blocks, segments) * kRows;
+  const Buffer parts(static_cast<std::size_t>(segments > 1 ? heads * segments * size : 0) * sizeof(T));
+  T* all_parts = reinterpret_cast<T*>(parts.data());
+  cpu.parallel_for(heads * segments, 1, [&](std::int64_t begin, std::int64_t end) {
+    Workspace<T> workspace(p);
+    const Buffer own(static_cast<std::size_t>(segments > 1 ? 0 : size) * sizeof(T));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / segments, first = i % segments * segment_rows;
+      T* gradients = segments > 1 ? all_parts + i * size : reinterpret_cast<T*>(own.data());
+      attend_backward(b, head, min(first, p.queries), min(first + segment_rows, p.queries), workspace, gradients);
+      if (segments == 1) store_key_gradients(b, head, gradients, 1);
+    }
+  });
+  if (segments == 1) return;
+  cpu.parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = begin; head < end; ++head)
+      store_key_gradients(b, head, all_parts + head * segments * size, segments);
+  });
+}
+
+template void attention_backward(CpuContext<kIsa>&, const AttentionBackward<float>&);
+template void attention_backward(CpuContext<kIsa>&, const AttentionBackward<double>&);
+
+}  // namespace npzoo
