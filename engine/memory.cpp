@@ -65,6 +65,7 @@ class HostPool {
   Buffer::Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
     std::lock_guard lock(mutex_);
+    check_limit(wanted.bytes);
     Buffer::Block* block = free_[wanted.index];
     if (block) {
       free_[wanted.index] = block->next_free;
@@ -106,6 +107,11 @@ class HostPool {
     release_cached_locked();
   }
 
+  void set_limit(std::int64_t bytes) {
+    std::lock_guard lock(mutex_);
+    stats_.limit_bytes = bytes;
+  }
+
  private:
   static constexpr int kClasses = 8 * 56;
 
@@ -113,15 +119,29 @@ class HostPool {
     return sizeof(Buffer::Block) + block->bytes + 2 * kGuardBytes;
   }
 
+  void check_limit(std::size_t bytes) const {
+    if (stats_.limit_bytes == 0) return;
+    const std::int64_t left = std::max<std::int64_t>(0, stats_.limit_bytes - stats_.live_bytes);
+    if (bytes <= static_cast<std::size_t>(left)) return;
+    throw OutOfMemory(
+        fmt::format("[memory] {} bytes more would exceed the limit of {}; npzoo holds {} bytes, of which "
+                    "tensors use {}",
+                    bytes, stats_.limit_bytes, stats_.reserved_bytes, stats_.live_bytes));
+  }
+
   Buffer::Block* from_system(SizeClass wanted) {
     const std::size_t total = sizeof(Buffer::Block) + wanted.bytes + 2 * kGuardBytes;
+    if (stats_.limit_bytes > 0 && stats_.reserved_bytes + static_cast<std::int64_t>(total) > stats_.limit_bytes)
+      release_cached_locked();
     void* memory = std::aligned_alloc(kAlignment, total);
     if (!memory) {
       release_cached_locked();
       memory = std::aligned_alloc(kAlignment, total);
     }
-    check(memory != nullptr, "[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
-          total, stats_.reserved_bytes, stats_.live_bytes);
+    if (!memory)
+      throw OutOfMemory(
+          fmt::format("[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}", total,
+                      stats_.reserved_bytes, stats_.live_bytes));
     auto* block = new (memory) Buffer::Block;
     block->bytes = wanted.bytes;
     block->size_class = wanted.index;
@@ -182,5 +202,10 @@ void Buffer::release() noexcept {
 MemoryStats memory_stats(Device) { return HostPool::instance().stats(); }
 void reset_peak_memory(Device) { HostPool::instance().reset_peak(); }
 void release_cached_memory(Device) { HostPool::instance().release_cached(); }
+
+void set_memory_limit(std::int64_t bytes, Device) {
+  check(bytes >= 0, "[memory] a limit of {} bytes found, expected 0 (none) or more", bytes);
+  HostPool::instance().set_limit(bytes);
+}
 
 }  // namespace npzoo

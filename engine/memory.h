@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device.h"
+#include "engine/error.h"
 
 namespace npzoo {
 
@@ -16,6 +17,7 @@ struct MemoryStats {
   std::int64_t reserved_bytes = 0;
   std::int64_t peak_reserved_bytes = 0;
   std::int64_t system_allocations = 0;
+  std::int64_t limit_bytes = 0;  // of what tensors use, 0: none
 };
 
 MemoryStats memory_stats(Device device = Device::cpu);
@@ -24,12 +26,38 @@ void reset_peak_memory(Device device = Device::cpu);
 /// Gives every cached block back to the system.
 void release_cached_memory(Device device = Device::cpu);
 
+/// Thrown where memory is refused, by the limit or by the system; nothing else has changed then.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Refuses every request that would take what tensors use (`live_bytes`) beyond `bytes`; 0: no limit. Cached blocks go
+/// back to the system before the pool holds more than that for their sake.
+void set_memory_limit(std::int64_t bytes, Device device = Device::cpu);
+
+/// While alive, there is this limit instead of the one before.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::int64_t bytes, Device device = Device::cpu)
+      : device_(device), before_(memory_stats(device).limit_bytes) {
+    set_memory_limit(bytes, device);
+  }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+  ~MemoryLimit() { set_memory_limit(before_, device_); }
+
+ private:
+  Device device_;
+  std::int64_t before_;
+};
+
 /// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build).
 /// A block whose last owner goes returns to the pool, where the next request of its size class finds it.
 class Buffer {
  public:
   Buffer() = default;
-  /// Throws Error, with the pool's counters, when the system has no more memory.
+  /// Throws OutOfMemory, with the pool's counters, beyond the limit and when the system has no more memory.
   explicit Buffer(std::size_t bytes, Device device = Device::cpu);
   Buffer(const Buffer& other) noexcept : block_(other.block_) { retain(); }
   Buffer(Buffer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}

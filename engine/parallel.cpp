@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -45,6 +47,8 @@ struct ThreadPool::State {
   alignas(64) std::atomic<std::uint32_t> epoch{0};
   std::atomic<int> sleepers{0};
   std::atomic<bool> stopping{false};
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  // of the thread that set `failed`
 
   bool join_loop() {
     std::uint32_t seen = gate.load(std::memory_order_acquire);
@@ -53,12 +57,17 @@ struct ThreadPool::State {
     return false;
   }
 
-  void take_chunks() {
+  void take_chunks() noexcept {
     const Loop& mine = loop;
-    while (true) {
-      const std::int64_t begin = next.fetch_add(mine.grain, std::memory_order_relaxed);
-      if (begin >= mine.n) return;
-      mine.call(mine.body, begin, std::min(mine.n, begin + mine.grain));
+    try {
+      while (true) {
+        const std::int64_t begin = next.fetch_add(mine.grain, std::memory_order_relaxed);
+        if (begin >= mine.n) return;
+        mine.call(mine.body, begin, std::min(mine.n, begin + mine.grain));
+      }
+    } catch (...) {
+      next.store(mine.n, std::memory_order_relaxed);
+      if (!failed.exchange(true)) error = std::current_exception();
     }
   }
 
@@ -129,6 +138,7 @@ void ThreadPool::run(const Loop& loop) {
       std::this_thread::yield();
   }
   inside_loop = false;
+  if (s.failed.exchange(false)) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
 
 namespace {

@@ -19,8 +19,9 @@ class ThreadPool {
 
   int threads() const;
 
-  /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. `body` must not
-  /// throw. A call from inside another loop, or while another thread uses the pool, runs on the calling thread alone.
+  /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. A call from
+  /// inside another loop, or while another thread uses the pool, runs on the calling thread alone. When `body` throws,
+  /// no further chunk is begun, and the first exception reaches the caller once those that had begun are over.
   template <class F>
   void for_range(std::int64_t n, std::int64_t grain, F&& body) {
     if (n <= 0) return;

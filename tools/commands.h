@@ -13,7 +13,10 @@ int run_command(const PredictCommand& command);
 int run_command(const PlotCommand& command);
 int run_command(const GradcheckCommand& command);
 int run_command(const ParityCommand& command);
-int run_command(const BenchCommand& command);
+int run_command(const StreamCommand& command);
+int run_command(const BenchTrainStepCommand& command);
+int run_command(const BenchScalingCommand& command);
+int run_command(const BenchAttentionCommand& command);
 int run_command(const CompletionCommand& command);
 
 /// Applies the flags that every command shares.

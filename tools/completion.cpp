@@ -12,19 +12,32 @@ namespace npzoo {
 namespace {
 
 struct Words {
-  std::string name;
+  std::string path;                   // "train", "bench scaling"
+  std::vector<std::string> commands;  // that may follow
   std::vector<std::string> flags;
 };
 
-std::vector<Words> commands(const CLI::App& app) {
+/// Every command; those of a command come before it.
+std::vector<Words> commands(const CLI::App& app, const std::string& prefix = {}) {
   std::vector<Words> found;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    Words words{sub->get_name(), {}};
+    Words words{prefix + sub->get_name(), {}, {}};
+    for (const CLI::App* nested : sub->get_subcommands([](const CLI::App*) { return true; }))
+      words.commands.push_back(nested->get_name());
     for (const CLI::Option* option : sub->get_options())
       for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
+    const std::vector<Words> below = commands(*sub, words.path + " ");
+    found.insert(found.end(), below.begin(), below.end());
     found.push_back(std::move(words));
   }
   return found;
+}
+
+std::vector<std::string> top_commands(const std::vector<Words>& all) {
+  std::vector<std::string> names;
+  for (const Words& words : all)
+    if (words.path.find(' ') == std::string::npos) names.push_back(words.path);
+  return names;
 }
 
 std::string model_words() {
@@ -36,39 +49,46 @@ std::string model_words() {
 std::string protocol_words() { return fmt::format("{}", fmt::join(protocol_names(), " ")); }
 
 std::string bash_script(const std::vector<Words>& all) {
-  std::string names, cases;
+  std::string cases;
   for (const Words& words : all) {
-    names += (names.empty() ? "" : " ") + words.name;
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", words.name, fmt::join(words.flags, " "));
+    std::vector<std::string> next = words.commands;
+    next.insert(next.end(), words.flags.begin(), words.flags.end());
+    cases += fmt::format("    \"{} \"*) words=\"{}\" ;;\n", words.path, fmt::join(next, " "));
   }
   return fmt::format(R"(_npzoo() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words=""
   case $previous in
-    --model) words="{}" ;;
+    --model|--models) words="{}" ;;
     --protocol) words="{}" ;;
     --device) words="cpu cuda auto" ;;
     --checkpoint|--context|--targets|--out|--config) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then words="{}"; fi
-  if [ -z "$words" ]; then case ${{COMP_WORDS[1]}} in
+  if [ -z "$words" ]; then case "${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}} " in
 {}  esac; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o filenames -F _npzoo npzoo
 )",
-                     model_words(), protocol_words(), names, cases);
+                     model_words(), protocol_words(), fmt::join(top_commands(all), " "), cases);
 }
 
 std::string fish_script(const std::vector<Words>& all) {
   std::string script = "complete -c npzoo -f\n";
+  for (const std::string& name : top_commands(all))
+    script += fmt::format("complete -c npzoo -n __fish_use_subcommand -a {}\n", name);
   for (const Words& words : all) {
-    script += fmt::format("complete -c npzoo -n __fish_use_subcommand -a {}\n", words.name);
-    for (const std::string& flag : words.flags)
-      script +=
-          fmt::format("complete -c npzoo -n '__fish_seen_subcommand_from {}' -l {}{}\n", words.name, flag.substr(2),
-                      flag == "--model"      ? fmt::format(" -xa '{}'", model_words())
-                      : flag == "--protocol" ? fmt::format(" -xa '{}'", protocol_words())
-                                             : "");
+    const std::string name = words.path.substr(words.path.find(' ') + 1);
+    for (const std::string& nested : words.commands)
+      script += fmt::format(
+          "complete -c npzoo -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from {}' -a {}\n", name,
+          fmt::join(words.commands, " "), nested);
+    for (const std::string& flag : words.flags) {
+      const bool model = flag == "--model" || flag == "--models";
+      const std::string values = model ? model_words() : flag == "--protocol" ? protocol_words() : "";
+      script += fmt::format("complete -c npzoo -n '__fish_seen_subcommand_from {}' -l {}{}\n", name, flag.substr(2),
+                            values.empty() ? "" : fmt::format(" -xa '{}'", values));
+    }
   }
   return script + "complete -c npzoo -l checkpoint -rF\ncomplete -c npzoo -l out -rF\n";
 }

@@ -4,32 +4,13 @@
 
 #include "engine/config.h"
 #include "tools/completion.h"
+#include "tools/options_support.h"
 
 namespace npzoo {
 
 namespace {
 
 constexpr int kWrongUsage = 2;
-
-void add_common(CLI::App& app, CommonOptions& common) {
-  app.add_option("--device", common.device, "where to compute: cpu, cuda or auto")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->capture_default_str();
-  app.add_option("--precision", common.precision, "of the arithmetic: float32 (tf32 and bf16 need CUDA)")
-      ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
-      ->capture_default_str();
-  app.add_option("--threads", common.threads, "number of threads, 0 for one per core; results do not depend on it")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_flag("--json", common.json, "print the result as JSON on standard output, and nothing else there");
-}
-
-CLI::App& subcommand(CLI::App& app, const std::string& name, const std::string& what, CommonOptions& common) {
-  CLI::App& sub = *app.add_subcommand(name, what);
-  sub.fallthrough();
-  add_common(sub, common);
-  return sub;
-}
 
 void add_list(CLI::App& app, ListCommand& c) {
   CLI::App& sub = subcommand(app, "list", "List models, protocols or operations.", c.common);
@@ -99,15 +80,23 @@ void add_parity(CLI::App& app, ParityCommand& c) {
   sub.add_option("files", c.files, "recorded runs (safetensors)")->required();
 }
 
-void add_bench(CLI::App& app, BenchCommand& c) {
-  CLI::App& sub = subcommand(app, "bench", "Measure speed and memory.", c.common);
-  sub.add_option("what", c.what, "train-step")->required()->check(CLI::IsMember({"train-step"}));
-  sub.add_option("--protocol", c.protocol, "whose data and optimiser are used")->required();
-  sub.add_option("--model", c.model, "name")->required();
-  sub.add_option("--steps", c.steps, "timed updates")->check(CLI::PositiveNumber)->capture_default_str();
-  sub.add_option("--warmup", c.warmup, "updates before")->check(CLI::NonNegativeNumber)->capture_default_str();
-  sub.add_option("--batch", c.batch, "tasks per update instead of the protocol's")->check(CLI::PositiveNumber);
-  sub.add_option("--seed", c.seed, "of initial weights and data")->capture_default_str();
+void add_stream(CLI::App& app, StreamCommand& c) {
+  CLI::App& sub =
+      subcommand(app, "stream", "Predict from a context that is read as it comes, in constant memory.", c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote, of a model that streams")->required();
+  sub.add_option("--context", c.context,
+                 "CSV of observed points: the columns of --targets, and the values; '-' for standard input")
+      ->required();
+  sub.add_option("--targets", c.targets, "CSV of points to predict at, '-' for standard input; must fit in memory")
+      ->required();
+  sub.add_option("--out", c.out, "CSV to write: context_rows, x, mean_* and std_* columns; '-' for standard output")
+      ->required();
+  sub.add_option("--every", c.every, "context rows between answers, 0 for one answer at the end")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  sub.add_option("--chunk", c.chunk, "rows absorbed, and targets predicted, at a time; bounds the memory")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -126,7 +115,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   PlotCommand plot;
   GradcheckCommand gradcheck;
   ParityCommand parity;
-  BenchCommand bench;
+  StreamCommand stream;
+  BenchCommands bench;
   CompletionCommand completion;
   add_list(app, list);
   add_train(app, train);
@@ -135,6 +125,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_plot(app, plot);
   add_gradcheck(app, gradcheck);
   add_parity(app, parity);
+  add_stream(app, stream);
   add_bench(app, bench);
   app.add_subcommand("completion", "Print the script that completes commands and flags in a shell.")
       ->add_option("shell", completion.shell, "bash, zsh or fish")
@@ -154,7 +145,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (chosen("plot")) return {.command = plot};
   if (chosen("gradcheck")) return {.command = gradcheck};
   if (chosen("parity")) return {.command = parity};
-  if (chosen("bench")) return {.command = bench};
+  if (chosen("stream")) return {.command = stream};
+  if (chosen("bench")) return {.command = bench.chosen(app)};
   completion.script = completion_script(app, completion.shell);
   return {.command = completion};
 }

@@ -65,12 +65,43 @@ struct ParityCommand {
   std::vector<std::filesystem::path> files;
 };
 
-struct BenchCommand {
+struct StreamCommand {
   CommonOptions common;
-  std::string what, protocol, model;
+  std::filesystem::path checkpoint, context, targets, out;
+  std::int64_t every = 0;  // context rows between answers, 0: one answer at the end
+  std::int64_t chunk = 4096;
+};
+
+struct BenchTrainStepCommand {
+  CommonOptions common;
+  std::string protocol, model;
   std::int64_t steps = 200, warmup = 20;
   std::optional<std::int64_t> batch;
   std::uint64_t seed = 0;
+};
+
+/// Sizes of tasks to measure.
+struct ScalingOptions {
+  std::string vary = "test";  // or context
+  std::vector<std::int64_t> points{1, 10, 100, 1000, 10'000};
+  std::int64_t fixed = 100;  // points of the other kind
+  std::int64_t repeats = 20;
+  std::int64_t memory_limit = 0;  // bytes, 0: none
+  std::uint64_t seed = 0;
+};
+
+struct BenchScalingCommand {
+  CommonOptions common;
+  std::vector<std::string> models;
+  std::string protocol;  // empty: one that has a preset of the model
+  ScalingOptions sizes;
+};
+
+struct BenchAttentionCommand {
+  CommonOptions common;
+  std::optional<std::int64_t> queries, keys, heads, width, batch;
+  std::optional<std::string> mask;
+  std::int64_t repeats = 20;
 };
 
 struct CompletionCommand {
@@ -78,8 +109,9 @@ struct CompletionCommand {
   std::string script;
 };
 
-using Command = std::variant<ListCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand, GradcheckCommand,
-                             ParityCommand, BenchCommand, CompletionCommand>;
+using Command =
+    std::variant<ListCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand, GradcheckCommand, ParityCommand,
+                 StreamCommand, BenchTrainStepCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.
 struct ParsedOptions {

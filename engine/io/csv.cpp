@@ -68,8 +68,8 @@ std::string quoted(const std::string& name) {
 
 }  // namespace
 
-CsvReader::CsvReader(const std::filesystem::path& path)
-    : file_(path), buffer_(std::make_unique_for_overwrite<char[]>(kMaxLineBytes)) {
+CsvReader::CsvReader(const std::filesystem::path& path, std::function<bool()> give_up)
+    : file_(path, std::move(give_up)), buffer_(std::make_unique_for_overwrite<char[]>(kMaxLineBytes)) {
   auto line = next_line();
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());

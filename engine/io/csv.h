@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,7 +25,9 @@ class CsvReader {
   static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
   /// Opens `path` (`-` is standard input) and reads the header.
-  explicit CsvReader(const std::filesystem::path& path);
+  explicit CsvReader(const std::filesystem::path& path) : CsvReader(path, {}) {}
+  /// `give_up` as in ReadOnlyFile.
+  CsvReader(const std::filesystem::path& path, std::function<bool()> give_up);
 
   /// The column names: at least one, all different, none empty.
   const std::vector<std::string>& header() const { return header_; }
@@ -59,6 +62,8 @@ class CsvWriter {
 
   /// Appends whole rows in row-major order. Throws Error for a partial row and for a number that is not finite.
   void write(std::span<const double> values);
+  /// Hands on the rows so far where they are written straight through.
+  void flush() { file_.flush(); }
   void commit() { file_.commit(); }
 
  private:

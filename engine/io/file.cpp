@@ -1,6 +1,7 @@
 #include "engine/io/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,7 +83,8 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
   }
 }
 
-ReadOnlyFile::ReadOnlyFile(const fs::path& path) : name_(path == "-" ? "<stdin>" : path.string()) {
+ReadOnlyFile::ReadOnlyFile(const fs::path& path, std::function<bool()> give_up)
+    : name_(path == "-" ? "<stdin>" : path.string()), give_up_(std::move(give_up)) {
   file_ = path == "-" ? duplicate(STDIN_FILENO, name_) : open_file(path, O_RDONLY, name_, "open");
   check(!S_ISDIR(status_of(file_, name_).st_mode), "[{}] is a directory, expected a file", name_);
 }
@@ -93,7 +95,19 @@ std::int64_t ReadOnlyFile::size() const {
   return status.st_size;
 }
 
+void ReadOnlyFile::wait_for_bytes() const {
+  constexpr int kMilliseconds = 100;
+  pollfd readable{.fd = file_.get(), .events = POLLIN, .revents = 0};
+  int ready = 0;
+  do {
+    if (give_up_()) throw Cancelled(fmt::format("[{}] is not read to its end: given up", name_));
+    ready = ::poll(&readable, 1, kMilliseconds);
+    if (ready < 0 && errno != EINTR) fail_system(name_, "wait");
+  } while (ready <= 0);
+}
+
 std::size_t ReadOnlyFile::read(std::span<std::byte> out) {
+  if (give_up_) wait_for_bytes();
   for (;;) {
     const ssize_t count = ::read(file_.get(), out.data(), out.size());
     if (count >= 0) return static_cast<std::size_t>(count);

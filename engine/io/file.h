@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "engine/error.h"
 
 namespace npzoo {
 
@@ -33,11 +36,20 @@ class Descriptor {
 /// Writes every byte, however many system calls that takes. `name` is what the Error calls the file.
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
 
+/// Thrown by a reader that was told to give up.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A file opened for reading; the path `-` is standard input. Opening a directory, or a file that is missing or
 /// may not be read, throws Error.
 class ReadOnlyFile {
  public:
-  explicit ReadOnlyFile(const std::filesystem::path& path);
+  explicit ReadOnlyFile(const std::filesystem::path& path) : ReadOnlyFile(path, {}) {}
+  /// `give_up` is asked before every read, and several times a second while one waits for a pipe; where it says true,
+  /// the read throws Cancelled.
+  ReadOnlyFile(const std::filesystem::path& path, std::function<bool()> give_up);
 
   /// The path, or `<stdin>`: how error messages name the file.
   const std::string& name() const { return name_; }
@@ -49,7 +61,10 @@ class ReadOnlyFile {
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
 
  private:
+  void wait_for_bytes() const;
+
   std::string name_;
+  std::function<bool()> give_up_;
   Descriptor file_;
 };
 
@@ -72,12 +87,13 @@ class AtomicFile {
   const std::string& name() const { return name_; }
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Hands on what was written so far: who reads at the other end of a pipe sees it now.
+  void flush();
   /// Flush, fsync, rename, fsync of the directory. The last call: nothing can be written afterwards.
   void commit();
 
  private:
   void create_temporary();
-  void flush();
 
   std::filesystem::path destination_;
   std::filesystem::path temporary_;  // empty: written straight through

@@ -1,7 +1,9 @@
 #include "engine/io/file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +97,35 @@ TEST_CASE("file: devices are written straight through and stay devices") {
   file.write("nothing");
   file.commit();
   CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("file: through a pipe bytes go when they are flushed, and a reader can give up waiting") {
+  TemporaryDirectory directory;
+  const fs::path path = directory / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const Descriptor both_ends(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(both_ends.is_open());
+
+  int asked = 0;
+  ReadOnlyFile reader(path, [&asked] { return ++asked == 4; });
+  AtomicFile writer(path);
+  std::array<std::byte, 8> bytes{};
+  for (const std::string_view text : {"one", "two"}) {
+    writer.write(text);
+    writer.flush();
+    CHECK(reader.read(bytes) == 3);
+    CHECK(std::memcmp(bytes.data(), text.data(), 3) == 0);
+  }
+  CHECK(asked == 2);
+  CHECK(error_of([&] { reader.read(bytes); }) == fmt::format("[{}] is not read to its end: given up", path.string()));
+  CHECK(asked == 4);
+  asked = 3;
+  CHECK_THROWS_AS(reader.read(bytes), Cancelled);
+
+  ReadOnlyFile patient(path, [] { return false; });
+  writer.write("three");
+  writer.commit();
+  CHECK(patient.read(bytes) == 5);
 }
 
 TEST_CASE("file: errors of a writer") {

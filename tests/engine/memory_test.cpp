@@ -122,11 +122,56 @@ TEST_CASE("memory: a request that nothing can meet") {
   const MemoryStats before = memory_stats();
   const std::string message = error_of([] { const Buffer huge(std::size_t{1} << 60); });
   CHECK(message.starts_with("[memory] the system has no 11529215"));
+  CHECK_THROWS_AS(Buffer(std::size_t{1} << 60), OutOfMemory);
   CHECK(message.find(" bytes; npzoo holds ") != std::string::npos);
   CHECK(message.find(fmt::format("of which tensors use {}", before.live_bytes)) != std::string::npos);
   CHECK(memory_stats().live_bytes == before.live_bytes);
   if (!kHasCuda)
     CHECK(error_of([] { const Buffer far(8, Device::cuda); }) == "[memory] this build of npzoo has no CUDA support");
+}
+
+TEST_CASE("memory: a limit of what tensors use") {
+  release_cached_memory();
+  const std::int64_t live = memory_stats().live_bytes, held = memory_stats().reserved_bytes;
+  CHECK(error_of([] { set_memory_limit(-1); }) == "[memory] a limit of -1 bytes found, expected 0 (none) or more");
+  CHECK(memory_stats().limit_bytes == 0);
+  const MemoryLimit limit(live + (3 << 20));
+  CHECK(memory_stats().limit_bytes == live + (3 << 20));
+  {
+    const Buffer first(1 << 20), second(1 << 20), third(1 << 20);  // up to the limit, not one byte beyond
+    const MemoryStats full = memory_stats();
+    CHECK(error_of([] { const Buffer more(1); }) ==
+          fmt::format(
+              "[memory] 64 bytes more would exceed the limit of {}; npzoo holds {} bytes, of which tensors use {}",
+              full.limit_bytes, full.reserved_bytes, full.live_bytes));
+    CHECK_THROWS_AS(Buffer(1), OutOfMemory);
+    CHECK_THROWS_AS(Buffer(std::size_t{1} << 60), OutOfMemory);
+    CHECK(memory_stats().live_bytes == full.live_bytes);
+    CHECK(memory_stats().system_allocations == full.system_allocations);
+  }
+  const Buffer large(2 << 20);  // not of the class of the cached blocks, which have to make room
+  CHECK(memory_stats().live_bytes == live + (2 << 20));
+  CHECK(memory_stats().reserved_bytes - held < (2 << 20) + 1024);
+  CHECK_THROWS_AS(Buffer((1 << 20) + 1), OutOfMemory);
+  set_memory_limit(live + (1 << 20));  // below what is in use already
+  CHECK_THROWS_AS(Buffer(1), OutOfMemory);
+  set_memory_limit(0);
+  CHECK(Buffer(4 << 20).data() != nullptr);
+}
+
+TEST_CASE("memory: a kernel that is refused memory on another thread fails like any other") {
+  const ThreadCount threads(3);
+  std::atomic<int> refused = 0;
+  {
+    const MemoryLimit limit(memory_stats().live_bytes + (1 << 20));
+    try {
+      thread_pool().for_range(64, 1, [](std::int64_t, std::int64_t) { const Buffer scratch(2 << 20); });
+    } catch (const OutOfMemory&) {
+      ++refused;
+    }
+  }
+  CHECK(refused == 1);
+  CHECK(memory_stats().limit_bytes == 0);
 }
 
 TEST_CASE("memory: several threads take and give back") {

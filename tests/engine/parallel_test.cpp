@@ -64,6 +64,33 @@ TEST_CASE("parallel: a loop inside a loop runs on its own thread") {
   CHECK(all_once(visits(pool, 1000, 1)));
 }
 
+TEST_CASE("parallel: what a chunk throws reaches the caller, and the pool goes on") {
+  for (int threads : {1, 2, 4}) {
+    CAPTURE(threads);
+    ThreadPool pool(threads);
+    for (std::int64_t bad : {0, 7, 199}) {
+      std::atomic<int> begun = 0, over = 0;
+      const auto loop = [&] {
+        pool.for_range(200, 1, [&](std::int64_t i, std::int64_t) {
+          ++begun;
+          if (i == bad) fail("[chunk] {} is bad", i);
+          ++over;
+        });
+      };
+      CHECK(error_of(loop) == fmt::format("[chunk] {} is bad", bad));
+      CHECK(begun == over + 1);  // nothing runs any more
+      CHECK(all_once(visits(pool, 1000, 3)));
+    }
+    const auto everywhere = [&] { pool.for_range(100, 1, [](std::int64_t, std::int64_t) { fail("[chunk] bad"); }); };
+    const auto nested = [&] { pool.for_range(100, 1, [&](std::int64_t, std::int64_t) { everywhere(); }); };
+    for (int i = 0; i < 100; ++i) {
+      CHECK(error_of(everywhere) == "[chunk] bad");
+      CHECK(error_of(nested) == "[chunk] bad");
+    }
+    CHECK(all_once(visits(pool, 1000, 3)));
+  }
+}
+
 TEST_CASE("parallel: several threads use one pool at the same time") {
   ThreadPool pool(3);
   std::atomic<int> wrong = 0;

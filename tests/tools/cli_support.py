@@ -77,6 +77,30 @@ class Failure(Exception):
     pass
 
 
+CASES = []
+
+
+def case(function):
+    """Makes a function one of the cases that `run_cases` runs."""
+    CASES.append(function)
+    return function
+
+
+def run_cases():
+    """Exit status."""
+    failed = 0
+    for function in CASES:
+        name = function.__name__.replace("_", " ")
+        try:
+            function()
+            print(f"ok      {name}", flush=True)
+        except (Failure, OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
+            failed += 1
+            print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+    print(f"{len(CASES) - failed} of {len(CASES)} cases passed")
+    return 1 if failed else 0
+
+
 def expect(condition, *what):
     if not condition:
         raise Failure(" ".join(str(w) for w in what))
@@ -107,6 +131,15 @@ def check_error(done, *parts):
     expect(len(lines) == 1 and lines[0].startswith("npzoo: error: "), "one line of error expected, found:", done.stderr)
     for part in parts:
         expect(str(part) in lines[0], repr(part), "expected in:", lines[0])
+
+
+def wrong_usage(*args, naming=()):
+    """A command line that cannot be understood."""
+    done = npzoo(*args)
+    expect(done.returncode == 2, "exit status", done.returncode, "of", args)
+    expect(done.stderr and not done.stdout, "a message on stderr and nothing on stdout expected of", args)
+    for part in naming:
+        expect(part in done.stderr, repr(part), "expected in:", done.stderr)
 
 
 def fail(*args, naming=(), **options):

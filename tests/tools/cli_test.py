@@ -11,19 +11,12 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, Failure, as_json, check_keys, checkpoint, checkpoint_2d, expect, fail,
-                         metrics, model_hash, npzoo, read_safetensors, small_protocol, succeed, trained, write)
+from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, checkpoint, checkpoint_2d, expect, fail, metrics,
+                         model_hash, npzoo, read_safetensors, run_cases, small_protocol, succeed, trained, write,
+                         wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "train", "eval", "predict", "plot", "gradcheck", "parity", "bench", "completion"]
-
-CASES = []
-
-
-def case(function):
-    CASES.append(function)
-    return function
-
+COMMANDS = ["list", "train", "eval", "predict", "plot", "gradcheck", "parity", "stream", "bench", "completion"]
 
 @case
 def help_of_every_command():
@@ -42,9 +35,7 @@ def wrong_usage_exits_2():
                  [*train, "--seed", "1", "--seed", "2"],
                  ["eval"], ["predict", "--checkpoint", "x"], ["plot", "--checkpoint", "x", "--out", "y.svg", "--tasks", "9"],
                  ["bench"], ["bench", "fly"], ["parity"], ["completion", "csh"], ["list", "--config", "no such file"]]:
-        done = npzoo(*args)
-        expect(done.returncode == 2, "exit status", done.returncode, "of", args)
-        expect(done.stderr and not done.stdout, "a message on stderr and nothing on stdout expected of", args)
+        wrong_usage(*args)
 
 
 @case
@@ -352,6 +343,8 @@ def completion_scripts():
     expect(set(COMMANDS) <= set(candidates("npzoo", "")), "commands are completed")
     expect(candidates("npzoo", "tr") == ["train"], candidates("npzoo", "tr"))
     expect(candidates("npzoo", "train", "--res") == ["--resume"], "flags are completed")
+    expect(candidates("npzoo", "bench", "sc") == ["scaling"], "commands of commands are completed")
+    expect(candidates("npzoo", "bench", "scaling", "--me") == ["--memory-limit"], "and their flags")
     expect("tnp-d" in candidates("npzoo", "train", "--model", "t"), "models are completed")
     expect("quick/gp1d" in candidates("npzoo", "train", "--protocol", "q"), "protocols are completed")
     for shell in ("zsh", "fish"):
@@ -362,19 +355,5 @@ def completion_scripts():
             expect(checked.returncode == 0, shell, checked.stderr)
 
 
-def main():
-    failed = 0
-    for function in CASES:
-        name = function.__name__.replace("_", " ")
-        try:
-            function()
-            print(f"ok      {name}", flush=True)
-        except (Failure, OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
-            failed += 1
-            print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
-    print(f"{len(CASES) - failed} of {len(CASES)} cases passed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases())

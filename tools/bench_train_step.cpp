@@ -1,8 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <chrono>
-
 #include "engine/cpu/context.h"
 #include "engine/cpu/peak.h"
 #include "engine/flops.h"
@@ -10,6 +7,7 @@
 #include "engine/random.h"
 #include "engine/tape.h"
 #include "models/registry.h"
+#include "tools/bench_support.h"
 #include "tools/commands.h"
 #include "tools/commit.h"
 #include "tools/json_output.h"
@@ -17,12 +15,6 @@
 namespace npzoo {
 
 namespace {
-
-Tensor random_normal(Random& random, const Shape& shape) {
-  Tensor values = Tensor::empty(shape, DType::float64);
-  random.fill_normal(values.values<double>());
-  return values.to(DType::float32);
-}
 
 /// A batch of one fixed, typical size: half the points of a task are context where targets are further points, else the
 /// middle of the range of context sizes.
@@ -66,19 +58,9 @@ class TrainStep {
   Tape tape_;
 };
 
-double milliseconds(TrainStep& step) {
-  const auto begin = std::chrono::steady_clock::now();
-  step();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double quantile(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
 }  // namespace
 
-int run_command(const BenchCommand& c) {
+int run_command(const BenchTrainStepCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.protocol);
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
@@ -88,10 +70,10 @@ int run_command(const BenchCommand& c) {
   reset_peak_memory();
   const std::int64_t flops_before = counted_flops();
   std::vector<double> times;
-  for (std::int64_t i = 0; i < c.steps; ++i) times.push_back(milliseconds(step));
+  for (std::int64_t i = 0; i < c.steps; ++i) times.push_back(milliseconds([&step] { step(); }));
   const double flops = static_cast<double>(counted_flops() - flops_before) / static_cast<double>(c.steps);
-  std::ranges::sort(times);
-  const double median = quantile(times, 0.5), gflops = flops / median * 1e-6;
+  const Timings timings = summarise(std::move(times));
+  const double gflops = flops / timings.median_ms * 1e-6;
   const int threads = thread_pool().threads();
   const double peak = measure_peak_gflops(threads);
   const MemoryStats memory = memory_stats();
@@ -105,9 +87,9 @@ int run_command(const BenchCommand& c) {
                                  {"nc", step.task().xc.dim(1)},
                                  {"nt", step.task().xt.dim(1)},
                                  {"steps", c.steps},
-                                 {"median_ms", median},
-                                 {"p10_ms", quantile(times, 0.1)},
-                                 {"p90_ms", quantile(times, 0.9)},
+                                 {"median_ms", timings.median_ms},
+                                 {"p10_ms", timings.p10_ms},
+                                 {"p90_ms", timings.p90_ms},
                                  {"gflop_per_step", flops * 1e-9},
                                  {"gflops", gflops},
                                  {"peak_gflops", peak},
@@ -121,8 +103,8 @@ int run_command(const BenchCommand& c) {
   }
   fmt::print("{} on {}: batch {}, {} context and {} target points, {} thread(s), {}\n", c.model, protocol.name, batch,
              step.task().xc.dim(1), step.task().xt.dim(1), threads, to_string(active_isa()));
-  fmt::print("  step     {:.3f} ms median, {:.3f} p10, {:.3f} p90 over {} steps\n", median, quantile(times, 0.1),
-             quantile(times, 0.9), c.steps);
+  fmt::print("  step     {:.3f} ms median, {:.3f} p10, {:.3f} p90 over {} steps\n", timings.median_ms, timings.p10_ms,
+             timings.p90_ms, c.steps);
   fmt::print("  speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that this machine reaches\n", gflops,
              100 * gflops / peak, peak);
   fmt::print("  memory   {:.1f} MB live, {:.1f} MB reserved at the peak\n",

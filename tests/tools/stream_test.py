@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Tests of `npzoo stream`, and of what it shares with `npzoo predict`: stream_test.py PATH_TO_NPZOO"""
+
+import math
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+from cli_support import (HERE, PROGRAM, TIMEOUT, Failure, as_json, case, check_keys, checkpoint, expect, fail, run_cases,
+                         snapshot, succeed, write, wrong_usage)
+
+MODEL = "cmanp"
+ROWS = [(-1.0, 0.5), (0.0, 0.1), (1.5, -0.3), (0.7, 0.2), (-0.4, 0.9), (1.1, -1.2), (-1.7, 0.0), (0.3, 0.6)]
+TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
+
+
+def streaming():
+    return checkpoint("streaming", "tnp/gp-rbf", MODEL, steps=2, batch=2)
+
+
+def table(rows, header="x,y"):
+    return header + "\n" + "".join(f"{x},{y}\n" for x, y in rows)
+
+
+def stream_args(context=table(ROWS), targets=TARGETS, at=None, out="out.csv"):
+    return ["stream", "--checkpoint", at or streaming(), "--context", write("context.csv", context), "--targets",
+            write("targets.csv", targets), "--out", out if out == "-" else HERE / out]
+
+
+def predicted(rows):
+    """Rows of numbers of `npzoo predict` with all of the context at once."""
+    context, targets = write("all.csv", table(rows)), write("at.csv", TARGETS)
+    done = succeed("predict", "--checkpoint", streaming(), "--context", context, "--targets", targets, "--out", "-")
+    return numbers(done)
+
+
+def numbers(text):
+    return [[float(field) for field in line.split(",")] for line in text.splitlines()[1:]]
+
+
+def check_close(found, expected):
+    expect(len(found) == len(expected), len(found), "rows found, expected", len(expected))
+    for a, b in zip(found, expected):  # float32 in another order of sums
+        close = [math.isclose(p, q, rel_tol=1e-4, abs_tol=1e-5) for p, q in zip(a, b)]
+        expect(len(a) == len(b) and all(close), a, "found, expected", b)
+
+
+@case
+def one_answer_at_the_end():
+    args = stream_args()
+    result = as_json(*args)
+    check_keys(result, "context_rows", "target_rows", "answers", "out")
+    expect((result["context_rows"], result["target_rows"], result["answers"]) == (8, 11, 1), result)
+    text = (HERE / "out.csv").read_text()
+    expect(text.startswith("context_rows,x,mean_y,std_y\n8,-2,"), text)
+    check_close([row[1:] for row in numbers(text)], predicted(ROWS))
+    expect(succeed(*stream_args(out="-")) == text, "stream to '-' differs")
+
+
+@case
+def answers_meanwhile():
+    for every, counts in ((3, [3, 6, 8]), (4, [4, 8]), (1, list(range(1, 9))), (100, [8])):
+        for chunk in (1, 2, 4096):
+            found = numbers(succeed(*stream_args(out="-"), "--every", every, "--chunk", chunk))
+            expect([row[0] for row in found] == [count for count in counts for _ in range(11)], every, chunk, found)
+            for i, count in enumerate(counts):
+                check_close([row[1:] for row in found[11 * i:11 * (i + 1)]], predicted(ROWS[:count]))
+        expect(as_json(*stream_args(), "--every", every)["answers"] == len(counts), "answers to every", every)
+
+
+@case
+def answers_reach_a_pipe_at_once():
+    args = stream_args(out="-")
+    args[args.index("--context") + 1] = "-"
+    with subprocess.Popen([PROGRAM, *map(str, args), "--every", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as process:
+        process.stdin.write("x,y\n")
+        header = None
+        for count, (x, y) in enumerate(ROWS, start=1):
+            process.stdin.write(f"{x},{y}\n")
+            process.stdin.flush()
+            header = header or process.stdout.readline()
+            lines = [process.stdout.readline() for _ in range(11)]
+            expect(all(line.startswith(f"{count},") for line in lines), lines)
+        process.stdin.close()
+        expect(not process.stdout.read() and process.wait(TIMEOUT) == 0, "an answer too many")
+
+
+@case
+def standard_input():
+    whole = succeed(*stream_args(out="-"))
+    for flag, text in (("--context", table(ROWS)), ("--targets", TARGETS)):
+        args = stream_args(out="-")
+        args[args.index(flag) + 1] = "-"
+        expect(succeed(*args, stdin=text) == whole, flag, "from standard input differs")
+    args[args.index("--context") + 1] = "-"
+    fail(*args, naming=["--context and --targets are both standard input"])
+
+
+@case
+def nothing_to_absorb_or_to_ask():
+    found = numbers(succeed(*stream_args(context="x,y\n", out="-"), "--every", 2))
+    expect([row[0] for row in found] == [0] * 11, found)
+    check_close([row[1:] for row in found], predicted([]))
+    empty = succeed(*stream_args(targets="x\n", out="-"), "--every", 2)
+    expect(empty == "context_rows,x,mean_y,std_y\n", "a table without rows:", empty)
+
+
+def peak_resident(process):
+    """KiB. (What wait4 tells of a child starts from the size of its parent.)"""
+    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    raise Failure("/proc tells no VmHWM")
+
+
+@case
+def memory_does_not_grow_with_the_context():
+    if not pathlib.Path("/proc/self/status").exists():
+        print("skipped: no /proc")
+        return
+    draw = random.Random(1)
+    args = stream_args(out="-")
+    args[args.index("--context") + 1] = "-"
+    with subprocess.Popen([PROGRAM, *map(str, args), "--every", "20000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as process:
+        process.stdin.write("x,y\n")
+        peaks = []
+        for answer in range(4):
+            process.stdin.write("".join(f"{draw.uniform(-2, 2):.4f},{draw.gauss(0, 1):.4f}\n" for _ in range(20_000)))
+            process.stdin.flush()
+            lines = [process.stdout.readline() for _ in range(11 + (answer == 0))]
+            expect(lines[-1].startswith(f"{20_000 * (answer + 1)},"), lines)
+            peaks.append(peak_resident(process))
+        process.stdin.close()
+        expect(process.wait(TIMEOUT) == 0, "exit status", process.returncode)
+    expect(peaks[3] <= peaks[0] + 2048, "peaks of resident memory after 20,000 rows each, KiB:", peaks)
+
+
+@case
+def bad_input_is_refused():
+    write("out.csv", "precious")
+    other = checkpoint()
+    bad = [
+        (dict(at=other), ["tnp-d", "a model that streams", MODEL]),
+        (dict(targets=""), ["targets.csv"]),
+        (dict(targets="x\n1\nabc\n"), ["targets.csv:3", "abc"]),
+        (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns", "1 inputs"]),
+        (dict(targets="z\n1\n"), ["context.csv", "z"]),
+        (dict(targets="context_rows\n1\n", context="context_rows,y\n1,2\n"), ["targets.csv", "context_rows"]),
+        (dict(context=""), ["context.csv"]),
+        (dict(context="x,y,z\n1,2,3\n"), ["context.csv", "2 columns"]),
+        (dict(context=table(ROWS) + "1\n"), ["context.csv:10"]),
+        (dict(context=table(ROWS * 700) + "1,nan\n"), ["context.csv:5602"]),
+    ]
+    for tables, naming in bad:
+        args = stream_args(**tables)
+        for more in ([], ["--every", 5000]):
+            fail(*args, *more, naming=naming)
+    expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+    args = stream_args()
+    fail(*args[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
+    fail(*args[:-1], "/dev/full")
+    (HERE / "context.csv").unlink()
+    fail(*args, naming=["context.csv"])
+    wrong_usage("stream", "--checkpoint", "x")
+    for flags in (["--every", "-1"], ["--chunk", "0"]):
+        wrong_usage(*args, *flags)
+
+
+def interrupt_while_waiting(args, header, row):
+    """Ctrl-C while the program waits for more of its standard input, which it has read far beyond the header."""
+    before = snapshot()
+    with subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        process.stdin.write(header + row * 4096)
+        process.stdin.flush()  # returns when the program has read all but what a pipe holds
+        process.send_signal(signal.SIGINT)
+        expect(process.wait(TIMEOUT) == 130, "exit status", process.returncode, "expected 130")
+        expect(not process.stdout.read(), "nothing expected on stdout")
+    expect(snapshot() == before, "files were written or changed")
+
+
+@case
+def interrupted_while_waiting_leaves_nothing():
+    field = "0.5" + "0" * 508  # long rows, so that few of them fill the buffers
+    write("out.csv", "precious")
+    args = stream_args()
+    args[args.index("--context") + 1] = "-"
+    interrupt_while_waiting(args, "x,y\n", f"{field},{field}\n")
+    args = ["predict", *stream_args()[1:]]
+    args[args.index("--targets") + 1] = "-"
+    interrupt_while_waiting(args, "x\n", f"{field}{'0' * 512}\n")
+    expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())

@@ -1,0 +1,93 @@
+#include "tools/bench_support.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+
+#include "engine/memory.h"
+#include "tools/json_output.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace npzoo {
+
+namespace {
+
+/// How long the repetitions of one measurement may take.
+constexpr double kPatience = 3000;  // ms
+
+/// Gives the C library's own cache back: a later peak would else hold what an earlier, larger size has left.
+void release_freed_memory() {
+  release_cached_memory();
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+bool reset_peak_rss() {
+  std::ofstream file("/proc/self/clear_refs");
+  return static_cast<bool>(file << '5' << std::flush);
+}
+
+std::optional<std::int64_t> peak_rss_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    if (key != "VmHWM:") continue;
+    std::int64_t kibibytes = 0;
+    if (status >> kibibytes) return kibibytes * 1024;
+  }
+  return {};
+}
+
+/// Of sorted values, the nearest of them.
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+}  // namespace
+
+double milliseconds(const std::function<void()>& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Timings summarise(std::vector<double> milliseconds) {
+  std::ranges::sort(milliseconds);
+  return {quantile(milliseconds, 0.5), quantile(milliseconds, 0.1), quantile(milliseconds, 0.9),
+          static_cast<std::int64_t>(milliseconds.size())};
+}
+
+Timings repeat(std::int64_t repeats, const std::function<double()>& run) {
+  const double first = run();
+  const double fitting = std::min(static_cast<double>(repeats), kPatience / std::max(first, 1e-6));
+  std::vector<double> times;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(fitting); ++i) times.push_back(run());
+  if (times.empty()) times.push_back(first);
+  return summarise(std::move(times));
+}
+
+Tensor random_normal(Random& random, const Shape& shape) {
+  Tensor values = Tensor::empty(shape);
+  for (float& value : values.values<float>()) value = static_cast<float>(random.normal());
+  return values;
+}
+
+MemoryWatch::MemoryWatch() {
+  release_freed_memory();
+  reset_peak_memory();
+  rss_was_reset_ = reset_peak_rss();
+}
+
+nlohmann::json MemoryWatch::peaks() const {
+  const MemoryStats memory = memory_stats();
+  const auto resident = rss_was_reset_ ? peak_rss_bytes() : std::nullopt;
+  return {{"peak_live_bytes", memory.peak_live_bytes},
+          {"peak_reserved_bytes", memory.peak_reserved_bytes},
+          {"peak_rss_bytes", resident ? nlohmann::json(*resident) : nlohmann::json(nullptr)}};
+}
+
+}  // namespace npzoo

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "engine/random.h"
+#include "engine/tensor.h"
+
+namespace npzoo {
+
+/// Milliseconds that `f` takes.
+double milliseconds(const std::function<void()>& f);
+
+struct Timings {
+  double median_ms = 0, p10_ms = 0, p90_ms = 0;
+  std::int64_t repeats = 0;
+};
+Timings summarise(std::vector<double> milliseconds);
+
+/// Runs something that returns how many milliseconds it took, once to warm up and then `repeats` times, or as often as
+/// fits in a few seconds. What fits not even once more is counted by its first run.
+Timings repeat(std::int64_t repeats, const std::function<double()>& run);
+
+/// Standard normal numbers, float32, without any memory besides.
+Tensor random_normal(Random& random, const Shape& shape);
+
+/// What the bench can say of memory since `begin`, all in bytes.
+class MemoryWatch {
+ public:
+  /// Returns cached blocks to the system and sets every peak to the present.
+  MemoryWatch();
+
+  /// peak_live_bytes, peak_reserved_bytes and peak_rss_bytes, which is null where the system does not tell.
+  nlohmann::json peaks() const;
+
+ private:
+  bool rss_was_reset_;
+};
+
+}  // namespace npzoo

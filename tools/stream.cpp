@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "engine/tape.h"
+#include "models/training/checkpoint.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/json_output.h"
+#include "tools/presets.h"
+#include "tools/progress.h"
+#include "tools/tables.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr const char* kCountColumn = "context_rows";
+
+std::string streaming_models() {
+  std::vector<std::string> names;
+  for (const ModelInfo& info : models()) {
+    const auto protocol = protocol_with_preset(info.name);
+    if (protocol && make_model(model_spec(*protocol, info.name))->streams()) names.emplace_back(info.name);
+  }
+  return names.empty() ? "none of this build" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The rows that are asked for again and again.
+struct Targets {
+  std::vector<std::string> x_names;
+  std::vector<double> x;  // row-major
+
+  std::size_t dim_x() const { return x_names.size(); }
+  std::size_t rows() const { return x.size() / dim_x(); }
+};
+
+Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
+  TargetReader reader(path, dim_x);
+  Targets targets{reader.x_names(), {}};
+  check(std::ranges::find(targets.x_names, kCountColumn) == targets.x_names.end(),
+        "[targets] {}: a column is called {}, expected another name: the output has one", path.string(), kCountColumn);
+  reader.read(std::numeric_limits<std::int64_t>::max(), targets.x);
+  return targets;
+}
+
+/// A context that grows, and the table of what the model says at the targets meanwhile.
+class Stream {
+ public:
+  Stream(const Model& model, const Targets& targets, std::int64_t chunk, CsvWriter& out)
+      : model_(model), targets_(targets), chunk_(chunk), out_(out) {}
+
+  std::int64_t context_rows() const { return context_rows_; }
+  std::int64_t answers() const { return answers_; }
+  /// Whether there is an answer for the context as it is now.
+  bool answered() const { return answered_; }
+
+  void absorb(const Context& more) {
+    state_ = state_ ? model_.update(*state_, more) : model_.condition(more);
+    context_rows_ += more.xc.dim(1);
+    answered_ = false;
+  }
+
+  void answer() {
+    const double leading[] = {static_cast<double>(context_rows_)};
+    const std::size_t width = targets_.dim_x(), step = static_cast<std::size_t>(chunk_) * width;
+    for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
+      const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
+      out_.write(prediction_rows(leading, x, width, model_.query(*state_, to_points(x, width))));
+    }
+    out_.flush();  // who reads through a pipe need not wait for the next one
+    ++answers_;
+    answered_ = true;
+  }
+
+ private:
+  const Model& model_;
+  const Targets& targets_;
+  std::int64_t chunk_;
+  CsvWriter& out_;
+  std::unique_ptr<ContextState> state_;
+  std::int64_t context_rows_ = 0, answers_ = 0;
+  bool answered_ = false;
+};
+
+int stream(const StreamCommand& c) {
+  std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
+  const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
+  check(c.context != "-" || c.targets != "-",
+        "[stream] --context and --targets are both standard input, expected a file for one of them");
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const auto model = restore_model(checkpoint);
+  check(model->streams(),
+        "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
+        checkpoint.run.spec.name, streaming_models());
+  const Targets targets = read_targets(c.targets, model->dim_x());
+  ContextReader context(c.context, targets.x_names, model->dim_y(), give_up);
+  const std::string leading[] = {kCountColumn};
+
+  interrupt.emplace();
+  CsvWriter out(c.out, prediction_header(leading, targets.x_names, context.y_names()));
+  Stream absorbed(*model, targets, c.chunk, out);
+  Progress progress("stream", 0, {.unit = "rows"});
+  for (bool more = true; more;) {
+    const std::int64_t done = absorbed.context_rows();
+    const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
+    const Context next = context.read(wanted);
+    if (give_up()) return kInterruptedExit;
+    more = next.xc.dim(1) == wanted;
+    if (next.xc.dim(1) > 0 || done == 0) absorbed.absorb(next);
+    const bool due = c.every > 0 && absorbed.context_rows() % c.every == 0;
+    if (!absorbed.answered() && (due || !more)) absorbed.answer();
+    progress.update(absorbed.context_rows());
+  }
+  out.commit();
+  progress.finish();
+  if (c.common.json)
+    print_json({{"context_rows", absorbed.context_rows()},
+                {"target_rows", targets.rows()},
+                {"answers", absorbed.answers()},
+                {"out", c.out.string()}});
+  return 0;
+}
+
+}  // namespace
+
+int run_command(const StreamCommand& c) {
+  apply(c.common);
+  const NoGrad off;
+  try {
+    return stream(c);
+  } catch (const Cancelled&) {
+    return kInterruptedExit;
+  }
+}
+
+}  // namespace npzoo

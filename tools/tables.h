@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/io/csv.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// Columns `columns` of row-major numbers as points of one task, (1, rows, columns.size()).
+Tensor to_points(std::span<const double> rows, std::size_t width, std::span<const std::size_t> columns);
+/// All columns.
+Tensor to_points(std::span<const double> rows, std::size_t width);
+
+/// Reads the points that a model is asked for: its columns are the model's inputs, in its own order.
+class TargetReader {
+ public:
+  /// Throws Error where there are not `dim_x` columns.
+  TargetReader(const std::filesystem::path& path, std::int64_t dim_x, std::function<bool()> give_up = {});
+
+  const std::vector<std::string>& x_names() const { return reader_.header(); }
+  /// Replaces `x` by the next rows, at most `max_rows`; returns how many.
+  std::int64_t read(std::int64_t max_rows, std::vector<double>& x);
+
+ private:
+  CsvReader reader_;
+};
+
+/// Reads observed points. The columns that the targets have are x, in the targets' order; the others are y, in the
+/// table's own order.
+class ContextReader {
+ public:
+  /// Throws Error where a column of the targets is missing, or where there are not `dim_y` others.
+  ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y,
+                std::function<bool()> give_up = {});
+
+  const std::vector<std::string>& y_names() const { return y_names_; }
+  /// The next rows, at most `max_rows`, as the context of one task; fewer only at the end.
+  Context read(std::int64_t max_rows);
+
+ private:
+  CsvReader reader_;
+  std::vector<std::size_t> x_columns_, y_columns_;
+  std::vector<std::string> y_names_;
+  std::vector<double> rows_;
+};
+
+/// x, mean_* and std_*, behind the columns `leading`.
+std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
+                                           std::span<const std::string> y_names);
+
+/// One row for each target of `x` (row-major): the numbers `leading`, then x, mean and std.
+std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
+                                    const Prediction& prediction);
+
+}  // namespace npzoo
