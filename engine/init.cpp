@@ -54,4 +54,10 @@ Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64
   return uniform({out, in}, std::sqrt(6.0) * inverse_sqrt(fan_in + fan_out));
 }
 
+Tensor Initializer::standard_normal(const Shape& shape) {
+  Tensor result = allocate(shape);
+  for (float& x : result.values<float>()) x = static_cast<float>(random_.normal());
+  return result;
+}
+
 }  // namespace npzoo

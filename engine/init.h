@@ -33,6 +33,8 @@ class Initializer {
   /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
   /// that this one is a block of.
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
+  /// N(0, 1), whatever the framework.
+  Tensor standard_normal(const Shape& shape);
 
  private:
   static constexpr std::uint64_t kStream = 0x696e6974;  // apart from the streams that data is drawn from

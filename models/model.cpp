@@ -6,14 +6,47 @@
 
 namespace npzoo {
 
+namespace {
+
+void check_lengths(const Context& context) {
+  const std::int64_t batch = context.xc.dim(0);
+  check(!context.lengths.defined() || context.lengths.shape() == Shape{batch},
+        "[context] lengths {} found, expected {} of them", context.lengths.shape(), batch);
+}
+
+/// How many points of a row are real.
+std::int64_t count(const Context& context, std::int64_t b) {
+  if (!context.lengths.defined()) return context.xc.dim(1);
+  const std::int64_t n = context.lengths.data<std::int64_t>()[b];
+  check(0 <= n && n <= context.xc.dim(1), "[context] row {} has length {}, expected 0 to {}", b, n, context.xc.dim(1));
+  return n;
+}
+
+/// The points of `a`, then those of `b`; padding comes behind both.
+Context join(const Context& a, const Context& b) {
+  check_lengths(b);
+  const Context side_by_side{concat({a.xc, b.xc}, 1), concat({a.yc, b.yc}, 1), {}};
+  if (!a.lengths.defined() && !b.lengths.defined()) return side_by_side;
+  const std::int64_t batch = a.xc.dim(0), from_a = a.xc.dim(1), all = side_by_side.xc.dim(1);
+  Tensor index = Tensor::empty({batch, all}, DType::int64), lengths = Tensor::empty({batch}, DType::int64);
+  for (std::int64_t row = 0; row < batch; ++row) {
+    const std::int64_t first = count(a, row), both = first + count(b, row);
+    lengths.data<std::int64_t>()[row] = both;
+    for (std::int64_t i = 0; i < all; ++i)
+      index.data<std::int64_t>()[row * all + i] = i < first ? i : i < both ? from_a + i - first : 0;
+  }
+  return {gather(side_by_side.xc, index), gather(side_by_side.yc, index), lengths};
+}
+
+}  // namespace
+
 Context clear_padding(const Context& context) {
+  check_lengths(context);
   if (!context.lengths.defined()) return context;
   const std::int64_t batch = context.xc.dim(0), nc = context.xc.dim(1);
-  check(context.lengths.shape() == Shape{batch}, "[context] lengths {} found, expected {} of them",
-        context.lengths.shape(), batch);
   Tensor index = Tensor::empty({batch, nc}, DType::int64);  // padding takes the point behind the last, a zero
   for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t i = 0, n = context.lengths.data<std::int64_t>()[b]; i < nc; ++i)
+    for (std::int64_t i = 0, n = count(context, b); i < nc; ++i)
       index.data<std::int64_t>()[b * nc + i] = i < n ? i : nc;
   const auto cleared = [&](const Tensor& points) {
     return gather(concat({points, Tensor::zeros({batch, 1, points.dim(2)}, points.dtype())}, 1), index);
@@ -24,9 +57,7 @@ Context clear_padding(const Context& context) {
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
   const auto* held = dynamic_cast<const HeldContext*>(&state);
   check(held != nullptr, "[update] the state comes from another kind of model");
-  const Context& old = held->context;
-  check(!old.lengths.defined() && !more.lengths.defined(), "[update] padded contexts cannot be extended");
-  return condition({concat({old.xc, more.xc}, 1), concat({old.yc, more.yc}, 1), {}});
+  return condition(join(held->context, more));
 }
 
 Prediction Model::predict(const Task& task) const {

@@ -42,7 +42,7 @@ class Model {
   virtual std::unique_ptr<ContextState> condition(const Context& context) const = 0;
   /// xt (B, Nt, Dx). Throws Error for the state of another kind of model.
   virtual Prediction query(const ContextState& state, const Tensor& xt) const = 0;
-  /// Adds points to a context. This default conditions on all of them again; it needs a HeldContext without padding.
+  /// Adds points to a context. This default conditions on all of them again; it needs a HeldContext.
   virtual std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
   /// True when `update` needs time and memory for the new points alone, so that a context may be an endless stream.
   virtual bool streams() const { return false; }

@@ -7,7 +7,9 @@
 #include "engine/io/safetensors.h"
 #include "engine/optim/optimiser.h"
 #include "engine/tape.h"
+#include "models/cmanp.h"
 #include "models/config_json.h"
+#include "models/parity_names.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 
@@ -16,52 +18,6 @@ namespace npzoo {
 namespace {
 
 constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6;
-
-/// Where the authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor.
-struct AuthorsPlace {
-  std::string name;
-  std::int64_t part = 0, parts = 1;
-};
-
-std::vector<std::string> split_name(const std::string& name) {
-  std::vector<std::string> words(1);
-  for (char c : name) {
-    if (c == '.')
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
-}
-
-/// Place of a layer in the authors' nn.Sequential, where activations count too.
-std::string in_sequence(const std::string& layer) { return std::to_string(2 * std::stoi(layer)); }
-
-AuthorsPlace authors_cnp(const std::string& name) {
-  const auto words = split_name(name);  // encoders.E.pre.layers.L.weight or decoder.layers.L.weight
-  if (words[0] == "encoders")
-    return {fmt::format("enc{}.net_{}.{}.{}", std::stoi(words[1]) + 1, words[2], in_sequence(words[4]), words[5])};
-  if (words[2] == "0") return {"dec.fc." + words[3]};
-  return {fmt::format("dec.mlp.{}.{}", 2 * std::stoi(words[2]) - 1, words[3])};
-}
-
-AuthorsPlace authors_tnp_d(const std::string& name) {
-  const auto words = split_name(name);
-  if (words[0] != "encoder") return {fmt::format("{}.{}.{}", words[0], in_sequence(words[2]), words[3])};
-  const std::string layer = fmt::format("encoder.layers.{}.", words[2]), &part = words[3], &kind = words.back();
-  if (part == "expand") return {layer + "linear1." + kind};
-  if (part == "contract") return {layer + "linear2." + kind};
-  if (part != "attention") return {layer + part + "." + kind};
-  if (words[4] == "out") return {layer + "self_attn.out_proj." + kind};
-  return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
-}
-
-struct AuthorsModel {
-  const char* name;
-  AuthorsPlace (*place)(const std::string& our_name);
-};
-
-constexpr AuthorsModel kAuthors[] = {{"cnp", authors_cnp}, {"tnp-d", authors_tnp_d}};
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
@@ -74,13 +30,13 @@ class Record {
  public:
   explicit Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
     spec_.name = metadata(file_, "model", path_);
-    const auto authors =
-        std::ranges::find(kAuthors, spec_.name, [](const AuthorsModel& m) { return std::string(m.name); });
-    check(authors != std::end(kAuthors), "[parity] {}: recorded from model '{}', which this build does not have", path_,
+    place_ = authors_names(spec_.name);
+    check(place_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_,
           spec_.name);
-    place_ = authors->place;
     spec_.config = model_config_from_json(metadata(file_, "config", path_), "[parity] " + path_);
-    spec_.config["architecture"] = std::string("tnp");
+    // Two models have versions of other authors too, which their configurations tell apart.
+    if (spec_.name == "cnp" || spec_.name == "tnp-d") spec_.config["architecture"] = std::string("tnp");
+    run_ = model_config_from_json(metadata(file_, "run", path_), "[parity] " + path_);
   }
 
   const ModelSpec& spec() const { return spec_; }
@@ -96,6 +52,23 @@ class Record {
 
   Task task(DType dtype) const {
     return {at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype), {}};
+  }
+
+  /// Whether the parameters after the last update were kept.
+  bool has_final() const {
+    const auto kept = run_.find("keep_final");
+    return kept == run_.end() || kept->second != ModelConfig::mapped_type(false);
+  }
+
+  /// Context points of the first of two parts, of a run that was continued; 0 where there is none.
+  std::int64_t first_points() const {
+    const auto first = run_.find("first");
+    if (first == run_.end()) return 0;
+    check(spec_.name == "cmanp", "[parity] {}: states recorded of model '{}', expected cmanp", path_, spec_.name);
+    const auto* count = std::get_if<std::int64_t>(&first->second);
+    check(count != nullptr && 0 < *count && *count <= at("xc").dim(1),
+          "[parity] {}: 'first' in the run must be a number of context points, 1 to {}", path_, at("xc").dim(1));
+    return *count;
   }
 
   /// What the authors recorded for one of our parameters: `kind` is param, grad or adam.final.
@@ -114,7 +87,8 @@ class Record {
   std::string path_;
   TensorFile file_;
   ModelSpec spec_;
-  AuthorsPlace (*place_)(const std::string&) = nullptr;
+  ModelConfig run_;  // sizes of the run, and what was recorded of it
+  AuthorsNames place_ = nullptr;
 };
 
 double largest(const Tensor& x) {
@@ -133,6 +107,18 @@ double difference(const Tensor& ours, const Tensor& theirs) {
     top = d <= top ? top : std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   }
   return top;
+}
+
+/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv).
+Tensor by_head(const Tensor& x, std::int64_t heads) {
+  const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
+  Tensor out = Tensor::empty({batch, heads, rows, width}, x.dtype());
+  double* to = out.data<double>();
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t i = 0; i < rows; ++i, to += width)
+        std::copy_n(x.data<double>() + ((b * rows + i) * heads + h) * width, width, to);
+  return out;
 }
 
 class Comparison {
@@ -182,6 +168,7 @@ class Comparison {
       optimiser.step(tape.backward(loss), 5e-4);
     }
     add("adam.losses", losses, kAdamTolerance);
+    if (!record_.has_final()) return;
     double scale = 1, error = 0;
     for (const NamedParameter& p : parameters_) {
       const Tensor final_value = record_.of_parameter("adam.final", p);
@@ -191,6 +178,20 @@ class Comparison {
     quantities_.push_back({"adam.final.*", error / scale, kAdamTolerance});
   }
 
+  /// A context in two parts: after the first, after the second, and both at once.
+  void states() {
+    const std::int64_t first = record_.first_points(), all = task_.xc.dim(1);
+    if (first == 0) return;
+    NoGrad off;
+    const auto points = [&](std::int64_t begin, std::int64_t end) {
+      return Context{slice(task_.xc, 1, begin, end), slice(task_.yc, 1, begin, end)};
+    };
+    const auto begun = model_->condition(points(0, first));
+    state("state.first.", *begun);
+    state("state.updated.", *model_->update(*begun, points(first, all)));
+    state("state.full.", *model_->condition(points(0, all)));
+  }
+
   std::vector<ParityQuantity> take() { return std::move(quantities_); }
 
  private:
@@ -198,6 +199,21 @@ class Comparison {
     Recording on(tape);
     for (const NamedParameter& p : parameters_) tape.watch(p.parameter->value);
     return model_->loss(task_);
+  }
+
+  void state(const std::string& start, const ContextState& state) {
+    const auto& cmanp = dynamic_cast<const CmanpState&>(state);
+    for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
+      const std::string block = start + std::to_string(i);
+      const auto& [mean, log_sum_exp] = cmanp.gathered[i];
+      add(block + ".constant", log_sum_exp, kTolerance);
+      add(block + ".embedding", by_head(mean, log_sum_exp.dim(1)), kTolerance);
+      add(block + ".latents", cmanp.latents[i], kTolerance);
+    }
+    if (!record_.has(start + "mean")) return;
+    const Prediction p = model_->query(state, task_.xt);
+    add(start + "mean", p.mean, kTolerance);
+    add(start + "std", p.std, kTolerance);
   }
 
   void add(const std::string& name, const Tensor& ours, double tolerance) {
@@ -230,6 +246,7 @@ ParityReport check_parity(const std::filesystem::path& path) {
   Comparison exact(record, DType::float64);
   if (record.at("xc").dtype() == DType::float64) {
     exact.predictions("eval", kTolerance);
+    exact.states();
     exact.loss_and_gradients();
     exact.adam();
     report.quantities = exact.take();

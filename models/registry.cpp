@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "models/cmanp.h"
 #include "models/cnp.h"
+#include "models/eqtnp.h"
+#include "models/lbanp.h"
 #include "models/tnp_d.h"
 #include "models/tnp_kr.h"
 
@@ -16,6 +19,12 @@ constexpr ModelInfo kModels[] = {
      make_tnp_d},
     {"tnp-kr-full", "Transformer neural process with kernel regression blocks, full attention",
      "Jenson et al., Transformer neural processes - kernel regression, 2024", make_tnp_kr_full},
+    {"eqtnp", "Efficient-queries transformer neural process",
+     "Feng et al., Efficient queries transformer neural processes, NeurIPS workshop 2022", make_eqtnp},
+    {"lbanp", "Latent bottlenecked attentive neural process",
+     "Feng et al., Latent bottlenecked attentive neural processes, ICLR 2023", make_lbanp},
+    {"cmanp", "Constant memory attentive neural process",
+     "Feng et al., Memory efficient neural processes via constant memory attention block, ICML 2024", make_cmanp},
 };
 
 }  // namespace

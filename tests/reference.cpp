@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 namespace npzoo::reference {
@@ -141,6 +142,42 @@ LayerNormGradients layer_norm_backward(const Tensor& x, const Tensor& gain, cons
     }
   });
   return d;
+}
+
+namespace {
+
+template <class T>
+T normal_cdf(T x) {
+  return (1 + std::erf(x / std::numbers::sqrt2_v<T>)) / 2;
+}
+
+}  // namespace
+
+Tensor geglu(const Tensor& x) {
+  const std::int64_t n = x.dim(-1) / 2;
+  Tensor out = Tensor::empty(x.shape().with(-1, n), x.dtype());
+  with_scalar(x, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < out.numel(); ++i) {
+      const T *row = x.data<T>() + i / n * 2 * n, gate = row[n + i % n];
+      out.data<T>()[i] = row[i % n] * (gate * normal_cdf(gate));
+    }
+  });
+  return out;
+}
+
+Tensor geglu_backward(const Tensor& x, const Tensor& d_out) {
+  const std::int64_t n = x.dim(-1) / 2;
+  Tensor d_x = Tensor::empty_like(x);
+  with_scalar(x, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < d_out.numel(); ++i) {
+      const std::int64_t value = i / n * 2 * n + i % n;
+      const T gate = x.data<T>()[value + n], d = d_out.data<T>()[i];
+      const T density = std::exp(-gate * gate / 2) / std::sqrt(2 * std::numbers::pi_v<T>);
+      d_x.data<T>()[value] = d * (gate * normal_cdf(gate));
+      d_x.data<T>()[value + n] = d * x.data<T>()[value] * (normal_cdf(gate) + gate * density);
+    }
+  });
+  return d_x;
 }
 
 namespace {

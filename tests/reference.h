@@ -32,6 +32,10 @@ struct LayerNormGradients {
 };
 LayerNormGradients layer_norm_backward(const Tensor& x, const Tensor& gain, const Tensor& d_out, double eps = 1e-5);
 
+/// Values, then gates, in the last axis.
+Tensor geglu(const Tensor& x);
+Tensor geglu_backward(const Tensor& x, const Tensor& d_out);
+
 /// Attention with a dense mask: whether row `query` of `batch` sees `key`.
 struct Attention {
   int heads;

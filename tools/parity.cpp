@@ -18,7 +18,7 @@ int run_command(const ParityCommand& c) {
     nlohmann::json quantities = nlohmann::json::array();
     for (const ParityQuantity& q : report.quantities) {
       quantities.push_back({{"name", q.name}, {"max_error", number_or_null(q.max_error)}});
-      if (!c.common.json) fmt::print("  {:<24} {:.1e}  (allowed {:.0e})\n", q.name, q.max_error, q.tolerance);
+      if (!c.common.json) fmt::print("  {:<26} {:.1e}  (allowed {:.0e})\n", q.name, q.max_error, q.tolerance);
     }
     rows.push_back({{"file", report.file},
                     {"model", report.model},

@@ -5,30 +5,32 @@ namespace npzoo {
 namespace {
 
 /// torch.nn.MultiheadAttention draws query, key and value as one (3E, E) matrix and starts all biases at zero.
-Linear input_projection(std::int64_t width, Initializer& init) {
+Linear input_projection(std::int64_t width, Initializer& init, AttentionBiases biases) {
+  if (biases == AttentionBiases::output_only) return Linear::without_bias(width, width, init);
   if (init.framework() == Framework::flax) return Linear(width, width, init);
   return Linear(init.xavier_uniform(width, width, 3 * width, width), Tensor::zeros({width}));
 }
 
-Linear output_projection(std::int64_t width, Initializer& init) {
-  if (init.framework() == Framework::flax) return Linear(width, width, init);
+Linear output_projection(std::int64_t width, Initializer& init, AttentionBiases biases) {
+  if (init.framework() == Framework::flax || biases == AttentionBiases::output_only) return Linear(width, width, init);
   return Linear(init.linear_weight(width, width), Tensor::zeros({width}));
 }
 
 }  // namespace
 
-MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init)
-    : query(input_projection(width, init)),
-      key(input_projection(width, init)),
-      value(input_projection(width, init)),
-      out(output_projection(width, init)),
+MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init,
+                                       AttentionBiases biases)
+    : query(input_projection(width, init, biases)),
+      key(input_projection(width, init, biases)),
+      value(input_projection(width, init, biases)),
+      out(output_projection(width, init, biases)),
       heads_(static_cast<int>(heads)) {
   check(heads >= 1 && width % heads == 0, "[attention] {} heads do not divide the width {}", heads, width);
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
   const Tensor attended =
-      masked_attention(query(queries), context.keys, context.values, mask, {.heads = heads_});  // (B, Nq, E)
+      masked_attention(query(queries), context.keys, context.values, mask, options());  // (B, Nq, E)
   return out(attended);
 }
 

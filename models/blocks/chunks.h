@@ -12,13 +12,17 @@ namespace npzoo {
 /// points.
 constexpr std::int64_t kChunkPoints = 4096;
 
-/// Calls f(begin, end) for consecutive chunks of `points` points; once for all of them while a recording is on, since
-/// that keeps them all anyway.
+/// Calls f(begin, end) for consecutive chunks of at most `chunk` points; once for all of them while a recording is on,
+/// since that keeps them all anyway.
 template <class F>
-void for_chunks(std::int64_t points, F f) {
-  const std::int64_t chunk = current_tape() ? points : kChunkPoints;
-  if (points <= chunk) return f(0, points);
+void for_chunks(std::int64_t points, F f, std::int64_t chunk = kChunkPoints) {
+  if (points <= chunk || current_tape()) return f(0, points);
   for (std::int64_t begin = 0; begin < points; begin += chunk) f(begin, std::min(begin + chunk, points));
+}
+
+/// Points [begin, end) of x (B, N, C).
+inline Tensor points_between(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  return begin == 0 && end == x.dim(1) ? x : slice(x, 1, begin, end);
 }
 
 /// Copies part (B, n, C) to points [begin, begin + n) of whole (B, N, C).
@@ -31,21 +35,26 @@ inline void copy_points(const Tensor& part, Tensor& whole, std::int64_t begin) {
     std::memcpy(whole.raw().data() + b * stride + first, part.raw().data() + b * bytes, bytes);
 }
 
-/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone.
+/// The (B, end − begin, C) that f(begin, end) gives for every chunk, joined to (B, N, C).
 template <class F>
-Tensor in_chunks(const Tensor& x, F f) {
-  const std::int64_t points = x.dim(1);
+Tensor join_chunks(std::int64_t points, F f) {
   Tensor out;
   for_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+    const Tensor part = f(begin, end);
     if (end - begin == points) {
-      out = f(x);
+      out = part;
       return;
     }
-    const Tensor part = f(slice(x, 1, begin, end));
     if (!out.defined()) out = Tensor::empty(part.shape().with(1, points), part.dtype(), part.device());
     copy_points(part, out, begin);
   });
   return out;
+}
+
+/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone.
+template <class F>
+Tensor in_chunks(const Tensor& x, F f) {
+  return join_chunks(x.dim(1), [&](std::int64_t begin, std::int64_t end) { return f(points_between(x, begin, end)); });
 }
 
 }  // namespace npzoo

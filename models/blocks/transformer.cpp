@@ -1,5 +1,6 @@
 #include "models/blocks/transformer.h"
 
+#include "models/blocks/equal_layers.h"
 #include "ops/elementwise/elementwise.h"
 
 namespace npzoo {
@@ -33,19 +34,9 @@ void TransformerLayer::visit(ModuleVisitor& visitor) {
   visitor("contract", contract);
 }
 
-namespace {
-
-void copy_weights(TransformerLayer& from, TransformerLayer& to) {
-  const auto source = named_parameters(from), target = named_parameters(to);
-  for (std::size_t i = 0; i < source.size(); ++i) target[i].parameter->value = source[i].parameter->value.clone();
-}
-
-}  // namespace
-
 TwoStreamTransformer::TwoStreamTransformer(const TransformerConfig& config, Initializer& init) {
   for (std::int64_t i = 0; i < config.layers; ++i) layers.emplace_back(config, init);
-  if (config.equal_layers)
-    for (TransformerLayer& layer : layers) copy_weights(layers.front(), layer);
+  if (config.equal_layers) make_equal(layers);
   if (config.final_norm) norm.emplace(config.width, config.layer_norm_eps);
 }
 

@@ -1,4 +1,4 @@
-#include "engine/cpu/simd_math.h"
+#include "engine/cpu/normal_distribution.h"
 #include "ops/elementwise/kernels.h"
 
 namespace npzoo {
@@ -7,25 +7,13 @@ namespace {
 
 using namespace simd;
 
-constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
-constexpr double kInverseSqrt2 = 0.70710678118654752440;
-constexpr double kInverseSqrt2Pi = 0.39894228040143267794;
+constexpr std::int64_t kGrain = 1 << 14;               // elements that are worth handing to another thread
 constexpr double kGeluScale = 0.79788456080286535588;  // √(2/π)
 constexpr double kGeluCubic = 0.044715;
 
 template <class V>
 [[gnu::always_inline]] inline V c(V, double value) {
   return splat<ScalarOf<V>>(static_cast<ScalarOf<V>>(value));
-}
-
-template <class V>
-[[gnu::always_inline]] inline V normal_cdf(V x) {
-  return c(x, 0.5) * (c(x, 1) + erf(x * c(x, kInverseSqrt2)));
-}
-
-template <class V>
-[[gnu::always_inline]] inline V normal_density(V x) {
-  return c(x, kInverseSqrt2Pi) * exp(c(x, -0.5) * x * x);
 }
 
 template <class V>

@@ -62,6 +62,23 @@ TEST_CASE("init: xavier") {
   check_draws(weight, limit / std::sqrt(3.0), limit);
 }
 
+TEST_CASE("init: standard normal") {
+  for (const Framework framework : {Framework::torch, Framework::flax}) {
+    Initializer init(framework, {.seed = 1, .max_elements = 100'000});
+    const Tensor x = init.standard_normal({1000, 100});
+    CHECK(x.shape() == Shape{1000, 100});
+    CHECK(x.dtype() == DType::float32);
+    const Summary s = summary(x);
+    CHECK(std::abs(s.mean) <= 0.02);
+    CHECK(s.deviation == doctest::Approx(1).epsilon(0.02));
+    CHECK(s.largest >= 3.5);  // of 100,000 draws, some 47 are beyond
+    const auto within = std::ranges::count_if(x.values<float>(), [](float v) { return std::abs(v) < 1; });
+    CHECK(static_cast<double>(within) / 1e5 == doctest::Approx(0.6827).epsilon(0.01));
+    CHECK(error_of([&] { init.standard_normal({1}); }) ==
+          "[init] a weight of shape (1) exceeds the 0 elements allowed");
+  }
+}
+
 TEST_CASE("init: the seed and the order decide") {
   Initializer a(Framework::torch, {.seed = 1}), b(Framework::torch, {.seed = 1}), c(Framework::torch, {.seed = 2});
   const Tensor first = a.linear_weight(3, 4), second = a.linear_weight(3, 4);

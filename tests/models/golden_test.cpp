@@ -29,6 +29,10 @@ void check_passes(const fs::path& path) {
   }
 }
 
+std::int64_t count(const ParityReport& report, const std::string& name) {
+  return std::ranges::count(report.quantities, name, &ParityQuantity::name);
+}
+
 /// Names of the quantities that deviate after `change` was made to a recorded run.
 std::vector<std::string> deviations(const std::string& name, const auto& change) {
   const TemporaryDirectory directory;
@@ -43,10 +47,10 @@ std::vector<std::string> deviations(const std::string& name, const auto& change)
   return names;
 }
 
-std::string message_after(const auto& change) {
+std::string message_after(const auto& change, const std::string& name = "tnp-d.a") {
   const TemporaryDirectory directory;
   const std::string path = directory / "changed.safetensors";
-  TensorFile file = load_safetensors(recorded("tnp-d.a"));
+  TensorFile file = load_safetensors(recorded(name));
   change(file);
   save_safetensors(path, file);
   const std::string message = error_of([&] { check_parity(path); }), start = "[parity] " + path + ": ";
@@ -56,17 +60,26 @@ std::string message_after(const auto& change) {
 }  // namespace
 
 TEST_CASE("golden: runs recorded from the authors' code") {
-  int files = 0;
+  int files = 0, with_final = 0, with_states = 0;
   for (const auto& entry : fs::directory_iterator(source_root() / "tests" / "golden")) {
     if (entry.path().extension() != ".safetensors") continue;
     ++files;
     check_passes(entry.path());
     const ParityReport report = check_parity(entry.path());
     for (const std::string needed :
-         {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses", "adam.final.*"})
-      CHECK(std::ranges::count(report.quantities, needed, &ParityQuantity::name) == 1);
+         {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses"})
+      CHECK(count(report, needed) == 1);
+    with_final += count(report, "adam.final.*") == 1;
+    if (report.model != "cmanp") continue;
+    ++with_states;
+    for (const std::string needed : {"state.first.0.constant", "state.first.1.embedding", "state.first.1.latents",
+                                     "state.first.mean", "state.updated.0.constant", "state.updated.1.embedding",
+                                     "state.updated.1.latents", "state.updated.std", "state.full.1.latents"})
+      CHECK(count(report, needed) == 1);
   }
-  CHECK(files >= 4);
+  CHECK(files >= 10);
+  CHECK(with_final >= 6);
+  CHECK(with_states == 2);
 }
 
 TEST_CASE("golden: runs of full size in float32") {
@@ -100,13 +113,43 @@ TEST_CASE("golden: single wrong numbers are found where they are") {
         Names{"adam.losses"});
 }
 
+TEST_CASE("golden: a wrong state of a constant memory block is found") {
+  using Names = std::vector<std::string>;
+  for (const std::string name :
+       {"state.first.1.constant", "state.updated.0.embedding", "state.full.1.latents", "state.updated.std"}) {
+    CAPTURE(name);
+    CHECK(deviations("cmanp.a", [&](TensorFile& file) { file.tensors.at(name).data<double>()[5] += 1e-6; }) ==
+          Names{name});
+  }
+  for (const std::string first : {"0.5", "-1", "8"})
+    CHECK(message_after([&](TensorFile& f) { f.metadata["run"] = "{\"first\": " + first + "}"; }, "cmanp.a") ==
+          "'first' in the run must be a number of context points, 1 to 7");
+  // Heads that changed places hold the same numbers.
+  CHECK(deviations("cmanp.a", [](TensorFile& file) {
+          double* embedding = file.tensors.at("state.full.0.embedding").data<double>();  // (B·H, L, D)
+          std::swap_ranges(embedding, embedding + 4 * 8, embedding + 4 * 8);
+        }) == Names{"state.full.0.embedding"});
+  // A block's own latents act through all that follows.
+  const auto names = deviations(
+      "cmanp.b", [](TensorFile& file) { file.tensors.at("param.encoder.layers.0.latents").data<double>()[3] += 1e-6; });
+  for (const std::string needed : {"eval.mean", "state.first.0.constant", "state.updated.mean", "grad.*"})
+    CHECK(std::ranges::count(names, needed) == 1);
+  CHECK(std::ranges::count(names, "state.first.1.constant") == 0);
+}
+
 TEST_CASE("golden: files that are no recorded run of a model here") {
   CHECK(message_after([](TensorFile& f) { f.metadata.erase("model"); }) ==
         "there is no 'model' in the metadata; expected a recorded run");
   CHECK(message_after([](TensorFile& f) { f.metadata.erase("config"); }) ==
         "there is no 'config' in the metadata; expected a recorded run");
-  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "eqtnp"; }) ==
-        "recorded from model 'eqtnp', which this build does not have");
+  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
+        "recorded from model 'gpt', which this build does not have");
+  CHECK(message_after([](TensorFile& f) { f.metadata.erase("run"); }) ==
+        "there is no 'run' in the metadata; expected a recorded run");
+  CHECK(message_after([](TensorFile& f) { f.metadata["run"] = R"({"first": 3})"; }) ==
+        "states recorded of model 'tnp-d', expected cmanp");
+  CHECK(message_after([](TensorFile& f) { f.tensors.erase("adam.final.embedder.0.bias"); }) ==
+        "there is no tensor 'adam.final.embedder.0.bias'");
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) == "the model's config is no JSON object");
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
         "'d_model' in the model's config is array, expected a number, a string or a boolean");

@@ -44,6 +44,8 @@ inline std::vector<ModelCase> small_models() {
     base.merge(more);
     return base;
   };
+  const ModelConfig latents{{"num_latents", integer(3)}},
+      own_latents{{"num_latents", integer(3)}, {"num_latents_per_layer", integer(4)}};
   const ModelConfig tnp{{"architecture", "tnp"s}}, dl4bi{{"architecture", "dl4bi"s}};
   const std::vector<std::pair<std::string, ModelConfig>> forms{
       {"cnp", with(tnp, with(cnp, {{"enc_pre_depth", integer(2)}, {"enc_post_depth", integer(2)}}))},
@@ -54,6 +56,17 @@ inline std::vector<ModelCase> small_models() {
       {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.05}}))},
       {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.0}})},
       {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.05}})},
+      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}})},
+      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"residual", "input"s}, {"bound_std", true}})},
+      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"wiring", "leaving"s}})},
+      {"lbanp", with(latents, with(transformer, {{"emb_depth", integer(2)}}))},
+      {"lbanp",
+       with(latents, with(transformer, {{"emb_depth", integer(2)}, {"residual", "input"s}, {"bound_std", true}}))},
+      {"cmanp", with(own_latents, with(transformer, {{"emb_depth", integer(2)}}))},
+      {"cmanp", with(own_latents, with(transformer, {{"emb_depth", integer(2)},
+                                                     {"residual", "input"s},
+                                                     {"bound_std", true},
+                                                     {"CMAB_block_size", integer(2)}}))},
   };
   std::vector<ModelCase> cases;
   for (const std::int64_t dim_x : {1, 2})

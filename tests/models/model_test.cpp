@@ -151,6 +151,29 @@ TEST_CASE("model: padding is never read") {
   });
 }
 
+TEST_CASE("model: contexts of different lengths are extended, each by its own points") {
+  for_all_models([](Model& model) {
+    const Task whole = random_task(model, {4, 11, 3});
+    const auto part = [&](std::int64_t begin, std::int64_t end, std::initializer_list<std::int64_t> lengths) {
+      const Task task{slice(whole.xc, 1, begin, end), slice(whole.yc, 1, begin, end), whole.xt, whole.yt, {}};
+      return padded(task, lengths, kNaN);
+    };
+    const Task first = part(0, 6, {6, 0, 2, 0}), more = part(6, 11, {1, 5, 0, 0});
+    const auto join = [](const Tensor& a, const Tensor& b) { return concat({a, b}, 1); };
+    for (const bool all_begin : {false, true}) {  // all points of the first part are real
+      CAPTURE(all_begin);
+      const Task begin = all_begin ? part(0, 6, {6, 6, 6, 6}) : first;
+      const auto state = model.condition(all_begin ? Context{begin.xc, begin.yc, {}} : context_of(begin));
+      const Prediction together = model.query(*model.update(*state, context_of(more)), whole.xt);
+      for (std::int64_t b = 0; b < 4; ++b) {
+        const Task old = without_padding(begin, b), added = without_padding(more, b);
+        const Task alone{join(old.xc, added.xc), join(old.yc, added.yc), old.xt, old.yt, {}};
+        CHECK(difference(model.predict(alone), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+      }
+    }
+  });
+}
+
 TEST_CASE("model: padding takes and gives no gradient") {
   for (const ModelCase& c : small_models()) {
     CAPTURE(c.label);
@@ -254,10 +277,17 @@ TEST_CASE("model: errors of use") {
   CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) ==
         "[token_transformer] the state comes from another kind of model");
   CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training");
-  CHECK(error_of([&] { tnp->update(*tnp_state, context_of(ragged)); }) ==
-        "[update] padded contexts cannot be extended");
-  CHECK(error_of([&] { tnp->update(*tnp->condition(context_of(ragged)), context_of(task)); }) ==
-        "[update] padded contexts cannot be extended");
+  CHECK(error_of([&] { tnp->update(ContextState{}, context_of(task)); }) ==
+        "[update] the state comes from another kind of model");
+  for (const std::int64_t length : {-1, 4}) {
+    const Context wrong{task.xc, task.yc, Tensor::from<std::int64_t>({2}, {3, length})};
+    const std::string message = fmt::format("[context] row 1 has length {}, expected 0 to 3", length);
+    CHECK(error_of([&] { tnp->condition(wrong); }) == message);
+    CHECK(error_of([&] { tnp->update(*tnp_state, wrong); }) == message);
+  }
+  CHECK(error_of([&] {
+          tnp->update(*tnp_state, {task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
+        }) == "[context] lengths (3) found, expected 2 of them");
   CHECK(error_of([&] {
           cnp->condition({task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
         }) == "[context] lengths (3) found, expected 2 of them");
@@ -293,7 +323,7 @@ TEST_CASE("model: errors of configuration") {
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
   CHECK(error_of([] { model_info("anp"); }) ==
-        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full");
+        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full, eqtnp, lbanp, cmanp");
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");

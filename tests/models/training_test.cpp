@@ -66,13 +66,13 @@ class OracleModel final : public Model {
   OracleModel(const Kernel& kernel, double noise) : kernel_(kernel), noise_(noise) {}
 
   std::unique_ptr<ContextState> condition(const Context& context) const override {
-    return std::make_unique<ContextState>(context);
+    return std::make_unique<HeldContext>(context);
   }
   Prediction query(const ContextState& state, const Tensor& xt) const override {
+    const Context& context = dynamic_cast<const HeldContext&>(state).context;
     Prediction p{Tensor::empty(xt.shape(), DType::float64), Tensor::empty(xt.shape(), DType::float64)};
     for (std::int64_t b = 0; b < xt.dim(0); ++b) {
-      const auto xc = doubles(row(state.context.xc, b)), yc = doubles(row(state.context.yc, b)),
-                 x = doubles(row(xt, b));
+      const auto xc = doubles(row(context.xc, b)), yc = doubles(row(context.yc, b)), x = doubles(row(xt, b));
       const GpMarginals exact = GpPosterior(kernel_, {xc, 1}, yc, noise_).marginals({x, 1}, noise_);
       std::ranges::copy(exact.mean, p.mean.data<double>() + b * xt.dim(1));
       std::ranges::transform(exact.variance, p.std.data<double>() + b * xt.dim(1),
@@ -96,7 +96,7 @@ class ConstantModel final : public Model {
   ConstantModel(double mean, double std) : mean_(mean), std_(std) {}
 
   std::unique_ptr<ContextState> condition(const Context& context) const override {
-    return std::make_unique<ContextState>(context);
+    return std::make_unique<HeldContext>(context);
   }
   Prediction query(const ContextState&, const Tensor& xt) const override {
     return {Tensor::full(xt.shape(), mean_), Tensor::full(xt.shape(), std_)};

@@ -1,0 +1,48 @@
+#include "models/blocks/chunks.h"
+
+#include "ops/elementwise/elementwise.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+Pieces pieces(std::int64_t points, std::int64_t chunk) {
+  Pieces found;
+  for_chunks(
+      points, [&](std::int64_t begin, std::int64_t end) { found.emplace_back(begin, end); }, chunk);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("chunks: they cover the points, and a recording sees them at once") {
+  CHECK(pieces(0, 3) == Pieces{{0, 0}});
+  CHECK(pieces(3, 3) == Pieces{{0, 3}});
+  CHECK(pieces(7, 3) == Pieces{{0, 3}, {3, 6}, {6, 7}});
+  CHECK(pieces(2 * kChunkPoints, kChunkPoints).size() == 2);
+  Tape tape;
+  const Recording on(tape);
+  CHECK(pieces(7, 3) == Pieces{{0, 7}});
+}
+
+TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
+  for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunkPoints, 2 * kChunkPoints + 5}) {
+    CAPTURE(points);
+    const Tensor x = normal<float>({2, points, 3}, 1), y = normal<float>({2, points, 3}, 2);
+    int calls = 0;
+    const Tensor twice = in_chunks(x, [&](const Tensor& part) {
+      ++calls;
+      return affine(part, 2, 1);
+    });
+    CHECK(calls == std::max<std::int64_t>(1, (points + kChunkPoints - 1) / kChunkPoints));
+    CHECK(same_bits(twice, affine(x, 2, 1)));
+    const Tensor sums = join_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+      return add(points_between(x, begin, end), points_between(y, begin, end));
+    });
+    CHECK(same_bits(sums, add(x, y)));
+  }
+}

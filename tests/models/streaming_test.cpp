@@ -1,0 +1,131 @@
+#include <doctest/doctest.h>
+
+#include "engine/memory.h"
+#include "models/cmanp.h"
+#include "ops/gather/gather.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+Context points_of(const Context& c, std::int64_t begin, std::int64_t end) {
+  return {slice(c.xc, 1, begin, end), slice(c.yc, 1, begin, end), {}};
+}
+
+const CmanpState& cmanp_state(const ContextState& state) { return dynamic_cast<const CmanpState&>(state); }
+
+/// Largest difference between what two contexts are to a model; log-sum-exps of no points are equal.
+double state_difference(const ContextState& a, const ContextState& b) {
+  const CmanpState &x = cmanp_state(a), &y = cmanp_state(b);
+  double top = 0;
+  for (std::size_t i = 0; i < y.gathered.size(); ++i) {
+    top = std::max(top, difference(x.gathered[i].mean, y.gathered[i].mean));
+    top = std::max(top, largest_difference(x.gathered[i].log_sum_exp, doubles(y.gathered[i].log_sum_exp)));
+    top = std::max(top, difference(x.latents[i], y.latents[i]));
+  }
+  return top;
+}
+
+/// A context in a random order, given in random chunks: some may be empty.
+std::unique_ptr<ContextState> streamed(const Model& model, const Context& context, Random& random) {
+  const std::int64_t nc = context.xc.dim(1);
+  Tensor order = Tensor::empty({context.xc.dim(0), nc}, DType::int64);
+  for (std::int64_t b = 0; b < order.dim(0); ++b)
+    random.fill_permutation({order.data<std::int64_t>() + b * nc, static_cast<std::size_t>(nc)});
+  const Context mixed{gather(context.xc, order), gather(context.yc, order), {}};
+  std::int64_t end = random.integer(0, nc + 1);
+  auto state = model.condition(points_of(mixed, 0, end));
+  while (end < nc) {
+    const std::int64_t begin = end;
+    end += random.integer(0, nc - end + 1);
+    state = model.update(*state, points_of(mixed, begin, end));
+  }
+  return state;
+}
+
+void check_identity_7(const ModelSpec& spec, DType dtype, int trials, double tolerance) {
+  const auto model = varied_model(spec, dtype);
+  const Task task = random_task(*model, {2, 12, 4}, dtype);
+  const Context context{task.xc, task.yc, {}};
+  const auto whole = model->condition(context);
+  const Prediction expected = model->query(*whole, task.xt);
+  Random random(5);
+  double states = 0, predictions = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto state = streamed(*model, context, random);
+    states = std::max(states, state_difference(*state, *whole));
+    predictions = std::max(predictions, difference(model->query(*state, task.xt), expected));
+  }
+  CHECK(states <= tolerance);
+  CHECK(predictions <= tolerance);
+}
+
+/// Bytes that `f` needs at most besides those that are in use.
+template <class F>
+std::int64_t peak_bytes(const F& f) {
+  f();  // what is kept between calls is there from now on
+  reset_peak_memory();
+  const std::int64_t before = memory_stats().live_bytes;
+  f();
+  return memory_stats().peak_live_bytes - before;
+}
+
+}  // namespace
+
+TEST_CASE("streaming: which models do") {
+  for (const auto& [name, streams] : {std::pair{"eqtnp", false}, {"lbanp", false}, {"cmanp", true}})
+    CHECK(make_model(small_model(name))->streams() == streams);
+}
+
+TEST_CASE("identity 7: CMANP fed in any order, in any chunks, is CMANP fed at once") {
+  ModelSpec in_threes = small_model("cmanp");
+  in_threes.config["CMAB_block_size"] = std::int64_t{3};
+  for (const ModelSpec& spec : {small_model("cmanp"), in_threes}) {
+    check_identity_7(spec, DType::float64, 500, 1e-12);
+    check_identity_7(spec, DType::float32, 500, 1e-5);
+  }
+}
+
+TEST_CASE("identity 7: the gradients are those of the context at once") {
+  for (const ModelCase& c : small_models()) {
+    if (c.spec.name != "cmanp") continue;
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec);
+    const Task task = random_task(*model, {2, 7, 3});
+    const Context context{task.xc, task.yc, {}};
+    const auto in_parts = gradients(*model, [&] {
+      auto state = model->condition(points_of(context, 0, 3));
+      state = model->update(*state, points_of(context, 3, 3));
+      state = model->update(*state, points_of(context, 3, 7));
+      return nll(model->query(*state, task.xt), task.yt);
+    });
+    CHECK(gradient_difference(in_parts, gradients(*model, [&] { return model->loss(task); })) <= 1e-12);
+  }
+}
+
+TEST_CASE("streaming: CMANP keeps no points") {
+  const ThreadCount one(1);
+  ModelSpec spec = small_model("cmanp");
+  spec.config["CMAB_block_size"] = std::int64_t{16};
+  const auto model = varied_model(spec, DType::float32);
+
+  const auto stream = [&](int chunks) {
+    return peak_bytes([&] {
+      std::unique_ptr<ContextState> state;
+      for (int i = 0; i < chunks; ++i) {
+        const Task task = random_task(*model, {2, 16, 0}, DType::float32);
+        const Context points{task.xc, task.yc, {}};
+        state = state ? model->update(*state, points) : model->condition(points);
+      }
+    });
+  };
+  CHECK(stream(200) == stream(20));
+
+  const auto at_once = [&](std::int64_t chunks) {
+    const Task task = random_task(*model, {2, 16 * chunks, 0}, DType::float32);
+    return peak_bytes([&] { model->condition({task.xc, task.yc, {}}); });
+  };
+  CHECK(at_once(200) == at_once(20));
+}
