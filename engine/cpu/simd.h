@@ -231,26 +231,67 @@ template <class V>
   return fold(x, [](V a, V b) { return max(a, b); })[0];
 }
 
-/// Interleaves the first half of the rows with the second half, lane by lane.
-template <class V, int... lane>
-[[gnu::always_inline]] inline void riffle(V (&x)[kLanesOf<V>], std::integer_sequence<int, lane...>) {
-  constexpr int kLanes = kLanesOf<V>, kHalf = kLanes / 2;
-  V y[kLanes];
-#pragma GCC unroll 16
-  for (int i = 0; i < kHalf; ++i) {
-    y[2 * i] = __builtin_shufflevector(x[i], x[i + kHalf], (lane / 2 + lane % 2 * kLanes)...);
-    y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + kHalf], (kHalf + lane / 2 + lane % 2 * kLanes)...);
+/// Lane l of the result is lane pattern(l) of a and b side by side.
+template <class V, class F>
+[[gnu::always_inline]] inline V shuffle(V a, V b, F) {
+  return [ a, b ]<int... lane>(std::integer_sequence<int, lane...>) __attribute__((always_inline)) {
+    return __builtin_shufflevector(a, b, F{}(lane)...);
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) x[i] = y[i];
+  (std::make_integer_sequence<int, kLanesOf<V>>{});
 }
 
-/// Transposes a square of lanes: x[i][j] becomes x[j][i]. A riffle rotates the bits of the index (i, j) by one place,
-/// so as many of them as a lane number has bits exchange i and j.
+/// Transposes the squares in the 16-byte blocks of as many rows as a block has lanes.
+template <class V>
+[[gnu::always_inline]] inline void transpose_in_blocks(V* x) {
+  constexpr int kLanes = kLanesOf<V>, kSide = 16 / sizeof(x[0][0]);
+  const auto low = [](int l) { return l / kSide * kSide + l % kSide / 2 + l % 2 * kLanes; };
+  const auto high = [](int l) { return l / kSide * kSide + kSide / 2 + l % kSide / 2 + l % 2 * kLanes; };
+  if constexpr (kSide == 2) {
+    const V a = x[0], b = x[1];
+    x[0] = shuffle(a, b, low);
+    x[1] = shuffle(a, b, high);
+  } else {
+    const auto first = [](int l) { return l / 4 * 4 + l % 2 + l % 4 / 2 * kLanes; };
+    const auto second = [](int l) { return l / 4 * 4 + 2 + l % 2 + l % 4 / 2 * kLanes; };
+    const V a = shuffle(x[0], x[1], low), b = shuffle(x[0], x[1], high), c = shuffle(x[2], x[3], low),
+            d = shuffle(x[2], x[3], high);
+    x[0] = shuffle(a, c, first);
+    x[1] = shuffle(a, c, second);
+    x[2] = shuffle(b, d, first);
+    x[3] = shuffle(b, d, second);
+  }
+}
+
+/// Transposes the 16-byte blocks of x[0], x[step], …, as many rows as a register has blocks.
+template <class V>
+[[gnu::always_inline]] inline void transpose_blocks(V* x, int step) {
+  constexpr int kLanes = kLanesOf<V>, kSide = 16 / sizeof(x[0][0]), kBlocks = kLanes / kSide;
+  // The even (odd) blocks of a, then those of b.
+  const auto even = [](int l) { return l / kSide * 2 * kSide + l % kSide; };
+  const auto odd = [](int l) { return l / kSide * 2 * kSide + kSide + l % kSide; };
+  if constexpr (kBlocks == 2) {
+    const V a = x[0], b = x[step];
+    x[0] = shuffle(a, b, even);
+    x[step] = shuffle(a, b, odd);
+  } else if constexpr (kBlocks == 4) {
+    const V a = shuffle(x[0], x[step], even), b = shuffle(x[0], x[step], odd),
+            c = shuffle(x[2 * step], x[3 * step], even), d = shuffle(x[2 * step], x[3 * step], odd);
+    x[0] = shuffle(a, c, even);
+    x[step] = shuffle(b, d, even);
+    x[2 * step] = shuffle(a, c, odd);
+    x[3 * step] = shuffle(b, d, odd);
+  }
+}
+
+/// Transposes a square of lanes: x[i][j] becomes x[j][i]. Within blocks of 16 bytes first, since processors shuffle
+/// these at twice the speed, then the blocks.
 template <class V>
 [[gnu::always_inline]] inline void transpose(V (&x)[kLanesOf<V>]) {
+  constexpr int kSide = 16 / sizeof(x[0][0]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanesOf<V>; i += kSide) transpose_in_blocks(x + i);
 #pragma GCC unroll 4
-  for (int bits = 1; bits < kLanesOf<V>; bits *= 2) riffle(x, std::make_integer_sequence<int, kLanesOf<V>>{});
+  for (int i = 0; i < kSide; ++i) transpose_blocks(x + i, kSide);
 }
 
 }  // namespace simd
