@@ -13,7 +13,8 @@ enum class FeatureNorms : std::uint8_t {
 
 /// Random directions that are orthogonal within each block of D rows (Choromanski et al., "Rethinking attention with
 /// performers", ICLR 2021, section 2.4): the Q factor of Gaussian D × D matrices, one block after the other, the last
-/// one cut off. (features, width), float64.
+/// one cut off. (features, width), float64. Directions do not depend on `norms`. Error unless there is at least one
+/// feature and one channel.
 Tensor orthogonal_random_features(std::int64_t features, std::int64_t width, FeatureNorms norms, Random& random);
 
 /// What is subtracted in the exponent of the features so that they neither overflow nor vanish.
@@ -38,17 +39,19 @@ struct KeySummary {
 /// Sums over the visible keys in one pass.
 ///
 /// k (B, Nk, H·D), v (B, Nk, H·Dv), projection (M, D), all of one dtype, float32 or float64; the projection is a
-/// constant. Features are φ(x) = exp(w·x − ‖x‖²/2 − shift)/√M of x = √scale · k. The mask must be the same for all rows
-/// of a batch element. Invisible keys and values may be NaN; Nk = 0 is legal. Saves k, v and projection; memory is
-/// O(B·H·M·Dv) besides.
+/// constant, and it is an error for it to be a variable. Features are φ(x) = exp(w·x − ‖x‖²/2 − shift)/√M of x = √scale
+/// · k. The mask must be the same for all rows of a batch element. Invisible keys and values may be NaN; Nk = 0 is
+/// legal. Saves k, v and projection; memory is O(B·H·M·Dv) besides.
 KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projection, const PrefixMask& mask,
                           const RandomFeatureOptions& options);
 
-/// The summary of both sets of keys together. Associative up to rounding.
+/// The summary of both sets of keys together: both are brought to the larger shift and added. Associative and
+/// commutative up to rounding; differentiable in the sums. Saves both sums.
 KeySummary merge(const KeySummary& a, const KeySummary& b);
 
-/// q (B, Nq, H·D) → (B, Nq, H·Dv): φ(q)·Σ φ(k) v / max(φ(q)·Σ φ(k), 10⁻⁶). Where no key was visible the result is 0.
-/// Saves q, the sums and projection.
+/// q (B, Nq, H·D) → (B, Nq, H·Dv): φ(q)·Σ φ(k) v / max(φ(q)·Σ φ(k), 10⁻⁶). Where no key was visible the result is
+/// 0, and no gradient goes back. A denominator that is limited is a constant to the gradient, as in the authors' code;
+/// the stabiliser's shifts always are. Saves q, the summary and projection.
 Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& projection,
                          const RandomFeatureOptions& options);
 
