@@ -200,7 +200,10 @@ class QueryRow {
       if (!options.sees(batch_, query_ % q.dim(1), j)) continue;
       seen.push_back(j);
       T logit = 0;
-      for (std::int64_t l = 0; l < width; ++l) logit += q.data<T>()[query(l)] * k.data<T>()[key(j, l)];
+      for (std::int64_t l = 0; l < width; ++l) {
+        const T a = q.data<T>()[query(l)], b = k.data<T>()[key(j, l)];
+        logit += options.laplace ? -std::abs(a - b) : a * b;
+      }
       weight(j) = logit * static_cast<T>(options.scale);
       largest = std::max(largest, weight(j));
     }
@@ -263,8 +266,10 @@ AttentionGradients attention_backward(const Attention& options, const Tensor& q,
         const std::int64_t j = row.seen[n];
         const T d_logit = static_cast<T>(scale) * row.weight(j) * (d_weights[n] - mean);
         for (std::int64_t l = 0; l < row.width; ++l) {
-          d.q.data<T>()[row.query(l)] += d_logit * k.data<T>()[row.key(j, l)];
-          d.k.data<T>()[row.key(j, l)] += d_logit * q.data<T>()[row.query(l)];
+          const T a = q.data<T>()[row.query(l)], b = k.data<T>()[row.key(j, l)];
+          const T away = a == b ? T(0) : a > b ? T(-1) : T(1);
+          d.q.data<T>()[row.query(l)] += d_logit * (options.laplace ? away : b);
+          d.k.data<T>()[row.key(j, l)] += d_logit * (options.laplace ? -away : a);
         }
       }
     }

@@ -36,11 +36,13 @@ LayerNormGradients layer_norm_backward(const Tensor& x, const Tensor& gain, cons
 Tensor geglu(const Tensor& x);
 Tensor geglu_backward(const Tensor& x, const Tensor& d_out);
 
-/// Attention with a dense mask: whether row `query` of `batch` sees `key`.
+/// Attention with a dense mask: whether row `query` of `batch` sees `key`. The score is scale · q·k, or
+/// −scale · Σ |q − k|.
 struct Attention {
   int heads;
   double scale;
   std::function<bool(std::int64_t batch, std::int64_t query, std::int64_t key)> sees;
+  bool laplace = false;
 };
 
 Tensor attention(const Attention& options, const Tensor& q, const Tensor& k, const Tensor& v);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace attention;
 
-constexpr std::int64_t kTileKeys = 48;  // two tiles of that many keys stay in the first-level cache
+constexpr std::int64_t kTileKeys = 60;  // two tiles of that many keys stay in the first-level cache
 constexpr std::int64_t kUnits = 16;     // pieces of work from which on threads have enough to share
 
 /// A matrix of rows of whole registers in working memory.
@@ -164,8 +164,9 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
   const T *keys = p.k + key_offset(p, block.batch, block.head, p.width),
           *values = p.v + key_offset(p, block.batch, block.head, p.value_width);
   prepare(b, block, w);
-  for (std::int64_t first = 0; first < block.most; first += kTileKeys) {
-    const std::int64_t count = min(kTileKeys, block.most - first);
+  const std::int64_t step = tile_step(block.most, kTileKeys);
+  for (std::int64_t first = 0; first < block.most; first += step) {
+    const std::int64_t count = min(step, block.most - first);
     const T* tile = keys + first * row;
     score_tile(p, block, tile, count, w.queries, w.weights);
     gemm_tile::multiply_registers<T, false>(

@@ -95,8 +95,9 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
   std::fill_n(w.total, lanes, T(0));
   if (block.most == 0) std::fill_n(w.out, p.value_width * lanes, T(0));
 
-  for (std::int64_t first = 0; first < block.most; first += kTileKeys) {
-    const std::int64_t count = min(kTileKeys, block.most - first);
+  const std::int64_t step = tile_step(block.most, kTileKeys);
+  for (std::int64_t first = 0; first < block.most; first += step) {
+    const std::int64_t count = min(step, block.most - first);
     score_tile(p, block, keys + first * row, count, w.queries, w.scores);
     if (first + count > block.least) {
       visible_in_tile(block, first, count, w.visible);

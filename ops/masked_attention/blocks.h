@@ -109,6 +109,11 @@ void store_transposed(const T* in, const Block<T>& block, std::int64_t width, T*
     }
 }
 
+/// Keys of a tile when `keys` of them are cut into tiles of about equal size, none larger than `largest`.
+[[gnu::always_inline]] inline std::int64_t tile_step(std::int64_t keys, std::int64_t largest) {
+  return divide_up(keys, max(divide_up(keys, largest), 1));
+}
+
 /// For each lane how many of the keys [first, first + count) it sees.
 template <class T>
 [[gnu::always_inline]] inline void visible_in_tile(const Block<T>& block, std::int64_t first, std::int64_t count,

@@ -1,0 +1,170 @@
+#include <numeric>
+
+#include "engine/memory.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "tests/reference.h"
+#include "tests/testing.h"
+
+#include <doctest/doctest.h>
+
+namespace npzoo {
+
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t kBatch = 2, kQueries = 37, kKeys = 150, kWidth = 3, kValueWidth = 5;
+constexpr int kHeads = 2;
+
+template <class T>
+std::vector<Tensor> draw() {
+  return {normal<T>({kBatch, kQueries, kHeads * kWidth}, 1), normal<T>({kBatch, kKeys, kHeads * kWidth}, 2),
+          normal<T>({kBatch, kKeys, kHeads * kValueWidth}, 3)};
+}
+
+Function attention(AttentionScore score, double scale, const PrefixMask& mask = PrefixMask::all(), int heads = kHeads) {
+  return [=](const auto& in) {
+    return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale, .score = score});
+  };
+}
+
+std::vector<Tensor> by_loops(const reference::Attention& options, const std::vector<Tensor>& in) {
+  const Tensor out = reference::attention(options, in[0], in[1], in[2]);
+  const auto d = reference::attention_backward(options, in[0], in[1], in[2], cotangent(out));
+  return {out, d.q, d.k, d.v};
+}
+
+reference::Attention laplace(double scale, const PrefixMask& mask) {
+  return {kHeads, scale, [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, kKeys); },
+          true};
+}
+
+std::vector<PrefixMask> masks() {
+  return {PrefixMask::all(), PrefixMask::first(0), PrefixMask::growing(1), PrefixMask::growing(90),
+          PrefixMask::lengths(Tensor::from<std::int64_t>({kBatch}, {101, 0}))};
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("attention scores: laplace is that of plain loops", T, float, double) {
+  for (const double scale : {1.0, 0.3, 4.0})
+    for (const PrefixMask& mask : masks()) {
+      const auto in = draw<T>();
+      const auto found = with_gradients(attention(AttentionScore::laplace, scale, mask), in),
+                 exact = by_loops(laplace(scale, mask), to_double(in));
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        CAPTURE(i);
+        CHECK(largest_difference(found[i], doubles(exact[i])) <= 8 * scale * kTolerance<T> + 4 * kTolerance<T>);
+      }
+    }
+}
+
+TEST_CASE("attention scores: laplace in float32 is about as exact as plain loops") {
+  const auto in = draw<float>();
+  const auto options = laplace(1, PrefixMask::all());
+  check_as_exact_as(by_loops(options, in), with_gradients(attention(AttentionScore::laplace, 1), in),
+                    by_loops(options, to_double(in)));
+}
+
+TEST_CASE("attention scores: the factor of laplace is 1 where none is given") {
+  const auto in = draw<double>();
+  CHECK(same_bits(attention(AttentionScore::laplace, 0)(in), attention(AttentionScore::laplace, 1)(in)));
+}
+
+TEST_CASE_TEMPLATE("attention scores: uniform gives the mean of what is visible", T, float, double) {
+  for (const PrefixMask& mask : masks()) {
+    const auto in = draw<T>();
+    const auto found = with_gradients(attention(AttentionScore::uniform, 0, mask), in);
+    // Without channels to tell keys apart, all dot products are equal.
+    const auto expected = with_gradients(
+        attention(AttentionScore::dot_product, 1, mask),
+        {Tensor::zeros({kBatch, kQueries, 0}, dtype_of<T>()), Tensor::zeros({kBatch, kKeys, 0}, dtype_of<T>()), in[2]});
+    CHECK(same_bits(found[0], expected[0]));
+    CHECK(same_bits(found[3], expected[3]));
+    for (std::size_t i : {1, 2}) CHECK(doubles(found[i]) == std::vector<double>(doubles(in[i - 1]).size()));
+  }
+}
+
+TEST_CASE("attention scores: limits of laplace") {
+  const auto in = draw<double>();
+  const Tensor uniform = attention(AttentionScore::uniform, 0)(in);
+  CHECK(largest_difference(attention(AttentionScore::laplace, 1e-15)(in), doubles(uniform)) <= 1e-12);
+
+  // A steep one takes the value of the nearest key.
+  const Tensor nearest = attention(AttentionScore::laplace, 1e6)(in);
+  for (std::int64_t b = 0; b < kBatch; ++b)
+    for (std::int64_t i = 0; i < kQueries; ++i)
+      for (std::int64_t h = 0; h < kHeads; ++h) {
+        const auto distance = [&](std::int64_t j) {
+          double sum = 0;
+          for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c)
+            sum += std::abs(in[0].data<double>()[(b * kQueries + i) * kHeads * kWidth + c] -
+                            in[1].data<double>()[(b * kKeys + j) * kHeads * kWidth + c]);
+          return sum;
+        };
+        std::vector<std::int64_t> keys(kKeys);
+        std::iota(keys.begin(), keys.end(), 0);
+        const std::int64_t best = *std::ranges::min_element(keys, {}, distance);
+        for (std::int64_t c = h * kValueWidth; c < (h + 1) * kValueWidth; ++c)
+          CHECK(nearest.data<double>()[(b * kQueries + i) * kHeads * kValueWidth + c] ==
+                doctest::Approx(in[2].data<double>()[(b * kKeys + best) * kHeads * kValueWidth + c]));
+      }
+}
+
+TEST_CASE("attention scores: a single key gives its value, whatever the score") {
+  const Tensor q = normal<double>({2, 9, 4}, 1), k = normal<double>({2, 1, 4}, 2), v = normal<double>({2, 1, 4}, 3);
+  for (const auto score : {AttentionScore::dot_product, AttentionScore::laplace, AttentionScore::uniform}) {
+    const auto out = doubles(attention(score, 0)({q, k, v}));
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == v.data<double>()[i / 36 * 4 + i % 4]);
+  }
+}
+
+TEST_CASE("attention scores: zero queries or equal keys make the dot product uniform") {
+  const auto in = draw<double>();
+  const Tensor uniform = attention(AttentionScore::uniform, 0)(in);
+  const Tensor zero = Tensor::zeros_like(in[0]), equal = Tensor::full(in[1].shape(), 0.7, DType::float64);
+  CHECK(largest_difference(attention(AttentionScore::dot_product, 0)({zero, in[1], in[2]}), doubles(uniform)) <=
+        kTolerance<double>);
+  CHECK(largest_difference(attention(AttentionScore::dot_product, 0)({in[0], equal, in[2]}), doubles(uniform)) <=
+        kTolerance<double>);
+}
+
+TEST_CASE("attention scores: the same bits in every run and with any number of threads") {
+  for (const auto score : {AttentionScore::laplace, AttentionScore::uniform})
+    check_deterministic(attention(score, 0, PrefixMask::growing(1)), draw<float>());
+}
+
+TEST_CASE("masked_attention: no array of queries × keys, in neither direction") {
+  constexpr std::int64_t kPoints = 2000, kChannels = 16;
+  const auto in = [](std::uint64_t seed) { return normal<float>({1, kPoints, kChannels}, seed); };
+  const std::vector<Tensor> points{in(1), in(2), in(3)};
+  const ThreadCount one(1);
+  for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(1)}) {
+    reset_peak_memory();
+    const std::int64_t before = memory_stats().live_bytes;
+    with_gradients(attention(AttentionScore::dot_product, 0, mask, 1), points);
+    // Inputs, output and gradients once or twice each, and the parts of the key gradients: far from 16 MB of scores.
+    CHECK(memory_stats().peak_live_bytes - before <= 64 * kPoints * kChannels * std::int64_t{sizeof(float)});
+  }
+}
+
+TEST_CASE_TEMPLATE("masked_attention: rows in one block that see different keys keep their own", T, float, double) {
+  // Values that are not finite stand behind the sight of some rows of a block, and in sight of others.
+  constexpr std::int64_t kN = 40;
+  const std::vector<Tensor> clean{normal<T>({1, kN, 4}, 1), normal<T>({1, kN, 4}, 2), normal<T>({1, kN, 4}, 3)};
+  for (const double poison : {kNaN, kInfinity}) {
+    for (std::size_t which : {1, 2}) {
+      auto in = clean;
+      in[which] = in[which].clone();
+      for (std::int64_t c = 0; c < 4; ++c) in[which].template data<T>()[20 * 4 + c] = static_cast<T>(poison);
+      const auto expected = with_gradients(attention(AttentionScore::dot_product, 0, PrefixMask::growing(1), 1), clean);
+      const auto found = with_gradients(attention(AttentionScore::dot_product, 0, PrefixMask::growing(1), 1), in);
+      for (std::int64_t i = 0; i < 20 * 4; ++i) {
+        CHECK(std::abs(found[0].template data<T>()[i] - expected[0].template data<T>()[i]) <= 4 * kTolerance<T>);
+        CHECK(std::abs(found[1].template data<T>()[i] - expected[1].template data<T>()[i]) <= 16 * kTolerance<T>);
+      }
+    }
+  }
+}
+
+}  // namespace npzoo
