@@ -21,6 +21,13 @@ Tensor Initializer::allocate(const Shape& shape) {
   return Tensor::empty(shape);
 }
 
+RandomState Initializer::new_stream(std::int64_t elements) {
+  check(elements <= elements_left_, "[init] {} random features exceed the {} elements allowed", elements,
+        elements_left_);
+  elements_left_ -= elements;
+  return {random_.state().seed, kStream + ++streams_, 0};
+}
+
 Tensor Initializer::uniform(const Shape& shape, double bound) {
   Tensor result = allocate(shape);
   for (float& x : result.values<float>()) x = static_cast<float>(random_.uniform(-bound, bound));

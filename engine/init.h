@@ -35,6 +35,8 @@ class Initializer {
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
   /// N(0, 1), whatever the framework.
   Tensor standard_normal(const Shape& shape);
+  /// A random stream of its own, from the same seed, for a module that draws `elements` numbers that count as weights.
+  RandomState new_stream(std::int64_t elements);
 
  private:
   static constexpr std::uint64_t kStream = 0x696e6974;  // apart from the streams that data is drawn from
@@ -46,6 +48,7 @@ class Initializer {
   Framework framework_;
   std::int64_t elements_left_;
   Random random_;
+  std::uint64_t streams_ = 0;  // given away
 };
 
 }  // namespace npzoo

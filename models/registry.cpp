@@ -19,6 +19,8 @@ constexpr ModelInfo kModels[] = {
      make_tnp_d},
     {"tnp-kr-full", "Transformer neural process with kernel regression blocks, full attention",
      "Jenson et al., Transformer neural processes - kernel regression, 2024", make_tnp_kr_full},
+    {"tnp-kr-fast", "Transformer neural process with kernel regression blocks, random-feature attention",
+     "Jenson et al., Transformer neural processes - kernel regression, 2024", make_tnp_kr_fast},
     {"eqtnp", "Efficient-queries transformer neural process",
      "Feng et al., Efficient queries transformer neural processes, NeurIPS workshop 2022", make_eqtnp},
     {"lbanp", "Latent bottlenecked attentive neural process",

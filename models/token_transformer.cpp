@@ -1,6 +1,6 @@
 #include "models/token_transformer.h"
 
-#include "ops/concat/concat.h"
+#include "models/blocks/chunks.h"
 
 namespace npzoo {
 
@@ -31,19 +31,21 @@ TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initial
 
 std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
   const Context points = clear_padding(context);
-  const Tensor tokens = embedder(concat({points.xc, points.yc}, -1));           // (B, Nc, E)
-  auto encoded = encoder.encode(tokens, PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
+  const Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);  // (B, Nc, E)
+  auto encoded = encoder.encode(tokens, PrefixMask::lengths(context.lengths));    // per layer (B, Nc, E)
   return std::make_unique<EncodedContext>(context, std::move(encoded));
 }
 
 Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
   const auto* context = dynamic_cast<const EncodedContext*>(&state);
   check(context != nullptr, "[token_transformer] the state comes from another kind of model");
-  const Tensor unknown = Tensor::zeros(xt.shape().with(-1, config_.dim_y), xt.dtype());  // (B, Nt, Dy)
-  const Tensor tokens = embedder(concat({xt, unknown}, -1));                             // (B, Nt, E)
   const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
-  const Tensor h = encoder.query(context->encoded, tokens, mask);  // (B, Nt, E)
-  return gaussian_head(predictor(h), config_.std);                 // (B, Nt, Dy)
+  const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
+    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype());  // (B, n, Dy)
+    const Tensor tokens = embedder(concat({x, unknown}, -1));                            // (B, n, E)
+    return predictor(encoder.query(context->encoded, tokens, mask));                     // (B, n, 2 Dy)
+  });
+  return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
 }
 
 void TokenTransformer::visit(ModuleVisitor& visitor) {

@@ -15,13 +15,14 @@ struct TokenTransformerConfig {
 };
 
 /// A neural process made of tokens [x; y] (targets [x; 0]), one embedder, a TwoStreamTransformer and a head. TNP-D and
-/// TNP-KR (Full) are two settings of it.
+/// TNP-KR (Full and Fast) are settings of it. Points are worked through in chunks when nothing is recorded.
 class TokenTransformer final : public Model {
  public:
   TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
 
   std::unique_ptr<ContextState> condition(const Context& context) const override;
   Prediction query(const ContextState& state, const Tensor& xt) const override;
+  void begin_step(std::int64_t step) override { encoder.begin_step(step); }
   void visit(ModuleVisitor& visitor) override;
 
   double std_floor() const override { return config_.std.floor; }

@@ -28,10 +28,22 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, I
   check(heads >= 1 && width % heads == 0, "[attention] {} heads do not divide the width {}", heads, width);
 }
 
+MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, const RandomFeatureConfig& config,
+                                       Initializer& init)
+    : MultiheadAttention(width, heads, init) {
+  features.emplace(config, width / heads, init);
+}
+
+KeysValues MultiheadAttention::project(const Tensor& context, const PrefixMask& mask) const {
+  const Tensor keys = key(context), values = value(context);  // (B, N, E)
+  if (!features) return {keys, values};
+  return {.summary = summarise_keys(keys, values, features->projection.value, mask, linear_options())};
+}
+
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
-  const Tensor attended =
-      masked_attention(query(queries), context.keys, context.values, mask, options());  // (B, Nq, E)
-  return out(attended);
+  const Tensor q = query(queries);  // (B, Nq, E)
+  return out(features ? attend_to_summary(q, context.summary, features->projection.value, linear_options())
+                      : masked_attention(q, context.keys, context.values, mask, options()));
 }
 
 void MultiheadAttention::visit(ModuleVisitor& visitor) {
@@ -39,6 +51,7 @@ void MultiheadAttention::visit(ModuleVisitor& visitor) {
   visitor("key", key);
   visitor("value", value);
   visitor("out", out);
+  if (features) visitor("features", *features);
 }
 
 }  // namespace npzoo

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <optional>
+
 #include "models/blocks/linear.h"
+#include "models/blocks/random_features.h"
 #include "ops/masked_attention/masked_attention.h"
 
 namespace npzoo {
 
-/// What queries attend to, projected once and used any number of times. Both (B, N, E).
+/// What queries attend to, projected once and used any number of times.
 struct KeysValues {
-  Tensor keys, values;
+  Tensor keys{}, values{};  // (B, N, E)
+  KeySummary summary{};     // in their place where attention is linear
 };
 
 enum class AttentionBiases : std::uint8_t {
@@ -15,13 +19,16 @@ enum class AttentionBiases : std::uint8_t {
   output_only  // initialised as linear layers
 };
 
-/// Multi-head attention (Vaswani et al., "Attention is all you need", 2017), logits scaled by 1/√(head width).
+/// Multi-head attention (Vaswani et al., "Attention is all you need", 2017), logits scaled by 1/√(head width); with
+/// random features its linear estimate (Choromanski et al., "Rethinking attention with performers", ICLR 2021).
 class MultiheadAttention {
  public:
   MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init,
                      AttentionBiases biases = AttentionBiases::all);
+  MultiheadAttention(std::int64_t width, std::int64_t heads, const RandomFeatureConfig& features, Initializer& init);
 
-  KeysValues project(const Tensor& context) const { return {key(context), value(context)}; }
+  /// The mask that the queries will have; it must be the same for all of them where attention is linear.
+  KeysValues project(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
   /// queries (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const;
 
@@ -30,8 +37,11 @@ class MultiheadAttention {
   void visit(ModuleVisitor& visitor);
 
   Linear query, key, value, out;
+  std::optional<RandomFeatures> features;
 
  private:
+  RandomFeatureOptions linear_options() const { return {.heads = heads_, .stabiliser = features->stabiliser()}; }
+
   int heads_;
 };
 

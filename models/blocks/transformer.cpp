@@ -1,20 +1,36 @@
 #include "models/blocks/transformer.h"
 
+#include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
 #include "ops/elementwise/elementwise.h"
 
 namespace npzoo {
 
 TransformerLayer::TransformerLayer(const TransformerConfig& config, Initializer& init)
-    : attention(config.width, config.heads, init),
+    : attention(config.features ? MultiheadAttention(config.width, config.heads, *config.features, init)
+                                : MultiheadAttention(config.width, config.heads, init)),
       norm1(config.width, config.layer_norm_eps),
       norm2(config.width, config.layer_norm_eps),
       expand(config.width, config.hidden, init),
       contract(config.hidden, config.width, init),
       norm_(config.norm) {}
 
-KeysValues TransformerLayer::keys_values(const Tensor& context) const {
-  return attention.project(norm_ == NormPlacement::pre ? norm1(context) : context);
+KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask& mask) const {
+  KeysValues joined;
+  for_chunks(context.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    const Tensor points = points_between(context, begin, end);
+    const KeysValues part = attention.project(norm_ == NormPlacement::pre ? norm1(points) : points, mask.after(begin));
+    if (attention.features) {
+      joined.summary = begin == 0 ? part.summary : merge(joined.summary, part.summary);
+    } else if (end - begin == context.dim(1)) {
+      joined = part;
+    } else {
+      if (begin == 0) joined = {Tensor::empty_like(context), Tensor::empty_like(context)};
+      copy_points(part.keys, joined.keys, begin);
+      copy_points(part.values, joined.values, begin);
+    }
+  });
+  return joined;
 }
 
 Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
@@ -44,9 +60,9 @@ TwoStreamTransformer::Encoded TwoStreamTransformer::encode(const Tensor& tokens,
   Encoded encoded;
   Tensor h = tokens;  // (B, Nc, E)
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    encoded.push_back(layers[i].keys_values(h));
-    // What leaves the last layer is read by nobody.
-    if (i + 1 < layers.size()) h = layers[i](h, encoded.back(), mask);
+    encoded.push_back(layers[i].keys_values(h, mask));
+    if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
+    h = in_chunks(h, [&](const Tensor& points) { return layers[i](points, encoded.back(), mask); });
   }
   return encoded;
 }
@@ -55,6 +71,11 @@ Tensor TwoStreamTransformer::query(const Encoded& context, const Tensor& tokens,
   Tensor h = tokens;  // (B, Nt, E)
   for (std::size_t i = 0; i < layers.size(); ++i) h = layers[i](h, context[i], mask);
   return norm ? (*norm)(h) : h;
+}
+
+void TwoStreamTransformer::begin_step(std::int64_t step) {
+  for (TransformerLayer& layer : layers)
+    if (layer.attention.features) layer.attention.features->begin_step(step);
 }
 
 void TwoStreamTransformer::visit(ModuleVisitor& visitor) {

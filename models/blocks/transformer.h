@@ -19,6 +19,7 @@ struct TransformerConfig {
   double layer_norm_eps = 1e-5;
   bool equal_layers = false;  // all layers start from the same weights, as copies in torch.nn.TransformerEncoder do
   bool final_norm = false;
+  std::optional<RandomFeatureConfig> features{};  // makes attention linear
 };
 
 /// Attention and a feed-forward network, each with a residual connection and layer normalisation, before (pre) or
@@ -27,8 +28,9 @@ class TransformerLayer {
  public:
   TransformerLayer(const TransformerConfig& config, Initializer& init);
 
-  /// What this layer's queries attend to, from the context states that enter the layer.
-  KeysValues keys_values(const Tensor& context) const;
+  /// What this layer's queries attend to, from the context states that enter the layer, (B, Nc, E). In chunks of points
+  /// when nothing is recorded.
+  KeysValues keys_values(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
   /// x (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const;
 
@@ -49,7 +51,8 @@ class TransformerLayer {
 /// over [context; targets] under the mask "keys are context points", but a context is encoded once, whatever is asked
 /// of it afterwards, and nothing is computed that nobody reads.
 ///
-/// With pre-norm and a final norm this is the KRStack of TNP-KR (Full); with post-norm the encoder of TNP-D.
+/// With pre-norm and a final norm this is the KRStack of TNP-KR (Full, with random features Fast); with post-norm the
+/// encoder of TNP-D. When nothing is recorded, long contexts are worked through in chunks.
 class TwoStreamTransformer {
  public:
   /// Per layer, what targets attend to.
@@ -62,6 +65,8 @@ class TwoStreamTransformer {
   /// tokens (B, Nt, E) → (B, Nt, E)
   Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
 
+  /// See Model::begin_step.
+  void begin_step(std::int64_t step);
   void visit(ModuleVisitor& visitor);
 
   std::vector<TransformerLayer> layers;

@@ -101,9 +101,10 @@ Weights* destination(Checkpoint& c, std::string& name) {
 std::map<std::string, Shape> expected_tensors(const Checkpoint& c, const TensorFile& file) {
   const auto model = make_model(c.run.spec, {.max_elements = file.elements()});
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, parameter] : named_parameters(*model)) {
+  for (const auto& [name, parameter] : named_tensors(*model)) {
     const Shape& shape = parameter->value.shape();
-    shapes[name] = shapes[kFirstMoment + name] = shapes[kSecondMoment + name] = shape;
+    shapes[name] = shape;
+    if (parameter->trained) shapes[kFirstMoment + name] = shapes[kSecondMoment + name] = shape;
     if (c.best_step >= 0) shapes[kBest + name] = shape;
   }
   return shapes;
@@ -145,7 +146,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {
   auto model = make_model(c.run.spec);
   const bool best = c.run.protocol.training.keep_best && c.best_step >= 0;
-  assign(named_parameters(*model), best ? c.best_weights : c.weights);
+  assign(named_tensors(*model), best ? c.best_weights : c.weights);
   return model;
 }
 

@@ -17,7 +17,7 @@ struct TrainingRun {
   std::uint64_t seed = 0;
 };
 
-/// Tensors by parameter name.
+/// What a model owns, trained or not, by name.
 using Weights = std::map<std::string, Tensor>;
 
 /// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are

@@ -25,7 +25,7 @@ Trainer::Trainer(TrainingRun run, int loader_threads)
 
 Trainer::Trainer(const Checkpoint& c, int loader_threads) : Trainer(c.run, 0) {
   const auto& parameters = optimiser_.parameters();
-  assign(parameters, c.weights);
+  assign(named_tensors(*model_), c.weights);
   for (std::size_t i = 0; i < parameters.size(); ++i)
     optimiser_.moments()[i] = {c.first_moments.at(parameters[i].name).clone(),
                                c.second_moments.at(parameters[i].name).clone()};
@@ -63,7 +63,7 @@ double Trainer::validate() {
   if (score > best_log_likelihood_) {
     best_log_likelihood_ = score;
     best_step_ = steps_done_;
-    for (const auto& [name, parameter] : optimiser_.parameters()) best_weights_[name] = parameter->value.clone();
+    for (const auto& [name, parameter] : named_tensors(*model_)) best_weights_[name] = parameter->value.clone();
   }
   return score;
 }
@@ -75,9 +75,9 @@ Checkpoint Trainer::checkpoint() const {
   c.best_step = best_step_;
   c.best_log_likelihood = best_log_likelihood_;
   c.best_weights = best_weights_;
+  for (const auto& [name, parameter] : named_tensors(*model_)) c.weights[name] = parameter->value;
   const auto& parameters = optimiser_.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    c.weights[parameters[i].name] = parameters[i].parameter->value;
     c.first_moments[parameters[i].name] = optimiser_.moments()[i].first;
     c.second_moments[parameters[i].name] = optimiser_.moments()[i].second;
   }

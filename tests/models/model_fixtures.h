@@ -46,6 +46,7 @@ inline std::vector<ModelCase> small_models() {
   };
   const ModelConfig latents{{"num_latents", integer(3)}},
       own_latents{{"num_latents", integer(3)}, {"num_latents_per_layer", integer(4)}};
+  const ModelConfig features{{"embed_hidden", integer(10)}, {"min_std", 0.05}, {"num_features", integer(24)}};
   const ModelConfig tnp{{"architecture", "tnp"s}}, dl4bi{{"architecture", "dl4bi"s}};
   const std::vector<std::pair<std::string, ModelConfig>> forms{
       {"cnp", with(tnp, with(cnp, {{"enc_pre_depth", integer(2)}, {"enc_post_depth", integer(2)}}))},
@@ -56,6 +57,8 @@ inline std::vector<ModelCase> small_models() {
       {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.05}}))},
       {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.0}})},
       {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.05}})},
+      {"tnp-kr-fast", with(features, with(transformer, {{"feature_norms", "fixed"s}}))},
+      {"tnp-kr-fast", with(features, with(transformer, {{"feature_norms", "chi"s}, {"stabiliser", "maximum"s}}))},
       {"eqtnp", with(transformer, {{"emb_depth", integer(2)}})},
       {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"residual", "input"s}, {"bound_std", true}})},
       {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"wiring", "leaving"s}})},
@@ -103,7 +106,9 @@ inline ModelSpec small_model(const std::string& name) {
 inline std::unique_ptr<Model> varied_model(const ModelSpec& spec, DType dtype = DType::float64) {
   auto model = make_model(spec);
   std::uint64_t seed = 100;
-  for (const auto& [name, parameter] : named_parameters(*model)) {
+  for (const auto& [name, parameter] : named_tensors(*model)) {
+    parameter->value = parameter->value.to(dtype);
+    if (!parameter->trained) continue;
     const Tensor noise = normal<double>(parameter->value.shape(), seed++, 0.1);
     parameter->value = add(parameter->value.to(DType::float64), noise).to(dtype);
   }

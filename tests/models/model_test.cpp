@@ -226,8 +226,9 @@ TEST_CASE("model: weights survive a checkpoint file bit for bit") {
     const auto model = varied_model(c.spec, DType::float32);
     Checkpoint saved;
     saved.run = {load_protocol("quick/gp1d"), c.spec, 3};
-    for (const auto& [name, parameter] : named_parameters(*model)) {
+    for (const auto& [name, parameter] : named_tensors(*model)) {
       saved.weights[name] = parameter->value;
+      if (!parameter->trained) continue;
       saved.first_moments[name] = saved.second_moments[name] = Tensor::zeros_like(parameter->value);
     }
     save_checkpoint(path, saved);
@@ -323,7 +324,7 @@ TEST_CASE("model: errors of configuration") {
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
   CHECK(error_of([] { model_info("anp"); }) ==
-        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full, eqtnp, lbanp, cmanp");
+        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full, tnp-kr-fast, eqtnp, lbanp, cmanp");
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");

@@ -36,6 +36,7 @@ TEST_CASE("parameter counts: those of the authors' code") {
     CHECK(parameters(protocol, "cnp") == 149'378);
     CHECK(parameters(protocol, "tnp-d") == 222'082);
     CHECK(parameters(protocol, "tnp-kr-full") == 226'754);
+    CHECK(parameters(protocol, "tnp-kr-fast") == 226'754);  // the projections are not trained
   }
   CHECK(parameters("tnp-kr/gp2d-rbf", "tnp-kr-full") == 227'010);
 }
