@@ -22,4 +22,7 @@ int run_command(const CompletionCommand& command);
 /// Applies the flags that every command shares.
 void apply(const CommonOptions& common);
 
+/// One line on standard error where there were any (see random_feature_attention.h).
+void warn_of_clamped_denominators(std::int64_t count);
+
 }  // namespace npzoo

@@ -15,6 +15,13 @@ void apply(const CommonOptions& common) {
   set_threads(common.threads);
 }
 
+void warn_of_clamped_denominators(std::int64_t count) {
+  if (count > 0)
+    fmt::print(stderr,
+               "npzoo: {} denominators of linear attention were limited: its random features have collapsed there\n",
+               count);
+}
+
 void print_json(const nlohmann::json& result) { fmt::print("{}\n", result.dump(2)); }
 
 int run_command(const CompletionCommand& command) {

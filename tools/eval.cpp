@@ -51,6 +51,7 @@ json to_json(const Protocol& protocol, const std::string& model, const Row& row)
           {"coverage", coverage},
           {"crps", number_or_null(row.scores.crps)},
           {"std_floor", row.scores.std_floor},
+          {"clamped_denominators", row.scores.clamped_denominators},
           {"tasks", row.scores.tasks}};
 }
 
@@ -69,6 +70,7 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
   fmt::print("  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
              100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95));
   fmt::print("  CRPS                 {:.4f}\n  smallest std         {}\n", s.crps, s.std_floor);
+  warn_of_clamped_denominators(s.clamped_denominators);
 }
 
 }  // namespace

@@ -88,11 +88,13 @@ void report(const TrainResult& result, bool as_json) {
                        {"loss", number_or_null(result.loss)},
                        {"log_likelihood", number_or_null(result.log_likelihood)},
                        {"seconds", result.seconds},
+                       {"clamped_denominators", result.clamped_denominators},
                        {"checkpoint", result.checkpoint.string()}});
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
   if (result.finished)
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
+  warn_of_clamped_denominators(result.clamped_denominators);
 }
 
 }  // namespace

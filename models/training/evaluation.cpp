@@ -8,6 +8,7 @@
 #include "datasets/gp/oracle.h"
 #include "datasets/loader.h"
 #include "engine/tape.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 
 namespace npzoo {
 
@@ -82,6 +83,7 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   NoGrad off;
   Scores scores;
   BatchLoader loader(sampler, 0, options.loader_threads);
+  const std::int64_t clamped_before = clamped_denominators();
   for (std::int64_t i = 0; i < options.batches; ++i) {
     const Task task = loader.next();
     scores.add(model.predict(task), task.yt);
@@ -89,6 +91,7 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   }
   Evaluation result = scores.result();
   result.std_floor = model.std_floor();
+  result.clamped_denominators = clamped_denominators() - clamped_before;
   result.exact_batches = std::min(options.exact_batches, options.batches);
   result.exact_gp = exact_log_likelihood(sampler, result.exact_batches);
   return result;

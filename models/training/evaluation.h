@@ -19,6 +19,7 @@ struct Evaluation {
   double exact_gp = 0;             // log-likelihood of the exact posterior; NaN where not asked for
   std::int64_t exact_batches = 0;  // on how many of the first batches
   std::int64_t tasks = 0;
+  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of models with random features
 };
 
 struct EvaluationOptions {

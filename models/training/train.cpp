@@ -4,6 +4,7 @@
 
 #include "engine/io/json_lines.h"
 #include "models/training/trainer.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 
 namespace npzoo {
 
@@ -53,6 +54,7 @@ class Session {
             .loss = last_loss_,
             .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
             .seconds = seconds(),
+            .clamped_denominators = clamped_denominators() - clamped_before_,
             .checkpoint = path_,
             .finished = trainer_.finished()};
   }
@@ -137,6 +139,7 @@ class Session {
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;
+  const std::int64_t clamped_before_ = clamped_denominators();
   Trainer trainer_;
   JsonLinesWriter metrics_;
   Clock::time_point started_, saved_;

@@ -75,6 +75,7 @@ struct TrainResult {
   double loss = 0;            // mean over the last steps
   double log_likelihood = 0;  // on the validation batches, of the weights that count
   double seconds = 0;
+  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of the updates made now
   std::filesystem::path checkpoint;
   bool finished = false;
 };

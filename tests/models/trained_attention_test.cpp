@@ -3,7 +3,9 @@
 #include "engine/gradcheck.h"
 #include "models/token_transformer.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 #include "tests/models/training_fixtures.h"
+#include "tests/ops/random_feature_reference.h"
 #include "tests/reference.h"
 
 using namespace npzoo;
@@ -74,6 +76,26 @@ TEST_CASE("trained attention: as exact in float32 as plain loops") {
     check_as_exact_as(composed, with_gradients(attention(heads), qkv), truth);
     check_as_exact_as(composed, with_gradients(in_halves(heads), qkv), truth);
   }
+}
+
+TEST_CASE("trained attention: random features") {
+  for (const auto& [qkv, heads] : trained_inputs())
+    for (const auto stabiliser : {Stabiliser::none, Stabiliser::maximum}) {
+      const FeatureSize size{
+          qkv[0].dim(0), qkv[0].dim(1), qkv[1].dim(1), heads, qkv[0].dim(2) / heads, qkv[2].dim(2) / heads, 64};
+      const Tensor projection = projection_of(size, DType::float32);
+      const auto estimate = [=, heads = heads](const auto& in) {
+        return linear_attention(in[0], in[1], in[2], projection.to(in[0].dtype()), PrefixMask::all(),
+                                {.heads = heads, .stabiliser = stabiliser});
+      };
+      const auto by_loops = [&, &in = qkv]<class R>(R) {
+        return FeatureLoops<R>(size, PrefixMask::all(), 0, stabiliser, projection, in).with_gradients();
+      };
+      check_as_exact_as(by_loops(0.0f), with_gradients(estimate, qkv), by_loops(0.0));
+      const GradcheckResult result = gradcheck(estimate, to_double(qkv), {.max_entries = 30});
+      CAPTURE(result.worst);
+      CHECK(result.max_error <= 1e-6);
+    }
 }
 
 TEST_CASE("trained attention: gradients") {
