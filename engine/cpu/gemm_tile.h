@@ -112,18 +112,27 @@ struct Registers {
   std::int64_t c_row;
 };
 
+/// `tiles` tiles of `rows` rows, one below the other, from row `first` on.
 template <class T, int rows, int vectors, bool accumulate, Isa isa = kIsa>
-void multiply_registers(const Registers<T>& p, const T* a, T* c) {
+void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t tiles) {
   constexpr int kLanes = Simd<T>::kLanes;
-  Vec<T> sum[rows][vectors];
-  for_each_register<rows, vectors>(
-      [&](int i, int j) { sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{}; });
-  add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
-  for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
+  const T* a = p.a + first * p.a_row;
+  T* c = p.c + first * p.c_row;
+  for (; tiles > 0; --tiles, a += rows * p.a_row, c += rows * p.c_row) {
+    Vec<T> sum[rows][vectors];
+    for_each_register<rows, vectors>([&](int i, int j) {
+      sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{};
+    });
+    add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
+    for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
+  }
 }
 
+template <class T>
+using RegistersFunction = void (*)(const Registers<T>&, std::int64_t first, std::int64_t tiles);
+
 template <class T, int rows, int vectors, bool accumulate>
-constexpr auto registers_function() -> void (*)(const Registers<T>&, const T*, T*) {
+constexpr RegistersFunction<T> registers_function() {
   if constexpr (rows <= max_rows(vectors))
     return multiply_registers<T, rows, vectors, accumulate>;
   else
@@ -132,7 +141,7 @@ constexpr auto registers_function() -> void (*)(const Registers<T>&, const T*, T
 
 template <class T>
 struct RegistersTable {
-  void (*functions[kMaxRows * kMaxVectors])(const Registers<T>&, const T*, T*);
+  RegistersFunction<T> functions[kMaxRows * kMaxVectors];
 };
 
 template <class T, bool accumulate, Isa isa>
@@ -144,10 +153,14 @@ constexpr RegistersTable<T> kRegistersTable = []<int... i>(std::integer_sequence
 /// The product over m rows and `vectors` registers a row, at most kMaxVectors.
 template <class T, bool accumulate>
 [[gnu::always_inline]] inline void multiply_registers(std::int64_t m, int vectors, const Registers<T>& p) {
-  for_row_tiles(m, max_rows(vectors), [&](std::int64_t first, std::int64_t rows) {
-    kRegistersTable<T, accumulate, kIsa>.functions[(rows - 1) * kMaxVectors + vectors - 1](p, p.a + first * p.a_row,
-                                                                                           p.c + first * p.c_row);
-  });
+  const std::int64_t tiles = simd::divide_up(m, max_rows(vectors)), rows = m / simd::max(tiles, 1),
+                     taller = m - tiles * rows;
+  const auto multiply_tiles = [&](std::int64_t height, std::int64_t first, std::int64_t count) {
+    if (count > 0)
+      kRegistersTable<T, accumulate, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
+  };
+  multiply_tiles(rows + 1, 0, taller);
+  multiply_tiles(rows, taller * (rows + 1), tiles - taller);
 }
 
 }  // namespace npzoo::gemm_tile
