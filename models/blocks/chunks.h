@@ -51,10 +51,23 @@ Tensor join_chunks(std::int64_t points, F f) {
   return out;
 }
 
-/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone.
+/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone. The
+/// result takes x's memory where it has its shape and nobody else holds x.
 template <class F>
-Tensor in_chunks(const Tensor& x, F f) {
-  return join_chunks(x.dim(1), [&](std::int64_t begin, std::int64_t end) { return f(points_between(x, begin, end)); });
+Tensor in_chunks(Tensor x, F f) {
+  const std::int64_t points = x.dim(1);
+  Tensor out;
+  for_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+    const Tensor part = f(points_between(x, begin, end));
+    if (end - begin == points) {
+      out = part;
+      return;
+    }
+    const Shape whole = part.shape().with(1, points);
+    if (!out.defined()) out = x.unique() && whole == x.shape() ? x : Tensor::empty(whole, part.dtype(), part.device());
+    copy_points(part, out, begin);
+  });
+  return out;
 }
 
 }  // namespace npzoo

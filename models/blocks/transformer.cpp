@@ -56,13 +56,13 @@ TwoStreamTransformer::TwoStreamTransformer(const TransformerConfig& config, Init
   if (config.final_norm) norm.emplace(config.width, config.layer_norm_eps);
 }
 
-TwoStreamTransformer::Encoded TwoStreamTransformer::encode(const Tensor& tokens, const PrefixMask& mask) const {
+TwoStreamTransformer::Encoded TwoStreamTransformer::encode(Tensor tokens, const PrefixMask& mask) const {
   Encoded encoded;
-  Tensor h = tokens;  // (B, Nc, E)
+  Tensor h = std::move(tokens);  // (B, Nc, E)
   for (std::size_t i = 0; i < layers.size(); ++i) {
     encoded.push_back(layers[i].keys_values(h, mask));
     if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
-    h = in_chunks(h, [&](const Tensor& points) { return layers[i](points, encoded.back(), mask); });
+    h = in_chunks(std::move(h), [&](const Tensor& points) { return layers[i](points, encoded.back(), mask); });
   }
   return encoded;
 }

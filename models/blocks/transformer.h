@@ -61,7 +61,7 @@ class TwoStreamTransformer {
   TwoStreamTransformer(const TransformerConfig& config, Initializer& init);
 
   /// tokens (B, Nc, E); `mask` says which context points are real.
-  Encoded encode(const Tensor& tokens, const PrefixMask& mask) const;
+  Encoded encode(Tensor tokens, const PrefixMask& mask) const;
   /// tokens (B, Nt, E) → (B, Nt, E)
   Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
 

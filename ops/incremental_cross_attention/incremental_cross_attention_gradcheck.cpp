@@ -36,6 +36,7 @@ void incremental_cross_attention_gradcheck_cases(GradcheckCases& cases) {
   add("nothing new is visible", 3, 4, 5, PrefixMask::first(0));
   add("laplace", 3, 4, 5, PrefixMask::all(), AttentionScore::laplace);
   add("large scores", 3, 4, 5, PrefixMask::all(), AttentionScore::dot_product, 30);
+  add("scores near 1e4", 3, 4, 5, PrefixMask::all(), AttentionScore::dot_product, 1e4);
   // No gradient reaches a log-sum-exp of nothing, so the means alone are looked at.
   cases.add("incremental_cross_attention, no latents, then no keys", {cases.normal({2, 0, 6}), cases.normal({2, 3, 6})},
             [](const auto& in) {

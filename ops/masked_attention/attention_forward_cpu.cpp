@@ -1,4 +1,3 @@
-#include "engine/memory.h"
 #include "ops/masked_attention/blocks.h"
 
 namespace npzoo {
@@ -73,6 +72,12 @@ Vec<T> weigh(T* scores, std::int64_t count, std::int64_t lanes, T* top, T* total
   return factor;
 }
 
+/// Whether the maxima are what they were.
+template <class V>
+bool all_ones(V factors) {
+  return sum(select(factors == 1, V{}, splat<ScalarOf<V>>(1))) == 0;
+}
+
 /// −∞ for the keys that a lane does not see.
 template <class T>
 void hide(T* scores, std::int64_t count, std::int64_t lanes, const T* visible) {
@@ -87,10 +92,9 @@ void hide(T* scores, std::int64_t count, std::int64_t lanes, const T* visible) {
 template <class T>
 void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
-  const std::int64_t lanes = block.lanes(), row = p.heads * p.width, value_row = p.heads * p.value_width;
-  const T *keys = p.k + key_offset(p, block.batch, block.head, p.width),
-          *values = p.v + key_offset(p, block.batch, block.head, p.value_width);
-  load_transposed(p.q + block.query_offset(p, p.width), row, p.width, block, query_factor(p), w.queries);
+  const std::int64_t lanes = block.lanes();
+  const HeadView<T> at(p, block.batch, block.head);
+  load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, p.width, block, query_factor(p), w.queries);
   std::fill_n(w.top, lanes, -std::numeric_limits<T>::infinity());
   std::fill_n(w.total, lanes, T(0));
   if (block.most == 0) std::fill_n(w.out, p.value_width * lanes, T(0));
@@ -98,19 +102,19 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
   const std::int64_t step = tile_step(block.most, kTileKeys);
   for (std::int64_t first = 0; first < block.most; first += step) {
     const std::int64_t count = min(step, block.most - first);
-    score_tile(p, block, keys + first * row, count, w.queries, w.scores);
+    score_tile(p, block, at.keys + first * at.row, at.row, count, w.queries, w.scores);
     if (first + count > block.least) {
       visible_in_tile(block, first, count, w.visible);
       hide(w.scores, count, lanes, w.visible);
     }
     for (std::int64_t j = 0; j < lanes; j += kLanes) {
       const Vec<T> factor = weigh(w.scores + j, count, lanes, w.top + j, w.total + j);
-      if (first > 0)
+      if (first > 0 && !all_ones(factor))
         for (std::int64_t c = 0; c < p.value_width; ++c)
           store(w.out + c * lanes + j, load(w.out + c * lanes + j) * factor);
     }
-    const gemm_tile::Registers<T> product{count, values + first * value_row, 1, value_row, w.scores, lanes, w.out,
-                                          lanes};
+    const gemm_tile::Registers<T> product{
+        count, at.values + first * at.value_row, 1, at.value_row, w.scores, lanes, w.out, lanes};
     if (first == 0)
       gemm_tile::multiply_registers<T, false>(p.value_width, block.vectors, product);
     else
@@ -118,12 +122,13 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
   }
 
   for (std::int64_t j = 0; j < lanes; j += kLanes) {
-    const Vec<T> total = load(w.total + j), factor = select(total == 0, Vec<T>{}, 1 / total);
-    for (std::int64_t c = 0; c < p.value_width; ++c) store(w.out + c * lanes + j, load(w.out + c * lanes + j) * factor);
-    store(w.total + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
+    const Vec<T> total = load(w.total + j);
+    store(w.total + j, select(total == 0, Vec<T>{}, 1 / total));
+    store(w.top + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
   }
-  store_transposed(w.out, block, p.value_width, p.out + block.query_offset(p, p.value_width), value_row);
-  if (p.log2_sum) std::copy_n(w.total, block.rows, p.log2_sum + block.row_offset(p));
+  store_transposed(w.out, block, w.total, p.value_width, p.out + block.query_offset(p, p.value_width),
+                   p.heads * p.value_width);
+  if (p.log2_sum) std::copy_n(w.top, block.rows, p.log2_sum + block.row_offset(p));
 }
 
 }  // namespace
@@ -133,19 +138,19 @@ void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p) {
   constexpr std::int64_t kRows = Block<T>::kMostLanes;
   const std::int64_t blocks = divide_up(p.queries, kRows);
   const std::int64_t flops = 2 * min(kRows, p.queries) * max(p.keys * (p.width + p.value_width), 1);
-  cpu.parallel_for(p.batch * p.heads * blocks, max(kChunkFlops / max(flops, 1), 1),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     Workspace<T> workspace(p);
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       const std::int64_t head = i / blocks, first = i % blocks * kRows;
-                       const Block<T> block(p, head / p.heads, head % p.heads, first, min(kRows, p.queries - first));
-                       const auto clean = [&p](const Block<T>& b) {
-                         return all_finite(p.v + key_offset(p, b.batch, b.head, p.value_width), b.least, b.most,
-                                           p.heads * p.value_width, p.value_width);
-                       };
-                       for_runs(p, block, clean, [&](const Block<T>& b) { attend(p, b, workspace); });
-                     }
-                   });
+  const std::int64_t chunk = max(kChunkFlops / max(flops, 1), 1);
+  const auto clean = [&p](const Block<T>& b) {
+    return all_finite(p.v + key_offset(p, b.batch, b.head, p.value_width), b.least, b.most, p.heads * p.value_width,
+                      p.value_width);
+  };
+  cpu.parallel_for(p.batch * p.heads * blocks, chunk, [&](std::int64_t begin, std::int64_t end) {
+    Workspace<T> workspace(p);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / blocks, first = i % blocks * kRows;
+      const Block<T> block(p, head / p.heads, head % p.heads, first, min(kRows, p.queries - first));
+      for_runs(p, block, clean, [&](const Block<T>& b) { attend(p, b, workspace); });
+    }
+  });
 }
 
 template void attention_forward(CpuContext<kIsa>&, const AttentionForward<float>&);

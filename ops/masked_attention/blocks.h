@@ -33,6 +33,10 @@ struct Block {
         rows(row_count),
         vectors(static_cast<int>(divide_up(row_count, Simd<T>::kLanes))),
         least(p.keys) {
+    if (p.mask.growth == 0 && p.mask.row_stride == 0) {
+      least = most = p.mask.visible(batch, begin, p.keys);
+      return;
+    }
     for (std::int64_t i = 0; i < rows; ++i) {
       visible[i] = p.mask.visible(batch, begin + i, p.keys);
       least = min(visible[i], least);
@@ -50,8 +54,8 @@ struct Block {
 
   std::int64_t batch, head, begin, rows;
   int vectors;
-  std::int64_t least, most = 0;  // keys that a row sees at least and at most
-  std::int64_t visible[kMostLanes];
+  std::int64_t least, most = 0;      // keys that a row sees at least and at most
+  std::int64_t visible[kMostLanes];  // by each row; set where the two differ
 };
 
 /// Where the keys (or values) of one head begin in an array of (batch, keys, heads · width).
@@ -60,6 +64,20 @@ template <class T>
                                                       std::int64_t head, std::int64_t width) {
   return (batch * p.keys * p.heads + head) * width;
 }
+
+/// Keys and values of one head, and the strides between points.
+template <class T, Isa isa = kIsa>
+struct HeadView {
+  HeadView(const AttentionForward<T>& p, std::int64_t batch, std::int64_t head)
+      : keys(p.k + key_offset(p, batch, head, p.width)),
+        values(p.v + key_offset(p, batch, head, p.value_width)),
+        row(p.heads * p.width),
+        value_row(p.heads * p.value_width) {}
+
+  const T* keys;
+  const T* values;
+  std::int64_t row, value_row;
+};
 
 /// Calls f(block) for the rows of a block, or, where some of them do not see all that the others see and `clean(block)`
 /// is false, for each run of rows that see the same. A weight of 0 does not silence a NaN: such runs never meet it.
@@ -88,21 +106,21 @@ void load_transposed(const T* x, std::int64_t stride, std::int64_t width, const 
   for (std::int64_t j = 0; j < block.lanes(); j += kLanes)
     for (std::int64_t c = 0; c < width; c += kLanes)
       transpose_square(x + j * stride + c, stride, static_cast<int>(min(kLanes, block.rows - j)),
-                       static_cast<int>(min(kLanes, width - c)), out + c * block.lanes() + j, block.lanes());
-  if (factor != 1)
-    for (std::int64_t i = 0; i < width * block.lanes(); i += kLanes) store(out + i, load(out + i) * factor);
+                       static_cast<int>(min(kLanes, width - c)), out + c * block.lanes() + j, block.lanes(), factor);
 }
 
-/// x(lane, c) = in(c, lane) for the lanes that hold a row.
+/// x(lane, c) = factors(lane) · in(c, lane) for the lanes that hold a row.
 template <class T, Isa isa = kIsa>
-void store_transposed(const T* in, const Block<T>& block, std::int64_t width, T* x, std::int64_t stride) {
+void store_transposed(const T* in, const Block<T>& block, const T* factors, std::int64_t width, T* x,
+                      std::int64_t stride) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
   for (std::int64_t j = 0; j < block.lanes(); j += kLanes)
     for (std::int64_t c = 0; c < width; c += kLanes) {
       const int depth = static_cast<int>(min(kLanes, width - c));
       Vec<T> square[kLanes];
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) square[i] = i < depth ? load(in + (c + i) * block.lanes() + j) : Vec<T>{};
+      for (int i = 0; i < kLanes; ++i)
+        square[i] = i < depth ? load(in + (c + i) * block.lanes() + j) * load(factors + j) : Vec<T>{};
       transpose(square);
       for (std::int64_t i = 0; i < min(kLanes, block.rows - j); ++i)
         store_first(x + (j + i) * stride + c, square[i], depth);
@@ -130,28 +148,29 @@ template <class T>
 
 /// −scale · log₂e · Σ |k − q|.
 template <class T, Isa isa = kIsa>
-void laplace_scores(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t count,
-                    const T* queries, T* scores) {
+void laplace_scores(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t row,
+                    std::int64_t count, const T* queries, T* scores) {
   const auto factor = static_cast<T>(-p.scale * kLog2E);
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t j = 0; j < block.lanes(); j += Simd<T>::kLanes) {
       Vec<T> distance{};
       for (std::int64_t c = 0; c < p.width; ++c)
-        distance += simd::abs(splat<T>(keys[i * p.heads * p.width + c]) - load(queries + c * block.lanes() + j));
+        distance += simd::abs(splat<T>(keys[i * row + c]) - load(queries + c * block.lanes() + j));
       store(scores + i * block.lanes() + j, distance * factor);
     }
 }
 
-/// scores(i, lane) in units of log 2 for `count` keys; `queries` (width, lanes) as load_transposed makes them.
+/// scores(i, lane) in units of log 2 for `count` keys, `row` apart; `queries` (width, lanes) as load_transposed makes
+/// them.
 template <class T>
 [[gnu::always_inline]] inline void score_tile(const AttentionForward<T>& p, const Block<T>& block, const T* keys,
-                                              std::int64_t count, const T* queries, T* scores) {
+                                              std::int64_t row, std::int64_t count, const T* queries, T* scores) {
   const std::int64_t lanes = block.lanes();
   switch (p.score) {
     case AttentionScore::dot_product:
-      return gemm_tile::multiply_registers<T, false>(
-          count, block.vectors, {p.width, keys, p.heads * p.width, 1, queries, lanes, scores, lanes});
-    case AttentionScore::laplace: return laplace_scores(p, block, keys, count, queries, scores);
+      return gemm_tile::multiply_registers<T, false>(count, block.vectors,
+                                                     {p.width, keys, row, 1, queries, lanes, scores, lanes});
+    case AttentionScore::laplace: return laplace_scores(p, block, keys, row, count, queries, scores);
     case AttentionScore::uniform: std::fill_n(scores, count * lanes, T(0));
   }
 }
