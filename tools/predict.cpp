@@ -3,6 +3,7 @@
 
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
@@ -38,6 +39,7 @@ int predict(const PredictCommand& c) {
   if (give_up()) return kInterruptedExit;
   out.commit();
   progress.finish();
+  warn_of_clamped_denominators(clamped_denominators());
   if (c.common.json) print_json({{"rows", done}, {"context_rows", context.xc.dim(1)}, {"out", c.out.string()}});
   return 0;
 }

@@ -120,9 +120,8 @@ void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t 
   T* c = p.c + first * p.c_row;
   for (; tiles > 0; --tiles, a += rows * p.a_row, c += rows * p.c_row) {
     Vec<T> sum[rows][vectors];
-    for_each_register<rows, vectors>([&](int i, int j) {
-      sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{};
-    });
+    for_each_register<rows, vectors>(
+        [&](int i, int j) { sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{}; });
     add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
     for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
   }

@@ -178,9 +178,10 @@ void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>&
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   const std::int64_t lanes = block.lanes(), row = p.heads * p.width, value_row = p.heads * p.value_width;
   const T *q = p.q + block.query_offset(p, p.width), *d_out = b.d_out + block.query_offset(p, p.value_width);
-  load_transposed(q, row, p.width, block, query_factor(p), w.queries);
-  load_transposed(d_out, value_row, p.value_width, block, T(1), w.d_out);
-  load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, p.value_width, block, T(1), w.out);
+  load_transposed(q, row, block.rows, p.width, query_factor(p), w.queries, lanes);
+  load_transposed(d_out, value_row, block.rows, p.value_width, T(1), w.d_out, lanes);
+  load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, block.rows, p.value_width, T(1), w.out,
+                     lanes);
   load_rows(q, row, p.width, block, static_cast<T>(p.scale), w.query_rows);
   load_rows(d_out, value_row, p.value_width, block, T(1), w.d_out_rows);
   std::fill_n(w.d_queries, p.width * lanes, T(0));
@@ -224,7 +225,8 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
   }
   // A distance has its scale already.
   std::fill_n(w.mean, lanes, p.score == AttentionScore::dot_product ? static_cast<T>(p.scale) : T(1));
-  store_transposed(w.d_queries, block, w.mean, p.width, b.d_q + block.query_offset(p, p.width), p.heads * p.width);
+  store_transposed(w.d_queries, lanes, block.rows, p.width, w.mean, b.d_q + block.query_offset(p, p.width),
+                   p.heads * p.width);
 }
 
 /// Rows [begin, end) of the queries of one head.

@@ -94,7 +94,8 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
   const std::int64_t lanes = block.lanes();
   const HeadView<T> at(p, block.batch, block.head);
-  load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, p.width, block, query_factor(p), w.queries);
+  load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, block.rows, p.width, query_factor(p),
+                  w.queries, lanes);
   std::fill_n(w.top, lanes, -std::numeric_limits<T>::infinity());
   std::fill_n(w.total, lanes, T(0));
   if (block.most == 0) std::fill_n(w.out, p.value_width * lanes, T(0));
@@ -126,7 +127,7 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
     store(w.total + j, select(total == 0, Vec<T>{}, 1 / total));
     store(w.top + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
   }
-  store_transposed(w.out, block, w.total, p.value_width, p.out + block.query_offset(p, p.value_width),
+  store_transposed(w.out, lanes, block.rows, p.value_width, w.total, p.out + block.query_offset(p, p.value_width),
                    p.heads * p.value_width);
   if (p.log2_sum) std::copy_n(w.top, block.rows, p.log2_sum + block.row_offset(p));
 }

@@ -99,34 +99,6 @@ bool all_finite(const T* x, std::int64_t begin, std::int64_t end, std::int64_t s
   return simd::sum(sum) == 0;
 }
 
-/// out(c, lane) = factor · x(lane, c); 0 in the lanes behind `rows`.
-template <class T, Isa isa = kIsa>
-void load_transposed(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T factor, T* out) {
-  constexpr std::int64_t kLanes = Simd<T>::kLanes;
-  for (std::int64_t j = 0; j < block.lanes(); j += kLanes)
-    for (std::int64_t c = 0; c < width; c += kLanes)
-      transpose_square(x + j * stride + c, stride, static_cast<int>(min(kLanes, block.rows - j)),
-                       static_cast<int>(min(kLanes, width - c)), out + c * block.lanes() + j, block.lanes(), factor);
-}
-
-/// x(lane, c) = factors(lane) · in(c, lane) for the lanes that hold a row.
-template <class T, Isa isa = kIsa>
-void store_transposed(const T* in, const Block<T>& block, const T* factors, std::int64_t width, T* x,
-                      std::int64_t stride) {
-  constexpr std::int64_t kLanes = Simd<T>::kLanes;
-  for (std::int64_t j = 0; j < block.lanes(); j += kLanes)
-    for (std::int64_t c = 0; c < width; c += kLanes) {
-      const int depth = static_cast<int>(min(kLanes, width - c));
-      Vec<T> square[kLanes];
-#pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i)
-        square[i] = i < depth ? load(in + (c + i) * block.lanes() + j) * load(factors + j) : Vec<T>{};
-      transpose(square);
-      for (std::int64_t i = 0; i < min(kLanes, block.rows - j); ++i)
-        store_first(x + (j + i) * stride + c, square[i], depth);
-    }
-}
-
 /// Keys of a tile when `keys` of them are cut into tiles of about equal size, none larger than `largest`.
 [[gnu::always_inline]] inline std::int64_t tile_step(std::int64_t keys, std::int64_t largest) {
   return divide_up(keys, max(divide_up(keys, largest), 1));

@@ -160,17 +160,7 @@ void attend_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p, 
   load_points(p.q + at.queries + first * at.row, at.row, points, map.width, tile.x);
   load_points(d_out, at.value_row, points, map.value_width, tile.values);
   query_features(cpu, map, points, tile);
-  gemm_serial<T>(cpu, {.m = map.features,
-                       .n = padded<T>(points),
-                       .k = map.value_width,
-                       .a = at.sums,
-                       .a_row = map.value_width + 1,
-                       .a_col = 1,
-                       .b = tile.values,
-                       .b_row = kPoints,
-                       .b_col = 1,
-                       .c = tile.gradients,
-                       .c_row = kPoints});
+  multiply_values(cpu, map, points, at.sums, tile);
   Totals<T> totals;
   sum_over_features(map, at.sums, points, tile, totals);
   divide(map, at.sums, points, totals, tile, begins, d_sums);

@@ -4,6 +4,7 @@
 
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/simd_math.h"
+#include "engine/cpu/transpose.h"
 #include "engine/memory.h"
 #include "ops/random_feature_attention/kernels.h"
 
@@ -68,46 +69,17 @@ struct Tile {
 };
 
 /// Rows of `width` channels become the columns of a tile; what is missing of the last registers becomes 0.
-template <class T, Isa isa = kIsa>
-void load_points(const T* rows, std::int64_t stride, std::int64_t points, std::int64_t width, T* tile) {
-  constexpr int kLanes = Simd<T, isa>::kLanes;
-  for (std::int64_t i = 0; i < points; i += kLanes)
-    for (std::int64_t c = 0; c < width; c += kLanes) {
-      const T* from = rows + i * stride + c;
-      const int channels = static_cast<int>(min(kLanes, width - c));
-      Vec<T> x[kLanes];
-      if (channels == kLanes && points - i >= kLanes) {
-#pragma GCC unroll 16
-        for (int p = 0; p < kLanes; ++p) x[p] = load(from + p * stride);
-      } else {
-        for (int p = 0; p < kLanes; ++p) x[p] = i + p < points ? load_first(from + p * stride, channels) : Vec<T>{};
-      }
-      transpose(x);
-      for (int j = 0; j < channels; ++j) store(tile + (c + j) * kPoints + i, x[j]);
-    }
+template <class T>
+[[gnu::always_inline]] inline void load_points(const T* rows, std::int64_t stride, std::int64_t points,
+                                               std::int64_t width, T* tile) {
+  load_transposed(rows, stride, points, width, T(1), tile, kPoints);
 }
 
 /// The reverse.
-template <class T, Isa isa = kIsa>
-void store_points(const T* tile, std::int64_t points, std::int64_t width, T* rows, std::int64_t stride) {
-  constexpr int kLanes = Simd<T, isa>::kLanes;
-  for (std::int64_t i = 0; i < points; i += kLanes)
-    for (std::int64_t c = 0; c < width; c += kLanes) {
-      T* to = rows + i * stride + c;
-      const int channels = static_cast<int>(min(kLanes, width - c)), count = static_cast<int>(min(kLanes, points - i));
-      Vec<T> x[kLanes];
-      if (channels == kLanes && count == kLanes) {
-#pragma GCC unroll 16
-        for (int j = 0; j < kLanes; ++j) x[j] = load(tile + (c + j) * kPoints + i);
-        transpose(x);
-#pragma GCC unroll 16
-        for (int p = 0; p < kLanes; ++p) store(to + p * stride, x[p]);
-      } else {
-        for (int j = 0; j < kLanes; ++j) x[j] = j < channels ? load(tile + (c + j) * kPoints + i) : Vec<T>{};
-        transpose(x);
-        for (int p = 0; p < count; ++p) store_first(to + p * stride, x[p], channels);
-      }
-    }
+template <class T>
+[[gnu::always_inline]] inline void store_points(const T* tile, std::int64_t points, std::int64_t width, T* rows,
+                                                std::int64_t stride) {
+  store_transposed<T>(tile, kPoints, points, width, nullptr, rows, stride);
 }
 
 /// Asks for one head's share of the next tile, while this one is worked on. The rows of one head are too far apart for
@@ -183,6 +155,24 @@ void store_point_gradients(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::
         store(at, load(at) - map.scale * load(tile.x + c * kPoints + i) * load(totals + i));
       });
   store_points(d_x, points, map.width, rows, stride);
+}
+
+/// tile.gradients (features, points) = sums · tile.values, without the last column of `sums` (features, value width +
+/// 1).
+template <class T, Isa isa>
+void multiply_values(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums,
+                     const Tile<T>& tile) {
+  gemm_serial<T>(cpu, {.m = map.features,
+                       .n = padded<T>(points),
+                       .k = map.value_width,
+                       .a = sums,
+                       .a_row = map.value_width + 1,
+                       .a_col = 1,
+                       .b = tile.values,
+                       .b_row = kPoints,
+                       .b_col = 1,
+                       .c = tile.gradients,
+                       .c_row = kPoints});
 }
 
 /// sums (features, value width + 1) += features · values over the points of a tile; columns behind the last value are

@@ -169,17 +169,7 @@ void tile_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p, cons
   load_points(p.k + at.keys + first * at.row, at.row, points, map.width, tile.x);
   load_points(p.v + at.values + first * at.value_row, at.value_row, points, map.value_width, tile.values);
   exponents(cpu, map, points, false, tile);
-  gemm_serial<T>(cpu, {.m = map.features,
-                       .n = padded<T>(points),
-                       .k = map.value_width,
-                       .a = at.d_sums,
-                       .a_row = map.value_width + 1,
-                       .a_col = 1,
-                       .b = tile.values,
-                       .b_row = kPoints,
-                       .b_col = 1,
-                       .c = tile.gradients,
-                       .c_row = kPoints});
+  multiply_values(cpu, map, points, at.d_sums, tile);
   alignas(64) T totals[kPoints];
   exponent_gradients(map, points, at, tile, totals);
   gemm_serial<T>(cpu, {.m = map.value_width,
