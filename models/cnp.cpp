@@ -1,18 +1,34 @@
 #include "models/cnp.h"
 
-#include "ops/concat/concat.h"
-#include "ops/reduce/reduce.h"
+#include "models/blocks/chunks.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
 
 namespace {
 
-struct PooledContext final : HeldContext {
-  PooledContext(Context observed, Tensor encoding) : HeldContext(std::move(observed)), encoded(std::move(encoding)) {}
+/// How many of the points [begin, end) of each batch element are real.
+Tensor counts_between(const Context& context, std::int64_t begin, std::int64_t end) {
+  Tensor counts = Tensor::empty({context.xc.dim(0)}, DType::int64);
+  for (std::int64_t b = 0; b < counts.numel(); ++b) {
+    const std::int64_t length = context.lengths.defined() ? context.lengths.data<std::int64_t>()[b] : end;
+    counts.data<std::int64_t>()[b] = std::clamp<std::int64_t>(length - begin, 0, end - begin);
+  }
+  return counts;
+}
 
-  Tensor encoded;  // (B, encoders · hidden)
-};
+/// Adds `counts` to `sums`; returns their shares in the new sums, (B, 1).
+Tensor add_counts(const Tensor& counts, std::vector<double>& sums, DType dtype) {
+  sums.resize(static_cast<std::size_t>(counts.numel()), 0.0);
+  Tensor shares = Tensor::zeros({counts.numel(), 1}, DType::float64);
+  for (std::size_t b = 0; b < sums.size(); ++b) {
+    const auto count = static_cast<double>(counts.data<std::int64_t>()[b]);
+    sums[b] += count;
+    if (count > 0) shares.data<double>()[b] = count / sums[b];
+  }
+  return shares.to(dtype);
+}
 
 }  // namespace
 
@@ -20,12 +36,6 @@ PoolingEncoder::PoolingEncoder(std::int64_t in, std::int64_t hidden, std::int64_
                                Initializer& init)
     : pre(Mlp::of_depth(in, hidden, hidden, pre_depth, init)) {
   if (post_depth > 0) post = Mlp::of_depth(hidden, hidden, hidden, post_depth, init);
-}
-
-Tensor PoolingEncoder::operator()(const Context& context) const {
-  const Tensor points = pre(concat({context.xc, context.yc}, -1));  // (B, Nc, hidden)
-  const Tensor pooled = masked_mean(points, context.lengths);       // (B, hidden)
-  return post ? (*post)(pooled) : pooled;
 }
 
 void PoolingEncoder::visit(ModuleVisitor& visitor) {
@@ -44,20 +54,48 @@ Cnp::Cnp(const CnpConfig& config, Initializer& init)
                             config.decoder_depth, init)),
       config_(config) {}
 
-std::unique_ptr<ContextState> Cnp::condition(const Context& context) const {
-  const Context points = clear_padding(context);
+std::unique_ptr<PooledContext> Cnp::absorb(PooledContext state, const Context& more) const {
+  const auto batch = static_cast<std::size_t>(more.xc.dim(0));
+  check(state.counts.empty() || state.counts.size() == batch, "[cnp] {} batch elements found, the state has {}", batch,
+        state.counts.size());
+  const Context points = clear_padding(more);
+  for_chunks(more.xc.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    const Tensor counts = counts_between(more, begin, end);
+    const Tensor x = points_between(points.xc, begin, end), y = points_between(points.yc, begin, end);
+    const Tensor shares = add_counts(counts, state.counts, x.dtype()),
+                 tokens = concat({x, y}, -1);  // (B, 1), (B, n, D)
+    for (std::size_t i = 0; i < encoders.size(); ++i) {
+      const Tensor mean = encoders[i].pool(tokens, more.lengths.defined() ? counts : Tensor());  // (B, hidden)
+      if (state.means.size() == i)
+        state.means.push_back(mean);
+      else
+        state.means[i] = add(state.means[i], mul(shares, sub(mean, state.means[i])));
+    }
+  });
   std::vector<Tensor> parts;
-  for (const PoolingEncoder& encoder : encoders) parts.push_back(encoder(points));
-  return std::make_unique<PooledContext>(context, concat(parts, -1));  // (B, encoders · hidden)
+  for (std::size_t i = 0; i < encoders.size(); ++i) parts.push_back(encoders[i].finish(state.means[i]));
+  state.encoded = concat(parts, -1);  // (B, encoders · hidden)
+  return std::make_unique<PooledContext>(std::move(state));
+}
+
+std::unique_ptr<ContextState> Cnp::condition(const Context& context) const { return absorb({}, context); }
+
+std::unique_ptr<ContextState> Cnp::update(const ContextState& state, const Context& more) const {
+  const auto* before = dynamic_cast<const PooledContext*>(&state);
+  check(before != nullptr, "[cnp] the state comes from another kind of model");
+  return absorb(*before, more);
 }
 
 Prediction Cnp::query(const ContextState& state, const Tensor& xt) const {
   const auto* pooled = dynamic_cast<const PooledContext*>(&state);
   check(pooled != nullptr, "[cnp] the state comes from another kind of model");
   const std::int64_t width = pooled->encoded.dim(-1);
-  const Tensor one = reshape(pooled->encoded, {xt.dim(0), 1, width});    // (B, 1, R)
-  const Tensor each = broadcast_to(one, {xt.dim(0), xt.dim(1), width});  // (B, Nt, R)
-  return gaussian_head(decoder(concat({each, xt}, -1)), config_.std);    // (B, Nt, Dy)
+  const Tensor one = reshape(pooled->encoded, {xt.dim(0), 1, width});  // (B, 1, R)
+  const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
+    const Tensor each = broadcast_to(one, {x.dim(0), x.dim(1), width});  // (B, n, R)
+    return decoder(concat({each, x}, -1));                               // (B, n, 2 Dy)
+  });
+  return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
 }
 
 Tensor Cnp::loss(const Task& task) const {

@@ -4,6 +4,7 @@
 
 #include "models/blocks/mlp.h"
 #include "models/model.h"
+#include "ops/reduce/reduce.h"
 
 namespace npzoo {
 
@@ -14,13 +15,22 @@ class PoolingEncoder {
   PoolingEncoder(std::int64_t in, std::int64_t hidden, std::int64_t pre_depth, std::int64_t post_depth,
                  Initializer& init);
 
-  /// x (B, N, Dx), y (B, N, Dy) → (B, hidden)
-  Tensor operator()(const Context& context) const;
+  /// Points [x; y] (B, N, Dx + Dy) and how many of them are real, (B) int64 or undefined for all → (B, hidden)
+  Tensor pool(const Tensor& points, const Tensor& lengths) const { return masked_mean(pre(points), lengths); }
+  /// The encoding from the mean over all points.
+  Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
 
   void visit(ModuleVisitor& visitor);
 
   Mlp pre;
   std::optional<Mlp> post;
+};
+
+/// A context of any length: the points themselves are gone.
+struct PooledContext final : ContextState {
+  std::vector<Tensor> means;   // of each encoder, (B, hidden)
+  std::vector<double> counts;  // points of each batch element
+  Tensor encoded;              // (B, encoders · hidden)
 };
 
 struct CnpConfig {
@@ -33,13 +43,16 @@ struct CnpConfig {
 };
 
 /// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of
-/// the BNP and TNP authors' code: two encoders, so that its size is near that of a neural process.
+/// the BNP and TNP authors' code: two encoders, so that its size is near that of a neural process. A mean can go on, so
+/// `update` takes time and memory for the new points alone.
 class Cnp final : public Model {
  public:
   Cnp(const CnpConfig& config, Initializer& init);
 
   std::unique_ptr<ContextState> condition(const Context& context) const override;
   Prediction query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const override;
+  bool streams() const override { return true; }
   Tensor loss(const Task& task) const override;
   void visit(ModuleVisitor& visitor) override;
 
@@ -51,6 +64,9 @@ class Cnp final : public Model {
   Mlp decoder;
 
  private:
+  /// The state after more points; without means it is the one before any.
+  std::unique_ptr<PooledContext> absorb(PooledContext state, const Context& more) const;
+
   CnpConfig config_;
 };
 

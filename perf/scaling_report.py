@@ -20,8 +20,8 @@ NAIVE = "tnp-d-naive"
 # Models of the tables and of the picture, in their order. Those whose time is linear in the context go on to longer
 # ones, those that stream to longer ones still.
 MODELS = ["tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp", "cnp"]
-LINEAR = ["tnp-kr-fast", "lbanp", "cnp"]
-STREAMING = ["cmanp"]
+LINEAR = ["tnp-kr-fast", "lbanp"]
+STREAMING = ["cmanp", "cnp"]
 PICTURE = [NAIVE, "tnp-d", "eqtnp", "lbanp", "cmanp"]
 QUICK_POINTS = 1000
 

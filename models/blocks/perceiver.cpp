@@ -4,6 +4,7 @@
 #include "models/blocks/equal_layers.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/geglu/geglu.h"
+#include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
 namespace npzoo {
 
@@ -55,6 +56,19 @@ void PerceiverLayer::visit(ModuleVisitor& visitor) {
 LatentLayer::LatentLayer(const PerceiverConfig& config, Initializer& init)
     : cross(config, PerceiverLayer::Kind::cross_attention, init),
       self(config, PerceiverLayer::Kind::self_attention, init) {}
+
+Tensor LatentLayer::operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask) const {
+  const Tensor normal = cross.norm1(latents);            // (B, L, E)
+  const Tensor queries = cross.attention.query(normal);  // (B, L, E)
+  AttentionState gathered;
+  for_chunks(context.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    const KeysValues points = cross.keys_values(points_between(context, begin, end));  // (B, n, E) each
+    const auto part =
+        incremental_cross_attention(queries, points.keys, points.values, mask.after(begin), cross.attention.options());
+    gathered = begin == 0 ? part : merge(gathered, part);
+  });
+  return self(cross.after_attention(cross.residual(latents, normal), cross.attention.out(gathered.mean)));
+}
 
 void LatentLayer::visit(ModuleVisitor& visitor) {
   visitor("cross", cross);

@@ -70,10 +70,8 @@ class LatentLayer {
  public:
   LatentLayer(const PerceiverConfig& config, Initializer& init);
 
-  /// latents (B, L, E), context (B, N, E) → (B, L, E)
-  Tensor operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const {
-    return self(cross(latents, cross.keys_values(context), mask));
-  }
+  /// latents (B, L, E), context (B, N, E) → (B, L, E). In chunks of the context when nothing is recorded.
+  Tensor operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
 
   void visit(ModuleVisitor& visitor);
 

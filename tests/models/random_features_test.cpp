@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "models/blocks/chunks.h"
 #include "models/token_transformer.h"
 #include "tests/models/training_fixtures.h"
 
@@ -133,32 +132,4 @@ TEST_CASE("random features: errors of configuration") {
   Initializer init(Framework::flax, {.max_elements = 10});
   CHECK(error_of([&] { RandomFeatures({.count = 4}, 3, init); }) ==
         "[init] 12 random features exceed the 10 elements allowed");
-}
-
-TEST_CASE("transformer: long contexts and many targets in chunks are what they are at once") {
-  // One batch element with a context of several chunks; a recording takes it as a whole.
-  for (const std::string name : {"tnp-d", "tnp-kr-full", "tnp-kr-fast"}) {
-    CAPTURE(name);
-    const auto model = varied_model(small_model(name));
-    Task task = random_task(*model, {2, 2 * kChunkPoints + 5, kChunkPoints + 3});
-    task.xt = slice(task.xt, 1, 0, 9);
-    for (const bool ragged : {false, true}) {
-      if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {kChunkPoints + 17, 3});
-      Tape tape;
-      Prediction whole;
-      {
-        const Recording on(tape);
-        whole = model->predict(task);
-      }
-      const NoGrad off;
-      CHECK(difference(model->predict(task), whole) <= 1e-12);
-    }
-    const Task many = random_task(*model, {1, 6, kChunkPoints + 3});
-    const auto state = model->condition({many.xc, many.yc, {}});
-    const Prediction all = model->query(*state, many.xt);
-    const Prediction last = model->query(*state, slice(many.xt, 1, kChunkPoints - 2, kChunkPoints + 3));
-    CHECK(difference({slice(all.mean, 1, kChunkPoints - 2, kChunkPoints + 3),
-                      slice(all.std, 1, kChunkPoints - 2, kChunkPoints + 3)},
-                     last) <= 1e-12);
-  }
 }

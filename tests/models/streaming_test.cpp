@@ -75,7 +75,8 @@ std::int64_t peak_bytes(const F& f) {
 }  // namespace
 
 TEST_CASE("streaming: which models do") {
-  for (const auto& [name, streams] : {std::pair{"eqtnp", false}, {"lbanp", false}, {"cmanp", true}})
+  for (const auto& [name, streams] :
+       {std::pair{"cnp", true}, {"tnp-d", false}, {"eqtnp", false}, {"lbanp", false}, {"cmanp", true}})
     CHECK(make_model(small_model(name))->streams() == streams);
 }
 
@@ -86,6 +87,27 @@ TEST_CASE("identity 7: CMANP fed in any order, in any chunks, is CMANP fed at on
     check_identity_7(spec, DType::float64, 500, 1e-12);
     check_identity_7(spec, DType::float32, 500, 1e-5);
   }
+}
+
+TEST_CASE("streaming: CNP fed in any order, in any chunks, is CNP fed at once") {
+  for (const auto& [dtype, tolerance] : {std::pair{DType::float64, 1e-12}, {DType::float32, 1e-5}}) {
+    const auto model = varied_model(small_model("cnp"), dtype);
+    const Task task = random_task(*model, {2, 12, 4}, dtype);
+    const Context context{task.xc, task.yc, {}};
+    const Prediction expected = model->predict(task);
+    Random random(5);
+    for (int trial = 0; trial < 100; ++trial)
+      CHECK(difference(model->query(*streamed(*model, context, random), task.xt), expected) <= tolerance);
+  }
+}
+
+TEST_CASE("streaming: a context of another batch size is refused") {
+  const auto model = varied_model(small_model("cnp"));
+  const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
+  const auto state = model->condition({one.xc, one.yc, {}});
+  CHECK(error_of([&] {
+          model->update(*state, {three.xc, three.yc, {}});
+        }) == "[cnp] 3 batch elements found, the state has 1");
 }
 
 TEST_CASE("identity 7: the gradients are those of the context at once") {
@@ -105,24 +127,29 @@ TEST_CASE("identity 7: the gradients are those of the context at once") {
   }
 }
 
-TEST_CASE("streaming: CMANP keeps no points") {
+TEST_CASE("streaming: no points are kept") {
+  const ThreadCount one(1);
+  for (const std::string name : {"cnp", "cmanp"}) {
+    const auto model = varied_model(small_model(name), DType::float32);
+    const auto stream = [&](int chunks) {
+      return peak_bytes([&] {
+        std::unique_ptr<ContextState> state;
+        for (int i = 0; i < chunks; ++i) {
+          const Task task = random_task(*model, {2, 16, 0}, DType::float32);
+          const Context points{task.xc, task.yc, {}};
+          state = state ? model->update(*state, points) : model->condition(points);
+        }
+      });
+    };
+    CHECK(stream(200) == stream(20));
+  }
+}
+
+TEST_CASE("streaming: CMANP takes a long context chunk by chunk") {
   const ThreadCount one(1);
   ModelSpec spec = small_model("cmanp");
   spec.config["CMAB_block_size"] = std::int64_t{16};
   const auto model = varied_model(spec, DType::float32);
-
-  const auto stream = [&](int chunks) {
-    return peak_bytes([&] {
-      std::unique_ptr<ContextState> state;
-      for (int i = 0; i < chunks; ++i) {
-        const Task task = random_task(*model, {2, 16, 0}, DType::float32);
-        const Context points{task.xc, task.yc, {}};
-        state = state ? model->update(*state, points) : model->condition(points);
-      }
-    });
-  };
-  CHECK(stream(200) == stream(20));
-
   const auto at_once = [&](std::int64_t chunks) {
     const Task task = random_task(*model, {2, 16 * chunks, 0}, DType::float32);
     return peak_bytes([&] { model->condition({task.xc, task.yc, {}}); });
