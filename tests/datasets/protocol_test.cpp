@@ -130,7 +130,8 @@ TEST_CASE("[protocol] unknown names list what there is") {
                        Error);
   CHECK_THROWS_WITH_AS(
       model_config(load_protocol("quick/gp1d"), "gpt"),
-      "[protocol] quick/gp1d has no preset for the model gpt, expected one of: cnp, tnp-d, tnp-kr-full", Error);
+      "[protocol] quick/gp1d has no preset for the model gpt, expected one of: cnp, tnp-d, tnp-kr-fast, tnp-kr-full",
+      Error);
 }
 
 TEST_CASE("[protocol] malformed files: file, key, found and expected are named") {
