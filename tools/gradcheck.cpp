@@ -80,7 +80,7 @@ int run_command(const GradcheckCommand& c) {
     results.push_back(check_folder(folder, checked));
     const OpResult& r = results.back();
     if (!c.common.json)
-      fmt::print("{:<24} {:>4} cases   largest error {:.1e}   {}\n", r.op, r.cases, r.max_error,
+      fmt::print("{:<28} {:>4} cases   largest error {:.1e}   {}\n", r.op, r.cases, r.max_error,
                  r.passed() ? "passed" : "FAILED: " + r.worst);
   }
   std::vector<std::string> unchecked;
@@ -95,7 +95,7 @@ int run_command(const GradcheckCommand& c) {
           {{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
     print_json({{"passed", passed}, {"device", c.common.device}, {"ops", rows}, {"unchecked", unchecked}});
   } else {
-    for (const std::string& name : unchecked) fmt::print("{:<24} has no check\n", name);
+    for (const std::string& name : unchecked) fmt::print("{:<28} has no check\n", name);
   }
   return passed ? 0 : 1;
 }
