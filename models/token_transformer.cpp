@@ -31,8 +31,8 @@ TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initial
 
 std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
   const Context points = clear_padding(context);
-  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);  // (B, Nc, E)
-  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));    // per layer (B, Nc, E)
+  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                 // (B, Nc, E)
+  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
   return std::make_unique<EncodedContext>(context, std::move(encoded));
 }
 

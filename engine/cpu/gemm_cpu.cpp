@@ -99,11 +99,12 @@ void for_depths(const Gemm<T>& p, F f) {
 /// Copies A tile by tile, so that a tile reads its rows side by side.
 template <class T>
 void pack_a(const Gemm<T>& p, T* out) {
-  gemm_tile::for_row_tiles(p.m, gemm_tile::max_rows(gemm_tile::kMaxVectors), [&](std::int64_t first, std::int64_t rows) {
-    const T* a = p.a + first * p.a_row;
-    for (std::int64_t k = 0; k < p.k; ++k, a += p.a_col)
-      for (std::int64_t i = 0; i < rows; ++i) *out++ = a[i * p.a_row];
-  });
+  gemm_tile::for_row_tiles(p.m, gemm_tile::max_rows(gemm_tile::kMaxVectors),
+                           [&](std::int64_t first, std::int64_t rows) {
+                             const T* a = p.a + first * p.a_row;
+                             for (std::int64_t k = 0; k < p.k; ++k, a += p.a_col)
+                               for (std::int64_t i = 0; i < rows; ++i) *out++ = a[i * p.a_row];
+                           });
 }
 
 /// Copies B, at most kPanel columns of it, to k rows of whole registers, filled up with 0.
