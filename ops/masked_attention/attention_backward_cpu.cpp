@@ -8,7 +8,8 @@ namespace {
 using namespace attention;
 
 constexpr std::int64_t kTileKeys = 60;  // two tiles of that many keys stay in the first-level cache
-constexpr std::int64_t kUnits = 16;     // pieces of work from which on threads have enough to share
+constexpr std::int64_t kChunkFlops = 1 << 22;
+constexpr std::int64_t kUnits = 16;  // pieces of work from which on threads have enough to share
 
 /// A matrix of rows of whole registers in working memory.
 template <class T>
@@ -109,22 +110,36 @@ struct KeyGradients {
   T *d_k, *d_v;
 };
 
-/// out(lane, c) = factor · x(lane, c) in rows of whole registers; 0 in rows behind the last.
+/// What gradients of queries and keys lack in the end. Those of a distance have their scale from the start.
 template <class T>
-void load_rows(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T factor, T* out) {
-  for (std::int64_t i = 0; i < block.lanes(); ++i)
-    for (std::int64_t c = 0; c < padded<T>(width); c += Simd<T>::kLanes)
-      store(out + i * padded<T>(width) + c,
-            i < block.rows ? load_up_to(x + i * stride + c, width - c) * factor : Vec<T>{});
+T score_factor(const AttentionForward<T>& p) {
+  return p.score == AttentionScore::dot_product ? static_cast<T>(p.scale) : T(1);
 }
 
-/// C (rows, width) += A (rows, lanes) B (lanes, width), both of whole registers.
+/// The rows of a block, `stride` apart.
 template <class T>
-void add_product(const Block<T>& block, std::int64_t rows, const T* a, const T* b, std::int64_t width, T* c) {
+struct RowView {
+  const T* rows;
+  std::int64_t stride;
+};
+
+/// Rows of whole registers, one for each lane: those of x where they are so, else `copy`, filled up with 0.
+template <class T>
+RowView<T> whole_rows(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T* copy) {
+  if (block.rows == block.lanes() && padded<T>(width) == width) return {x, stride};
+  for (std::int64_t i = 0; i < block.lanes(); ++i)
+    for (std::int64_t c = 0; c < padded<T>(width); c += Simd<T>::kLanes)
+      store(copy + i * padded<T>(width) + c, i < block.rows ? load_up_to(x + i * stride + c, width - c) : Vec<T>{});
+  return {copy, padded<T>(width)};
+}
+
+/// C (rows, width) += A (rows, lanes) B (lanes, width), all of whole registers.
+template <class T>
+void add_product(const Block<T>& block, std::int64_t rows, const T* a, RowView<T> b, std::int64_t width, T* c) {
   constexpr std::int64_t kPanel = gemm_tile::kMaxVectors * Simd<T>::kLanes;
   for (std::int64_t j = 0; j < width; j += kPanel)
     gemm_tile::multiply_registers<T, true>(rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
-                                           {block.lanes(), a, block.lanes(), 1, b + j, width, c + j, width});
+                                           {block.lanes(), a, block.lanes(), 1, b.rows + j, b.stride, c + j, width});
 }
 
 /// Σ over lanes of the terms where queries and keys enter a distance.
@@ -182,9 +197,7 @@ void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>&
   load_transposed(d_out, value_row, block.rows, p.value_width, T(1), w.d_out, lanes);
   load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, block.rows, p.value_width, T(1), w.out,
                      lanes);
-  load_rows(q, row, p.width, block, static_cast<T>(p.scale), w.query_rows);
-  load_rows(d_out, value_row, p.value_width, block, T(1), w.d_out_rows);
-  std::fill_n(w.d_queries, p.width * lanes, T(0));
+  if (p.score != AttentionScore::dot_product || block.most == 0) std::fill_n(w.d_queries, p.width * lanes, T(0));
   for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
     Vec<T> mean{};  // in the order of the products it is subtracted from
     for (std::int64_t c = 0; c < p.value_width; ++c)
@@ -205,6 +218,10 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
   const std::int64_t padded_row = padded<T>(p.width), padded_value_row = padded<T>(p.value_width);
   const HeadView<T> at = w.head.of(p, block.batch, block.head);
   prepare(b, block, w);
+  const RowView<T> queries = whole_rows(p.q + block.query_offset(p, p.width), p.heads * p.width, p.width, block,
+                                        w.query_rows),
+                   d_out = whole_rows(b.d_out + block.query_offset(p, p.value_width), p.heads * p.value_width,
+                                      p.value_width, block, w.d_out_rows);
   const std::int64_t step = tile_step(block.most, kTileKeys);
   for (std::int64_t first = 0; first < block.most; first += step) {
     const std::int64_t count = min(step, block.most - first);
@@ -214,17 +231,19 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
         count, block.vectors,
         {p.value_width, at.values + first * at.value_row, at.value_row, 1, w.d_out, lanes, w.d_scores, lanes});
     weigh(block, first, count, w);
-    add_product(block, count, w.weights, w.d_out_rows, padded_value_row, d.d_v + first * padded_value_row);
+    add_product(block, count, w.weights, d_out, padded_value_row, d.d_v + first * padded_value_row);
     if (p.score == AttentionScore::dot_product) {
-      add_product(block, count, w.d_scores, w.query_rows, padded_row, d.d_k + first * padded_row);
-      gemm_tile::multiply_registers<T, true>(p.width, block.vectors,
-                                             {count, tile, 1, at.row, w.d_scores, lanes, w.d_queries, lanes});
+      add_product(block, count, w.d_scores, queries, padded_row, d.d_k + first * padded_row);
+      const gemm_tile::Registers<T> product{count, tile, 1, at.row, w.d_scores, lanes, w.d_queries, lanes};
+      if (first == 0)
+        gemm_tile::multiply_registers<T, false>(p.width, block.vectors, product);
+      else
+        gemm_tile::multiply_registers<T, true>(p.width, block.vectors, product);
     } else if (p.score == AttentionScore::laplace) {
       laplace_gradients(p, block, tile, at.row, count, w, d.d_k + first * padded_row);
     }
   }
-  // A distance has its scale already.
-  std::fill_n(w.mean, lanes, p.score == AttentionScore::dot_product ? static_cast<T>(p.scale) : T(1));
+  std::fill_n(w.mean, lanes, score_factor(p));
   store_transposed(w.d_queries, lanes, block.rows, p.width, w.mean, b.d_q + block.query_offset(p, p.width),
                    p.heads * p.width);
 }
@@ -247,16 +266,16 @@ void attend_backward(const AttentionBackward<T>& b, std::int64_t head, std::int6
              [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, key_gradients)); });
 }
 
-/// Adds up the parts (segments, keys, padded width) and brings the sum to its place.
+/// Adds up the parts (segments, keys, padded width) and brings `factor` times the sum to its place.
 template <class T>
 void store_sum(const T* parts, std::int64_t segments, std::int64_t segment_size, std::int64_t keys, std::int64_t width,
-               T* out, std::int64_t stride) {
+               T factor, T* out, std::int64_t stride) {
   for (std::int64_t i = 0; i < keys; ++i)
     for (std::int64_t c = 0; c < width; c += Simd<T>::kLanes) {
       const T* at = parts + i * padded<T>(width) + c;
       Vec<T> sum = load(at);
       for (std::int64_t s = 1; s < segments; ++s) sum += load(at + s * segment_size);
-      store_up_to(out + i * stride + c, sum, width - c);
+      store_up_to(out + i * stride + c, sum * factor, width - c);
     }
 }
 
@@ -264,8 +283,9 @@ template <class T>
 void store_key_gradients(const AttentionBackward<T>& b, std::int64_t head, const T* parts, std::int64_t segments) {
   const AttentionForward<T>& p = b.forward;
   const std::int64_t size = KeyGradients<T>::size(p), batch = head / p.heads, h = head % p.heads;
-  store_sum(parts, segments, size, p.keys, p.width, b.d_k + key_offset(p, batch, h, p.width), p.heads * p.width);
-  store_sum(parts + p.keys * padded<T>(p.width), segments, size, p.keys, p.value_width,
+  store_sum(parts, segments, size, p.keys, p.width, score_factor(p), b.d_k + key_offset(p, batch, h, p.width),
+            p.heads * p.width);
+  store_sum(parts + p.keys * padded<T>(p.width), segments, size, p.keys, p.value_width, T(1),
             b.d_v + key_offset(p, batch, h, p.value_width), p.heads * p.value_width);
 }
 
@@ -283,7 +303,9 @@ void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
   const std::int64_t segment_rows = divide_up(blocks, segments) * kRows;
   const Buffer parts(static_cast<std::size_t>(segments > 1 ? heads * segments * size : 0) * sizeof(T));
   T* all_parts = reinterpret_cast<T*>(parts.data());
-  cpu.parallel_for(heads * segments, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t flops = 5 * p.keys * min(segment_rows, p.queries) * (p.width + p.value_width);  // of one piece
+  const std::int64_t chunk = max(min(kChunkFlops / max(flops, 1), heads * segments / kUnits), 1);
+  cpu.parallel_for(heads * segments, chunk, [&](std::int64_t begin, std::int64_t end) {
     Workspace<T> workspace(p);
     const Buffer own(static_cast<std::size_t>(segments > 1 ? 0 : size) * sizeof(T));
     for (std::int64_t i = begin; i < end; ++i) {
