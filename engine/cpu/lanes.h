@@ -32,6 +32,19 @@ template <class T>
     store_first(p, x, static_cast<int>(n));
 }
 
+/// Calls f(get, put) for every vector of a row: `get(p)` loads from p + i, `put(p, x)` stores there. Lanes behind
+/// the end are 0 and not stored.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_row(std::int64_t width, F f) {
+  constexpr int kLanes = Simd<T>::kLanes;
+  std::int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes)
+    f([i](const T* p) { return load(p + i); }, [i](T* p, Vec<T> x) { store(p + i, x); });
+  if (const int rest = static_cast<int>(width - i); rest > 0)
+    f([i, rest](const T* p) { return load_first(p + i, rest); },
+      [i, rest](T* p, Vec<T> x) { store_first(p + i, x, rest); });
+}
+
 /// Sum of registers of T, lane by lane, in double.
 template <class T, Isa isa = kIsa>
 class DoubleSum {

@@ -1,3 +1,4 @@
+#include "engine/cpu/lanes.h"
 #include "engine/cpu/normal_distribution.h"
 #include "ops/geglu/kernels.h"
 
@@ -8,18 +9,6 @@ namespace {
 using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 13;  // pairs that are worth handing to another thread
-
-/// Calls f(get, put) for every vector of a row: `get(p)` loads from p + i, `put(p, x)` stores there.
-template <class T, class F>
-[[gnu::always_inline]] inline void for_row(std::int64_t width, F f) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  std::int64_t i = 0;
-  for (; i + kLanes <= width; i += kLanes)
-    f([i](const T* p) { return load(p + i); }, [i](T* p, Vec<T> x) { store(p + i, x); });
-  if (const int rest = static_cast<int>(width - i); rest > 0)
-    f([i, rest](const T* p) { return load_first(p + i, rest); },
-      [i, rest](T* p, Vec<T> x) { store_first(p + i, x, rest); });
-}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "engine/cpu/simd.h"
+#include "engine/cpu/lanes.h"
 #include "engine/memory.h"
 #include "ops/layer_norm/kernels.h"
 
@@ -9,19 +9,6 @@ namespace {
 using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements that are worth handing to another thread
-
-/// Calls f(i, get, put) for every vector of a row: `get(p)` loads from p + i, `put(p, x)` stores there. Lanes behind
-/// the end are 0 and not stored.
-template <class T, class F>
-[[gnu::always_inline]] inline void for_row(std::int64_t width, F f) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  std::int64_t i = 0;
-  for (; i + kLanes <= width; i += kLanes)
-    f([i](const T* p) { return load(p + i); }, [i](T* p, Vec<T> x) { store(p + i, x); });
-  if (const int rest = static_cast<int>(width - i); rest > 0)
-    f([i, rest](const T* p) { return load_first(p + i, rest); },
-      [i, rest](T* p, Vec<T> x) { store_first(p + i, x, rest); });
-}
 
 /// 1 in the lanes of a row, 0 behind its end, at position `i`.
 template <class T>

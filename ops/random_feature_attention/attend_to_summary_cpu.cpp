@@ -63,18 +63,7 @@ std::int64_t attend(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p, co
   prefetch_next(p.q + at.batch_queries, at.row, first, map.points, at.head, map.heads);
   load_points(p.q + at.queries + first * at.row, at.row, points, map.width, tile.x);
   query_features(cpu, map, points, tile);
-  gemm_serial<T>(cpu, {.m = map.value_width + 1,
-                       .n = padded<T>(points),
-                       .k = map.features,
-                       .a = at.sums,
-                       .a_row = 1,
-                       .a_col = map.value_width + 1,
-                       .b = tile.features,
-                       .b_row = kPoints,
-                       .b_col = 1,
-                       .c = tile.values,
-                       .c_row = kPoints,
-                       .alpha = map.normaliser});
+  multiply_features(cpu, map, points, at.sums, map.value_width + 1, map.normaliser, tile);
   const T* denominators = tile.values + map.value_width * kPoints;
   std::int64_t clamped = 0;
   for (std::int64_t i = 0; i < points; ++i) clamped += denominators[i] < kSmallestDenominator<T>;

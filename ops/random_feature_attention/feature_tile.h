@@ -175,6 +175,25 @@ void multiply_values(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_
                        .c_row = kPoints});
 }
 
+/// tile.values (columns, points) = factor · sumsᵀ · tile.features with the first columns of `sums` (features, value
+/// width + 1).
+template <class T, Isa isa>
+void multiply_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums,
+                       std::int64_t columns, T factor, const Tile<T>& tile) {
+  gemm_serial<T>(cpu, {.m = columns,
+                       .n = padded<T>(points),
+                       .k = map.features,
+                       .a = sums,
+                       .a_row = 1,
+                       .a_col = map.value_width + 1,
+                       .b = tile.features,
+                       .b_row = kPoints,
+                       .b_col = 1,
+                       .c = tile.values,
+                       .c_row = kPoints,
+                       .alpha = factor});
+}
+
 /// sums (features, value width + 1) += features · values over the points of a tile; columns behind the last value are
 /// left alone. `values` are rows.
 template <class T, Isa isa>

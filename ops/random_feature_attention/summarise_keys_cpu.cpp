@@ -172,17 +172,7 @@ void tile_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p, cons
   multiply_values(cpu, map, points, at.d_sums, tile);
   alignas(64) T totals[kPoints];
   exponent_gradients(map, points, at, tile, totals);
-  gemm_serial<T>(cpu, {.m = map.value_width,
-                       .n = padded<T>(points),
-                       .k = map.features,
-                       .a = at.d_sums,
-                       .a_row = 1,
-                       .a_col = map.value_width + 1,
-                       .b = tile.features,
-                       .b_row = kPoints,
-                       .b_col = 1,
-                       .c = tile.values,
-                       .c_row = kPoints});
+  multiply_features(cpu, map, points, at.d_sums, map.value_width, T(1), tile);
   store_points(tile.values, points, map.value_width, p.d_v + at.values + first * at.value_row, at.value_row);
   store_point_gradients(cpu, map, points, totals, tile, p.d_k + at.keys + first * at.row, at.row);
 }
