@@ -4,11 +4,13 @@
 
 namespace npzoo {
 
-/// Adds to this thread's count of floating-point operations. Operations made of matrix products report them here, a
-/// multiplication and an addition counting as two; element-wise work is not counted.
+/// Counts floating-point operations. Operations made of matrix products report them here, a multiplication and an
+/// addition counting as two; element-wise work is not counted.
 void count_flops(std::int64_t flops);
 
-/// What this thread has counted since it started.
+/// What all threads have counted since the program started.
 std::int64_t counted_flops();
+/// What this thread has counted.
+std::int64_t counted_flops_here();
 
 }  // namespace npzoo

@@ -38,16 +38,4 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return result.view(shape);
 }
 
-double sum_of_squares(const Tensor& x) {
-  double result = 0;
-  run(x, [&]<class T>(auto& cpu) { sum_of_squares<T>(cpu, {.n = x.numel(), .x = x.data<T>(), .result = &result}); });
-  return result;
-}
-
-void scale_in_place(Tensor& x, double factor) {
-  run(x, [&]<class T>(auto& cpu) {
-    scale_in_place<T>(cpu, {.n = x.numel(), .factor = static_cast<T>(factor), .x = x.data<T>()});
-  });
-}
-
 }  // namespace npzoo

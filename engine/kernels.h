@@ -10,10 +10,4 @@ void add_into(Tensor& y, const Tensor& x);
 /// Sums `x` over the axes along which `shape` was broadcast to x's shape: the adjoint of broadcasting.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
-/// Sum of squares of all elements, in double, in a fixed order.
-double sum_of_squares(const Tensor& x);
-
-/// x *= factor, in place.
-void scale_in_place(Tensor& x, double factor);
-
 }  // namespace npzoo

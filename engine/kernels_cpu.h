@@ -17,17 +17,6 @@ struct AddInto {
 template <class T, Isa isa>
 void add_into(CpuContext<isa>& cpu, const AddInto<T>& p);
 
-/// x *= factor for n elements.
-template <class T>
-struct ScaleInPlace {
-  std::int64_t n;
-  T factor;
-  T* x;
-};
-
-template <class T, Isa isa>
-void scale_in_place(CpuContext<isa>& cpu, const ScaleInPlace<T>& p);
-
 /// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends
 /// on the extents alone. middle = 0 gives zeros.
 template <class T>
@@ -39,16 +28,5 @@ struct SumMiddle {
 
 template <class T, Isa isa>
 void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p);
-
-/// Squared and summed in double, in an order that depends on n alone.
-template <class T>
-struct SumOfSquares {
-  std::int64_t n;
-  const T* x;
-  double* result;
-};
-
-template <class T, Isa isa>
-void sum_of_squares(CpuContext<isa>& cpu, const SumOfSquares<T>& p);
 
 }  // namespace npzoo

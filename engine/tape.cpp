@@ -94,6 +94,14 @@ void Tape::watch(Tensor& leaf) {
   leaf.set_variable(new_variable());
 }
 
+void Tape::follow(const Tape& first) {
+  check(!playing_ && !first.playing_ && !first.consumed_ && first.nodes_.empty(),
+        "[tape] a recording can only be followed before anything has been recorded");
+  clear();
+  serial_ = first.serial_;
+  variables_ = first.variables_;
+}
+
 namespace {
 
 // Both do their part also when playing a closure throws.
@@ -130,6 +138,7 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   const NoGrad off;
   consumed_ = true;
   const Playing now(playing_);
+  if (profile_) profile_->start();
   play_until(0);
   return grads_;
 }
@@ -149,6 +158,7 @@ void Tape::play_until(std::size_t remaining) {
         const std::vector<Tensor> d_outs(std::make_move_iterator(first), std::make_move_iterator(first + node.outputs));
         node.play(node.closure, d_outs, grads_);
       }
+      if (profile_) profile_->lap(node.name, &Profile::Passes::backward);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/profile.h"
 #include "engine/random.h"
 #include "engine/tensor.h"
 
@@ -58,6 +59,11 @@ class Tape {
   /// Makes `leaf` a variable whose gradient the backward pass will leave in the result.
   void watch(Tensor& leaf);
 
+  /// Starts afresh with the leaves of `first`, which has watched them and recorded nothing yet. Recordings that follow
+  /// each other take one part of a computation each, may be made and played on several threads at once, and leave the
+  /// gradients of the same leaves. Of leaves there is no other way onto two tapes.
+  void follow(const Tape& first);
+
   /// Gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
   const Grads& backward(const Tensor& loss);
   /// The same from an output of any shape and the cotangent `d_out` of that shape.
@@ -65,6 +71,9 @@ class Tape {
 
   /// Forgets the recording and all gradients, keeps the memory.
   void clear();
+
+  /// Measures operations as they are recorded and played; null: none. It must outlive the tape or the next call.
+  void set_profile(Profile* profile) { profile_ = profile; }
 
   std::size_t size() const { return nodes_.size(); }
   /// Name of the operation at `index`.
@@ -103,6 +112,7 @@ class Tape {
   std::uint32_t variables_ = 0;
   bool playing_ = false, consumed_ = false;
   Grads grads_;
+  Profile* profile_ = nullptr;
 };
 
 /// While alive, operations on this thread are recorded on the tape. A tape that has been played starts afresh.
@@ -159,6 +169,7 @@ struct Recorder {
                            },
                            [](void* closure) { static_cast<Closure*>(closure)->~Closure(); }, first,
                            static_cast<std::uint32_t>(outs.size())});
+    if (tape.profile_) tape.profile_->lap(name, &Profile::Passes::forward);
   }
 };
 

@@ -48,7 +48,8 @@ class Model {
   virtual bool streams() const { return false; }
 
   /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
-  /// authors chose another objective.
+  /// authors chose another objective. A mean over the tasks of the batch in any case: training computes it in parts, on
+  /// several threads.
   virtual Tensor loss(const Task& task) const;
 
   /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.

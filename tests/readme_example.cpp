@@ -10,7 +10,7 @@ int main() {
   run.protocol.training.steps = 100;
   run.spec = model_spec(run.protocol, "tnp-d");
 
-  Trainer trainer(run, /*loader_threads=*/1);
+  Trainer trainer(run);
   while (!trainer.finished()) trainer.step();
 
   const Context context{Tensor::from<float>({1, 3, 1}, {-1.f, 0.f, 1.f}),      // x (batch, points, inputs)

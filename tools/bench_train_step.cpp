@@ -5,8 +5,8 @@
 #include "engine/flops.h"
 #include "engine/optim/schedule.h"
 #include "engine/random.h"
-#include "engine/tape.h"
 #include "models/registry.h"
+#include "models/training/batch_gradients.h"
 #include "tools/bench_support.h"
 #include "tools/commands.h"
 #include "tools/commit.h"
@@ -38,13 +38,12 @@ class TrainStep {
       : config_(protocol.training),
         model_(make_model(model_spec(protocol, model), {.seed = seed})),
         optimiser_(config_.optimiser, named_parameters(*model_)),
+        gradients_(named_parameters(*model_)),
         task_(typical_task(protocol.data, batch, seed)) {}
 
   void operator()() {
-    Recording on(tape_);
-    for (const NamedParameter& p : optimiser_.parameters()) tape_.watch(p.parameter->value);
-    const Tensor loss = model_->loss(task_);
-    optimiser_.step(tape_.backward(loss), learning_rate(config_.schedule, config_.optimiser.lr, 0, config_.steps),
+    gradients_.compute(*model_, task_);
+    optimiser_.step(gradients_.parts(), learning_rate(config_.schedule, config_.optimiser.lr, 0, config_.steps),
                     config_.clip_norm);
   }
 
@@ -54,8 +53,8 @@ class TrainStep {
   const TrainingConfig& config_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
+  BatchGradients gradients_;
   Task task_;
-  Tape tape_;
 };
 
 }  // namespace

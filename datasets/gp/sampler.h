@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "datasets/gp/distribution.h"
-#include "datasets/task_source.h"
+#include "datasets/task.h"
 #include "engine/device.h"
 
 namespace npzoo {
@@ -22,15 +22,15 @@ struct GpBatch {
 };
 
 /// Draws batches of Gaussian-process tasks in double precision; batch `index` is a function of distribution, batch
-/// size, seed, split and index alone. Context points are the leading ones of independent, identically distributed
+/// size, seed, split and index alone, and may be drawn on several threads at once. Context points are the leading ones of independent, identically distributed
 /// locations, so their order means nothing; rows of a ragged batch are padded with zeros.
-class GpSampler final : public TaskSource {
+class GpSampler {
  public:
   /// Throws Error where the distribution cannot be drawn from.
   GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split,
             DType dtype = DType::float32);
 
-  Task sample(std::uint64_t index) const override { return batch(index).task; }
+  Task sample(std::uint64_t index) const { return batch(index).task; }
   GpBatch batch(std::uint64_t index) const;
 
   const GpDistribution& distribution() const { return distribution_; }

@@ -21,16 +21,16 @@ template <class T, class F>
 
 constexpr int kDoubles = Simd<double>::kLanes;
 
-/// Sums f over n neighbours.
-template <class T, class F>
-[[gnu::always_inline]] inline double sum_along(const T* x, std::int64_t n, F f) {
+/// Sums n neighbours.
+template <class T>
+[[gnu::always_inline]] inline double sum_along(const T* x, std::int64_t n) {
   constexpr int kChains = 4;  // additions in flight
   Vec<double> sum[kChains] = {};
   std::int64_t i = 0;
   for (; i + kChains * kDoubles <= n; i += kChains * kDoubles)
 #pragma GCC unroll 4
-    for (int chain = 0; chain < kChains; ++chain) sum[chain] += f(load_as_double(x + i + chain * kDoubles));
-  for (; i < n; i += kDoubles) sum[0] += f(load_first_as_double(x + i, static_cast<int>(min(n - i, kDoubles))));
+    for (int chain = 0; chain < kChains; ++chain) sum[chain] += load_as_double(x + i + chain * kDoubles);
+  for (; i < n; i += kDoubles) sum[0] += load_first_as_double(x + i, static_cast<int>(min(n - i, kDoubles)));
   return simd::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
@@ -51,9 +51,6 @@ void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns
     for (int lane = 0; lane < columns; ++lane) sums[i * kDoubles + lane] = static_cast<To>((even[i] + odd[i])[lane]);
 }
 
-constexpr auto kIdentity = [](Vec<double> x) { return x; };
-constexpr auto kSquare = [](Vec<double> x) { return x * x; };
-
 /// Sums whole columns of (outer, middle, inner); threads share out the blocks of columns.
 template <class From, class To, Isa isa>
 void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x,
@@ -66,7 +63,7 @@ void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, st
       const From* from = x + unit / blocks * middle * inner;
       To* to = y + unit / blocks * inner;
       if (inner == 1) {
-        *to = static_cast<To>(sum_along(from, middle, kIdentity));
+        *to = static_cast<To>(sum_along(from, middle));
         continue;
       }
       const std::int64_t last = min(inner, (unit % blocks + 1) * kBlock);
@@ -90,14 +87,6 @@ void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
 }
 
 template <class T, Isa isa>
-void scale_in_place(CpuContext<isa>& cpu, const ScaleInPlace<T>& p) {
-  cpu.parallel_for(p.n, kGrain, [&p](std::int64_t begin, std::int64_t end) {
-    for_each_vector<T>(begin, end,
-                       [&p](std::int64_t i, int n) { store_first(p.x + i, load_first(p.x + i, n) * p.factor, n); });
-  });
-}
-
-template <class T, Isa isa>
 void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
   constexpr std::int64_t kMostSlices = 64;
   const std::int64_t slices = p.outer == 1 ? min(kMostSlices, p.middle * min(p.inner, kGrain) / kGrain) : 1;
@@ -111,24 +100,9 @@ void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
   sum_whole(cpu, 1, slices + 1, p.inner, partial, p.y);
 }
 
-template <class T, Isa isa>
-void sum_of_squares(CpuContext<isa>& cpu, const SumOfSquares<T>& p) {
-  const std::int64_t chunks = divide_up(p.n, kGrain);
-  const Buffer buffer(static_cast<std::size_t>(chunks) * sizeof(double));
-  auto* partial = reinterpret_cast<double*>(buffer.data());
-  cpu.parallel_for(p.n, kGrain, [&p, partial](std::int64_t begin, std::int64_t end) {
-    partial[begin / kGrain] = sum_along(p.x + begin, end - begin, kSquare);
-  });
-  *p.result = sum_along(partial, chunks, kIdentity);
-}
-
 template void add_into(CpuContext<kIsa>&, const AddInto<float>&);
 template void add_into(CpuContext<kIsa>&, const AddInto<double>&);
-template void scale_in_place(CpuContext<kIsa>&, const ScaleInPlace<float>&);
-template void scale_in_place(CpuContext<kIsa>&, const ScaleInPlace<double>&);
 template void sum_middle(CpuContext<kIsa>&, const SumMiddle<float>&);
 template void sum_middle(CpuContext<kIsa>&, const SumMiddle<double>&);
-template void sum_of_squares(CpuContext<kIsa>&, const SumOfSquares<float>&);
-template void sum_of_squares(CpuContext<kIsa>&, const SumOfSquares<double>&);
 
 }  // namespace npzoo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct OptimiserConfig {
   double weight_decay = 0;  // adam: added to the gradient, adamw: decoupled from it
 };
 
+/// Gradients of the parts of one loss, from recordings that follow each other (see Tape::follow). They are summed in
+/// this order.
+using GradientParts = std::span<const Grads* const>;
+
 /// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019), both as PyTorch computes them, or Yogi
 /// (Zaheer et al., NeurIPS 2018) as Optax does. All keep two moments per parameter.
 class Optimiser {
@@ -24,13 +29,19 @@ class Optimiser {
     Tensor first, second;
   };
 
-  /// The parameters must outlive the optimiser.
+  /// The parameters must be of one dtype and outlive the optimiser.
   Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters);
 
-  /// One update with the given learning rate; parameters that got no gradient stay as they are. With `clip_norm` > 0
-  /// all gradients are scaled down together so that their global norm is at most that. Returns the norm before
-  /// clipping.
-  double step(const Grads& grads, double learning_rate, double clip_norm = 0);
+  /// One update with the given learning rate, in one pass over memory; parameters that got no gradient stay as they
+  /// are. With `clip_norm` > 0 all gradients are scaled down together so that their global norm is at most that.
+  void step(GradientParts gradients, double learning_rate, double clip_norm = 0);
+  void step(const Grads& gradients, double learning_rate, double clip_norm = 0) {
+    const Grads* const only = &gradients;
+    step({&only, 1}, learning_rate, clip_norm);
+  }
+
+  /// √(Σ ‖gradient‖²) over all parameters, summed in double in a fixed order.
+  double global_norm(GradientParts gradients);
 
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.
   std::int64_t steps() const { return steps_; }
@@ -41,13 +52,14 @@ class Optimiser {
   const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
  private:
+  /// Calls f<T>(device, stretches) for every parameter that has a gradient, cut into stretches.
+  template <class F>
+  void run_on_stretches(GradientParts gradients, F f);
+
   OptimiserConfig config_;
   std::vector<NamedParameter> parameters_;
   std::vector<Moments> moments_;
   std::int64_t steps_ = 0;
 };
-
-/// √(Σ ‖gradient‖²) over all parameters, summed in double in the order given.
-double global_norm(const std::vector<NamedParameter>& parameters, const Grads& grads);
 
 }  // namespace npzoo

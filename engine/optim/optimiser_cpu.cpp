@@ -7,33 +7,59 @@ namespace {
 
 using namespace simd;
 
-/// One pass over the four arrays. `adjust(g, p)` may change both before the moments see the gradient;
+/// The first n elements from position i on of a gradient.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> load_gradient(const Stretch<T>& s, std::int64_t i, int n) {
+  Vec<T> sum = load_first(s.gradients.front() + i, n);
+  for (const T* part : s.gradients.subspan(1)) sum += load_first(part + i, n);
+  return sum;
+}
+
+/// One pass over all arrays. `adjust(g, p)` may change both before the moments see the gradient;
 /// `second(v, g²)` is the new second moment.
 template <class T, class Update, Isa isa, class Adjust, class Second>
 void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second second) {
-  constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
   constexpr int kLanes = Simd<T>::kLanes;
   const T scale = static_cast<T>(update.gradient_scale);
   const T keep = static_cast<T>(update.beta1), take = static_cast<T>(1 - update.beta1);
   const T rate = static_cast<T>(update.learning_rate / update.bias_correction1);
   const T root_scale = static_cast<T>(1 / std::sqrt(update.bias_correction2));
   const T epsilon = static_cast<T>(update.epsilon);
-  cpu.parallel_for(update.n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; i += kLanes) {
-      const int n = static_cast<int>(min(end - i, kLanes));
-      Vec<T> p = load_first(update.parameter + i, n);
-      Vec<T> g = scale * load_first(update.gradient + i, n);
+  cpu.parallel_for(std::ssize(update.stretches), 1, [&](std::int64_t first, std::int64_t) {
+    const Stretch<T>& s = update.stretches[static_cast<std::size_t>(first)];
+    for (std::int64_t i = s.begin; i < s.end; i += kLanes) {
+      const int n = static_cast<int>(min(s.end - i, kLanes));
+      Vec<T> p = load_first(s.parameter + i, n);
+      Vec<T> g = scale * load_gradient(s, i, n);
       adjust(g, p);
-      const Vec<T> m = keep * load_first(update.first_moment + i, n) + take * g;
-      const Vec<T> v = second(load_first(update.second_moment + i, n), g * g);
-      store_first(update.first_moment + i, m, n);
-      store_first(update.second_moment + i, v, n);
-      store_first(update.parameter + i, p - rate * m / (sqrt(v) * root_scale + epsilon), n);
+      const Vec<T> m = keep * load_first(s.first_moment + i, n) + take * g;
+      const Vec<T> v = second(load_first(s.second_moment + i, n), g * g);
+      store_first(s.first_moment + i, m, n);
+      store_first(s.second_moment + i, v, n);
+      store_first(s.parameter + i, p - rate * m / (sqrt(v) * root_scale + epsilon), n);
     }
   });
 }
 
 }  // namespace
+
+template <class T, Isa isa>
+void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p) {
+  constexpr int kLanes = Simd<T>::kLanes, kDoubles = Simd<double>::kLanes;
+  cpu.parallel_for(std::ssize(p.stretches), 1, [&p](std::int64_t first, std::int64_t) {
+    const Stretch<T>& s = p.stretches[static_cast<std::size_t>(first)];
+    Vec<double> sum{};
+    for (std::int64_t i = s.begin; i < s.end; i += kLanes) {
+      T gradient[kLanes];
+      store(gradient, load_gradient(s, i, static_cast<int>(min(s.end - i, kLanes))));
+      for (int lane = 0; lane < kLanes; lane += kDoubles) {
+        const Vec<double> g = load_as_double(gradient + lane);
+        sum += g * g;
+      }
+    }
+    p.results[first] = simd::sum(sum);
+  });
+}
 
 template <class T, Isa isa>
 void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p) {
@@ -60,6 +86,8 @@ void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
       });
 }
 
+template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<float>&);
+template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<double>&);
 template void adam_update(CpuContext<kIsa>&, const AdamUpdate<float>&);
 template void adam_update(CpuContext<kIsa>&, const AdamUpdate<double>&);
 template void yogi_update(CpuContext<kIsa>&, const YogiUpdate<float>&);

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "datasets/gp/oracle.h"
-#include "datasets/loader.h"
+#include "engine/parallel.h"
 #include "engine/tape.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 
@@ -68,32 +69,41 @@ class Scores {
   std::array<std::int64_t, kIntervals.size()> inside_{};
 };
 
-double exact_log_likelihood(const GpSampler& sampler, std::int64_t batches) {
-  if (batches == 0) return std::numeric_limits<double>::quiet_NaN();
-  double sum = 0;
-  for (std::int64_t i = 0; i < batches; ++i)
-    sum += exact_marginal_log_likelihood(sampler.batch(static_cast<std::uint64_t>(i)));
-  return sum / static_cast<double>(batches);
-}
+struct ScoredBatch {
+  Prediction prediction;
+  Tensor y;
+  double exact_gp = 0;
+};
 
 }  // namespace
 
 Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options) {
   check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
-  NoGrad off;
-  Scores scores;
-  BatchLoader loader(sampler, 0, options.loader_threads);
+  constexpr std::int64_t kTogether = 16;
+  const std::int64_t exact_batches = std::min(options.exact_batches, options.batches);
   const std::int64_t clamped_before = clamped_denominators();
-  for (std::int64_t i = 0; i < options.batches; ++i) {
-    const Task task = loader.next();
-    scores.add(model.predict(task), task.yt);
-    if (options.progress) options.progress(i + 1);
+  Scores scores;
+  double exact_sum = 0;
+  for (std::int64_t first = 0; first < options.batches; first += kTogether) {
+    std::vector<ScoredBatch> scored(std::min(kTogether, options.batches - first));
+    thread_pool().for_range(std::ssize(scored), 1, [&](std::int64_t i, std::int64_t) {
+      const NoGrad off;
+      const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+      scored[i] = {model.predict(batch.task), batch.task.yt,
+                   first + i < exact_batches ? exact_marginal_log_likelihood(batch) : 0};
+    });
+    for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
+      scores.add(scored[i].prediction, scored[i].y);
+      exact_sum += scored[i].exact_gp;
+      if (options.progress) options.progress(first + i + 1);
+    }
   }
   Evaluation result = scores.result();
   result.std_floor = model.std_floor();
   result.clamped_denominators = clamped_denominators() - clamped_before;
-  result.exact_batches = std::min(options.exact_batches, options.batches);
-  result.exact_gp = exact_log_likelihood(sampler, result.exact_batches);
+  result.exact_batches = exact_batches;
+  result.exact_gp = exact_batches > 0 ? exact_sum / static_cast<double>(exact_batches)
+                                      : std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 

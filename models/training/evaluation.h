@@ -24,14 +24,13 @@ struct Evaluation {
 
 struct EvaluationOptions {
   std::int64_t batches = 1;
-  int loader_threads = 1;
   /// For how many of the first batches the exact posterior is computed as well.
   std::int64_t exact_batches = 0;
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};
 };
 
-/// Scores a model on batches 0 … batches − 1 of a sampler.
+/// Scores a model on batches 0 … batches − 1 of a sampler, several at a time on as many threads.
 Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options);
 
 }  // namespace npzoo

@@ -70,16 +70,16 @@ class Session {
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
       std::filesystem::remove(metrics_path());  // of a run that was killed before its first checkpoint
-      return Trainer(run, options_.loader_threads);
+      return Trainer(run);
     }
-    if (!begun) return Trainer(run, options_.loader_threads);
+    if (!begun) return Trainer(run);
     const Checkpoint c = load_checkpoint(path_);
     check_same_run(run, c.run, path_.string());
     seconds_before_ = c.seconds;
     last_loss_ = c.loss;
     loss_sum_ = c.loss_sum;
     loss_count_ = c.loss_count;
-    return Trainer(c, options_.loader_threads);
+    return Trainer(c);
   }
 
   JsonLinesWriter open_metrics() {

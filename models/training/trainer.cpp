@@ -16,14 +16,14 @@ GpSampler training_data(const TrainingRun& run) {
 
 }  // namespace
 
-Trainer::Trainer(TrainingRun run, int loader_threads)
+Trainer::Trainer(TrainingRun run)
     : run_(std::move(run)),
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
-      sampler_(std::make_unique<GpSampler>(training_data(run_))),
-      loader_(std::make_unique<BatchLoader>(*sampler_, 0, loader_threads)) {}
+      sampler_(training_data(run_)),
+      gradients_(named_parameters(*model_)) {}
 
-Trainer::Trainer(const Checkpoint& c, int loader_threads) : Trainer(c.run, 0) {
+Trainer::Trainer(const Checkpoint& c) : Trainer(c.run) {
   const auto& parameters = optimiser_.parameters();
   assign(named_tensors(*model_), c.weights);
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -34,7 +34,6 @@ Trainer::Trainer(const Checkpoint& c, int loader_threads) : Trainer(c.run, 0) {
   best_step_ = c.best_step;
   best_log_likelihood_ = c.best_log_likelihood;
   best_weights_ = c.best_weights;
-  loader_ = std::make_unique<BatchLoader>(*sampler_, static_cast<std::uint64_t>(c.step), loader_threads);
 }
 
 double Trainer::learning_rate() const {
@@ -43,17 +42,19 @@ double Trainer::learning_rate() const {
 }
 
 double Trainer::step() {
-  const Task task = loader_->next();
+  const auto batch = [this](std::int64_t step) { return sampler_.sample(static_cast<std::uint64_t>(step)); };
+  if (!next_) next_ = batch(steps_done_);
+  std::optional<Task> after;
   model_->begin_step(steps_done_);
-  Recording on(tape_);
-  for (const auto& [name, parameter] : optimiser_.parameters()) tape_.watch(parameter->value);
-  const Tensor loss = model_->loss(task);
-  const double value = loss.item();
-  check(std::isfinite(value), "[train] the loss became {} in step {}; a lower learning rate may help", value,
+  const double loss = gradients_.compute(*model_, *next_, [&] {
+    if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
+  });
+  check(std::isfinite(loss), "[train] the loss became {} in step {}; a lower learning rate may help", loss,
         steps_done_ + 1);
-  optimiser_.step(tape_.backward(loss), learning_rate(), run_.protocol.training.clip_norm);
+  optimiser_.step(gradients_.parts(), learning_rate(), run_.protocol.training.clip_norm);
+  next_ = std::move(after);
   ++steps_done_;
-  return value;
+  return loss;
 }
 
 double Trainer::validate() {

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "datasets/gp/sampler.h"
-#include "datasets/loader.h"
-#include "engine/tape.h"
+#include "models/training/batch_gradients.h"
 #include "models/training/checkpoint.h"
 #include "models/training/evaluation.h"
 
@@ -15,13 +15,12 @@ namespace npzoo {
 /// checkpoint change no bit of it.
 class Trainer {
  public:
-  /// `loader_threads` make batches ahead of time; 0 makes each when it is needed.
-  Trainer(TrainingRun run, int loader_threads);
+  explicit Trainer(TrainingRun run);
   /// Goes on where a checkpoint stands.
-  Trainer(const Checkpoint& checkpoint, int loader_threads);
+  explicit Trainer(const Checkpoint& checkpoint);
 
-  /// One update; returns the loss before it. Throws Error, leaving the weights as they are, when the loss is not
-  /// finite.
+  /// One update; returns the loss before it. The next batch is made meanwhile. Throws Error, leaving the weights as
+  /// they are, when the loss is not finite.
   double step();
   /// Scores the present weights on the protocol's validation batches and keeps them if they are the best so far.
   double validate();
@@ -42,9 +41,9 @@ class Trainer {
   TrainingRun run_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
-  std::unique_ptr<GpSampler> sampler_;
-  std::unique_ptr<BatchLoader> loader_;
-  Tape tape_;
+  GpSampler sampler_;
+  std::optional<Task> next_;  // batch number steps_done_, where it has been made
+  BatchGradients gradients_;
   std::int64_t steps_done_ = 0;
   std::int64_t best_step_ = -1;
   double best_log_likelihood_ = -std::numeric_limits<double>::infinity();
@@ -65,7 +64,6 @@ class TrainObserver {
 
 struct TrainOptions {
   std::filesystem::path out;  // receives metrics.jsonl and checkpoint.safetensors
-  int loader_threads = 1;
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
 };

@@ -50,15 +50,14 @@ bool same_bits(const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("add_into and scale_in_place change every element once", T, float, double) {
+TEST_CASE_TEMPLATE("add_into changes every element once", T, float, double) {
   for (const std::int64_t n : {0, 1, 7, 16, 33, 100'003}) {
     Tensor y = uniform<T>({n}, 1);
     const Tensor x = uniform<T>({n}, 2), before = y.clone();
     add_into(y, x);
-    scale_in_place(y, 0.5);
     bool equal = true;
     for (std::int64_t i = 0; i < n; ++i)
-      equal &= y.data<T>()[i] == (before.data<T>()[i] + x.data<T>()[i]) * static_cast<T>(0.5);
+      equal &= y.data<T>()[i] == before.data<T>()[i] + x.data<T>()[i];
     CHECK(equal);
   }
 }
@@ -128,29 +127,16 @@ TEST_CASE("sum_to: a million float32 values keep seven digits") {
   CHECK(std::abs(sum_to(x, {}).item() - expected) <= 6e-8 * expected);
 }
 
-TEST_CASE_TEMPLATE("sum_of_squares is exact to rounding in double, and has its range", T, float, double) {
-  for (const std::int64_t n : {0, 1, 9, 32768, 32769, 100'003}) {
-    const Tensor x = uniform<T>({n}, 5);
-    long double expected = 0;
-    for (const T value : x.values<T>()) expected += static_cast<long double>(value) * value;
-    CHECK(sum_of_squares(x) == doctest::Approx(static_cast<double>(expected)).epsilon(1e-14));
-  }
-  CHECK(sum_of_squares(Tensor::full({3}, 1e30, dtype_of<T>())) == doctest::Approx(3e60).epsilon(1e-6));
-  CHECK(std::isnan(sum_of_squares(Tensor::full({3}, NAN, dtype_of<T>()))));
-}
-
 TEST_CASE_TEMPLATE("sums do not depend on the number of threads", T, float, double) {
   const int before = thread_pool().threads();
   const Tensor x = uniform<T>({50'000, 9}, 6);
   set_threads(1);
   const Tensor columns = sum_to(x, {9}), rows = sum_to(x, {50'000, 1}), all = sum_to(x, {});
-  const double squares = sum_of_squares(x);
   for (int threads : {2, 3}) {
     set_threads(threads);
     CHECK(same_bits<T>(sum_to(x, {9}), columns));
     CHECK(same_bits<T>(sum_to(x, {50'000, 1}), rows));
     CHECK(same_bits<T>(sum_to(x, {}), all));
-    CHECK(sum_of_squares(x) == squares);
   }
   set_threads(before);
 }

@@ -33,13 +33,25 @@ std::vector<T> normal(std::size_t n, unsigned seed) {
   return x;
 }
 
+/// The whole state, cut into pieces of 1, 2, … elements.
+template <class T>
+class Stretches {
+ public:
+  Stretches(State<T>& state, const std::vector<const T*>& gradients) : gradients_(gradients) {
+    const std::int64_t n = std::ssize(state.p);
+    for (std::int64_t begin = 0, size = 1; begin < n; begin += size++)
+      all_.push_back({begin, std::min(n, begin + size), gradients_, state.p.data(), state.m.data(), state.v.data()});
+  }
+  operator std::span<const Stretch<T>>() const { return all_; }
+
+ private:
+  std::vector<const T*> gradients_;
+  std::vector<Stretch<T>> all_;
+};
+
 template <class T, template <class> class Update>
-Update<T> arguments(State<T>& state, const std::vector<T>& gradient, int t, const Settings& s) {
-  Update<T> update{.n = std::ssize(gradient),
-                   .gradient = gradient.data(),
-                   .parameter = state.p.data(),
-                   .first_moment = state.m.data(),
-                   .second_moment = state.v.data(),
+Update<T> arguments(const Stretches<T>& stretches, int t, const Settings& s) {
+  Update<T> update{.stretches = stretches,
                    .gradient_scale = s.scale,
                    .learning_rate = s.rate,
                    .beta1 = s.beta1,
@@ -55,17 +67,25 @@ Update<T> arguments(State<T>& state, const std::vector<T>& gradient, int t, cons
 }
 
 template <class T>
-void step(const AdamUpdate<T>& update) {
+void run_update(const AdamUpdate<T>& update) {
   run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
     if constexpr (std::is_same_v<T, U>) adam_update(cpu, update);
   });
 }
 
 template <class T>
-void step(const YogiUpdate<T>& update) {
+void run_update(const YogiUpdate<T>& update) {
   run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
     if constexpr (std::is_same_v<T, U>) yogi_update(cpu, update);
   });
+}
+
+/// One update by a gradient that is the sum of `parts`.
+template <class T, template <class> class Update>
+void step(State<T>& state, const std::vector<std::vector<T>>& parts, int t, const Settings& s) {
+  std::vector<const T*> gradients;
+  for (const std::vector<T>& part : parts) gradients.push_back(part.data());
+  run_update(arguments<T, Update>(Stretches<T>(state, gradients), t, s));
 }
 
 /// One element of one step, in the order of torch.optim (Adam, AdamW) or optax (Yogi).
@@ -93,7 +113,7 @@ void compare(std::size_t n, double start, const Settings& s) {
   State<double> exact{{found.p.begin(), found.p.end()}, std::vector<double>(n, start), std::vector<double>(n, start)};
   for (int t = 1; t <= 20; ++t) {
     const std::vector<T> gradient = normal<T>(n, 100 + static_cast<unsigned>(t));
-    step(arguments<T, Update>(found, gradient, t, s));
+    step<T, Update>(found, {gradient}, t, s);
     for (std::size_t i = 0; i < n; ++i)
       exact_step(static_cast<Update<double>*>(nullptr), exact.p[i], exact.m[i], exact.v[i], s.scale * gradient[i], t,
                  s);
@@ -119,13 +139,13 @@ TEST_CASE_TEMPLATE("adam_update: the first step is the learning rate against the
                    double) {
   const std::vector<T> gradient{3, -0.5, 1e-3, 0};
   State<T> state{std::vector<T>(4, 1), std::vector<T>(4), std::vector<T>(4)};
-  step(arguments<T, AdamUpdate>(state, gradient, 1, {.epsilon = 0}));
+  step<T, AdamUpdate>(state, {gradient}, 1, {.epsilon = 0});
   CHECK(state.p[0] == doctest::Approx(0.99));
   CHECK(state.p[1] == doctest::Approx(1.01));
   CHECK(state.p[2] == doctest::Approx(0.99));
   CHECK(std::isnan(state.p[3]));  // 0 / 0, as without an epsilon anywhere
   State<T> still{std::vector<T>(4, 1), std::vector<T>(4), std::vector<T>(4)};
-  step(arguments<T, AdamUpdate>(still, std::vector<T>(4), 1, {}));
+  step<T, AdamUpdate>(still, {std::vector<T>(4)}, 1, {});
   CHECK(still.p == std::vector<T>(4, 1));
 }
 
@@ -138,8 +158,24 @@ TEST_CASE_TEMPLATE("yogi_update follows optax.yogi", T, float, double) {
 
 TEST_CASE_TEMPLATE("yogi_update leaves the second moment where it equals the square", T, float, double) {
   State<T> state{{1}, {0}, {4}};
-  step(arguments<T, YogiUpdate>(state, {2}, 1, {.epsilon = 1e-3}));
+  step<T, YogiUpdate>(state, {std::vector<T>{2}}, 1, {.epsilon = 1e-3});
   CHECK(state.v[0] == 4);
+}
+
+TEST_CASE_TEMPLATE("adam_update sums the parts of a gradient in their order", T, float, double) {
+  constexpr std::size_t kSize = 1003;
+  const std::vector<std::vector<T>> parts{normal<T>(kSize, 1), normal<T>(kSize, 2), normal<T>(kSize, 3)};
+  std::vector<T> sum(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) sum[i] = parts[0][i] + parts[1][i] + parts[2][i];
+  const auto after_one_step = [](const std::vector<std::vector<T>>& gradients) {
+    State<T> state{normal<T>(kSize, 4), normal<T>(kSize, 5), std::vector<T>(kSize, 1)};
+    step<T, AdamUpdate>(state, gradients, 5, {});
+    return state;
+  };
+  const State<T> whole = after_one_step({sum}), summed = after_one_step(parts);
+  CHECK(summed.p == whole.p);
+  CHECK(summed.m == whole.m);
+  CHECK(summed.v == whole.v);
 }
 
 TEST_CASE_TEMPLATE("optimiser steps do not depend on the number of threads", T, float, double) {
@@ -147,7 +183,7 @@ TEST_CASE_TEMPLATE("optimiser steps do not depend on the number of threads", T, 
   const auto after_one_step = [](int threads) {
     set_threads(threads);
     State<T> state{normal<T>(50'001, 1), normal<T>(50'001, 2), std::vector<T>(50'001, 1)};
-    step(arguments<T, AdamUpdate>(state, normal<T>(50'001, 3), 5, {}));
+    step<T, AdamUpdate>(state, {normal<T>(50'001, 3), normal<T>(50'001, 4)}, 5, {});
     return state.p;
   };
   const std::vector<T> alone = after_one_step(1);

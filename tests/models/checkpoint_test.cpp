@@ -19,7 +19,7 @@ namespace {
 
 /// A small run after some steps, with a best state.
 Checkpoint trained_checkpoint() {
-  Trainer trainer(small_run({.keep = "best", .validate_every = 2}), 0);
+  Trainer trainer(small_run({.keep = "best", .validate_every = 2}));
   for (int i = 0; i < 3; ++i) trainer.step();
   trainer.validate();
   trainer.step();

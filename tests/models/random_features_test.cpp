@@ -52,7 +52,7 @@ TEST_CASE("random features: they are saved but neither trained nor counted") {
   CHECK(names(named_tensors(*model)) == 2);
   CHECK(names(named_parameters(*model)) == 0);
 
-  Trainer trainer(fast_run(0, {.steps = 3}), 0);
+  Trainer trainer(fast_run(0, {.steps = 3}));
   const Tensor before = projection(trainer.model()).clone();
   while (!trainer.finished()) trainer.step();
   CHECK(same_bits(projection(trainer.model()), before));
@@ -62,7 +62,7 @@ TEST_CASE("random features: they are saved but neither trained nor counted") {
 }
 
 TEST_CASE("random features: they are drawn anew on schedule") {
-  Trainer trainer(fast_run(3, {.steps = 9}), 0);
+  Trainer trainer(fast_run(3, {.steps = 9}));
   Tensor last = projection(trainer.model()).clone();
   for (int step = 0; step < 9; ++step) {
     trainer.step();
@@ -83,14 +83,14 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
         if (trainer.steps_done() % 5 == 0) trainer.validate();
       }
     };
-    Trainer whole(run, 0);
+    Trainer whole(run);
     advance(whole, 14);
     for (const std::int64_t stop : {3, 4, 6, 10}) {
       CAPTURE(stop);
-      Trainer first(run, 0);
+      Trainer first(run);
       advance(first, stop);
       save_checkpoint(path, first.checkpoint());
-      Trainer second(load_checkpoint(path), 0);
+      Trainer second(load_checkpoint(path));
       advance(second, 14);
       CHECK(same_weights(second.checkpoint().weights, whole.checkpoint().weights));
       CHECK(same_weights(second.checkpoint().best_weights, whole.checkpoint().best_weights));

@@ -26,7 +26,7 @@ const std::vector<AttentionInputs>& trained_inputs() {
     TrainingRun run{load_protocol("quick/gp1d"), {}, 1};
     run.protocol.training.steps = 200;
     run.spec = model_spec(run.protocol, "tnp-d");
-    Trainer trainer(run, 0);
+    Trainer trainer(run);
     while (!trainer.finished()) trainer.step();
 
     const auto& model = dynamic_cast<const TokenTransformer&>(trainer.model());

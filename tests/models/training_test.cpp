@@ -53,9 +53,9 @@ std::vector<json> metrics_in(const fs::path& out) {
   return lines;
 }
 
-Checkpoint after_steps(const TrainingRun& run, std::int64_t steps, int threads, int loader_threads) {
+Checkpoint after_steps(const TrainingRun& run, std::int64_t steps, int threads) {
   const ThreadCount count(threads);
-  Trainer trainer(run, loader_threads);
+  Trainer trainer(run);
   for (std::int64_t i = 0; i < steps; ++i) trainer.step();
   return trainer.checkpoint();
 }
@@ -147,21 +147,19 @@ double crps_by_integration(double mean, double std, double y) {
 
 TEST_CASE("trainer: the same bits for every number of threads") {
   const TrainingRun run = small_run();
-  const Checkpoint expected = after_steps(run, 20, 1, 0);
-  for (const int threads : {1, 2, 3})
-    for (const int loader_threads : {0, 1, 2}) {
-      CAPTURE(threads);
-      CAPTURE(loader_threads);
-      CHECK(same_state(after_steps(run, 20, threads, loader_threads), expected));
-    }
+  const Checkpoint expected = after_steps(run, 20, 1);
+  for (const int threads : {1, 2, 3, 5}) {
+    CAPTURE(threads);
+    CHECK(same_state(after_steps(run, 20, threads), expected));
+  }
   TrainingRun other = run;
   other.seed = 8;
-  CHECK_FALSE(same_bits(after_steps(other, 20, 1, 0).weights, expected.weights));
+  CHECK_FALSE(same_bits(after_steps(other, 20, 1).weights, expected.weights));
 }
 
 TEST_CASE("trainer: a checkpoint goes on with the same bits, and later steps do not change it") {
   const TrainingRun run = small_run();
-  Trainer trainer(run, 0);
+  Trainer trainer(run);
   for (int i = 0; i < 7; ++i) trainer.step();
   const Checkpoint seventh = trainer.checkpoint();
   const Weights copy = [&] {
@@ -173,7 +171,7 @@ TEST_CASE("trainer: a checkpoint goes on with the same bits, and later steps do 
   CHECK(trainer.finished());
   CHECK(same_bits(seventh.weights, copy));
 
-  Trainer resumed(seventh, 1);
+  Trainer resumed(seventh);
   CHECK(resumed.steps_done() == 7);
   while (!resumed.finished()) resumed.step();
   CHECK(same_state(resumed.checkpoint(), trainer.checkpoint()));
@@ -183,7 +181,7 @@ TEST_CASE("trainer: gradients are clipped to the norm of the protocol") {
   // After one step of Adam the first moment is a tenth of the gradient.
   const auto norm_of_gradient = [](const std::string& clip_norm) {
     double squares = 0;
-    for (const auto& [name, moment] : after_steps(small_run({.clip_norm = clip_norm}), 1, 1, 0).first_moments)
+    for (const auto& [name, moment] : after_steps(small_run({.clip_norm = clip_norm}), 1, 1).first_moments)
       for (double m : doubles(moment)) squares += m * m;
     return std::sqrt(squares) / 0.1;
   };
@@ -379,11 +377,17 @@ TEST_CASE("evaluate: mean, standard error, coverage and CRPS by hand") {
   CHECK(e.coverage.at(95) == inside / count);
 }
 
-TEST_CASE("evaluate: the same for every number of loader threads, and it may be stopped") {
+TEST_CASE("evaluate: the same for every number of threads, and it may be stopped") {
   const GpSampler sampler(known_process(12), 4, 5, Split::evaluation);
   const ConstantModel model(0, 1);
-  const double expected = evaluate(model, sampler, {.batches = 6, .loader_threads = 0}).log_likelihood;
-  CHECK(evaluate(model, sampler, {.batches = 6, .loader_threads = 2}).log_likelihood == expected);
+  const auto score = [&](int threads) {
+    const ThreadCount count(threads);
+    return evaluate(model, sampler, {.batches = 20, .exact_batches = 3});
+  };
+  const Evaluation expected = score(1), found = score(3);
+  CHECK(found.log_likelihood == expected.log_likelihood);
+  CHECK(found.exact_gp == expected.exact_gp);
+  CHECK(found.crps == expected.crps);
   std::int64_t done = 0;
   const auto stop = [&](std::int64_t batches) {
     done = batches;

@@ -1,0 +1,73 @@
+#include "models/training/batch_gradients.h"
+
+#include <algorithm>
+
+#include "engine/parallel.h"
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+namespace {
+
+/// A power of two, so that usual numbers of cores share the work evenly: several for small batches, and in large ones
+/// few enough points in each for a core's cache.
+std::int64_t parts_of(const Task& task) {
+  constexpr std::int64_t kFewest = 4, kMostPoints = 640;
+  const std::int64_t batch = task.xc.dim(0), points = batch * (task.xc.dim(1) + task.xt.dim(1));
+  std::int64_t parts = kFewest;
+  while (parts * kMostPoints < points) parts *= 2;
+  return std::clamp<std::int64_t>(batch, 1, parts);
+}
+
+Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
+  const auto rows = [begin, end](const Tensor& x) { return slice(x, 0, begin, end); };
+  Task part{rows(task.xc), rows(task.yc), rows(task.xt), rows(task.yt)};
+  if (task.lengths.defined())
+    part.lengths = Tensor::from<std::int64_t>({end - begin}, task.lengths.values<std::int64_t>().subspan(
+                                                                 static_cast<std::size_t>(begin),
+                                                                 static_cast<std::size_t>(end - begin)));
+  return part;
+}
+
+}  // namespace
+
+double BatchGradients::compute(const Model& model, const Task& task, const std::function<void()>& beside,
+                               Profile* profile) {
+  const std::int64_t batch = task.xc.dim(0), parts = parts_of(task);
+  while (std::ssize(tapes_) < parts) tapes_.push_back(std::make_unique<Tape>());
+  tapes_.front()->clear();
+  {
+    const Recording on(*tapes_.front());
+    for (const NamedParameter& p : parameters_) tapes_.front()->watch(p.parameter->value);
+  }
+  for (std::int64_t i = 1; i < parts; ++i) tapes_[i]->follow(*tapes_.front());
+
+  std::vector<double> losses(parts);
+  std::vector<Profile> profiles(parts);
+  grads_.assign(parts, nullptr);
+  const auto compute_part = [&](std::int64_t i) {
+    const std::int64_t begin = batch * i / parts, end = batch * (i + 1) / parts;
+    const double share = static_cast<double>(end - begin) / static_cast<double>(batch);
+    if (profile) profiles[i].start();
+    tapes_[i]->set_profile(profile ? &profiles[i] : nullptr);
+    const Recording on(*tapes_[i]);
+    const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, begin, end));
+    losses[i] = share * loss.item();
+    grads_[i] = &tapes_[i]->backward(loss, Tensor::full(loss.shape(), share, loss.dtype()));
+    tapes_[i]->set_profile(nullptr);
+  };
+  if (parts == 1) {  // then the kernels share the threads among themselves
+    compute_part(0);
+    if (beside) beside();
+  } else {
+    thread_pool().for_range(beside ? parts + 1 : parts, 1,
+                            [&](std::int64_t i, std::int64_t) { i < parts ? compute_part(i) : beside(); });
+  }
+  for (const Profile& part : profiles)
+    if (profile) profile->add(part);
+  double total = 0;
+  for (const double loss : losses) total += loss;
+  return total;
+}
+
+}  // namespace npzoo
