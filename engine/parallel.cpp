@@ -30,7 +30,13 @@ void pause_briefly() {
 /// between them, and one that finds nothing gives its core back soon after the step.
 constexpr int kSpins = 2000;
 
-thread_local bool inside_loop = false;
+thread_local bool inside = false;
+
+/// Sets the flag for the length of its scope.
+struct Inside {
+  Inside() { inside = true; }
+  ~Inside() { inside = false; }
+};
 
 }  // namespace
 
@@ -82,7 +88,7 @@ struct ThreadPool::State {
   }
 
   void work() {
-    inside_loop = true;
+    const Inside loops;
     std::uint32_t seen = 0;
     while (!stopping.load(std::memory_order_acquire)) {
       wait_for_change(seen);
@@ -120,11 +126,12 @@ void ThreadPool::run(const Loop& loop) {
     for (std::int64_t begin = 0; begin < loop.n; begin += loop.grain)
       loop.call(loop.body, begin, std::min(loop.n, begin + loop.grain));
   };
-  if (loop.n <= loop.grain || s.workers.empty() || inside_loop) return alone();
-  std::unique_lock use(s.user, std::try_to_lock);
+  if (loop.n <= loop.grain || inside) return alone();
+  const Inside this_loop;
+  if (s.workers.empty()) return alone();
+  const std::unique_lock use(s.user, std::try_to_lock);
   if (!use) return alone();
 
-  inside_loop = true;
   s.loop = loop;
   s.next.store(0, std::memory_order_relaxed);
   s.gate.store(State::kOpen, std::memory_order_release);
@@ -137,9 +144,10 @@ void ThreadPool::run(const Loop& loop) {
     else
       std::this_thread::yield();
   }
-  inside_loop = false;
   if (s.failed.exchange(false)) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
+
+bool ThreadPool::inside_loop() { return inside; }
 
 namespace {
 

@@ -19,6 +19,10 @@ class ThreadPool {
 
   int threads() const;
 
+  /// True within the body of a loop of several chunks: what is called there will not be shared out. Does not depend on
+  /// the number of threads.
+  static bool inside_loop();
+
   /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. A call from
   /// inside another loop, or while another thread uses the pool, runs on the calling thread alone. When `body` throws,
   /// no further chunk is begun, and the first exception reaches the caller once those that had begun are over.

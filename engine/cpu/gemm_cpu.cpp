@@ -127,9 +127,27 @@ void pack_panel(const Gemm<T>& p, T* out) {
 /// Whether tiles can read B where it lies: whole registers, and few or short rows, so that packing would not pay.
 template <class T>
 bool reads_in_place(const Gemm<T>& p) {
-  constexpr std::int64_t kFewRows = 40;
+  constexpr std::int64_t kFewRows = 40, kShort = 512 / sizeof(T), kShortStride = 1024 / sizeof(T);
   if (p.b_col != 1 || p.n % kLanes<T> != 0) return false;
-  return p.m <= kFewRows || (p.n <= 2 * kPanel<T> && p.b_row <= 4 * kPanel<T>);
+  return p.m <= kFewRows || (p.n <= kShort && p.b_row <= kShortStride);
+}
+
+/// A panel whose sums need nothing but a start and a relu, in whole registers; false where it is another one.
+template <class T>
+bool multiply_whole_registers(const Gemm<T>& p) {
+  using gemm_tile::Start;
+  const bool finished = p.activation == Activation::none;
+  if (p.alpha != 1 || p.n % kLanes<T> != 0 || (p.accumulate ? p.bias || !finished : !p.bias && !finished)) return false;
+  const gemm_tile::Registers<T> product{p.k, p.a,     p.a_row, p.a_col, p.b,
+                                        p.b_row, p.c, p.c_row, p.bias,  p.activation == Activation::relu};
+  const int vectors = static_cast<int>(p.n / kLanes<T>);
+  if (p.accumulate)
+    gemm_tile::multiply_registers<T, Start::c>(p.m, vectors, product);
+  else if (p.bias)
+    gemm_tile::multiply_registers<T, Start::bias>(p.m, vectors, product);
+  else
+    gemm_tile::multiply_registers<T, Start::zero>(p.m, vectors, product);
+  return true;
 }
 
 /// One part of the reduction. `b` holds the packed panels of B, or is null for B in place.
@@ -143,6 +161,7 @@ void multiply_block(const Gemm<T>& p, const T* b) {
       panel.b = b + j * p.k;
       panel.b_row = padded<T>(panel.n);
     }
+    if (!pack && multiply_whole_registers(panel)) return;
     const int vectors = pack ? gemm_tile::kMaxVectors : static_cast<int>(divide_up(panel.n, kLanes<T>));
     gemm_tile::for_row_tiles(p.m, gemm_tile::max_rows(vectors), [&](std::int64_t first, std::int64_t rows) {
       Gemm<T> tile = rows_of(panel, first, rows);
@@ -296,6 +315,7 @@ void gemm(CpuContext<isa>& cpu, const Gemm<T>& p) {
   constexpr std::int64_t kFewRows = 32;
   if (p.m <= 0 || p.n <= 0) return;
   if (p.n <= kLanes<T> / 4 && p.m >= kLanes<T> && p.a_row == 1) return multiply_transposed(cpu, p);
+  if (ThreadPool::inside_loop()) return multiply_serial(p);
   if (const std::int64_t slices = slices_of(p); slices > 1) return multiply_slices(cpu, p, slices);
   if (p.m <= kFewRows && p.n > kPanel<T>) return multiply_columns(cpu, p);
   multiply_rows(cpu, p);

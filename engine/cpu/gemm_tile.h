@@ -100,7 +100,10 @@ template <class T>
   kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p);
 }
 
-/// C (+)= A B where B and C consist of whole registers.
+/// What sums of whole registers start from: 0, C, or one row for all of them.
+enum class Start : std::uint8_t { zero, c, bias };
+
+/// C = start + A B, where B, C and bias consist of whole registers.
 template <class T>
 struct Registers {
   std::int64_t k;
@@ -110,19 +113,26 @@ struct Registers {
   std::int64_t b_row;
   T* c;
   std::int64_t c_row;
+  const T* bias = nullptr;
+  bool relu = false;  // of sums that start from a bias
 };
 
 /// `tiles` tiles of `rows` rows, one below the other, from row `first` on.
-template <class T, int rows, int vectors, bool accumulate, Isa isa = kIsa>
+template <class T, int rows, int vectors, Start start, Isa isa = kIsa>
 void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t tiles) {
   constexpr int kLanes = Simd<T>::kLanes;
   const T* a = p.a + first * p.a_row;
   T* c = p.c + first * p.c_row;
   for (; tiles > 0; --tiles, a += rows * p.a_row, c += rows * p.c_row) {
     Vec<T> sum[rows][vectors];
-    for_each_register<rows, vectors>(
-        [&](int i, int j) { sum[i][j] = accumulate ? simd::load(c + i * p.c_row + j * kLanes) : Vec<T>{}; });
+    for_each_register<rows, vectors>([&](int i, int j) {
+      if constexpr (start == Start::zero) sum[i][j] = Vec<T>{};
+      if constexpr (start == Start::c) sum[i][j] = simd::load(c + i * p.c_row + j * kLanes);
+      if constexpr (start == Start::bias) sum[i][j] = simd::load(p.bias + j * kLanes);
+    });
     add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
+    if (start == Start::bias && p.relu)
+      for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = simd::max(Vec<T>{}, sum[i][j]); });
     for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
   }
 }
@@ -130,10 +140,10 @@ void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t 
 template <class T>
 using RegistersFunction = void (*)(const Registers<T>&, std::int64_t first, std::int64_t tiles);
 
-template <class T, int rows, int vectors, bool accumulate>
+template <class T, int rows, int vectors, Start start>
 constexpr RegistersFunction<T> registers_function() {
   if constexpr (rows <= max_rows(vectors))
-    return multiply_registers<T, rows, vectors, accumulate>;
+    return multiply_registers<T, rows, vectors, start>;
   else
     return nullptr;
 }
@@ -143,20 +153,20 @@ struct RegistersTable {
   RegistersFunction<T> functions[kMaxRows * kMaxVectors];
 };
 
-template <class T, bool accumulate, Isa isa>
+template <class T, Start start, Isa isa>
 constexpr RegistersTable<T> kRegistersTable = []<int... i>(std::integer_sequence<int, i...>) {
-  return RegistersTable<T>{{registers_function<T, i / kMaxVectors + 1, i % kMaxVectors + 1, accumulate>()...}};
+  return RegistersTable<T>{{registers_function<T, i / kMaxVectors + 1, i % kMaxVectors + 1, start>()...}};
 }
 (std::make_integer_sequence<int, kMaxRows * kMaxVectors>{});
 
 /// The product over m rows and `vectors` registers a row, at most kMaxVectors.
-template <class T, bool accumulate>
+template <class T, Start start>
 [[gnu::always_inline]] inline void multiply_registers(std::int64_t m, int vectors, const Registers<T>& p) {
   const std::int64_t tiles = simd::divide_up(m, max_rows(vectors)), rows = m / simd::max(tiles, 1),
                      taller = m - tiles * rows;
   const auto multiply_tiles = [&](std::int64_t height, std::int64_t first, std::int64_t count) {
     if (count > 0)
-      kRegistersTable<T, accumulate, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
+      kRegistersTable<T, start, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
   };
   multiply_tiles(rows + 1, 0, taller);
   multiply_tiles(rows, taller * (rows + 1), tiles - taller);

@@ -38,25 +38,37 @@ void narrow_columns(CpuContext<isa>& cpu, const NarrowLinear<T>& p, const T* wei
   }
 }
 
+/// Rows [begin, end) of the epilogue in `registers` registers of columns from `first` on, of which the last has `lanes`.
+template <class T, int registers, Isa isa = kIsa>
+void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, std::int64_t first,
+                      int lanes, T* d_bias) {
+  constexpr int kLanes = Simd<T>::kLanes;
+  const auto load_part = [lanes](const T* q, int i) { return i + 1 < registers ? load(q) : load_first(q, lanes); };
+  const auto store_part = [lanes](T* q, Vec<T> x, int i) { store_first(q, x, i + 1 < registers ? kLanes : lanes); };
+  Vec<T> total[registers] = {};
+  for (std::int64_t row = begin; row < end; ++row)
+#pragma GCC unroll 4
+    for (int i = 0; i < registers; ++i) {
+      const std::int64_t at = row * p.width + first + i * kLanes;
+      Vec<T> d = load_part(p.d_out + at, i);
+      if (p.out) {
+        d = select(load_part(p.out + at, i) > Vec<T>{}, d, Vec<T>{});
+        store_part(p.d_pre + at, d, i);
+      }
+      total[i] += d;
+    }
+  for (int i = 0; d_bias && i < registers; ++i) store_part(d_bias + first + i * kLanes, total[i], i);
+}
+
 /// Handles rows [begin, end) of the epilogue and, where asked for, sums their d_pre into `d_bias`.
 template <class T>
 void epilogue_rows(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, T* d_bias) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  for (std::int64_t i = 0; i < p.width; i += kLanes) {
-    const int lanes = p.width - i < kLanes ? static_cast<int>(p.width - i) : kLanes;
-    const auto get = [lanes](const T* q) { return lanes == kLanes ? load(q) : load_first(q, lanes); };
-    Vec<T> total{};
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t at = row * p.width + i;
-      Vec<T> d = get(p.d_out + at);
-      if (p.out) {
-        d = select(get(p.out + at) > Vec<T>{}, d, Vec<T>{});
-        store_first(p.d_pre + at, d, lanes);
-      }
-      total += d;
-    }
-    if (d_bias) store_first(d_bias + i, total, lanes);
-  }
+  constexpr int kLanes = Simd<T>::kLanes, kRegisters = 4;
+  std::int64_t column = 0;
+  for (; column + kRegisters * kLanes <= p.width; column += kRegisters * kLanes)
+    epilogue_columns<T, kRegisters>(p, begin, end, column, kLanes, d_bias);
+  for (; column < p.width; column += kLanes)
+    epilogue_columns<T, 1>(p, begin, end, column, static_cast<int>(min(p.width - column, kLanes)), d_bias);
 }
 
 }  // namespace

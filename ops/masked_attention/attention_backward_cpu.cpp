@@ -138,7 +138,7 @@ template <class T>
 void add_product(const Block<T>& block, std::int64_t rows, const T* a, RowView<T> b, std::int64_t width, T* c) {
   constexpr std::int64_t kPanel = gemm_tile::kMaxVectors * Simd<T>::kLanes;
   for (std::int64_t j = 0; j < width; j += kPanel)
-    gemm_tile::multiply_registers<T, true>(rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
+    gemm_tile::multiply_registers<T, gemm_tile::Start::c>(rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
                                            {block.lanes(), a, block.lanes(), 1, b.rows + j, b.stride, c + j, width});
 }
 
@@ -227,7 +227,7 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
     const std::int64_t count = min(step, block.most - first);
     const T* tile = at.keys + first * at.row;
     score_tile(p, block, tile, at.row, count, w.queries, w.weights);
-    gemm_tile::multiply_registers<T, false>(
+    gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(
         count, block.vectors,
         {p.value_width, at.values + first * at.value_row, at.value_row, 1, w.d_out, lanes, w.d_scores, lanes});
     weigh(block, first, count, w);
@@ -236,9 +236,9 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
       add_product(block, count, w.d_scores, queries, padded_row, d.d_k + first * padded_row);
       const gemm_tile::Registers<T> product{count, tile, 1, at.row, w.d_scores, lanes, w.d_queries, lanes};
       if (first == 0)
-        gemm_tile::multiply_registers<T, false>(p.width, block.vectors, product);
+        gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.width, block.vectors, product);
       else
-        gemm_tile::multiply_registers<T, true>(p.width, block.vectors, product);
+        gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.width, block.vectors, product);
     } else if (p.score == AttentionScore::laplace) {
       laplace_gradients(p, block, tile, at.row, count, w, d.d_k + first * padded_row);
     }

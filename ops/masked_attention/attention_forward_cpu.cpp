@@ -117,9 +117,9 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
     const gemm_tile::Registers<T> product{
         count, at.values + first * at.value_row, 1, at.value_row, w.scores, lanes, w.out, lanes};
     if (first == 0)
-      gemm_tile::multiply_registers<T, false>(p.value_width, block.vectors, product);
+      gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.value_width, block.vectors, product);
     else
-      gemm_tile::multiply_registers<T, true>(p.value_width, block.vectors, product);
+      gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.value_width, block.vectors, product);
   }
 
   for (std::int64_t j = 0; j < lanes; j += kLanes) {
