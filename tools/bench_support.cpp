@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fstream>
+#include <numeric>
 #include <string>
 
+#include "engine/error.h"
 #include "engine/memory.h"
 #include "tools/json_output.h"
 
@@ -55,9 +58,16 @@ double milliseconds(const std::function<void()>& f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+double cpu_milliseconds() {
+  std::timespec time{};
+  check(::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0, "[bench] processor time cannot be read");
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
 Timings summarise(std::vector<double> milliseconds) {
   std::ranges::sort(milliseconds);
   return {quantile(milliseconds, 0.5), quantile(milliseconds, 0.1), quantile(milliseconds, 0.9),
+          std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / static_cast<double>(milliseconds.size()),
           static_cast<std::int64_t>(milliseconds.size())};
 }
 

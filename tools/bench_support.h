@@ -13,9 +13,11 @@ namespace npzoo {
 
 /// Milliseconds that `f` takes.
 double milliseconds(const std::function<void()>& f);
+/// Processor time of all threads of this process so far.
+double cpu_milliseconds();
 
 struct Timings {
-  double median_ms = 0, p10_ms = 0, p90_ms = 0;
+  double median_ms = 0, p10_ms = 0, p90_ms = 0, mean_ms = 0;
   std::int64_t repeats = 0;
 };
 Timings summarise(std::vector<double> milliseconds);

@@ -15,6 +15,8 @@ int run_command(const GradcheckCommand& command);
 int run_command(const ParityCommand& command);
 int run_command(const StreamCommand& command);
 int run_command(const BenchTrainStepCommand& command);
+int run_command(const BenchForwardCommand& command);
+int run_command(const BenchDataCommand& command);
 int run_command(const BenchScalingCommand& command);
 int run_command(const BenchAttentionCommand& command);
 int run_command(const CompletionCommand& command);

@@ -72,9 +72,30 @@ struct StreamCommand {
   std::int64_t chunk = 4096;
 };
 
-struct BenchTrainStepCommand {
-  CommonOptions common;
+/// A model, a batch of one fixed size and the seed of both. Sizes that are not given are the typical ones of the
+/// protocol: its batch, and half the points of a task as context where targets are further points, else the middle of
+/// the range of context sizes.
+struct BenchCase {
   std::string protocol, model;
+  std::optional<std::int64_t> batch, context, targets;
+  std::uint64_t seed = 0;
+};
+
+/// What `bench train-step` and `bench forward` have in common.
+struct BenchModelCommand {
+  CommonOptions common;
+  BenchCase bench;
+  std::int64_t steps = 200, warmup = 20;
+};
+
+struct BenchTrainStepCommand : BenchModelCommand {
+  bool profile = false;
+};
+struct BenchForwardCommand : BenchModelCommand {};
+
+struct BenchDataCommand {
+  CommonOptions common;
+  std::string protocol;
   std::int64_t steps = 200, warmup = 20;
   std::optional<std::int64_t> batch;
   std::uint64_t seed = 0;
@@ -109,9 +130,9 @@ struct CompletionCommand {
   std::string script;
 };
 
-using Command =
-    std::variant<ListCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand, GradcheckCommand, ParityCommand,
-                 StreamCommand, BenchTrainStepCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
+using Command = std::variant<ListCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand, GradcheckCommand,
+                             ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand, BenchDataCommand,
+                             BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.
 struct ParsedOptions {

@@ -4,14 +4,33 @@ namespace npzoo {
 
 namespace {
 
-void add_train_step(CLI::App& app, BenchTrainStepCommand& c) {
-  CLI::App& sub = subcommand(app, "train-step", "Time and memory of one update in training.", c.common);
-  sub.add_option("--protocol", c.protocol, "whose data and optimiser are used")->required();
-  sub.add_option("--model", c.model, "name")->required();
-  sub.add_option("--steps", c.steps, "timed updates")->check(CLI::PositiveNumber)->capture_default_str();
-  sub.add_option("--warmup", c.warmup, "updates before")->check(CLI::NonNegativeNumber)->capture_default_str();
-  sub.add_option("--batch", c.batch, "tasks per update instead of the protocol's")->check(CLI::PositiveNumber);
-  sub.add_option("--seed", c.seed, "of initial weights and data")->capture_default_str();
+constexpr std::int64_t kMostPoints = 10'000'000;
+
+/// `what` is what is timed.
+void add_steps(CLI::App& sub, const std::string& what, std::int64_t& steps, std::int64_t& warmup) {
+  sub.add_option("--steps", steps, "timed " + what)->check(CLI::PositiveNumber)->capture_default_str();
+  sub.add_option("--warmup", warmup, what + " before")->check(CLI::NonNegativeNumber)->capture_default_str();
+}
+
+CLI::App& add_model(CLI::App& sub, const std::string& what, BenchModelCommand& c) {
+  sub.add_option("--protocol", c.bench.protocol, "whose data, presets and optimiser are used")->required();
+  sub.add_option("--model", c.bench.model, "name")->required();
+  add_steps(sub, what, c.steps, c.warmup);
+  sub.add_option("--batch", c.bench.batch, "tasks instead of the protocol's number")->check(CLI::PositiveNumber);
+  sub.add_option("--context", c.bench.context, "context points of a task instead of a typical number")
+      ->check(CLI::Range(std::int64_t{0}, kMostPoints));
+  sub.add_option("--targets", c.bench.targets, "target points of a task instead of a typical number")
+      ->check(CLI::Range(std::int64_t{1}, kMostPoints));
+  sub.add_option("--seed", c.bench.seed, "of initial weights and data")->capture_default_str();
+  return sub;
+}
+
+void add_data(CLI::App& app, BenchDataCommand& c) {
+  CLI::App& sub = subcommand(app, "data", "Time to draw one batch of training data.", c.common);
+  sub.add_option("--protocol", c.protocol, "whose data is drawn")->required();
+  add_steps(sub, "batches", c.steps, c.warmup);
+  sub.add_option("--batch", c.batch, "tasks instead of the protocol's number")->check(CLI::PositiveNumber);
+  sub.add_option("--seed", c.seed, "of the data")->capture_default_str();
 }
 
 void add_scaling(CLI::App& app, BenchScalingCommand& c) {
@@ -26,7 +45,7 @@ void add_attention(CLI::App& app, BenchAttentionCommand& c) {
   CLI::App& sub =
       subcommand(app, "attention", "Speed of masked attention; without sizes, of a list of typical ones.", c.common);
   const auto add_size = [&sub](const char* name, std::optional<std::int64_t>& value, const char* what) {
-    sub.add_option(name, value, what)->check(CLI::Range(1, 10'000'000));
+    sub.add_option(name, value, what)->check(CLI::Range(std::int64_t{1}, kMostPoints));
   };
   add_size("--queries", c.queries, "query rows of one task");
   add_size("--keys", c.keys, "keys of one task, as many as queries where not given");
@@ -47,13 +66,20 @@ void add_bench(CLI::App& app, BenchCommands& c) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure speed and memory.");
   bench.fallthrough();
   bench.require_subcommand(1);
-  add_train_step(bench, c.train_step);
+  add_model(subcommand(bench, "train-step", "Time and memory of one update in training.", c.train_step.common),
+            "updates", c.train_step)
+      .add_flag("--profile", c.train_step.profile, "tells which operations take the time");
+  add_model(subcommand(bench, "forward", "Time and memory of the predictions for one batch.", c.forward.common),
+            "predictions", c.forward);
+  add_data(bench, c.data);
   add_scaling(bench, c.scaling);
   add_attention(bench, c.attention);
 }
 
 Command BenchCommands::chosen(const CLI::App& app) const {
   const CLI::App* bench = app.get_subcommand("bench");
+  if (bench->got_subcommand("forward")) return forward;
+  if (bench->got_subcommand("data")) return data;
   if (bench->got_subcommand("scaling")) return scaling;
   if (bench->got_subcommand("attention")) return attention;
   return train_step;

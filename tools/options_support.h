@@ -18,6 +18,8 @@ void add_sizes(CLI::App& app, ScalingOptions& sizes);
 /// The flags of `npzoo bench`, which has commands of its own.
 struct BenchCommands {
   BenchTrainStepCommand train_step;
+  BenchForwardCommand forward;
+  BenchDataCommand data;
   BenchScalingCommand scaling;
   BenchAttentionCommand attention;
 

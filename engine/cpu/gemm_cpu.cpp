@@ -138,7 +138,7 @@ bool multiply_whole_registers(const Gemm<T>& p) {
   using gemm_tile::Start;
   const bool finished = p.activation == Activation::none;
   if (p.alpha != 1 || p.n % kLanes<T> != 0 || (p.accumulate ? p.bias || !finished : !p.bias && !finished)) return false;
-  const gemm_tile::Registers<T> product{p.k, p.a,     p.a_row, p.a_col, p.b,
+  const gemm_tile::Registers<T> product{p.k,     p.a, p.a_row, p.a_col, p.b,
                                         p.b_row, p.c, p.c_row, p.bias,  p.activation == Activation::relu};
   const int vectors = static_cast<int>(p.n / kLanes<T>);
   if (p.accumulate)

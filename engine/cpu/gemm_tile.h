@@ -165,8 +165,7 @@ template <class T, Start start>
   const std::int64_t tiles = simd::divide_up(m, max_rows(vectors)), rows = m / simd::max(tiles, 1),
                      taller = m - tiles * rows;
   const auto multiply_tiles = [&](std::int64_t height, std::int64_t first, std::int64_t count) {
-    if (count > 0)
-      kRegistersTable<T, start, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
+    if (count > 0) kRegistersTable<T, start, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
   };
   multiply_tiles(rows + 1, 0, taller);
   multiply_tiles(rows, taller * (rows + 1), tiles - taller);

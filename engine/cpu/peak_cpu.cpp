@@ -30,6 +30,18 @@ double run_fma_chains(CpuContext<isa>& cpu, const FmaChains& p) {
   return 2.0 * kChains * Simd<float>::kLanes * static_cast<double>(p.rounds) * static_cast<double>(p.chunks);
 }
 
+template <Isa isa>
+double run_triad(CpuContext<isa>& cpu, const Triad& p) {
+  using namespace simd;
+  constexpr std::int64_t kLanes = Simd<float>::kLanes, kGrain = 16 * 1024;  // in registers
+  cpu.parallel_for(p.n / kLanes, kGrain, [&p](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin * kLanes; i < end * kLanes; i += kLanes)
+      store(p.a + i, load(p.b + i) + p.factor * load(p.c + i));
+  });
+  return 3.0 * sizeof(float) * static_cast<double>(p.n / kLanes * kLanes);
+}
+
 template double run_fma_chains(CpuContext<kIsa>&, const FmaChains&);
+template double run_triad(CpuContext<kIsa>&, const Triad&);
 
 }  // namespace npzoo

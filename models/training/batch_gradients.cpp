@@ -23,9 +23,9 @@ Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
   const auto rows = [begin, end](const Tensor& x) { return slice(x, 0, begin, end); };
   Task part{rows(task.xc), rows(task.yc), rows(task.xt), rows(task.yt)};
   if (task.lengths.defined())
-    part.lengths = Tensor::from<std::int64_t>({end - begin}, task.lengths.values<std::int64_t>().subspan(
-                                                                 static_cast<std::size_t>(begin),
-                                                                 static_cast<std::size_t>(end - begin)));
+    part.lengths = Tensor::from<std::int64_t>(
+        {end - begin}, task.lengths.values<std::int64_t>().subspan(static_cast<std::size_t>(begin),
+                                                                   static_cast<std::size_t>(end - begin)));
   return part;
 }
 

@@ -102,8 +102,8 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   result.std_floor = model.std_floor();
   result.clamped_denominators = clamped_denominators() - clamped_before;
   result.exact_batches = exact_batches;
-  result.exact_gp = exact_batches > 0 ? exact_sum / static_cast<double>(exact_batches)
-                                      : std::numeric_limits<double>::quiet_NaN();
+  result.exact_gp =
+      exact_batches > 0 ? exact_sum / static_cast<double>(exact_batches) : std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 

@@ -63,7 +63,7 @@ class TrainObserver {
 };
 
 struct TrainOptions {
-  std::filesystem::path out;  // receives metrics.jsonl and checkpoint.safetensors
+  std::filesystem::path out;          // receives metrics.jsonl and checkpoint.safetensors
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
 };

@@ -38,7 +38,8 @@ void narrow_columns(CpuContext<isa>& cpu, const NarrowLinear<T>& p, const T* wei
   }
 }
 
-/// Rows [begin, end) of the epilogue in `registers` registers of columns from `first` on, of which the last has `lanes`.
+/// Rows [begin, end) of the epilogue in `registers` registers of columns from `first` on, of which the last has
+/// `lanes`.
 template <class T, int registers, Isa isa = kIsa>
 void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, std::int64_t first,
                       int lanes, T* d_bias) {

@@ -56,8 +56,7 @@ TEST_CASE_TEMPLATE("add_into changes every element once", T, float, double) {
     const Tensor x = uniform<T>({n}, 2), before = y.clone();
     add_into(y, x);
     bool equal = true;
-    for (std::int64_t i = 0; i < n; ++i)
-      equal &= y.data<T>()[i] == before.data<T>()[i] + x.data<T>()[i];
+    for (std::int64_t i = 0; i < n; ++i) equal &= y.data<T>()[i] == before.data<T>()[i] + x.data<T>()[i];
     CHECK(equal);
   }
 }

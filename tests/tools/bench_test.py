@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `npzoo bench scaling` and `npzoo bench attention`: bench_test.py PATH_TO_NPZOO"""
+"""Tests of `npzoo bench`: bench_test.py PATH_TO_NPZOO"""
 
 import math
 import sys
@@ -17,7 +17,8 @@ def check_times(row):
 @case
 def help_of_every_command():
     expect("scaling" in succeed("bench", "--help"), "bench --help names its commands")
-    for command, flag in (("train-step", "--warmup"), ("scaling", "--points"), ("attention", "--mask")):
+    for command, flag in (("train-step", "--warmup"), ("forward", "--targets"), ("data", "--batch"),
+                          ("scaling", "--points"), ("attention", "--mask")):
         expect(flag in succeed("bench", command, "--help"), command, "--help")
 
 
@@ -33,6 +34,67 @@ def wrong_flags():
     wrong_usage(*SCALING)
     for flags in (["--queries", "0"], ["--mask", "none"], ["--heads", "two"], ["--repeats", "0"]):
         wrong_usage("bench", "attention", *flags)
+    for command in ("train-step", "forward"):
+        model = ["bench", command, "--protocol", "quick/gp1d", "--model", "cnp"]
+        for flags in (["--context", "-1"], ["--targets", "0"], ["--targets", "1e3"], ["--context", "x"], ["--batch", "0"],
+                      ["--steps", "0"], ["--warmup", "-1"], ["--context", "10000001"]):
+            wrong_usage(*model, *flags)
+        wrong_usage(*model[:4])
+        fail("bench", command, "--protocol", "quick/gp1d", "--model", "gpt", naming=["gpt"])
+    for flags in ([], ["--protocol", "quick/gp1d", "--model", "cnp"], ["--protocol", "quick/gp1d", "--batch", "0"]):
+        wrong_usage("bench", "data", *flags)
+    fail("bench", "data", "--protocol", "no/such", naming=["no/such"])
+
+
+def check_steps(row, batch):
+    check_keys(row, "protocol", "device", "isa", "commit")
+    expect((row["threads"], row["steps"], row["batch"]) == (1, 4, batch), row)
+    expect(0 < row["p10_ms"] <= row["median_ms"] <= row["p90_ms"] and row["cpu_ms"] > 0, row)
+    expect(0 < row["peak_live_bytes"] <= row["peak_reserved_bytes"], row)
+
+
+@case
+def steps_and_predictions():
+    gflop = {}
+    for command in ("train-step", "forward"):
+        run = ["bench", command, "--protocol", small_protocol(), "--model", "tnp-d", "--steps", 4, "--warmup", 1, "--threads", 1]
+        typical, chosen = as_json(*run), as_json(*run, "--batch", 2, "--context", 0, "--targets", 33)
+        expect((typical["nc"], typical["nt"]) == (8, 8) and (chosen["nc"], chosen["nt"]) == (0, 33), typical, chosen)
+        for row, batch in ((typical, 4), (chosen, 2)):
+            check_steps(row, batch)
+            expect(row["model"] == "tnp-d" and row["protocol"] == "small1", row)
+            expect(math.isclose(row["gflops"] * row["median_ms"], 1e3 * row["gflop_per_step"], rel_tol=1e-9), row)
+            expect(math.isclose(row["share_of_peak"], row["gflops"] / row["peak_gflops"], rel_tol=1e-9), row)
+        gflop[command] = typical["gflop_per_step"]
+        table = succeed(*run, "--targets", 3).splitlines()
+        expect(len(table) == 4 and "8 context and 3 target points" in table[0] and "processor time" in table[1], table)
+    expect(2 < gflop["train-step"] / gflop["forward"] < 4, "forward and backward against forward", gflop)
+
+
+@case
+def profile():
+    run = ["bench", "train-step", "--protocol", small_protocol(), "--model", "tnp-d", "--steps", 4, "--profile"]
+    for threads in (1, 2):
+        row = as_json(*run, "--threads", threads)
+        operations = {(line["operation"], line["pass"]): line for line in row["operations"]}
+        for name, passes in (("linear", ("forward", "backward")), ("optimiser", ("",)), ("rest", ("",))):
+            expect(all((name, each) in operations for each in passes), name, row)
+        expect(operations["linear", "forward"]["calls"] == operations["linear", "backward"]["calls"] > 20, row)
+        expect(all(line["ms"] >= 0 for line in row["operations"]), row)
+        counted = sum(line["gflops"] * line["ms"] * 1e-3 for line in row["operations"])
+        expect(math.isclose(counted, row["gflop_per_step"], rel_tol=1e-9), counted, row)
+    table = succeed(*run).splitlines()
+    expect("of peak" in table[5] and any(line.split()[:2] == ["linear", "backward"] for line in table), table)
+    expect("operations" not in as_json(*run[:-1]), "without --profile")
+
+
+@case
+def data():
+    run = ["bench", "data", "--protocol", "tnp/gp-rbf", "--steps", 4, "--warmup", 0, "--threads", 1]
+    check_steps(as_json(*run), 16)
+    check_steps(as_json(*run, "--batch", 3), 3)
+    table = succeed(*run).splitlines()
+    expect(len(table) == 3 and "data of tnp/gp-rbf: batch 16" in table[0] and "median" in table[1], table)
 
 
 @case

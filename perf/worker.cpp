@@ -1,0 +1,308 @@
+// Our side of perf/compare.py: runs one case on request and tells how long each repetition took. Started as
+//
+//     perf_worker '{"kind": "train-step", "model": "tnp-d", "protocol": "tnp/gp-rbf", "threads": 1, "seed": 0}'
+//
+// it prints a line that describes the case and answers every line of standard input by one line (perf/README.md has the
+// protocol). What goes wrong is a line {"error": …} and exit status 1.
+
+#include <fmt/core.h>
+
+#include <iostream>
+
+#include "datasets/gp/sampler.h"
+#include "engine/config.h"
+#include "engine/cpu/context.h"
+#include "engine/cpu/peak.h"
+#include "engine/flops.h"
+#include "engine/io/safetensors.h"
+#include "models/config_json.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "tools/bench_cases.h"
+#include "tools/bench_support.h"
+#include "tools/commit.h"
+
+using namespace npzoo;
+using nlohmann::json;
+
+namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = __VERSION__;
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
+/// A member of a JSON object, `fallback` where there is none.
+template <class T>
+T member(const json& object, const char* key, const std::optional<T>& fallback = {}) {
+  if (!object.contains(key) && fallback) return *fallback;
+  check(object.contains(key), "[worker] '{}' is missing", key);
+  try {
+    return object.at(key).get<T>();
+  } catch (const json::exception&) {
+    fail("[worker] '{}' is {}, expected another type", key, object.at(key).dump());
+  }
+}
+
+std::int64_t size_member(const json& object, const char* key, std::int64_t least) {
+  const json value = member<json>(object, key);
+  check(value.is_number_integer() && value >= least, "[worker] '{}' is {}, expected a whole number from {}", key,
+        value.dump(), least);
+  return value;
+}
+
+std::optional<std::int64_t> optional_size(const json& object, const char* key, std::int64_t least) {
+  return object.contains(key) ? std::optional(size_member(object, key, least)) : std::nullopt;
+}
+
+json parse(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  check(value.is_object(), "[worker] '{}' is no JSON object", text);
+  return value;
+}
+
+/// What is timed.
+class Case {
+ public:
+  virtual ~Case() = default;
+
+  /// What the first line says of the case; leaves the case as it is.
+  virtual json describe() { return json::object(); }
+  virtual void repeat() { fail("[worker] this kind of case has nothing to run"); }
+  /// Writes what another program needs to compute the same; returns the loss that it should find.
+  virtual double export_to(const std::string&) { fail("[worker] this kind of case has nothing to export"); }
+  /// Before each of `count` updates from the initial weights.
+  virtual std::vector<double> losses(std::int64_t) { fail("[worker] this kind of case is not trained"); }
+};
+
+double gflop_of(const std::function<void()>& f) {
+  const std::int64_t before = counted_flops();
+  f();
+  return static_cast<double>(counted_flops() - before) * 1e-9;
+}
+
+json describe_model(Model& model, const ModelSpec& spec, const Task& task) {
+  return {{"parameters", count_elements(named_parameters(model))},
+          {"model_config", json::parse(to_json(spec.config))},
+          {"batch", task.xt.dim(0)},
+          {"context", task.xc.dim(1)},
+          {"targets", task.xt.dim(1)}};
+}
+
+void export_model(const std::string& path, Model& model, const Task& task) {
+  TensorFile file;
+  for (const auto& [name, parameter] : named_tensors(model)) file.tensors[name] = parameter->value;
+  file.tensors["task.xc"] = task.xc;
+  file.tensors["task.yc"] = task.yc;
+  file.tensors["task.xt"] = task.xt;
+  file.tensors["task.yt"] = task.yt;
+  save_safetensors(path, file);
+}
+
+BenchCase model_case(const json& c) {
+  return {member<std::string>(c, "protocol"), member<std::string>(c, "model"), optional_size(c, "batch", 1),
+          optional_size(c, "context", 0),     optional_size(c, "targets", 1),  member<std::uint64_t>(c, "seed", 0)};
+}
+
+class TrainCase final : public Case {
+ public:
+  explicit TrainCase(const json& c)
+      : case_(model_case(c)), protocol_(load_protocol(case_.protocol)), step_(protocol_, case_) {}
+
+  json describe() override {
+    const OptimiserConfig& o = protocol_.training.optimiser;
+    json line = describe_model(step_.model(), model_spec(protocol_, case_.model), step_.task());
+    line["optimiser"] = {{"name", o.name},
+                         {"learning_rate", step_.learning_rate()},
+                         {"beta1", o.beta1},
+                         {"beta2", o.beta2},
+                         {"epsilon", o.epsilon},
+                         {"weight_decay", o.weight_decay},
+                         {"clip_norm", protocol_.training.clip_norm}};
+    line["gflop"] = gflop_of([&] { static_cast<void>(losses(1)); });
+    return line;
+  }
+  void repeat() override { static_cast<void>(step_()); }
+  double export_to(const std::string& path) override {
+    TrainStep fresh(protocol_, case_);
+    export_model(path, fresh.model(), fresh.task());
+    return fresh();
+  }
+  std::vector<double> losses(std::int64_t count) override {
+    TrainStep fresh(protocol_, case_);
+    std::vector<double> found;
+    for (std::int64_t i = 0; i < count; ++i) found.push_back(fresh());
+    return found;
+  }
+
+ private:
+  BenchCase case_;
+  Protocol protocol_;
+  TrainStep step_;
+};
+
+class ForwardCase final : public Case {
+ public:
+  explicit ForwardCase(const json& c)
+      : case_(model_case(c)), protocol_(load_protocol(case_.protocol)), forward_(protocol_, case_) {}
+
+  json describe() override {
+    json line = describe_model(forward_.model(), model_spec(protocol_, case_.model), forward_.task());
+    line["gflop"] = gflop_of([this] { repeat(); });
+    return line;
+  }
+  void repeat() override { static_cast<void>(forward_()); }
+  double export_to(const std::string& path) override {
+    export_model(path, forward_.model(), forward_.task());
+    return nll(forward_(), forward_.task().yt).item();
+  }
+
+ private:
+  BenchCase case_;
+  Protocol protocol_;
+  Forward forward_;
+};
+
+/// Masked attention alone, all keys visible.
+class AttentionCase final : public Case {
+ public:
+  AttentionCase(const json& c, bool backward)
+      : backward_(backward), heads_(size_member(c, "heads", 1)), random_(member<std::uint64_t>(c, "seed", 0)) {
+    const std::int64_t batch = size_member(c, "batch", 1), channels = heads_ * size_member(c, "width", 1),
+                       queries = size_member(c, "queries", 1), keys = size_member(c, "keys", 1);
+    q_ = random_normal(random_, {batch, queries, channels});
+    k_ = random_normal(random_, {batch, keys, channels});
+    v_ = random_normal(random_, {batch, keys, channels});
+    d_out_ = random_normal(random_, {batch, queries, channels});
+  }
+
+  json describe() override {
+    return {{"gflop", gflop_of([this] { repeat(); })}};
+  }
+  void repeat() override {
+    if (backward_)
+      static_cast<void>(gradients());
+    else
+      static_cast<void>(attend());
+  }
+  /// The "loss" is the mean square of the output and, for backward cases, of each gradient, added up.
+  double export_to(const std::string& path) override {
+    save_safetensors(
+        path,
+        {.metadata = {},
+         .tensors = {{"attention.q", q_}, {"attention.k", k_}, {"attention.v", v_}, {"attention.d_out", d_out_}}});
+    double sum = mean_square(attend());
+    if (backward_) {
+      const Grads& grads = gradients();
+      for (const Tensor* x : {&q_, &k_, &v_}) sum += mean_square(grads.of(*x));
+    }
+    return sum;
+  }
+
+ private:
+  static double mean_square(const Tensor& x) {
+    double sum = 0;
+    for (const float value : x.values<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
+    return sum / static_cast<double>(x.numel());
+  }
+  Tensor attend() const { return masked_attention(q_, k_, v_, PrefixMask::all(), {.heads = static_cast<int>(heads_)}); }
+  const Grads& gradients() {
+    const Recording on(tape_);
+    for (Tensor* x : {&q_, &k_, &v_}) tape_.watch(*x);
+    const Tensor out = attend();
+    return tape_.backward(out, d_out_);
+  }
+
+  bool backward_;
+  std::int64_t heads_;
+  Random random_;
+  Tensor q_, k_, v_, d_out_;
+  Tape tape_;
+};
+
+/// One batch of a protocol's training data, another one each time.
+class DataCase final : public Case {
+ public:
+  explicit DataCase(const json& c)
+      : protocol_(load_protocol(member<std::string>(c, "protocol"))),
+        batch_(optional_size(c, "batch", 1).value_or(protocol_.training.batch_size)),
+        sampler_(protocol_.data, batch_, member<std::uint64_t>(c, "seed", 0), Split::training) {}
+
+  json describe() override {
+    return {{"batch", batch_}, {"points", protocol_.data.points}, {"dims", protocol_.data.dims}};
+  }
+  void repeat() override { static_cast<void>(sampler_.sample(index_++)); }
+
+ private:
+  Protocol protocol_;
+  std::int64_t batch_;
+  GpSampler sampler_;
+  std::uint64_t index_ = 0;
+};
+
+/// Nothing to run: it is there to measure the machine.
+class MachineCase final : public Case {};
+
+std::unique_ptr<Case> make_case(const json& c) {
+  const auto kind = member<std::string>(c, "kind");
+  if (kind == "train-step") return std::make_unique<TrainCase>(c);
+  if (kind == "forward") return std::make_unique<ForwardCase>(c);
+  if (kind == "attention" || kind == "attention-backward")
+    return std::make_unique<AttentionCase>(c, kind == "attention-backward");
+  if (kind == "data") return std::make_unique<DataCase>(c);
+  if (kind == "machine") return std::make_unique<MachineCase>();
+  fail("[worker] kind '{}' found, expected train-step, forward, attention, attention-backward, data or machine", kind);
+}
+
+json run(Case& c, std::int64_t count) {
+  std::vector<double> wall, cpu;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double cpu_before = cpu_milliseconds();
+    wall.push_back(milliseconds([&c] { c.repeat(); }));
+    cpu.push_back(cpu_milliseconds() - cpu_before);
+  }
+  return {{"wall_ms", wall}, {"cpu_ms", cpu}};
+}
+
+json answer(Case& c, const json& request) {
+  if (request.contains("run")) return run(c, size_member(request, "run", 1));
+  if (request.contains("export")) return {{"loss", c.export_to(member<std::string>(request, "export"))}};
+  if (request.contains("losses")) return {{"losses", c.losses(size_member(request, "losses", 1))}};
+  if (request.contains("peak")) {
+    const int threads = thread_pool().threads();
+    return {{"peak_gflops", measure_peak_gflops(threads)}, {"bandwidth_gbs", measure_bandwidth_gbs(threads)}};
+  }
+  fail("[worker] request {} found, expected run, export, losses or peak", request.dump());
+}
+
+void print_line(const json& line) {
+  fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+  check(std::fflush(stdout) == 0, "[worker] standard output cannot be written");
+}
+
+void serve(const json& settings) {
+  set_threads(static_cast<int>(size_member(settings, "threads", 1)));
+  const std::unique_ptr<Case> c = make_case(settings);
+  json description = {{"name", "npzoo"},
+                      {"version", kVersion},
+                      {"commit", kCommit},
+                      {"compiler", kCompiler},
+                      {"isa", to_string(active_isa())},
+                      {"threads", thread_pool().threads()}};
+  description.update(c->describe());
+  print_line(description);
+  for (std::string line; std::getline(std::cin, line);) print_line(answer(*c, parse(line)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    check(argc == 2, "[worker] {} arguments found, expected one: the case as a JSON object", argc - 1);
+    serve(parse(argv[1]));
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print("{}\n", json({{"error", e.what()}}).dump(-1, ' ', false, json::error_handler_t::replace));
+    return 1;
+  }
+}
