@@ -100,10 +100,11 @@ template <class T>
   kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p);
 }
 
-/// What sums of whole registers start from: 0, C, or one row for all of them.
+/// What a product of whole registers is added to: 0, C, or one row for all rows.
 enum class Start : std::uint8_t { zero, c, bias };
 
-/// C = start + A B, where B, C and bias consist of whole registers.
+/// C = start + A B, where B, C and bias consist of whole registers. C itself is added last: a long sum that is cut into
+/// parts then rounds no more than its parts do.
 template <class T>
 struct Registers {
   std::int64_t k;
@@ -125,12 +126,11 @@ void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t 
   T* c = p.c + first * p.c_row;
   for (; tiles > 0; --tiles, a += rows * p.a_row, c += rows * p.c_row) {
     Vec<T> sum[rows][vectors];
-    for_each_register<rows, vectors>([&](int i, int j) {
-      if constexpr (start == Start::zero) sum[i][j] = Vec<T>{};
-      if constexpr (start == Start::c) sum[i][j] = simd::load(c + i * p.c_row + j * kLanes);
-      if constexpr (start == Start::bias) sum[i][j] = simd::load(p.bias + j * kLanes);
-    });
+    for_each_register<rows, vectors>(
+        [&](int i, int j) { sum[i][j] = start == Start::bias ? simd::load(p.bias + j * kLanes) : Vec<T>{}; });
     add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
+    if constexpr (start == Start::c)
+      for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += simd::load(c + i * p.c_row + j * kLanes); });
     if (start == Start::bias && p.relu)
       for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = simd::max(Vec<T>{}, sum[i][j]); });
     for_each_register<rows, vectors>([&](int i, int j) { simd::store(c + i * p.c_row + j * kLanes, sum[i][j]); });
