@@ -30,6 +30,7 @@ struct alignas(kAlignment) Buffer::Block {
   std::atomic<std::int64_t> owners{1};
   std::size_t bytes = 0;  // usable bytes: the request rounded up to its size class
   int size_class = 0;
+  int arena = 0;  // where it goes when nobody owns it
   Block* next_free = nullptr;
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1) + kGuardBytes; }
@@ -64,102 +65,136 @@ class HostPool {
 
   Buffer::Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
-    std::lock_guard lock(mutex_);
-    check_limit(wanted.bytes);
-    Buffer::Block* block = free_[wanted.index];
-    if (block) {
-      free_[wanted.index] = block->next_free;
-      block->owners.store(1, std::memory_order_relaxed);
-    } else {
-      block = from_system(wanted);
+    const std::int64_t live = claim(static_cast<std::int64_t>(wanted.bytes));
+    Buffer::Block* block = nullptr;
+    try {
+      block = cached(wanted);
+      if (!block) block = from_system(wanted);
+    } catch (...) {
+      live_bytes_.fetch_sub(static_cast<std::int64_t>(wanted.bytes));
+      throw;
     }
-    stats_.live_bytes += static_cast<std::int64_t>(block->bytes);
-    stats_.peak_live_bytes = std::max(stats_.peak_live_bytes, stats_.live_bytes);
+    raise(peak_live_bytes_, live);
     if constexpr (kGuard) arm(block);
     return block;
   }
 
   void recycle(Buffer::Block* block) noexcept {
     if constexpr (kGuard) verify(block);
-    std::lock_guard lock(mutex_);
-    stats_.live_bytes -= static_cast<std::int64_t>(block->bytes);
+    live_bytes_.fetch_sub(static_cast<std::int64_t>(block->bytes), std::memory_order_relaxed);
     if constexpr (kGuard) {
       to_system(block);  // a stale pointer then reaches memory that a sanitizer watches
     } else {
-      block->next_free = free_[block->size_class];
-      free_[block->size_class] = block;
+      Arena& arena = arenas_[block->arena];
+      std::lock_guard lock(arena.mutex);
+      block->next_free = arena.free[block->size_class];
+      arena.free[block->size_class] = block;
     }
   }
 
-  MemoryStats stats() {
-    std::lock_guard lock(mutex_);
-    return stats_;
+  MemoryStats stats() const {
+    return {.live_bytes = live_bytes_,
+            .peak_live_bytes = peak_live_bytes_,
+            .reserved_bytes = reserved_bytes_,
+            .peak_reserved_bytes = peak_reserved_bytes_,
+            .system_allocations = system_allocations_,
+            .limit_bytes = limit_bytes_};
   }
 
   void reset_peak() {
-    std::lock_guard lock(mutex_);
-    stats_.peak_live_bytes = stats_.live_bytes;
-    stats_.peak_reserved_bytes = stats_.reserved_bytes;
+    peak_live_bytes_ = live_bytes_.load();
+    peak_reserved_bytes_ = reserved_bytes_.load();
   }
 
   void release_cached() {
-    std::lock_guard lock(mutex_);
-    release_cached_locked();
+    for (Arena& arena : arenas_) {
+      std::lock_guard lock(arena.mutex);
+      for (Buffer::Block*& head : arena.free)
+        while (head) to_system(std::exchange(head, head->next_free));
+    }
   }
 
-  void set_limit(std::int64_t bytes) {
-    std::lock_guard lock(mutex_);
-    stats_.limit_bytes = bytes;
-  }
+  void set_limit(std::int64_t bytes) { limit_bytes_ = bytes; }
 
  private:
   static constexpr int kClasses = 8 * 56;
+  static constexpr int kArenas = 16;
 
-  static std::size_t footprint(const Buffer::Block* block) {
-    return sizeof(Buffer::Block) + block->bytes + 2 * kGuardBytes;
+  /// Free blocks by size class. Each thread has an arena, shared with few others, so that it finds the blocks that are
+  /// still in its core's cache, and waits for nobody.
+  struct alignas(kAlignment) Arena {
+    std::mutex mutex;
+    std::array<Buffer::Block*, kClasses> free{};
+  };
+
+  static int own_arena() {
+    static std::atomic<int> threads{0};
+    thread_local const int index = threads++ % kArenas;
+    return index;
   }
 
-  void check_limit(std::size_t bytes) const {
-    if (stats_.limit_bytes == 0) return;
-    const std::int64_t left = std::max<std::int64_t>(0, stats_.limit_bytes - stats_.live_bytes);
-    if (bytes <= static_cast<std::size_t>(left)) return;
+  static std::size_t footprint(std::size_t bytes) { return sizeof(Buffer::Block) + bytes + 2 * kGuardBytes; }
+
+  static void raise(std::atomic<std::int64_t>& peak, std::int64_t value) {
+    std::int64_t seen = peak.load(std::memory_order_relaxed);
+    while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Counts the bytes as used and returns how many are then; throws where the limit forbids it.
+  std::int64_t claim(std::int64_t bytes) {
+    const std::int64_t live = live_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    const std::int64_t limit = limit_bytes_.load(std::memory_order_relaxed);
+    if (limit == 0 || live <= limit) return live;
+    live_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     throw OutOfMemory(
         fmt::format("[memory] {} bytes more would exceed the limit of {}; npzoo holds {} bytes, of which "
                     "tensors use {}",
-                    bytes, stats_.limit_bytes, stats_.reserved_bytes, stats_.live_bytes));
+                    bytes, limit, reserved_bytes_.load(), live - bytes));
+  }
+
+  /// A free block of this thread's arena, or else of another one, which it then leaves.
+  Buffer::Block* cached(SizeClass wanted) {
+    const int own = own_arena();
+    for (int i = 0; i < kArenas; ++i) {
+      Arena& arena = arenas_[(own + i) % kArenas];
+      std::lock_guard lock(arena.mutex);
+      Buffer::Block* block = arena.free[wanted.index];
+      if (!block) continue;
+      arena.free[wanted.index] = block->next_free;
+      block->owners.store(1, std::memory_order_relaxed);
+      block->arena = own;
+      return block;
+    }
+    return nullptr;
   }
 
   Buffer::Block* from_system(SizeClass wanted) {
-    const std::size_t total = sizeof(Buffer::Block) + wanted.bytes + 2 * kGuardBytes;
-    if (stats_.limit_bytes > 0 && stats_.reserved_bytes + static_cast<std::int64_t>(total) > stats_.limit_bytes)
-      release_cached_locked();
+    const std::size_t total = footprint(wanted.bytes);
+    if (limit_bytes_ > 0 && reserved_bytes_ + static_cast<std::int64_t>(total) > limit_bytes_) release_cached();
     void* memory = std::aligned_alloc(kAlignment, total);
     if (!memory) {
-      release_cached_locked();
+      release_cached();
       memory = std::aligned_alloc(kAlignment, total);
     }
     if (!memory)
       throw OutOfMemory(
           fmt::format("[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}", total,
-                      stats_.reserved_bytes, stats_.live_bytes));
+                      reserved_bytes_.load(), live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
     auto* block = new (memory) Buffer::Block;
     block->bytes = wanted.bytes;
     block->size_class = wanted.index;
-    stats_.reserved_bytes += static_cast<std::int64_t>(total);
-    stats_.peak_reserved_bytes = std::max(stats_.peak_reserved_bytes, stats_.reserved_bytes);
-    ++stats_.system_allocations;
+    block->arena = own_arena();
+    raise(peak_reserved_bytes_,
+          reserved_bytes_.fetch_add(static_cast<std::int64_t>(total)) + static_cast<std::int64_t>(total));
+    ++system_allocations_;
     return block;
   }
 
   void to_system(Buffer::Block* block) noexcept {
-    stats_.reserved_bytes -= static_cast<std::int64_t>(footprint(block));
+    reserved_bytes_ -= static_cast<std::int64_t>(footprint(block->bytes));
     block->~Block();
     std::free(block);
-  }
-
-  void release_cached_locked() {
-    for (Buffer::Block*& head : free_)
-      while (head) to_system(std::exchange(head, head->next_free));
   }
 
   static void arm(Buffer::Block* block) {
@@ -177,9 +212,10 @@ class HostPool {
     std::abort();
   }
 
-  std::mutex mutex_;
-  std::array<Buffer::Block*, kClasses> free_{};
-  MemoryStats stats_;
+  std::array<Arena, kArenas> arenas_;
+  alignas(kAlignment) std::atomic<std::int64_t> live_bytes_{0};
+  alignas(kAlignment) std::atomic<std::int64_t> peak_live_bytes_{0};
+  std::atomic<std::int64_t> reserved_bytes_{0}, peak_reserved_bytes_{0}, system_allocations_{0}, limit_bytes_{0};
 };
 
 Buffer::Buffer(std::size_t bytes, Device device) {
