@@ -31,30 +31,30 @@ Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
+void BatchGradients::begin(std::int64_t parts) {
+  while (std::ssize(parts_) < parts) parts_.push_back(std::make_unique<Part>());
+  Tape& first = parts_.front()->tape;
+  first.clear();
+  for (const NamedParameter& p : parameters_) first.watch(p.parameter->value);
+  for (std::int64_t i = 1; i < parts; ++i) parts_[i]->tape.follow(first);
+  grads_.assign(parts, nullptr);
+}
+
 double BatchGradients::compute(const Model& model, const Task& task, const std::function<void()>& beside,
                                Profile* profile) {
   const std::int64_t batch = task.xc.dim(0), parts = parts_of(task);
-  while (std::ssize(tapes_) < parts) tapes_.push_back(std::make_unique<Tape>());
-  tapes_.front()->clear();
-  {
-    const Recording on(*tapes_.front());
-    for (const NamedParameter& p : parameters_) tapes_.front()->watch(p.parameter->value);
-  }
-  for (std::int64_t i = 1; i < parts; ++i) tapes_[i]->follow(*tapes_.front());
-
-  std::vector<double> losses(parts);
-  std::vector<Profile> profiles(parts);
-  grads_.assign(parts, nullptr);
+  begin(parts);
   const auto compute_part = [&](std::int64_t i) {
-    const std::int64_t begin = batch * i / parts, end = batch * (i + 1) / parts;
-    const double share = static_cast<double>(end - begin) / static_cast<double>(batch);
-    if (profile) profiles[i].start();
-    tapes_[i]->set_profile(profile ? &profiles[i] : nullptr);
-    const Recording on(*tapes_[i]);
-    const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, begin, end));
-    losses[i] = share * loss.item();
-    grads_[i] = &tapes_[i]->backward(loss, Tensor::full(loss.shape(), share, loss.dtype()));
-    tapes_[i]->set_profile(nullptr);
+    const std::int64_t first = batch * i / parts, last = batch * (i + 1) / parts;
+    const double share = static_cast<double>(last - first) / static_cast<double>(batch);
+    Part& part = *parts_[i];
+    part.tape.set_profile(profile ? &part.profile : nullptr);
+    part.profile = {};
+    part.profile.start();
+    const Recording on(part.tape);
+    const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, first, last));
+    part.loss = share * loss.item();
+    grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype()));
   };
   if (parts == 1) {  // then the kernels share the threads among themselves
     compute_part(0);
@@ -63,11 +63,12 @@ double BatchGradients::compute(const Model& model, const Task& task, const std::
     thread_pool().for_range(beside ? parts + 1 : parts, 1,
                             [&](std::int64_t i, std::int64_t) { i < parts ? compute_part(i) : beside(); });
   }
-  for (const Profile& part : profiles)
-    if (profile) profile->add(part);
-  double total = 0;
-  for (const double loss : losses) total += loss;
-  return total;
+  double loss = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    loss += parts_[i]->loss;
+    if (profile) profile->add(parts_[i]->profile);
+  }
+  return loss;
 }
 
 }  // namespace npzoo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/module.h"
@@ -27,8 +28,17 @@ class BatchGradients {
   GradientParts parts() const { return grads_; }
 
  private:
+  struct Part {
+    Tape tape;
+    Profile profile;
+    double loss = 0;
+  };
+
+  /// Makes so many recordings ready, all of the parameters.
+  void begin(std::int64_t parts);
+
   std::vector<NamedParameter> parameters_;
-  std::vector<std::unique_ptr<Tape>> tapes_;  // one for each part, kept for their memory
+  std::vector<std::unique_ptr<Part>> parts_;  // kept for their tapes' memory
   std::vector<const Grads*> grads_;
 };
 

@@ -193,6 +193,30 @@ TEST_CASE("memory: several threads take and give back") {
   CHECK(memory_stats().live_bytes == live);
 }
 
+TEST_CASE("memory: a block goes back to the thread that took it, and serves others where they have none") {
+  if (kGuardBuild) return;
+  release_cached_memory();
+  std::byte *here = nullptr, *there = nullptr;
+  Buffer from_there;
+  {
+    const Buffer own(70'000);
+    here = own.data();
+    std::thread([&] {
+      from_there = Buffer(70'000);
+      there = from_there.data();
+    }).join();
+  }
+  from_there = Buffer();
+  const std::int64_t system = memory_stats().system_allocations;
+  {
+    const Buffer own(70'000);
+    CHECK(own.data() == here);
+    const Buffer taken(70'000);
+    CHECK(taken.data() == there);
+  }
+  CHECK(memory_stats().system_allocations == system);
+}
+
 TEST_CASE("memory: training at fixed shapes asks the system for nothing after the first steps") {
   const ThreadCount one(1);  // with more, how many work at once decides how many blocks they need
   constexpr std::int64_t kWidth = 16;

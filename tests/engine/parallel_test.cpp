@@ -64,6 +64,21 @@ TEST_CASE("parallel: a loop inside a loop runs on its own thread") {
   CHECK(all_once(visits(pool, 1000, 1)));
 }
 
+TEST_CASE("parallel: what is inside a loop does not depend on the number of threads") {
+  for (int threads : {1, 2, 4}) {
+    CAPTURE(threads);
+    ThreadPool pool(threads);
+    std::atomic<int> inside = 0;
+    const auto look = [&](std::int64_t, std::int64_t) { inside += ThreadPool::inside_loop(); };
+    pool.for_range(100, 1, look);
+    CHECK(inside == 100);
+    pool.for_range(100, 100, look);  // a single chunk leaves the threads to the loops in it
+    CHECK(inside == 100);
+    CHECK(error_of([&] { pool.for_range(9, 1, [](std::int64_t, std::int64_t) { fail("bad"); }); }) == "bad");
+    CHECK(!ThreadPool::inside_loop());
+  }
+}
+
 TEST_CASE("parallel: what a chunk throws reaches the caller, and the pool goes on") {
   for (int threads : {1, 2, 4}) {
     CAPTURE(threads);

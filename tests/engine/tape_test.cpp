@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "engine/flops.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/linear/linear.h"
 #include "tests/testing.h"
@@ -267,6 +268,75 @@ TEST_CASE("tape: threads record apart from each other") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(found == Values{0, 400, 800, 1200});
+}
+
+TEST_CASE("tape: recordings that follow each other leave the gradients of the same leaves") {
+  Tensor x = vector({3}), y = vector({5});
+  std::array<Tape, 3> tapes;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    tapes[0].clear();
+    tapes[0].watch(x);
+    tapes[0].watch(y);
+    tapes[1].follow(tapes[0]);
+    tapes[2].follow(tapes[0]);
+    std::array<const Grads*, 3> grads{};
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < tapes.size(); ++i)
+      threads.emplace_back([&, i] {
+        const Recording on(tapes[i]);
+        Tensor power = x;
+        for (std::size_t j = 0; j < i; ++j) power = mul(power, x);
+        grads[i] = &tapes[i].backward(i == 0 ? mul(power, y) : power);
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(grads[0]->of(x).item() == 5);
+    CHECK(grads[0]->of(y).item() == 3);
+    CHECK(grads[1]->of(x).item() == 6);
+    CHECK(!grads[1]->find(y).defined());
+    CHECK(grads[2]->of(x).item() == 27);
+  }
+  const std::string late = "[tape] a recording can only be followed before anything has been recorded";
+  CHECK(error_of([&] { tapes[1].follow(tapes[0]); }) == late);
+  tapes[0].clear();
+  const Recording on(tapes[0]);
+  tapes[0].watch(x);
+  const Tensor squared = square(x);
+  CHECK(error_of([&] { tapes[1].follow(tapes[0]); }) == late);
+}
+
+TEST_CASE("tape: a profile charges every operation, forward and backward") {
+  Profile profile;
+  Tape tape;
+  tape.set_profile(&profile);
+  const auto record_and_play = [&](Tensor& x) {
+    const Recording on(tape);
+    tape.watch(x);
+    profile.start();
+    count_flops(7);
+    Tensor out = probe(affine(square(x), 1, 1), [](const Tensor&) { count_flops(11); });
+    tape.backward(out);
+  };
+  Tensor x = vector({3});
+  record_and_play(x);
+  record_and_play(x);
+  const auto& operations = profile.operations();
+  CHECK(operations.size() == 3);
+  for (const auto& [name, passes] : operations) {
+    CAPTURE(name);
+    CHECK(passes.forward.calls == 2);
+    CHECK(passes.backward.calls == 2);
+    CHECK(passes.forward.milliseconds > 0);
+    CHECK(passes.backward.milliseconds > 0);
+    CHECK(passes.forward.flops == (name == "square" ? 14 : 0));
+    CHECK(passes.backward.flops == (name == "probe" ? 22 : 0));
+  }
+  Profile sum = profile;
+  sum.add(profile);
+  CHECK(sum.operations().at("affine").forward.calls == 4);
+  CHECK(sum.operations().at("probe").backward.flops == 44);
+  tape.set_profile(nullptr);
+  record_and_play(x);
+  CHECK(profile.operations().at("square").forward.calls == 2);
 }
 
 TEST_CASE("tape: errors") {

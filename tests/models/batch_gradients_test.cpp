@@ -1,0 +1,102 @@
+#include "models/training/batch_gradients.h"
+
+#include "engine/flops.h"
+#include "engine/kernels.h"
+#include "tests/models/training_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+struct Result {
+  double loss = 0;
+  std::vector<Tensor> gradients;
+  std::size_t parts = 0;
+};
+
+Result in_parts(Model& model, const Task& task) {
+  BatchGradients batch(named_parameters(model));
+  Result result{batch.compute(model, task), {}, batch.parts().size()};
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    Tensor sum = Tensor::zeros_like(parameter->value);
+    for (const Grads* part : batch.parts()) add_into(sum, part->of(parameter->value));
+    result.gradients.push_back(sum);
+  }
+  return result;
+}
+
+/// The first task of a batch, `batch` times.
+Task repeated(const Task& task, std::int64_t batch) {
+  const auto rows = [batch](const Tensor& x) { return concat(std::vector<Tensor>(batch, slice(x, 0, 0, 1)), 0); };
+  return {rows(task.xc), rows(task.yc), rows(task.xt), rows(task.yt)};
+}
+
+}  // namespace
+
+TEST_CASE("batch gradients: of every model the parts add up to the gradient of the whole batch") {
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec);
+    Task task = random_task(*model, {6, 7, 5});
+    for (const bool ragged : {false, true}) {
+      if (ragged && c.spec.name == "cnp") continue;  // one of its forms scores the context too, and wants it whole
+      if (ragged) task.lengths = Tensor::from<std::int64_t>({6}, {7, 0, 3, 7, 1, 5});
+      const auto expected = gradients(*model, [&] { return model->loss(task); });
+      const Result found = in_parts(*model, task);
+      CHECK(found.parts == 4);
+      CHECK(found.loss == doctest::Approx(model->loss(task).item()).epsilon(1e-12));
+      CHECK(gradient_difference(found.gradients, expected) <= 1e-11);
+    }
+  }
+}
+
+TEST_CASE("batch gradients: parts depend on the extents alone") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = run.seed});
+  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  const auto parts = [&](std::int64_t batch) { return in_parts(*model, repeated(task, batch)).parts; };
+  CHECK(parts(1) == 1);
+  CHECK(parts(3) == 3);
+  CHECK(parts(4) == 4);
+  CHECK(parts(16) == 4);
+  const std::int64_t points = task.xc.dim(1) + task.xt.dim(1), many = 4 * 640 / points + 1;
+  CHECK(parts(many - 1) == 4);
+  CHECK(parts(many) == 8);
+  for (int threads : {1, 3}) {
+    const ThreadCount count(threads);
+    CHECK(parts(16) == 4);
+  }
+}
+
+TEST_CASE("batch gradients: what runs beside does so once, and what any part throws reaches the caller") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = run.seed});
+  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  BatchGradients gradients(named_parameters(*model));
+  for (int threads : {1, 2, 3}) {
+    const ThreadCount count(threads);
+    int calls = 0;
+    const double loss = gradients.compute(*model, task, [&calls] { ++calls; });
+    CHECK(calls == 1);
+    CHECK(error_of([&] { gradients.compute(*model, task, [] { fail("[beside] bad"); }); }) == "[beside] bad");
+    Task bad = task;
+    bad.yt = Tensor::zeros({4, 1, 1});
+    CHECK(error_of([&] { gradients.compute(*model, bad); }).starts_with("[gaussian_log_density]"));
+    CHECK(gradients.compute(*model, task) == loss);
+  }
+}
+
+TEST_CASE("batch gradients: a profile counts the parts together") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = run.seed});
+  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  BatchGradients gradients(named_parameters(*model));
+  Profile profile;
+  const std::int64_t before = counted_flops();
+  gradients.compute(*model, task, {}, &profile);
+  std::int64_t flops = 0;
+  for (const auto& [name, passes] : profile.operations()) flops += passes.forward.flops + passes.backward.flops;
+  CHECK(flops == counted_flops() - before);
+  CHECK(profile.operations().at("mean").forward.calls == 4);
+}
