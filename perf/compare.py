@@ -58,6 +58,7 @@ SUITES = {
 }
 MOST_SECONDS = 20  # of a repetition in the scaling suite
 MOST_REPETITIONS = 200  # of a slice
+PATIENCE = 3  # slices: a program that has slowed down that much makes fewer repetitions
 ROUNDS_PER_PEAK = 4
 ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "TORCH", "NPZOO_", "MALLOC_",
                "LD_PRELOAD")
@@ -130,7 +131,7 @@ def run_rounds(contestants, rounds, options, machine):
         with BusyCore() if busy else contextlib.nullcontext():
             for contestant in contestants[first:] + contestants[:first]:
                 time.sleep(PAUSE)
-                contestant.run_slice(busy)
+                contestant.run_slice(busy, PATIENCE * options.slice)
 
 
 def measure_case(options, suite, name, machine, limits):

@@ -102,8 +102,8 @@ class Contestant:
                 return median
             last = median
 
-    def run_slice(self, busy):
-        answer = self.child.ask(run=self.repetitions)
+    def run_slice(self, busy, seconds):
+        answer = self.child.ask(run=self.repetitions, seconds=seconds)
         times = {key: [round(ms, 4) for ms in answer[key]] for key in ("wall_ms", "cpu_ms")}
         self.rounds.append({"busy": busy, **times})
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <iostream>
+#include <limits>
 
 #include "datasets/gp/sampler.h"
 #include "engine/config.h"
@@ -254,9 +255,10 @@ std::unique_ptr<Case> make_case(const json& c) {
   fail("[worker] kind '{}' found, expected train-step, forward, attention, attention-backward, data or machine", kind);
 }
 
-json run(Case& c, std::int64_t count) {
+/// `count` repetitions, or fewer where they take longer than so many seconds.
+json run(Case& c, std::int64_t count, double seconds) {
   std::vector<double> wall, cpu;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (double spent = 0; std::ssize(wall) < count && spent <= 1e3 * seconds; spent += wall.back()) {
     const double cpu_before = cpu_milliseconds();
     wall.push_back(milliseconds([&c] { c.repeat(); }));
     cpu.push_back(cpu_milliseconds() - cpu_before);
@@ -265,7 +267,9 @@ json run(Case& c, std::int64_t count) {
 }
 
 json answer(Case& c, const json& request) {
-  if (request.contains("run")) return run(c, size_member(request, "run", 1));
+  if (request.contains("run"))
+    return run(c, size_member(request, "run", 1),
+               member<double>(request, "seconds", std::numeric_limits<double>::infinity()));
   if (request.contains("export")) return {{"loss", c.export_to(member<std::string>(request, "export"))}};
   if (request.contains("losses")) return {{"losses", c.losses(size_member(request, "losses", 1))}};
   if (request.contains("peak")) {

@@ -58,10 +58,12 @@ def training_step():
 def forward():
     path = HERE / "forward.safetensors"
     _, trained = talk(model_case("train-step"), {"export": str(path)})
-    description, predicted, timed = talk(model_case("forward"), {"export": str(path)}, {"run": 2})
+    description, predicted, timed, short = talk(model_case("forward"), {"export": str(path)}, {"run": 2},
+                                                {"run": 1000, "seconds": 1e-9})
     expect(math.isclose(predicted["loss"], trained["loss"], rel_tol=1e-6), predicted, trained)
     expect(description["gflop"] > 0 and "optimiser" not in description, description)
     check_run(timed, 2)
+    check_run(short, 1)
 
 
 @case
