@@ -123,23 +123,24 @@ struct RowView {
   std::int64_t stride;
 };
 
-/// Rows of whole registers, one for each lane: those of x where they are so, else `copy`, filled up with 0.
+/// The rows of a block in whole registers: those of x where they are so, else `copy`, filled up with 0.
 template <class T>
 RowView<T> whole_rows(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T* copy) {
-  if (block.rows == block.lanes() && padded<T>(width) == width) return {x, stride};
-  for (std::int64_t i = 0; i < block.lanes(); ++i)
+  if (padded<T>(width) == width) return {x, stride};
+  for (std::int64_t i = 0; i < block.rows; ++i)
     for (std::int64_t c = 0; c < padded<T>(width); c += Simd<T>::kLanes)
-      store(copy + i * padded<T>(width) + c, i < block.rows ? load_up_to(x + i * stride + c, width - c) : Vec<T>{});
+      store(copy + i * padded<T>(width) + c, load_up_to(x + i * stride + c, width - c));
   return {copy, padded<T>(width)};
 }
 
-/// C (rows, width) += A (rows, lanes) B (lanes, width), all of whole registers.
+/// C (rows, width) += A (rows, queries of the block) B (queries, width), rows of B and C being of whole registers.
 template <class T>
 void add_product(const Block<T>& block, std::int64_t rows, const T* a, RowView<T> b, std::int64_t width, T* c) {
   constexpr std::int64_t kPanel = gemm_tile::kMaxVectors * Simd<T>::kLanes;
   for (std::int64_t j = 0; j < width; j += kPanel)
-    gemm_tile::multiply_registers<T, gemm_tile::Start::c>(rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
-                                           {block.lanes(), a, block.lanes(), 1, b.rows + j, b.stride, c + j, width});
+    gemm_tile::multiply_registers<T, gemm_tile::Start::c>(
+        rows, static_cast<int>(min(kPanel, width - j) / Simd<T>::kLanes),
+        {block.rows, a, block.lanes(), 1, b.rows + j, b.stride, c + j, width});
 }
 
 /// Σ over lanes of the terms where queries and keys enter a distance.

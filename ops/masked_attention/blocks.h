@@ -140,8 +140,8 @@ template <class T>
   const std::int64_t lanes = block.lanes();
   switch (p.score) {
     case AttentionScore::dot_product:
-      return gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(count, block.vectors,
-                                                     {p.width, keys, row, 1, queries, lanes, scores, lanes});
+      return gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(
+          count, block.vectors, {p.width, keys, row, 1, queries, lanes, scores, lanes});
     case AttentionScore::laplace: return laplace_scores(p, block, keys, row, count, queries, scores);
     case AttentionScore::uniform: std::fill_n(scores, count * lanes, T(0));
   }
