@@ -22,8 +22,9 @@ struct GpBatch {
 };
 
 /// Draws batches of Gaussian-process tasks in double precision; batch `index` is a function of distribution, batch
-/// size, seed, split and index alone, and may be drawn on several threads at once. Context points are the leading ones of independent, identically distributed
-/// locations, so their order means nothing; rows of a ragged batch are padded with zeros.
+/// size, seed, split and index alone, and may be drawn on several threads at once. Context points are the leading ones
+/// of independent, identically distributed locations, so their order means nothing; rows of a ragged batch are padded
+/// with zeros.
 class GpSampler {
  public:
   /// Throws Error where the distribution cannot be drawn from.
