@@ -65,7 +65,7 @@ class HostPool {
 
   Buffer::Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
-    const std::int64_t live = claim(static_cast<std::int64_t>(wanted.bytes));
+    const std::int64_t live = claim(wanted.bytes);
     Buffer::Block* block = nullptr;
     try {
       block = cached(wanted);
@@ -141,16 +141,20 @@ class HostPool {
     }
   }
 
-  /// Counts the bytes as used and returns how many are then; throws where the limit forbids it.
-  std::int64_t claim(std::int64_t bytes) {
-    const std::int64_t live = live_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    const std::int64_t limit = limit_bytes_.load(std::memory_order_relaxed);
-    if (limit == 0 || live <= limit) return live;
-    live_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    throw OutOfMemory(
-        fmt::format("[memory] {} bytes more would exceed the limit of {}; npzoo holds {} bytes, of which "
-                    "tensors use {}",
-                    bytes, limit, reserved_bytes_.load(), live - bytes));
+  /// Counts the bytes as used and returns how many are then. Throws where the limit forbids it, and counts nothing:
+  /// what one thread is refused does not stand in the way of another.
+  std::int64_t claim(std::size_t bytes) {
+    std::int64_t live = live_bytes_.load(std::memory_order_relaxed);
+    do {
+      const std::int64_t limit = limit_bytes_.load(std::memory_order_relaxed);
+      if (limit > 0 && bytes > static_cast<std::size_t>(std::max<std::int64_t>(0, limit - live)))
+        throw OutOfMemory(
+            fmt::format("[memory] {} bytes more would exceed the limit of {}; npzoo holds {} bytes, of which "
+                        "tensors use {}",
+                        bytes, limit, reserved_bytes_.load(), live));
+    } while (
+        !live_bytes_.compare_exchange_weak(live, live + static_cast<std::int64_t>(bytes), std::memory_order_relaxed));
+    return live + static_cast<std::int64_t>(bytes);
   }
 
   /// A free block of this thread's arena, or else of another one, which it then leaves.
