@@ -26,7 +26,7 @@ TrainStep::TrainStep(const Protocol& protocol, const BenchCase& c)
     : config_(protocol.training),
       model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
       optimiser_(config_.optimiser, named_parameters(*model_)),
-      gradients_(named_parameters(*model_)),
+      gradients_(optimiser_.parameters()),
       task_(typical_task(protocol, c)) {}
 
 double TrainStep::operator()(StepProfile* profile) {

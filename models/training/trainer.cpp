@@ -21,7 +21,7 @@ Trainer::Trainer(TrainingRun run)
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       sampler_(training_data(run_)),
-      gradients_(named_parameters(*model_)) {}
+      gradients_(optimiser_.parameters()) {}
 
 Trainer::Trainer(const Checkpoint& c) : Trainer(c.run) {
   const auto& parameters = optimiser_.parameters();
