@@ -23,6 +23,7 @@ import time
 
 import compare_report
 from compare_programs import PAUSE, BusyCore, Machine, OutOfMemory, Problem, say, start_ours, start_peer
+from machine import processor
 
 HERE = pathlib.Path(__file__).resolve().parent
 VARIANTS = ["eager", "sdpa", "sdpa-chunks", "compile"]
@@ -160,14 +161,6 @@ def measure_case(options, suite, name, machine, limits):
         finally:
             for c in running:
                 c.child.close()
-
-
-def processor():
-    known = pathlib.Path("/proc/cpuinfo")
-    for line in known.read_text().splitlines() if known.exists() else []:
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def measure(options):

@@ -11,9 +11,10 @@ import datetime
 import json
 import math
 import pathlib
-import platform
 import subprocess
 import sys
+
+from machine import processor
 
 FIXED = 100  # points of the kind that does not vary, as in the tables
 NAIVE = "tnp-d-naive"
@@ -163,14 +164,6 @@ def growth_table(rows):
             values = [growth(series(rows, vary, name, key)) for key in ("median_ms", "peak_live_bytes")]
             lines.append([f"`{name}`", vary, *("" if p is None else f"{p:.2f}" for p in values)])
     return table(["model", "varied", "time", "memory"], lines)
-
-
-def processor():
-    known = pathlib.Path("/proc/cpuinfo")
-    for line in known.read_text().splitlines() if known.exists() else []:
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def report(rows, notes, options, date, pictures):
