@@ -1,5 +1,6 @@
 #include "engine/device.h"
 
+#include "engine/cuda/gpu.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -17,10 +18,25 @@ std::string_view to_string(DType dtype) {
 
 std::string_view to_string(Device device) { return device == Device::cpu ? "cpu" : "cuda"; }
 
-Device parse_device(std::string_view name) {
-  if (name == "cpu" || name == "auto") return Device::cpu;
-  check(name == "cuda", "[device] '{}' is not a device; expected cpu, cuda or auto", name);
-  fail("[device] this build of npzoo has no CUDA support");
+namespace {
+
+Device chosen = Device::cpu;
+
+}  // namespace
+
+Device default_device() { return chosen; }
+
+void set_default_device(Device device) { chosen = device; }
+
+Device select_device(std::string_view name) {
+  check(name == "cpu" || name == "cuda" || name == "auto" || name == "emulated",
+        "[device] '{}' is not a device; expected cpu, cuda, auto or emulated", name);
+  if (name == "emulated") select_gpu(Gpu::emulated);
+  if (name == "cuda") select_gpu(Gpu::nvidia);
+  const bool gpu = name == "cuda" || name == "emulated" || (name == "auto" && !list_gpus().empty());
+  chosen = gpu ? Device::cuda : Device::cpu;
+  if (gpu) static_cast<void>(gpu_runtime());
+  return chosen;
 }
 
 }  // namespace npzoo

@@ -2,19 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 
+#include "engine/exception.h"
+
 namespace npzoo {
-
-/// Every failure that a caller can cause. The message is one line: `[where] what, found, expected`.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-[[noreturn]] void fail_with(std::string message);
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {

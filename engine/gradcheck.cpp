@@ -32,7 +32,10 @@ class Checker {
   Checker(const TensorFunction& f, std::vector<Tensor> inputs, const GradcheckOptions& options)
       : f_(f), inputs_(std::move(inputs)), options_(options), random_(options.seed) {
     for (Tensor& input : inputs_)
-      if (is_checked(input)) input = input.clone();  // differences are taken in place
+      if (is_checked(input)) {
+        device_ = input.device();
+        input = input.to(Device::cpu).clone();  // differences are taken in place
+      }
   }
 
   GradcheckResult run() {
@@ -48,6 +51,8 @@ class Checker {
 
  private:
   void differentiate();
+  /// f(inputs), computed where the inputs were, copied to the CPU. Not a view of an input, which f may return.
+  Tensor evaluate() const;
   bool all_finite();
   void check_entries(std::size_t k, double scale);
   void check_direction();
@@ -59,7 +64,8 @@ class Checker {
   double slope(double step, const Move& move) const;
 
   const TensorFunction& f_;
-  std::vector<Tensor> inputs_;
+  std::vector<Tensor> inputs_;  // those that are checked: on the CPU
+  Device device_ = Device::cpu;
   GradcheckOptions options_;
   Random random_;
   Tensor cotangent_;
@@ -71,18 +77,30 @@ void Checker::differentiate() {
   Tape tape;
   std::vector<Tensor> leaves = inputs_;
   for (Tensor& leaf : leaves)
-    if (is_checked(leaf)) tape.watch(leaf);
+    if (is_checked(leaf)) {
+      leaf = leaf.to(device_);
+      tape.watch(leaf);
+    }
   Tensor out;
   {
     Recording on(tape);
     out = f_(leaves);
   }
   check(out.dtype() == DType::float64, "[gradcheck] the output is {}, expected float64", to_string(out.dtype()));
-  cotangent_ = Tensor::empty_like(out);
+  cotangent_ = Tensor::empty(out.shape(), DType::float64, Device::cpu);
   random_.fill_normal(cotangent_.values<double>());
-  const Grads& grads = tape.backward(out, cotangent_.clone());
+  const Grads& grads = tape.backward(out, cotangent_.clone().to(device_));
   for (const Tensor& leaf : leaves)
-    gradients_.push_back(is_checked(leaf) ? grads.of(leaf) : Tensor::empty({0}, DType::float64));
+    gradients_.push_back(is_checked(leaf) ? grads.of(leaf).to(Device::cpu)
+                                          : Tensor::empty({0}, DType::float64, Device::cpu));
+}
+
+Tensor Checker::evaluate() const {
+  std::vector<Tensor> inputs = inputs_;
+  for (Tensor& input : inputs)
+    if (is_checked(input)) input = input.to(device_);
+  const Tensor out = f_(inputs);
+  return device_ == Device::cpu ? out.clone() : out.to(Device::cpu);
 }
 
 bool Checker::all_finite() {
@@ -99,11 +117,10 @@ bool Checker::all_finite() {
 
 template <class Move>
 double Checker::slope(double step, const Move& move) const {
-  // A copy, because f may return its input, or a view of it.
   move(step);
-  const Tensor above = f_(inputs_).clone();
+  const Tensor above = evaluate();
   move(-step);
-  const Tensor below = f_(inputs_).clone();
+  const Tensor below = evaluate();
   move(0);
   const auto cotangent = cotangent_.values<double>(), high = above.values<double>(), low = below.values<double>();
   double sum = 0;

@@ -18,7 +18,7 @@ Tensor Initializer::allocate(const Shape& shape) {
   check(shape.numel() <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape,
         elements_left_);
   elements_left_ -= shape.numel();
-  return Tensor::empty(shape);
+  return Tensor::empty(shape, DType::float32, Device::cpu);
 }
 
 RandomState Initializer::new_stream(std::int64_t elements) {
@@ -31,7 +31,7 @@ RandomState Initializer::new_stream(std::int64_t elements) {
 Tensor Initializer::uniform(const Shape& shape, double bound) {
   Tensor result = allocate(shape);
   for (float& x : result.values<float>()) x = static_cast<float>(random_.uniform(-bound, bound));
-  return result;
+  return result.to(default_device());
 }
 
 Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
@@ -45,7 +45,7 @@ Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
     while (std::abs(draw) > 2);
     x = static_cast<float>(draw * deviation / kCutDeviation);
   }
-  return result;
+  return result.to(default_device());
 }
 
 Tensor Initializer::linear_weight(std::int64_t out, std::int64_t in) {
@@ -64,7 +64,7 @@ Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64
 Tensor Initializer::standard_normal(const Shape& shape) {
   Tensor result = allocate(shape);
   for (float& x : result.values<float>()) x = static_cast<float>(random_.normal());
-  return result;
+  return result.to(default_device());
 }
 
 }  // namespace npzoo

@@ -17,7 +17,8 @@ struct InitialWeights {
   std::int64_t max_elements = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Draws initial weights, float32, in the order they are asked for. Throws Error when they become more than allowed.
+/// Draws initial weights, float32, in the order they are asked for, and puts them on the default device. Throws Error
+/// when they become more than allowed.
 class Initializer {
  public:
   Initializer(Framework framework, const InitialWeights& weights)
@@ -41,7 +42,7 @@ class Initializer {
  private:
   static constexpr std::uint64_t kStream = 0x696e6974;  // apart from the streams that data is drawn from
 
-  Tensor allocate(const Shape& shape);
+  Tensor allocate(const Shape& shape);  // on the CPU
   Tensor uniform(const Shape& shape, double bound);
   Tensor truncated_normal(const Shape& shape, double deviation);
 

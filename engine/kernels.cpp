@@ -1,7 +1,9 @@
 #include "engine/kernels.h"
 
+#include <type_traits>
+
 #include "engine/backend.h"
-#include "engine/kernels_cpu.h"
+#include "engine/elementary_kernels.h"
 
 namespace npzoo {
 
@@ -9,6 +11,17 @@ void add_into(Tensor& y, const Tensor& x) {
   check(x.shape() == y.shape() && x.dtype() == y.dtype(), "[add_into] cannot add {} of shape {} to {} of shape {}",
         to_string(x.dtype()), x.shape(), to_string(y.dtype()), y.shape());
   run(x, [&]<class T>(auto& cpu) { add_into<T>(cpu, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
+}
+
+void fill(Tensor& x, double value) {
+  run_on_cuda(x, [&]<class T>(auto& cuda) { fill<T>(cuda, {x.numel(), static_cast<T>(value), x.data<T>()}); });
+}
+
+void convert(const Tensor& x, Tensor& y) {
+  run_on_cuda(x, [&]<class T>(auto& cuda) {
+    using To = std::conditional_t<std::is_same_v<T, float>, double, float>;
+    convert<T>(cuda, {x.numel(), x.data<T>(), y.data<To>()});
+  });
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

@@ -7,9 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 
+#include "engine/cuda/gpu.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -25,15 +28,15 @@ constexpr std::size_t kGuardBytes = kGuard ? kAlignment : 0;
 constexpr unsigned char kGuardByte = 0xA5;
 constexpr unsigned char kPoisonByte = 0xFF;  // every float and double made of it is a NaN
 
-/// Sits in the 64 bytes before the data, so that a tensor costs one allocation.
+/// Of host memory it sits in the 64 bytes before the data, so that a tensor costs one allocation.
 struct alignas(kAlignment) Buffer::Block {
   std::atomic<std::int64_t> owners{1};
+  std::byte* data = nullptr;
   std::size_t bytes = 0;  // usable bytes: the request rounded up to its size class
+  Pool* pool = nullptr;
+  Block* next_free = nullptr;
   int size_class = 0;
   int arena = 0;  // where it goes when nobody owns it
-  Block* next_free = nullptr;
-
-  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1) + kGuardBytes; }
 };
 
 namespace {
@@ -55,18 +58,36 @@ SizeClass size_class(std::size_t request) {
 
 }  // namespace
 
-class HostPool {
+/// Where the blocks of a pool come from.
+class BlockSource {
  public:
-  static HostPool& instance() {
-    // Never destroyed: static tensors may outlive any other static object.
-    static auto* pool = new HostPool;
-    return *pool;
-  }
+  using Block = Buffer::Block;
 
-  Buffer::Block* allocate(std::size_t request) {
+  virtual ~BlockSource() = default;
+  /// A block whose data has so many bytes between guards; null when there is no more.
+  virtual Block* acquire(std::size_t bytes) = 0;
+  virtual void give_back(Block* block) noexcept = 0;
+  /// What a block takes of the system's memory.
+  virtual std::size_t footprint(std::size_t bytes) const { return bytes + 2 * kGuardBytes; }
+  /// True where the guards can be written and read.
+  virtual bool guarded() const { return kGuard; }
+  virtual std::string name() const = 0;
+  /// Makes every float of the block a NaN.
+  virtual void poison(Block* block) {
+    if (kGuard) std::memset(block->data, kPoisonByte, block->bytes);
+  }
+};
+
+class Pool {
+ public:
+  using Block = Buffer::Block;
+
+  Pool(std::unique_ptr<BlockSource> source, bool by_thread) : source_(std::move(source)), by_thread_(by_thread) {}
+
+  Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
     const std::int64_t live = claim(wanted.bytes);
-    Buffer::Block* block = nullptr;
+    Block* block = nullptr;
     try {
       block = cached(wanted);
       if (!block) block = from_system(wanted);
@@ -75,14 +96,15 @@ class HostPool {
       throw;
     }
     raise(peak_live_bytes_, live);
-    if constexpr (kGuard) arm(block);
+    if (source_->guarded()) arm(block);
+    source_->poison(block);
     return block;
   }
 
-  void recycle(Buffer::Block* block) noexcept {
-    if constexpr (kGuard) verify(block);
+  void recycle(Block* block) noexcept {
+    if (source_->guarded()) verify(block);
     live_bytes_.fetch_sub(static_cast<std::int64_t>(block->bytes), std::memory_order_relaxed);
-    if constexpr (kGuard) {
+    if (kGuard && block->arena != kGraphArena) {
       to_system(block);  // a stale pointer then reaches memory that a sanitizer watches
     } else {
       Arena& arena = arenas_[block->arena];
@@ -107,33 +129,36 @@ class HostPool {
   }
 
   void release_cached() {
-    for (Arena& arena : arenas_) {
-      std::lock_guard lock(arena.mutex);
-      for (Buffer::Block*& head : arena.free)
+    for (int i = 0; i < kArenas; ++i) {
+      if (i == kGraphArena && graphs_ > 0) continue;
+      std::lock_guard lock(arenas_[i].mutex);
+      for (Block*& head : arenas_[i].free)
         while (head) to_system(std::exchange(head, head->next_free));
     }
   }
 
   void set_limit(std::int64_t bytes) { limit_bytes_ = bytes; }
+  void use_graph_arena(bool on) { in_graph_ = on; }
+  void count_graphs(int change) { graphs_ += change; }
 
  private:
   static constexpr int kClasses = 8 * 56;
-  static constexpr int kArenas = 16;
+  static constexpr int kThreadArenas = 16, kGraphArena = kThreadArenas, kArenas = kThreadArenas + 1;
 
   /// Free blocks by size class. Each thread has an arena, shared with few others, so that it finds the blocks that are
-  /// still in its core's cache, and waits for nobody.
+  /// still in its core's cache, and waits for nobody. A device has one, and another for graphs.
   struct alignas(kAlignment) Arena {
     std::mutex mutex;
-    std::array<Buffer::Block*, kClasses> free{};
+    std::array<Block*, kClasses> free{};
   };
 
-  static int own_arena() {
+  int own_arena() const {
+    if (in_graph_) return kGraphArena;
+    if (!by_thread_) return 0;
     static std::atomic<int> threads{0};
-    thread_local const int index = threads++ % kArenas;
+    thread_local const int index = threads++ % kThreadArenas;
     return index;
   }
-
-  static std::size_t footprint(std::size_t bytes) { return sizeof(Buffer::Block) + bytes + 2 * kGuardBytes; }
 
   static void raise(std::atomic<std::int64_t>& peak, std::int64_t value) {
     std::int64_t seen = peak.load(std::memory_order_relaxed);
@@ -158,12 +183,12 @@ class HostPool {
   }
 
   /// A free block of this thread's arena, or else of another one, which it then leaves.
-  Buffer::Block* cached(SizeClass wanted) {
-    const int own = own_arena();
-    for (int i = 0; i < kArenas; ++i) {
-      Arena& arena = arenas_[(own + i) % kArenas];
+  Block* cached(SizeClass wanted) {
+    const int own = own_arena(), others = own == kGraphArena ? 1 : kThreadArenas;
+    for (int i = 0; i < others; ++i) {
+      Arena& arena = arenas_[own == kGraphArena ? own : (own + i) % kThreadArenas];
       std::lock_guard lock(arena.mutex);
-      Buffer::Block* block = arena.free[wanted.index];
+      Block* block = arena.free[wanted.index];
       if (!block) continue;
       arena.free[wanted.index] = block->next_free;
       block->owners.store(1, std::memory_order_relaxed);
@@ -173,79 +198,170 @@ class HostPool {
     return nullptr;
   }
 
-  Buffer::Block* from_system(SizeClass wanted) {
-    const std::size_t total = footprint(wanted.bytes);
-    if (limit_bytes_ > 0 && reserved_bytes_ + static_cast<std::int64_t>(total) > limit_bytes_) release_cached();
-    void* memory = std::aligned_alloc(kAlignment, total);
-    if (!memory) {
+  Block* from_system(SizeClass wanted) {
+    const auto total = static_cast<std::int64_t>(source_->footprint(wanted.bytes));
+    if (limit_bytes_ > 0 && reserved_bytes_ + total > limit_bytes_) release_cached();
+    Block* block = source_->acquire(wanted.bytes);
+    if (!block) {
       release_cached();
-      memory = std::aligned_alloc(kAlignment, total);
+      block = source_->acquire(wanted.bytes);
     }
-    if (!memory)
-      throw OutOfMemory(
-          fmt::format("[memory] the system has no {} bytes; npzoo holds {} bytes, of which tensors use {}", total,
-                      reserved_bytes_.load(), live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
-    auto* block = new (memory) Buffer::Block;
+    if (!block)
+      throw OutOfMemory(fmt::format("[memory] {} has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
+                                    source_->name(), total, reserved_bytes_.load(),
+                                    live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
+    block->pool = this;
     block->bytes = wanted.bytes;
     block->size_class = wanted.index;
     block->arena = own_arena();
-    raise(peak_reserved_bytes_,
-          reserved_bytes_.fetch_add(static_cast<std::int64_t>(total)) + static_cast<std::int64_t>(total));
+    raise(peak_reserved_bytes_, reserved_bytes_.fetch_add(total) + total);
     ++system_allocations_;
     return block;
   }
 
-  void to_system(Buffer::Block* block) noexcept {
-    reserved_bytes_ -= static_cast<std::int64_t>(footprint(block->bytes));
-    block->~Block();
-    std::free(block);
+  void to_system(Block* block) noexcept {
+    reserved_bytes_ -= static_cast<std::int64_t>(source_->footprint(block->bytes));
+    source_->give_back(block);
   }
 
-  static void arm(Buffer::Block* block) {
-    std::memset(block->data() - kGuardBytes, kGuardByte, kGuardBytes);
-    std::memset(block->data(), kPoisonByte, block->bytes);
-    std::memset(block->data() + block->bytes, kGuardByte, kGuardBytes);
+  static void arm(Block* block) {
+    std::memset(block->data - kGuardBytes, kGuardByte, kGuardBytes);
+    std::memset(block->data + block->bytes, kGuardByte, kGuardBytes);
   }
 
-  static void verify(Buffer::Block* block) noexcept {
+  static void verify(Block* block) noexcept {
     const auto intact = [](const std::byte* p) {
       return std::all_of(p, p + kGuardBytes, [](std::byte b) { return b == std::byte{kGuardByte}; });
     };
-    if (intact(block->data() - kGuardBytes) && intact(block->data() + block->bytes)) return;
+    if (intact(block->data - kGuardBytes) && intact(block->data + block->bytes)) return;
     std::fprintf(stderr, "npzoo: a kernel wrote outside its block of %zu bytes\n", block->bytes);
     std::abort();
   }
 
+  const std::unique_ptr<BlockSource> source_;
+  const bool by_thread_;
+  bool in_graph_ = false;
+  int graphs_ = 0;
   std::array<Arena, kArenas> arenas_;
   alignas(kAlignment) std::atomic<std::int64_t> live_bytes_{0};
   alignas(kAlignment) std::atomic<std::int64_t> peak_live_bytes_{0};
   std::atomic<std::int64_t> reserved_bytes_{0}, peak_reserved_bytes_{0}, system_allocations_{0}, limit_bytes_{0};
 };
 
-Buffer::Buffer(std::size_t bytes, Device device) {
-  check(device == Device::cpu, "[memory] this build of npzoo has no CUDA support");
-  block_ = HostPool::instance().allocate(bytes);
+namespace {
+
+class HostSource final : public BlockSource {
+ public:
+  Block* acquire(std::size_t bytes) override {
+    void* memory = std::aligned_alloc(kAlignment, footprint(bytes));
+    if (!memory) return nullptr;
+    auto* block = new (memory) Block;
+    block->data = reinterpret_cast<std::byte*>(block + 1) + kGuardBytes;
+    return block;
+  }
+  void give_back(Block* block) noexcept override {
+    block->~Block();
+    std::free(block);
+  }
+  std::size_t footprint(std::size_t bytes) const override { return sizeof(Block) + bytes + 2 * kGuardBytes; }
+  std::string name() const override { return "the system"; }
+};
+
+/// Memory whose blocks are described beside it.
+class GpuSource : public BlockSource {
+ public:
+  Block* acquire(std::size_t bytes) override {
+    auto* memory = static_cast<std::byte*>(allocate(footprint(bytes)));
+    if (!memory) return nullptr;
+    auto* block = new Block;
+    block->data = memory + kGuardBytes;
+    return block;
+  }
+  void give_back(Block* block) noexcept override {
+    release(block->data - kGuardBytes);
+    delete block;
+  }
+
+ private:
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+};
+
+class PinnedSource final : public GpuSource {
+ public:
+  std::string name() const override { return "the system's page-locked memory"; }
+
+ private:
+  void* allocate(std::size_t bytes) override { return gpu_runtime().allocate_pinned(bytes); }
+  void release(void* memory) noexcept override { gpu_runtime().release_pinned(memory); }
+};
+
+class DeviceSource final : public GpuSource {
+ public:
+  bool guarded() const override { return kGuard && active_gpu() == Gpu::emulated; }
+  void poison(Block* block) override {
+    if (kGuard || active_gpu() == Gpu::emulated) gpu_runtime().fill(block->data, kPoisonByte, block->bytes);
+  }
+  std::string name() const override {
+    const GpuInfo info = gpu_runtime().info();
+    return fmt::format("the device ({} of {} bytes free)", info.free_bytes, info.memory_bytes);
+  }
+
+ private:
+  void* allocate(std::size_t bytes) override { return gpu_runtime().allocate(bytes, unified_memory()); }
+  void release(void* memory) noexcept override { gpu_runtime().release(memory); }
+};
+
+// Never destroyed: static tensors may outlive any other static object.
+
+Pool& host_pool() {
+  static auto* pool = new Pool(std::make_unique<HostSource>(), true);
+  return *pool;
 }
 
-std::byte* Buffer::data() const { return block_ ? block_->data() : nullptr; }
+Pool& pinned_pool() {
+  static auto* pool = new Pool(std::make_unique<PinnedSource>(), false);
+  return *pool;
+}
+
+Pool& device_pool() {
+  static auto* pool = new Pool(std::make_unique<DeviceSource>(), false);
+  return *pool;
+}
+
+Pool& pool_of(Device device) { return device == Device::cpu ? host_pool() : device_pool(); }
+
+}  // namespace
+
+GraphMemory::GraphMemory() { device_pool().use_graph_arena(true); }
+GraphMemory::~GraphMemory() { device_pool().use_graph_arena(false); }
+void count_graphs(int change) { device_pool().count_graphs(change); }
+
+Buffer::Buffer(std::size_t bytes, Device device) : block_(pool_of(device).allocate(bytes)) {}
+
+Buffer Buffer::pinned(std::size_t bytes) { return Buffer(Adopted(), pinned_pool().allocate(bytes)); }
+
+std::byte* Buffer::data() const { return block_ ? block_->data : nullptr; }
 
 bool Buffer::unique() const { return block_ && block_->owners.load(std::memory_order_acquire) == 1; }
+
+bool Buffer::is_pinned() const { return block_ && block_->pool == &pinned_pool(); }
 
 void Buffer::retain() noexcept {
   if (block_) block_->owners.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Buffer::release() noexcept {
-  if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) HostPool::instance().recycle(block_);
+  if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->pool->recycle(block_);
 }
 
-MemoryStats memory_stats(Device) { return HostPool::instance().stats(); }
-void reset_peak_memory(Device) { HostPool::instance().reset_peak(); }
-void release_cached_memory(Device) { HostPool::instance().release_cached(); }
+MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }
+void reset_peak_memory(Device device) { pool_of(device).reset_peak(); }
+void release_cached_memory(Device device) { pool_of(device).release_cached(); }
 
-void set_memory_limit(std::int64_t bytes, Device) {
+void set_memory_limit(std::int64_t bytes, Device device) {
   check(bytes >= 0, "[memory] a limit of {} bytes found, expected 0 (none) or more", bytes);
-  HostPool::instance().set_limit(bytes);
+  pool_of(device).set_limit(bytes);
 }
 
 }  // namespace npzoo

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "engine/device.h"
-#include "engine/error.h"
+#include "engine/exception.h"
 
 namespace npzoo {
+
+class Pool;
+class BlockSource;
 
 /// Counters of the caching pool, in bytes. `reserved` is what the pool holds from the system, `live` what tensors use
 /// of it; `system_allocations` counts how often the pool had to ask the system.
@@ -52,13 +55,29 @@ class MemoryLimit {
   std::int64_t before_;
 };
 
-/// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build).
-/// A block whose last owner goes returns to the pool, where the next request of its size class finds it.
+/// While alive, device memory comes from a room of its own, whose blocks are not used for anything else as long as
+/// there is a graph: the kernels of a captured graph find their memory as they left it. Graphs run one after another,
+/// so they share the room.
+class GraphMemory {
+ public:
+  GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+  ~GraphMemory();
+};
+/// Tells the pool of a graph more, or less, that needs that room.
+void count_graphs(int change);
+
+/// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build and on
+/// an emulated device). A block whose last owner goes returns to the pool, where the next request of its size class
+/// finds it: on a device that is safe because all its work is done in one order.
 class Buffer {
  public:
   Buffer() = default;
   /// Throws OutOfMemory, with the pool's counters, beyond the limit and when the system has no more memory.
   explicit Buffer(std::size_t bytes, Device device = Device::cpu);
+  /// Page-locked host memory, which a CUDA device reads and writes without the host's help.
+  static Buffer pinned(std::size_t bytes);
   Buffer(const Buffer& other) noexcept : block_(other.block_) { retain(); }
   Buffer(Buffer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Buffer& operator=(Buffer other) noexcept {
@@ -69,11 +88,15 @@ class Buffer {
 
   std::byte* data() const;
   bool unique() const;
+  bool is_pinned() const;
   explicit operator bool() const { return block_ != nullptr; }
 
  private:
   struct Block;
-  friend class HostPool;
+  friend class Pool;
+  friend class BlockSource;
+  struct Adopted {};
+  Buffer(Adopted, Block* block) : block_(block) {}
   void retain() noexcept;
   void release() noexcept;
 

@@ -12,4 +12,8 @@ void convert(const std::vector<NamedParameter>& parameters, DType dtype) {
   for (const auto& [name, parameter] : parameters) parameter->value = parameter->value.to(dtype);
 }
 
+void move(const std::vector<NamedParameter>& parameters, Device device) {
+  for (const auto& [name, parameter] : parameters) parameter->value = parameter->value.to(device);
+}
+
 }  // namespace npzoo

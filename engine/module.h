@@ -81,5 +81,7 @@ std::int64_t count_elements(const std::vector<NamedParameter>& parameters);
 
 /// Converts every parameter.
 void convert(const std::vector<NamedParameter>& parameters, DType dtype);
+/// Moves every parameter.
+void move(const std::vector<NamedParameter>& parameters, Device device);
 
 }  // namespace npzoo

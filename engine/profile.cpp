@@ -1,5 +1,7 @@
 #include "engine/profile.h"
 
+#include "engine/cuda/gpu.h"
+#include "engine/device.h"
 #include "engine/flops.h"
 
 namespace npzoo {
@@ -9,7 +11,17 @@ void Profile::start() {
   flops_since_ = counted_flops_here();
 }
 
+namespace {
+
+/// What an operation leaves to a CUDA device counts with it.
+void wait_for_device() {
+  if (default_device() == Device::cuda) gpu_runtime().synchronise();
+}
+
+}  // namespace
+
 void Profile::lap(const char* operation, Cost Passes::*pass) {
+  wait_for_device();
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - since_;
   Cost& cost = operations_[operation].*pass;
   ++cost.calls;

@@ -8,13 +8,13 @@
 #include <span>
 #include <string>
 
+#include "engine/rank.h"
+
 namespace npzoo {
 
 /// Extents of a row-major array, at most six. A scalar has rank 0 and one element; any extent may be 0.
 class Shape {
  public:
-  static constexpr int kMaxRank = 6;
-
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims);

@@ -4,6 +4,10 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/cuda/gpu.h"
+#include "engine/cuda/transfer.h"
+#include "engine/kernels.h"
+
 namespace npzoo {
 
 namespace {
@@ -30,25 +34,40 @@ decltype(auto) with_dtype(DType dtype, F&& f) {
 
 }  // namespace
 
-Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+Tensor Tensor::empty(const Shape& shape, DType dtype, std::optional<Device> device) {
   Tensor result;
-  result.buffer_ = Buffer(checked_bytes(shape, dtype), device);
+  result.device_ = device.value_or(dtype == DType::int64 ? Device::cpu : default_device());
+  result.buffer_ = Buffer(checked_bytes(shape, dtype), result.device_);
   result.shape_ = shape;
   result.numel_ = shape.numel();
   result.dtype_ = dtype;
-  result.device_ = device;
   return result;
 }
 
-Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+Tensor Tensor::zeros(const Shape& shape, DType dtype, std::optional<Device> device) {
   Tensor result = empty(shape, dtype, device);
-  std::memset(result.buffer_.data(), 0, result.bytes());
+  if (result.device_ == Device::cpu)
+    std::memset(result.buffer_.data(), 0, result.bytes());
+  else
+    gpu_runtime().fill(result.buffer_.data(), 0, result.bytes());
   return result;
 }
 
-Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, std::optional<Device> device) {
   Tensor result = empty(shape, dtype, device);
-  with_dtype(dtype, [&]<class T>() { std::ranges::fill(result.values<T>(), static_cast<T>(value)); });
+  if (result.device_ == Device::cpu)
+    with_dtype(dtype, [&]<class T>() { std::ranges::fill(result.values<T>(), static_cast<T>(value)); });
+  else
+    fill(result, value);
+  return result;
+}
+
+Tensor Tensor::pinned(const Shape& shape, DType dtype) {
+  Tensor result;
+  result.buffer_ = Buffer::pinned(checked_bytes(shape, dtype));
+  result.shape_ = shape;
+  result.numel_ = shape.numel();
+  result.dtype_ = dtype;
   return result;
 }
 
@@ -56,9 +75,9 @@ template <class T>
 Tensor Tensor::from(const Shape& shape, std::span<const T> values) {
   check(static_cast<std::int64_t>(values.size()) == shape.numel(), "[tensor] {} values given for shape {}",
         values.size(), shape);
-  Tensor result = empty(shape, dtype_of<T>());
-  std::ranges::copy(values, result.data<T>());
-  return result;
+  Tensor result = empty(shape, dtype_of<T>(), Device::cpu);
+  std::ranges::copy(values, result.values<T>().begin());
+  return dtype_of<T>() == DType::int64 ? result : result.to(default_device());
 }
 
 template Tensor Tensor::from(const Shape&, std::span<const float>);
@@ -67,7 +86,8 @@ template Tensor Tensor::from(const Shape&, std::span<const std::int64_t>);
 
 double Tensor::item() const {
   check(numel_ == 1, "[item] shape {} has {} elements, expected one", shape_, numel_);
-  return with_dtype(dtype_, [&]<class T>() { return static_cast<double>(*data<T>()); });
+  const Tensor here = to(Device::cpu);
+  return with_dtype(dtype_, [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
 }
 
 Tensor Tensor::view(const Shape& shape) const {
@@ -80,16 +100,37 @@ Tensor Tensor::view(const Shape& shape) const {
 Tensor Tensor::clone() const {
   if (!defined()) return {};
   Tensor result = empty_like(*this);
-  std::memcpy(result.buffer_.data(), buffer_.data(), bytes());
+  if (device_ == Device::cpu)
+    std::memcpy(result.buffer_.data(), buffer_.data(), bytes());
+  else
+    gpu_runtime().copy(result.buffer_.data(), buffer_.data(), bytes());
+  return result;
+}
+
+Tensor Tensor::to(Device device) const {
+  if (device == device_ || !defined()) return *this;
+  Tensor result = empty(shape_, dtype_, device);
+  if (device == Device::cpu)
+    download(result.buffer_.data(), buffer_.data(), bytes());
+  else if (buffer_.is_pinned())
+    upload_pinned(result.buffer_.data(), buffer_, bytes());
+  else
+    upload(result.buffer_.data(), buffer_.data(), bytes());
   return result;
 }
 
 Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_ || !defined()) return *this;
+  if (device_ != Device::cpu && dtype == DType::int64) return to(Device::cpu).to(dtype);
+  if (device_ != Device::cpu && dtype_ == DType::int64) return to(Device::cpu).to(dtype).to(device_);
   Tensor result = empty(shape_, dtype, device_);
+  if (device_ != Device::cpu) {
+    convert(*this, result);
+    return result;
+  }
   with_dtype(dtype_, [&]<class From>() {
     with_dtype(dtype, [&]<class To>() {
-      std::ranges::transform(values<From>(), result.data<To>(), [](From x) { return static_cast<To>(x); });
+      std::ranges::transform(values<From>(), result.values<To>().begin(), [](From x) { return static_cast<To>(x); });
     });
   });
   return result;
@@ -111,6 +152,12 @@ void* Tensor::typed_data(DType expected) const {
   check(dtype_ == expected || !defined(), "[tensor] elements are {}, read as {}", npzoo::to_string(dtype_),
         npzoo::to_string(expected));
   return buffer_.data();
+}
+
+void* Tensor::host_data(DType expected) const {
+  check(device_ == Device::cpu || unified_memory() || !defined(),
+        "[tensor] elements are on {}, expected them on the CPU", npzoo::to_string(device_));
+  return typed_data(expected);
 }
 
 }  // namespace npzoo

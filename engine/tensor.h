@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "engine/device.h"
@@ -21,12 +22,16 @@ struct Variable {
 class Tensor {
  public:
   Tensor() = default;
-  /// Undefined elements; what a kernel is about to overwrite.
-  static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu);
+  /// Undefined elements; what a kernel is about to overwrite. Here and below, where no device is named floating-point
+  /// numbers go to the default device, and integers to the CPU: operations read indices and lengths there and bring
+  /// them to the device themselves.
+  static Tensor empty(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
   static Tensor empty_like(const Tensor& other) { return empty(other.shape(), other.dtype(), other.device()); }
-  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu);
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
   static Tensor zeros_like(const Tensor& other) { return zeros(other.shape(), other.dtype(), other.device()); }
-  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = Device::cpu);
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, std::optional<Device> device = {});
+  /// On the CPU, in memory that a CUDA device can copy from by itself.
+  static Tensor pinned(const Shape& shape, DType dtype = DType::float32);
   /// Copies `values`, which must fill `shape`; the dtype is T's.
   template <class T>
   static Tensor from(const Shape& shape, std::span<const T> values);
@@ -44,7 +49,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// First element. Throws Error when T is not the dtype.
+  /// First element, for kernels of the tensor's device. Throws Error when T is not the dtype.
   template <class T>
   T* data() {
     return static_cast<T*>(typed_data(dtype_of<T>()));
@@ -53,25 +58,32 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(typed_data(dtype_of<T>()));
   }
+  /// The same without a type.
+  std::byte* address() { return buffer_.data(); }
+  const std::byte* address() const { return buffer_.data(); }
+  /// All elements, for the host. Throws Error when they are not there.
   template <class T>
   std::span<T> values() {
-    return {data<T>(), static_cast<std::size_t>(numel_)};
+    return {static_cast<T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(numel_)};
   }
   template <class T>
   std::span<const T> values() const {
-    return {data<T>(), static_cast<std::size_t>(numel_)};
+    return {static_cast<const T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(numel_)};
   }
-  std::span<std::byte> raw() { return {buffer_.data(), bytes()}; }
-  std::span<const std::byte> raw() const { return {buffer_.data(), bytes()}; }
+  std::span<std::byte> raw() { return {static_cast<std::byte*>(host_data(dtype_)), bytes()}; }
+  std::span<const std::byte> raw() const { return {static_cast<const std::byte*>(host_data(dtype_)), bytes()}; }
 
-  /// The only element, as a double.
+  /// The only element, as a double. Waits for the device.
   double item() const;
   /// Same elements under another shape of equal size. Not recorded: the differentiable form is the op `reshape`.
   Tensor view(const Shape& shape) const;
   /// Own copy of the elements; a constant.
   Tensor clone() const;
-  /// Copy converted to `dtype`; a constant. Returns the tensor itself when nothing changes.
+  /// Copy converted to `dtype`, integers on the CPU; a constant. Returns the tensor itself when nothing changes.
   Tensor to(DType dtype) const;
+  /// Copy on another device; a constant. Returns the tensor itself when it is there. A copy to the CPU waits for the
+  /// device, one from the CPU does not.
+  Tensor to(Device device) const;
   /// Same elements, cut off from the tape.
   Tensor detach() const;
 
@@ -86,6 +98,7 @@ class Tensor {
 
  private:
   void* typed_data(DType expected) const;
+  void* host_data(DType expected) const;
 
   Buffer buffer_;
   Shape shape_;

@@ -68,7 +68,7 @@ std::vector<AttentionState> Cmanp::absorb(std::vector<AttentionState> gathered, 
     for (std::size_t i = 0; i < encoder.size(); ++i)
       gathered[i] = encoder[i].absorb(gathered[i], queries[i], tokens, mask.after(begin));
   };
-  for_chunks(points.xc.dim(1), absorb_chunk, config_.chunk);
+  for_chunks(points.xc.dim(1), config_.chunk > 0 ? config_.chunk : chunk_points(points.xc.device()), absorb_chunk);
   return gathered;
 }
 

@@ -31,7 +31,8 @@ class ConstantMemoryBlock {
 struct CmanpConfig : PerceiverModelConfig {
   std::int64_t latents = 128;
   std::int64_t latents_per_block = 128;
-  std::int64_t chunk = kChunkPoints;  // context points that are absorbed at a time when nothing is recorded
+  /// Context points that are absorbed at a time when nothing is recorded; 0: as many as other models take.
+  std::int64_t chunk = 0;
 };
 
 /// A context of any length in constant memory: the points themselves are gone.

@@ -8,26 +8,32 @@ namespace npzoo {
 
 namespace {
 
-/// How many of the points [begin, end) of each batch element are real.
+/// How many of the points [begin, end) of each batch element are real. Of all points they are the lengths themselves,
+/// which a captured step reads anew each time.
 Tensor counts_between(const Context& context, std::int64_t begin, std::int64_t end) {
-  Tensor counts = Tensor::empty({context.xc.dim(0)}, DType::int64);
-  for (std::int64_t b = 0; b < counts.numel(); ++b) {
-    const std::int64_t length = context.lengths.defined() ? context.lengths.data<std::int64_t>()[b] : end;
-    counts.data<std::int64_t>()[b] = std::clamp<std::int64_t>(length - begin, 0, end - begin);
-  }
+  if (begin == 0 && end == context.xc.dim(1) && context.lengths.defined()) return context.lengths;
+  Tensor counts = Tensor::full({context.xc.dim(0)}, static_cast<double>(end), DType::int64);
+  if (context.lengths.defined()) counts = context.lengths.clone();
+  for (std::int64_t& count : counts.values<std::int64_t>())
+    count = std::clamp<std::int64_t>(count - begin, 0, end - begin);
   return counts;
 }
 
-/// Adds `counts` to `sums`; returns their shares in the new sums, (B, 1).
-Tensor add_counts(const Tensor& counts, std::vector<double>& sums, DType dtype) {
-  sums.resize(static_cast<std::size_t>(counts.numel()), 0.0);
-  Tensor shares = Tensor::zeros({counts.numel(), 1}, DType::float64);
-  for (std::size_t b = 0; b < sums.size(); ++b) {
-    const auto count = static_cast<double>(counts.data<std::int64_t>()[b]);
-    sums[b] += count;
-    if (count > 0) shares.data<double>()[b] = count / sums[b];
+/// Adds `counts` to `sums`; returns their shares in the new sums, (B, 1), of the dtype and on the device of `like`, or
+/// nothing for the first counts: theirs are all there is.
+Tensor add_counts(const Tensor& counts, std::vector<double>& sums, const Tensor& like) {
+  const auto given = counts.values<std::int64_t>();
+  if (sums.empty()) {
+    sums.assign(given.begin(), given.end());
+    return {};
   }
-  return shares.to(dtype);
+  Tensor shares = Tensor::zeros({counts.numel(), 1}, DType::float64, Device::cpu);
+  for (std::size_t b = 0; b < sums.size(); ++b) {
+    const auto count = static_cast<double>(given[b]);
+    sums[b] += count;
+    if (count > 0) shares.values<double>()[b] = count / sums[b];
+  }
+  return shares.to(like.dtype()).to(like.device());
 }
 
 }  // namespace
@@ -59,11 +65,10 @@ std::unique_ptr<PooledContext> Cnp::absorb(PooledContext state, const Context& m
   check(state.counts.empty() || state.counts.size() == batch, "[cnp] {} batch elements found, the state has {}", batch,
         state.counts.size());
   const Context points = clear_padding(more);
-  for_chunks(more.xc.dim(1), [&](std::int64_t begin, std::int64_t end) {
+  for_chunks(more.xc.dim(1), chunk_points(more.xc.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor counts = counts_between(more, begin, end);
     const Tensor x = points_between(points.xc, begin, end), y = points_between(points.yc, begin, end);
-    const Tensor shares = add_counts(counts, state.counts, x.dtype()),
-                 tokens = concat({x, y}, -1);  // (B, 1), (B, n, D)
+    const Tensor shares = add_counts(counts, state.counts, x), tokens = concat({x, y}, -1);  // (B, 1), (B, n, D)
     for (std::size_t i = 0; i < encoders.size(); ++i) {
       const Tensor mean = encoders[i].pool(tokens, more.lengths.defined() ? counts : Tensor());  // (B, hidden)
       if (state.means.size() == i)
@@ -100,9 +105,11 @@ Prediction Cnp::query(const ContextState& state, const Tensor& xt) const {
 
 Tensor Cnp::loss(const Task& task) const {
   if (!config_.context_in_loss) return Model::loss(task);
-  check(!task.lengths.defined(), "[cnp] a padded context cannot be scored in training");
-  const auto state = condition({task.xc, task.yc, {}});
-  return nll(query(*state, concat({task.xc, task.xt}, 1)), concat({task.yc, task.yt}, 1));
+  const bool weighted = task.context_weights.defined() && task.target_weights.defined();
+  check(!task.lengths.defined() || weighted, "[cnp] a padded context cannot be scored in training without weights");
+  const auto state = condition({task.xc, task.yc, task.lengths});
+  const Tensor weights = weighted ? concat({task.context_weights, task.target_weights}, 1) : Tensor();
+  return nll(query(*state, concat({task.xc, task.xt}, 1)), concat({task.yc, task.yt}, 1), weights);
 }
 
 void Cnp::visit(ModuleVisitor& visitor) {

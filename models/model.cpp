@@ -3,6 +3,7 @@
 #include "engine/error.h"
 #include "ops/concat/concat.h"
 #include "ops/gather/gather.h"
+#include "ops/mask_points/mask_points.h"
 
 namespace npzoo {
 
@@ -17,7 +18,7 @@ void check_lengths(const Context& context) {
 /// How many points of a row are real.
 std::int64_t count(const Context& context, std::int64_t b) {
   if (!context.lengths.defined()) return context.xc.dim(1);
-  const std::int64_t n = context.lengths.data<std::int64_t>()[b];
+  const std::int64_t n = context.lengths.values<std::int64_t>()[static_cast<std::size_t>(b)];
   check(0 <= n && n <= context.xc.dim(1), "[context] row {} has length {}, expected 0 to {}", b, n, context.xc.dim(1));
   return n;
 }
@@ -43,15 +44,8 @@ Context join(const Context& a, const Context& b) {
 Context clear_padding(const Context& context) {
   check_lengths(context);
   if (!context.lengths.defined()) return context;
-  const std::int64_t batch = context.xc.dim(0), nc = context.xc.dim(1);
-  Tensor index = Tensor::empty({batch, nc}, DType::int64);  // padding takes the point behind the last, a zero
-  for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t i = 0, n = count(context, b); i < nc; ++i)
-      index.data<std::int64_t>()[b * nc + i] = i < n ? i : nc;
-  const auto cleared = [&](const Tensor& points) {
-    return gather(concat({points, Tensor::zeros({batch, 1, points.dim(2)}, points.dtype())}, 1), index);
-  };
-  return {cleared(context.xc), cleared(context.yc), context.lengths};
+  for (std::int64_t b = 0; b < context.xc.dim(0); ++b) count(context, b);
+  return {mask_points(context.xc, context.lengths), mask_points(context.yc, context.lengths), context.lengths};
 }
 
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
@@ -64,6 +58,6 @@ Prediction Model::predict(const Task& task) const {
   return query(*condition({task.xc, task.yc, task.lengths}), task.xt);
 }
 
-Tensor Model::loss(const Task& task) const { return nll(predict(task), task.yt); }
+Tensor Model::loss(const Task& task) const { return nll(predict(task), task.yt, task.target_weights); }
 
 }  // namespace npzoo

@@ -51,7 +51,8 @@ class Record {
   }
 
   Task task(DType dtype) const {
-    return {at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype), {}};
+    return Task{at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype), {}}.to(
+        default_device());
   }
 
   /// Whether the parameters after the last update were kept.
@@ -100,24 +101,26 @@ double largest(const Tensor& x) {
 /// Largest difference; infinite where one side is not a number.
 double difference(const Tensor& ours, const Tensor& theirs) {
   check(ours.numel() == theirs.numel(), "[parity] {} values computed, {} recorded", ours.shape(), theirs.shape());
-  const Tensor a = ours.to(DType::float64), b = theirs.to(DType::float64);
+  const Tensor a = ours.to(Device::cpu).to(DType::float64), b = theirs.to(DType::float64);
+  const auto found = a.values<double>(), expected = b.values<double>();
   double top = 0;
-  for (std::int64_t i = 0; i < a.numel(); ++i) {
-    const double d = std::abs(a.data<double>()[i] - b.data<double>()[i]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double d = std::abs(found[i] - expected[i]);
     top = d <= top ? top : std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   }
   return top;
 }
 
-/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv).
-Tensor by_head(const Tensor& x, std::int64_t heads) {
+/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv). On the CPU.
+Tensor by_head(const Tensor& means, std::int64_t heads) {
+  const Tensor x = means.to(Device::cpu);
   const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
-  Tensor out = Tensor::empty({batch, heads, rows, width}, x.dtype());
-  double* to = out.data<double>();
+  Tensor out = Tensor::empty({batch, heads, rows, width}, x.dtype(), Device::cpu);
+  double* to = out.values<double>().data();
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t h = 0; h < heads; ++h)
       for (std::int64_t i = 0; i < rows; ++i, to += width)
-        std::copy_n(x.data<double>() + ((b * rows + i) * heads + h) * width, width, to);
+        std::copy_n(x.values<double>().data() + ((b * rows + i) * heads + h) * width, width, to);
   return out;
 }
 
@@ -128,7 +131,10 @@ class Comparison {
         task_(record.task(dtype)),
         model_(make_model(record.spec(), {.max_elements = record.elements()})),
         parameters_(named_parameters(*model_)) {
-    for (const NamedParameter& p : parameters_) p.parameter->value = record.of_parameter("param", p).to(dtype).clone();
+    for (const NamedParameter& p : parameters_) {
+      const Tensor value = record.of_parameter("param", p).to(dtype);
+      p.parameter->value = default_device() == Device::cpu ? value.clone() : value.to(default_device());
+    }
   }
 
   void predictions(const std::string& kind, double tolerance) {
@@ -160,7 +166,7 @@ class Comparison {
   void adam() {
     const Tensor& theirs = record_.at("adam.losses");
     Optimiser optimiser({.name = "adam", .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, parameters_);
-    Tensor losses = Tensor::empty(theirs.shape(), DType::float64);
+    Tensor losses = Tensor::empty(theirs.shape(), DType::float64, Device::cpu);
     Tape tape;
     for (double& value : losses.values<double>()) {
       const Tensor loss = record_step(tape);

@@ -24,7 +24,11 @@ Tensor log_likelihood(const Prediction& prediction, const Tensor& y) {
   return gaussian_log_density(y, prediction.mean, prediction.std);
 }
 
-Tensor nll(const Prediction& prediction, const Tensor& y) { return affine(mean(log_likelihood(prediction, y)), -1, 0); }
+Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights) {
+  const Tensor ll = log_likelihood(prediction, y);  // (B, Nt)
+  if (!weights.defined()) return affine(mean(ll), -1, 0);
+  return affine(mean(div(sum(mul(ll, weights), -1), sum(weights, -1))), -1, 0);
+}
 
 Prediction gaussian_head(const Tensor& raw, const StdForm& form) {
   const std::int64_t dy = raw.dim(-1) / 2;

@@ -13,8 +13,9 @@ struct Prediction {
 /// log p(y) of every point, summed over channels: (B, Nt), nats.
 Tensor log_likelihood(const Prediction& prediction, const Tensor& y);
 
-/// Mean negative log-likelihood over batch and points, nats; the training objective of the deterministic models.
-Tensor nll(const Prediction& prediction, const Tensor& y);
+/// Mean negative log-likelihood over batch and points, nats; the training objective of the deterministic models. With
+/// `weights` (B, Nt) the mean over the batch of each row's weighted mean.
+Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {});
 
 /// How a network's raw output becomes a standard deviation. `floor` is the least value.
 struct StdForm {

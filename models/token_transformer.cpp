@@ -41,9 +41,9 @@ Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) 
   check(context != nullptr, "[token_transformer] the state comes from another kind of model");
   const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
-    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype());  // (B, n, Dy)
-    const Tensor tokens = embedder(concat({x, unknown}, -1));                            // (B, n, E)
-    return predictor(encoder.query(context->encoded, tokens, mask));                     // (B, n, 2 Dy)
+    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
+    const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
+    return predictor(encoder.query(context->encoded, tokens, mask));                                 // (B, n, 2 Dy)
   });
   return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
 }

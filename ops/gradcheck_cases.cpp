@@ -3,16 +3,16 @@
 namespace npzoo {
 
 Tensor GradcheckCases::normal(const Shape& shape, double scale) {
-  Tensor result = Tensor::empty(shape, DType::float64);
+  Tensor result = Tensor::empty(shape, DType::float64, Device::cpu);
   random_.fill_normal(result.values<double>());
   for (double& x : result.values<double>()) x *= scale;
-  return result;
+  return result.to(default_device());
 }
 
 Tensor GradcheckCases::uniform(const Shape& shape, double low, double high) {
-  Tensor result = Tensor::empty(shape, DType::float64);
+  Tensor result = Tensor::empty(shape, DType::float64, Device::cpu);
   for (double& x : result.values<double>()) x = random_.uniform(low, high);
-  return result;
+  return result.to(default_device());
 }
 
 Tensor GradcheckCases::integers(const Shape& shape, std::int64_t low, std::int64_t high) {

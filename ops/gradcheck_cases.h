@@ -26,7 +26,7 @@ class GradcheckCases {
   }
   const std::vector<GradcheckCase>& cases() const { return cases_; }
 
-  /// float64 inputs drawn from a fixed stream.
+  /// float64 inputs drawn from a fixed stream, on the default device.
   Tensor normal(const Shape& shape, double scale = 1);
   Tensor uniform(const Shape& shape, double low, double high);
   /// int64 in [low, high).

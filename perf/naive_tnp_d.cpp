@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/precision.h"
 #include "engine/tape.h"
 #include "models/registry.h"
 #include "models/token_transformer.h"
@@ -50,13 +51,10 @@ class NaiveTnpD {
  private:
   /// 0 where the key is a context point, else −∞.
   static Tensor dense_mask(std::int64_t nc, std::int64_t n) {
-    Tensor mask = Tensor::empty({n, n});
-    for (std::int64_t i = 0; i < n; ++i) {
-      float* row = mask.data<float>() + i * n;
-      std::fill_n(row, nc, 0.0f);
-      std::fill_n(row + nc, n - nc, -std::numeric_limits<float>::infinity());
-    }
-    return mask;
+    Tensor row = Tensor::empty({n}, DType::float32, Device::cpu);
+    std::fill_n(row.data<float>(), nc, 0.0f);
+    std::fill_n(row.data<float>() + nc, n - nc, -std::numeric_limits<float>::infinity());
+    return add(Tensor::zeros({n, n}), row.to(default_device()));
   }
 
   /// (1, N, E) → (H, N, E / H)
@@ -97,8 +95,9 @@ class NaiveTnpD {
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
-  for (std::size_t i = 0; i < a.values<float>().size(); ++i) {
-    const double difference = std::abs(static_cast<double>(a.values<float>()[i]) - b.values<float>()[i]);
+  const Tensor x = a.to(Device::cpu), y = b.to(Device::cpu);
+  for (std::size_t i = 0; i < x.values<float>().size(); ++i) {
+    const double difference = std::abs(static_cast<double>(x.values<float>()[i]) - y.values<float>()[i]);
     if (std::isnan(difference)) return difference;
     largest = std::max(largest, difference);
   }
@@ -109,8 +108,10 @@ Context random_context(const Model& model, Random& random, std::int64_t nc) {
   return {random_normal(random, {1, nc, model.dim_x()}), random_normal(random, {1, nc, model.dim_y()}), {}};
 }
 
-/// Throws Error unless both predict the same.
+/// Throws Error unless both predict the same, in float32.
 void check_agreement(const Model& model, const NaiveTnpD& naive) {
+  const Precision chosen = matmul_precision();
+  set_matmul_precision(Precision::float32);
   Random random(1);
   for (const std::int64_t nc : {0, 1, 20}) {
     const Context context = random_context(model, random, nc);
@@ -120,6 +121,7 @@ void check_agreement(const Model& model, const NaiveTnpD& naive) {
     check(error <= kAgreement, "[naive_tnp_d] differs from tnp-d by {} with {} context points, expected {} at most",
           error, nc, kAgreement);
   }
+  set_matmul_precision(chosen);
 }
 
 PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
@@ -150,7 +152,7 @@ int main(int argc, char** argv) {
     apply(common);
     const ModelSpec spec = model_spec(load_protocol(kProtocol), "tnp-d");
     const nlohmann::json rows =
-        measure_scaling({{"tnp-d-naive", kProtocol, [&] { return load(spec, sizes.seed); }}}, sizes, common);
+        measure_scaling({{"tnp-d-naive", kProtocol, [&] { return load(spec, sizes.seed); }}}, sizes);
     if (common.json)
       print_json(rows);
     else

@@ -12,15 +12,14 @@
 
 #include "datasets/gp/sampler.h"
 #include "engine/config.h"
-#include "engine/cpu/context.h"
-#include "engine/cpu/peak.h"
 #include "engine/flops.h"
 #include "engine/io/safetensors.h"
+#include "engine/memory.h"
 #include "models/config_json.h"
 #include "ops/masked_attention/masked_attention.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_support.h"
-#include "tools/commit.h"
+#include "tools/commands.h"
 
 using namespace npzoo;
 using nlohmann::json;
@@ -120,7 +119,10 @@ class TrainCase final : public Case {
                          {"epsilon", o.epsilon},
                          {"weight_decay", o.weight_decay},
                          {"clip_norm", protocol_.training.clip_norm}};
-    line["gflop"] = gflop_of([&] { static_cast<void>(losses(1)); });
+    // With a profile nothing is padded, which would count as work.
+    TrainStep fresh(protocol_, case_);
+    StepProfile profile;
+    line["gflop"] = gflop_of([&] { static_cast<void>(fresh(&profile)); });
     return line;
   }
   void repeat() override { static_cast<void>(step_()); }
@@ -203,7 +205,8 @@ class AttentionCase final : public Case {
  private:
   static double mean_square(const Tensor& x) {
     double sum = 0;
-    for (const float value : x.values<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
+    const Tensor here = x.to(Device::cpu);
+    for (const float value : here.values<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
     return sum / static_cast<double>(x.numel());
   }
   Tensor attend() const { return masked_attention(q_, k_, v_, PrefixMask::all(), {.heads = static_cast<int>(heads_)}); }
@@ -227,7 +230,8 @@ class DataCase final : public Case {
   explicit DataCase(const json& c)
       : protocol_(load_protocol(member<std::string>(c, "protocol"))),
         batch_(optional_size(c, "batch", 1).value_or(protocol_.training.batch_size)),
-        sampler_(protocol_.data, batch_, member<std::uint64_t>(c, "seed", 0), Split::training) {}
+        sampler_(protocol_.data, batch_, member<std::uint64_t>(c, "seed", 0), Split::training, DType::float32,
+                 default_device()) {}
 
   json describe() override {
     return {{"batch", batch_}, {"points", protocol_.data.points}, {"dims", protocol_.data.dims}};
@@ -263,7 +267,11 @@ json run(Case& c, std::int64_t count, double seconds) {
     wall.push_back(milliseconds([&c] { c.repeat(); }));
     cpu.push_back(cpu_milliseconds() - cpu_before);
   }
-  return {{"wall_ms", wall}, {"cpu_ms", cpu}};
+  json times = {{"wall_ms", wall}, {"cpu_ms", cpu}};
+  if (default_device() == Device::cpu) return times;
+  const MemoryStats memory = memory_stats(default_device());
+  times.update({{"peak_live_bytes", memory.peak_live_bytes}, {"peak_reserved_bytes", memory.peak_reserved_bytes}});
+  return times;
 }
 
 json answer(Case& c, const json& request) {
@@ -272,10 +280,8 @@ json answer(Case& c, const json& request) {
                member<double>(request, "seconds", std::numeric_limits<double>::infinity()));
   if (request.contains("export")) return {{"loss", c.export_to(member<std::string>(request, "export"))}};
   if (request.contains("losses")) return {{"losses", c.losses(size_member(request, "losses", 1))}};
-  if (request.contains("peak")) {
-    const int threads = thread_pool().threads();
-    return {{"peak_gflops", measure_peak_gflops(threads)}, {"bandwidth_gbs", measure_bandwidth_gbs(threads)}};
-  }
+  if (request.contains("peak"))
+    return {{"peak_gflops", measured_peak_gflops()}, {"bandwidth_gbs", measured_bandwidth_gbs()}};
   fail("[worker] request {} found, expected run, export, losses or peak", request.dump());
 }
 
@@ -284,18 +290,31 @@ void print_line(const json& line) {
   check(std::fflush(stdout) == 0, "[worker] standard output cannot be written");
 }
 
+/// Leaves the case alone in the memory of a GPU, which is shared with the programs that take turns, and counted. What a
+/// step takes is counted when it is captured, so that the peak is that of all repetitions.
+void clean_up() {
+  if (default_device() == Device::cpu) return;
+  release_cached_memory(default_device());
+  reset_peak_memory(default_device());
+}
+
 void serve(const json& settings) {
-  set_threads(static_cast<int>(size_member(settings, "threads", 1)));
+  CommonOptions common;
+  common.device = member<std::string>(settings, "device", "cpu");
+  common.precision = member<std::string>(settings, "precision", "float32");
+  common.threads = static_cast<int>(size_member(settings, "threads", 1));
+  apply(common);
   const std::unique_ptr<Case> c = make_case(settings);
-  json description = {{"name", "npzoo"},
-                      {"version", kVersion},
-                      {"commit", kCommit},
-                      {"compiler", kCompiler},
-                      {"isa", to_string(active_isa())},
-                      {"threads", thread_pool().threads()}};
+  json description = {{"name", "npzoo"}, {"version", kVersion}, {"compiler", kCompiler}};
+  description.update(machine());
   description.update(c->describe());
+  clean_up();
   print_line(description);
-  for (std::string line; std::getline(std::cin, line);) print_line(answer(*c, parse(line)));
+  for (std::string line; std::getline(std::cin, line);) {
+    const json request = parse(line);
+    print_line(answer(*c, request));
+    if (!request.contains("run")) clean_up();
+  }
 }
 
 }  // namespace

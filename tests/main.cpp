@@ -1,6 +1,34 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "engine/cuda/gpu.h"
+#include "engine/device.h"
+#include "engine/error.h"
 
 // Under a sanitizer an allocation that is too large fails as it does without one.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
+/// With `--device cuda` or `--device emulated` all tests run there: tensors are made on it, in memory that the host
+/// reads as well.
+int main(int argc, char** argv) {
+  std::vector<char*> arguments;
+  for (int i = 0; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--device" || i + 1 == argc) {
+      arguments.push_back(argv[i]);
+      continue;
+    }
+    try {
+      npzoo::use_unified_memory();
+      npzoo::select_device(argv[++i]);
+    } catch (const npzoo::Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 1;
+    }
+  }
+  return doctest::Context(static_cast<int>(arguments.size()), arguments.data()).run();
+}

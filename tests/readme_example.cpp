@@ -17,5 +17,5 @@ int main() {
                         Tensor::from<float>({1, 3, 1}, {0.4f, -0.2f, 0.9f})};  // y
   const auto state = trainer.model().condition(context);                       // encoded once
   const Prediction p = trainer.model().query(*state, Tensor::from<float>({1, 2, 1}, {-0.5f, 0.5f}));
-  for (int i = 0; i < 2; ++i) fmt::print("{:.2f} ± {:.2f}\n", p.mean.data<float>()[i], p.std.data<float>()[i]);
+  for (int i = 0; i < 2; ++i) fmt::print("{:.2f} ± {:.2f}\n", p.mean.values<float>()[i], p.std.values<float>()[i]);
 }

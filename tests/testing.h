@@ -12,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/cuda/gpu.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/random.h"
 #include "engine/tape.h"
 #include "engine/tensor.h"
+#include "tests/gpu.h"
 
 namespace npzoo::testing {
 
@@ -76,6 +78,18 @@ class ThreadCount {
   int before_;
 };
 
+/// While it lives, tensors are made on the CPU, whatever device the tests run on: for tests of what no device changes.
+class OnCpu {
+ public:
+  OnCpu() { set_default_device(Device::cpu); }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+  ~OnCpu() { set_default_device(before_); }
+
+ private:
+  Device before_ = default_device();
+};
+
 /// What rounding explains: a few units in the last place of the largest element.
 template <class T>
 constexpr double kTolerance = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -84,14 +98,14 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
 template <class T>
 Tensor normal(const Shape& shape, std::uint64_t seed, double scale = 1, double shift = 0) {
-  Tensor x = Tensor::empty(shape, dtype_of<T>());
+  Tensor x = Tensor::empty(shape, dtype_of<T>(), Device::cpu);
   Random random(seed);
   for (T& value : x.values<T>()) value = static_cast<T>(shift + scale * random.normal());
-  return x;
+  return x.to(default_device());
 }
 
 inline std::vector<double> doubles(const Tensor& x) {
-  const Tensor wide = x.to(DType::float64);
+  const Tensor wide = x.to(Device::cpu).to(DType::float64);
   const auto values = wide.values<double>();
   return {values.begin(), values.end()};
 }
@@ -119,7 +133,8 @@ inline double error(const Tensor& found, const std::vector<double>& expected) {
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() && std::ranges::equal(a.raw(), b.raw());
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         std::ranges::equal(a.to(Device::cpu).raw(), b.to(Device::cpu).raw());
 }
 
 /// A fixed random gradient of `out`, the same numbers for every dtype.

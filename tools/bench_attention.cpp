@@ -1,12 +1,9 @@
 #include <fmt/core.h>
 
-#include "engine/cpu/context.h"
-#include "engine/cpu/peak.h"
 #include "engine/tape.h"
 #include "ops/masked_attention/masked_attention.h"
 #include "tools/bench_support.h"
 #include "tools/commands.h"
-#include "tools/commit.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
 
@@ -44,7 +41,7 @@ PrefixMask mask_of(const Problem& p) {
   if (p.mask == "causal") return PrefixMask::growing(1);
   Tensor counts = Tensor::empty({p.batch}, DType::int64);  // evenly spread: half of the keys in the mean
   for (std::int64_t b = 0; b < p.batch; ++b)
-    counts.data<std::int64_t>()[b] = (p.keys * (2 * b + 1) + p.batch) / (2 * p.batch);
+    counts.values<std::int64_t>()[static_cast<std::size_t>(b)] = (p.keys * (2 * b + 1) + p.batch) / (2 * p.batch);
   return PrefixMask::lengths(counts);
 }
 
@@ -95,7 +92,8 @@ Result measure(const Problem& p, std::int64_t repeats) {
 }
 
 json to_json(const Problem& p, const Result& r, double peak) {
-  json row = {{"batch", p.batch},
+  json row = machine();
+  row.update({{"batch", p.batch},
               {"heads", p.heads},
               {"queries", p.queries},
               {"keys", p.keys},
@@ -109,10 +107,7 @@ json to_json(const Problem& p, const Result& r, double peak) {
               {"backward_gflops", r.backward_gflops},
               {"forward_share_of_peak", r.forward_gflops / peak},
               {"backward_share_of_peak", r.backward_gflops / peak},
-              {"peak_gflops", peak},
-              {"threads", thread_pool().threads()},
-              {"isa", to_string(active_isa())},
-              {"commit", kCommit}};
+              {"peak_gflops", peak}});
   row.update(r.memory);
   return row;
 }
@@ -135,7 +130,7 @@ void print_rows(const json& rows) {
 
 int run_command(const BenchAttentionCommand& c) {
   apply(c.common);
-  const double peak = measure_peak_gflops(thread_pool().threads());
+  const double peak = measured_peak_gflops();
   const std::vector<Problem> problems = problems_of(c);
   Progress progress("bench attention", static_cast<std::int64_t>(problems.size()), {.unit = "shapes"});
   json rows = json::array();
@@ -150,9 +145,9 @@ int run_command(const BenchAttentionCommand& c) {
   }
   print_rows(rows);
   fmt::print(
-      "% of {:.0f} GFLOP/s, which {} thread(s) reach with {}; 4 (forward) and 10 (backward) operations for each "
-      "visible pair and channel\n",
-      peak, thread_pool().threads(), to_string(active_isa()));
+      "% of {:.0f} GFLOP/s, which {} reaches; 4 (forward) and 10 (backward) operations for each visible pair and "
+      "channel\n",
+      peak, machine_in_words());
   return 0;
 }
 

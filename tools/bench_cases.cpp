@@ -27,9 +27,12 @@ TrainStep::TrainStep(const Protocol& protocol, const BenchCase& c)
       model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
       optimiser_(config_.optimiser, named_parameters(*model_)),
       gradients_(optimiser_.parameters()),
-      task_(typical_task(protocol, c)) {}
+      task_(typical_task(protocol, c)) {
+  if (default_device() == Device::cuda) device_step_ = std::make_unique<DeviceStep>(*model_, optimiser_);
+}
 
 double TrainStep::operator()(StepProfile* profile) {
+  if (device_step_ && !profile) return (*device_step_)(task_, learning_rate(), config_.clip_norm);
   const double loss = gradients_.compute(*model_, task_, {}, profile ? &profile->operations : nullptr);
   const double optimiser_ms =
       milliseconds([this] { optimiser_.step(gradients_.parts(), learning_rate(), config_.clip_norm); });

@@ -2,6 +2,7 @@
 
 #include "models/registry.h"
 #include "models/training/batch_gradients.h"
+#include "models/training/device_step.h"
 #include "tools/options.h"
 
 namespace npzoo {
@@ -32,6 +33,7 @@ class TrainStep {
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
   BatchGradients gradients_;
+  std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device, where no profile is wanted
   Task task_;
 };
 

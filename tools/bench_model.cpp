@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "datasets/gp/sampler.h"
-#include "engine/cpu/context.h"
-#include "engine/cpu/peak.h"
 #include "engine/flops.h"
+#include "engine/parallel.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_support.h"
 #include "tools/commands.h"
-#include "tools/commit.h"
 #include "tools/json_output.h"
 
 namespace npzoo {
@@ -25,7 +25,7 @@ struct Steps {
 template <class F>
 Steps measure(std::int64_t warmup, std::int64_t steps, F step) {
   for (std::int64_t i = 0; i < warmup; ++i) step();
-  reset_peak_memory();
+  reset_peak_memory(default_device());
   const std::int64_t flops_before = counted_flops();
   std::vector<double> wall, cpu;
   for (std::int64_t i = 0; i < steps; ++i) {
@@ -35,23 +35,32 @@ Steps measure(std::int64_t warmup, std::int64_t steps, F step) {
   }
   const auto flops = static_cast<double>(counted_flops() - flops_before);
   return {summarise(std::move(wall)), summarise(std::move(cpu)), flops / static_cast<double>(steps) * 1e-9,
-          memory_stats()};
+          memory_stats(default_device())};
 }
 
-json to_json(const CommonOptions& common, const Protocol& protocol, std::int64_t batch, const Steps& s) {
-  return {{"protocol", protocol.name},
-          {"device", common.device},
-          {"isa", to_string(active_isa())},
-          {"threads", thread_pool().threads()},
-          {"batch", batch},
-          {"steps", s.wall.repeats},
-          {"median_ms", s.wall.median_ms},
-          {"p10_ms", s.wall.p10_ms},
-          {"p90_ms", s.wall.p90_ms},
-          {"cpu_ms", s.cpu.median_ms},
-          {"peak_live_bytes", s.memory.peak_live_bytes},
-          {"peak_reserved_bytes", s.memory.peak_reserved_bytes},
-          {"commit", kCommit}};
+/// A step that was captured on a GPU counts neither its work nor its memory when it is repeated: they are those of a
+/// step that is not captured, and of the peak until then as well.
+void count_captured(TrainStep& step, const MemoryStats& until_then, Steps& s) {
+  const std::int64_t before = counted_flops();
+  StepProfile profile;
+  step(&profile);
+  s.gflop = static_cast<double>(counted_flops() - before) * 1e-9;
+  s.memory.peak_live_bytes = std::max(s.memory.peak_live_bytes, until_then.peak_live_bytes);
+  s.memory.peak_reserved_bytes = std::max(s.memory.peak_reserved_bytes, until_then.peak_reserved_bytes);
+}
+
+json to_json(const Protocol& protocol, std::int64_t batch, const Steps& s) {
+  json row = machine();
+  row.update({{"protocol", protocol.name},
+              {"batch", batch},
+              {"steps", s.wall.repeats},
+              {"median_ms", s.wall.median_ms},
+              {"p10_ms", s.wall.p10_ms},
+              {"p90_ms", s.wall.p90_ms},
+              {"cpu_ms", s.cpu.median_ms},
+              {"peak_live_bytes", s.memory.peak_live_bytes},
+              {"peak_reserved_bytes", s.memory.peak_reserved_bytes}});
+  return row;
 }
 
 void print_times(const char* what, const Steps& s) {
@@ -117,11 +126,11 @@ void print_profile(const std::vector<Share>& profile, const Steps& s, int thread
 /// Of what a model does to `task`.
 void report(const BenchModelCommand& c, const char* what, const Protocol& protocol, const Task& task, const Steps& s,
             const StepProfile* profile = nullptr) {
-  const int threads = thread_pool().threads();
-  const double gflops = s.gflop / s.wall.median_ms * 1e3, peak = measure_peak_gflops(threads);
+  const int threads = default_device() == Device::cpu ? thread_pool().threads() : 1;
+  const double gflops = s.gflop / s.wall.median_ms * 1e3, peak = measured_peak_gflops();
   const std::int64_t batch = task.xt.dim(0), nc = task.xc.dim(1), nt = task.xt.dim(1);
   if (c.common.json) {
-    json result = to_json(c.common, protocol, batch, s);
+    json result = to_json(protocol, batch, s);
     result.update({{"model", c.bench.model},
                    {"nc", nc},
                    {"nt", nt},
@@ -133,8 +142,8 @@ void report(const BenchModelCommand& c, const char* what, const Protocol& protoc
     print_json(result);
     return;
   }
-  fmt::print("{} on {}: batch {}, {} context and {} target points, {} thread(s), {}\n", c.bench.model, protocol.name,
-             batch, nc, nt, threads, to_string(active_isa()));
+  fmt::print("{} on {}: batch {}, {} context and {} target points, {}\n", c.bench.model, protocol.name, batch, nc, nt,
+             machine_in_words());
   print_times(what, s);
   fmt::print("  speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that this machine reaches\n", gflops,
              100 * gflops / peak, peak);
@@ -149,8 +158,10 @@ int run_command(const BenchTrainStepCommand& c) {
   const Protocol protocol = load_protocol(c.bench.protocol);
   TrainStep step(protocol, c.bench);
   for (std::int64_t i = 0; i < c.warmup; ++i) step();
+  const MemoryStats warm = memory_stats(default_device());
   StepProfile profile;
-  const Steps steps = measure(0, c.steps, [&] { static_cast<void>(step(c.profile ? &profile : nullptr)); });
+  Steps steps = measure(0, c.steps, [&] { static_cast<void>(step(c.profile ? &profile : nullptr)); });
+  if (default_device() == Device::cuda) count_captured(step, warm, steps);
   report(c, "step", protocol, step.task(), steps, c.profile ? &profile : nullptr);
   return 0;
 }
@@ -168,15 +179,14 @@ int run_command(const BenchDataCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.protocol);
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
-  const GpSampler sampler(protocol.data, batch, c.seed, Split::training);
+  const GpSampler sampler(protocol.data, batch, c.seed, Split::training, DType::float32, default_device());
   std::uint64_t index = 0;
   const Steps s = measure(c.warmup, c.steps, [&] { static_cast<void>(sampler.sample(index++)); });
   if (c.common.json) {
-    print_json(to_json(c.common, protocol, batch, s));
+    print_json(to_json(protocol, batch, s));
     return 0;
   }
-  fmt::print("data of {}: batch {}, {} thread(s), {}\n", protocol.name, batch, thread_pool().threads(),
-             to_string(active_isa()));
+  fmt::print("data of {}: batch {}, {}\n", protocol.name, batch, machine_in_words());
   print_times("batch", s);
   print_memory(s);
   return 0;

@@ -75,7 +75,7 @@ int run_command(const BenchScalingCommand& c) {
     const ModelSpec spec = model_spec(protocol, name);
     subjects.push_back({name, protocol.name, [spec, seed = c.sizes.seed] { return load(spec, seed); }});
   }
-  const nlohmann::json rows = measure_scaling(subjects, c.sizes, c.common);
+  const nlohmann::json rows = measure_scaling(subjects, c.sizes);
   if (c.common.json)
     print_json(rows);
   else

@@ -7,8 +7,14 @@
 #include <numeric>
 #include <string>
 
+#include "engine/cpu/context.h"
+#include "engine/cpu/peak.h"
+#include "engine/cuda/gpu.h"
 #include "engine/error.h"
 #include "engine/memory.h"
+#include "engine/precision.h"
+#include "ops/matmul/matmul.h"
+#include "tools/commit.h"
 #include "tools/json_output.h"
 
 #ifdef __GLIBC__
@@ -24,7 +30,7 @@ constexpr double kPatience = 3000;  // ms
 
 /// Gives the C library's own cache back: a later peak would else hold what an earlier, larger size has left.
 void release_freed_memory() {
-  release_cached_memory();
+  release_cached_memory(default_device());
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif
@@ -52,9 +58,48 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
+nlohmann::json machine() {
+  nlohmann::json names = {{"device", to_string(default_device())},
+                          {"precision", to_string(matmul_precision())},
+                          {"isa", to_string(active_isa())},
+                          {"threads", thread_pool().threads()},
+                          {"commit", kCommit}};
+  if (default_device() == Device::cpu) return names;
+  const GpuInfo gpu = gpu_runtime().info();
+  names.update({{"gpu", gpu.name}, {"driver_cuda", gpu.driver}});
+  return names;
+}
+
+std::string machine_in_words() {
+  if (default_device() == Device::cpu)
+    return fmt::format("{} thread(s), {}", thread_pool().threads(), to_string(active_isa()));
+  return fmt::format("{}, {}", gpu_runtime().info().name, to_string(matmul_precision()));
+}
+
+double measured_peak_gflops() {
+  if (default_device() == Device::cpu) return measure_peak_gflops(thread_pool().threads());
+  const std::int64_t n = active_gpu() == Gpu::nvidia ? 8192 : 128;
+  const Tensor a = Tensor::full({n, n}, 1), b = Tensor::full({n, n}, 1);
+  const Timings timings = repeat(20, [&] { return milliseconds([&] { static_cast<void>(matmul(a, b)); }); });
+  return 2 * static_cast<double>(n * n * n) / timings.p10_ms * 1e-6;
+}
+
+double measured_bandwidth_gbs() {
+  if (default_device() == Device::cpu) return measure_bandwidth_gbs(thread_pool().threads());
+  const std::int64_t n = active_gpu() == Gpu::nvidia ? 1 << 28 : 1 << 12;
+  const Tensor x = Tensor::full({n}, 1);
+  const Timings timings = repeat(20, [&] { return milliseconds([&] { static_cast<void>(x.clone()); }); });
+  return 2 * static_cast<double>(x.bytes()) / timings.p10_ms * 1e-6;
+}
+
 double milliseconds(const std::function<void()>& f) {
+  const auto wait = [] {
+    if (default_device() == Device::cuda) gpu_runtime().synchronise();
+  };
+  wait();
   const auto begin = std::chrono::steady_clock::now();
   f();
+  wait();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -81,19 +126,19 @@ Timings repeat(std::int64_t repeats, const std::function<double()>& run) {
 }
 
 Tensor random_normal(Random& random, const Shape& shape) {
-  Tensor values = Tensor::empty(shape);
+  Tensor values = Tensor::empty(shape, DType::float32, Device::cpu);
   for (float& value : values.values<float>()) value = static_cast<float>(random.normal());
-  return values;
+  return values.to(default_device());
 }
 
 MemoryWatch::MemoryWatch() {
   release_freed_memory();
-  reset_peak_memory();
+  reset_peak_memory(default_device());
   rss_was_reset_ = reset_peak_rss();
 }
 
 nlohmann::json MemoryWatch::peaks() const {
-  const MemoryStats memory = memory_stats();
+  const MemoryStats memory = memory_stats(default_device());
   const auto resident = rss_was_reset_ ? peak_rss_bytes() : std::nullopt;
   return {{"peak_live_bytes", memory.peak_live_bytes},
           {"peak_reserved_bytes", memory.peak_reserved_bytes},

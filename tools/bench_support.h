@@ -11,7 +11,17 @@
 
 namespace npzoo {
 
-/// Milliseconds that `f` takes.
+/// What computes, by name: device and precision, isa and threads, and of a CUDA device the GPU, its driver and the
+/// commit.
+nlohmann::json machine();
+/// The same in a few words.
+std::string machine_in_words();
+/// GFLOP/s of products that the machine reaches, with all its threads or on its GPU in the precision of the moment.
+double measured_peak_gflops();
+/// GB/s that it reads and writes of arrays far larger than caches.
+double measured_bandwidth_gbs();
+
+/// Milliseconds that `f` takes, to the end of what it leaves to a CUDA device.
 double milliseconds(const std::function<void()>& f);
 /// Processor time of all threads of this process so far.
 double cpu_milliseconds();

@@ -7,6 +7,7 @@ namespace npzoo {
 // One function per command. Each returns the exit status and throws Error with the one line that is then printed.
 
 int run_command(const ListCommand& command);
+int run_command(const DevicesCommand& command);
 int run_command(const TrainCommand& command);
 int run_command(const EvalCommand& command);
 int run_command(const PredictCommand& command);

@@ -2,17 +2,20 @@
 
 #include "engine/backend.h"
 #include "engine/error.h"
+#include "engine/precision.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
 
 namespace npzoo {
 
 void apply(const CommonOptions& common) {
-  static_cast<void>(parse_device(common.device));
-  check(common.precision == "float32", "[precision] {} needs a CUDA device; the CPU computes in float32",
-        common.precision);
+  const Precision precision = parse_precision(common.precision);
   static_cast<void>(active_isa());
   set_threads(common.threads);
+  const Device device = select_device(common.device);
+  check(device == Device::cuda || precision == Precision::float32,
+        "[precision] {} needs a CUDA device; the CPU computes in float32", common.precision);
+  set_matmul_precision(precision);
 }
 
 void warn_of_clamped_denominators(std::int64_t count) {

@@ -60,7 +60,7 @@ std::string bash_script(const std::vector<Words>& all) {
   case $previous in
     --model|--models) words="{}" ;;
     --protocol) words="{}" ;;
-    --device) words="cpu cuda auto" ;;
+    --device) words="cpu cuda auto emulated" ;;
     --checkpoint|--context|--targets|--out|--config) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then words="{}"; fi

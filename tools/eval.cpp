@@ -86,7 +86,8 @@ int run_command(const EvalCommand& c) {
   for (const TestConfig& test : rules.tests) {
     check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
           protocol.name, test.data.dims, c.checkpoint.string(), model->dim_x());
-    const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation);
+    const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
+                            default_device());
     Progress progress("eval " + test.name, batches, {.unit = "batches"});
     const Row row{test,
                   evaluate(*model, sampler,

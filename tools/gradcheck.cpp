@@ -93,7 +93,7 @@ int run_command(const GradcheckCommand& c) {
     for (const OpResult& r : results)
       rows.push_back(
           {{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
-    print_json({{"passed", passed}, {"device", c.common.device}, {"ops", rows}, {"unchecked", unchecked}});
+    print_json({{"passed", passed}, {"device", to_string(default_device())}, {"ops", rows}, {"unchecked", unchecked}});
   } else {
     for (const std::string& name : unchecked) fmt::print("{:<28} has no check\n", name);
   }

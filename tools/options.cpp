@@ -19,6 +19,10 @@ void add_list(CLI::App& app, ListCommand& c) {
       ->capture_default_str();
 }
 
+void add_devices(CLI::App& app, DevicesCommand& c) {
+  subcommand(app, "devices", "List what --device can name on this machine.", c.common);
+}
+
 void add_train(CLI::App& app, TrainCommand& c) {
   CLI::App& sub = subcommand(app, "train", "Train a model under a protocol.", c.common);
   sub.add_option("--protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
@@ -109,6 +113,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 
   ListCommand list;
+  DevicesCommand devices;
   TrainCommand train;
   EvalCommand eval;
   PredictCommand predict;
@@ -119,6 +124,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   BenchCommands bench;
   CompletionCommand completion;
   add_list(app, list);
+  add_devices(app, devices);
   add_train(app, train);
   add_eval(app, eval);
   add_predict(app, predict);
@@ -139,6 +145,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   }
   const auto chosen = [&](const char* name) { return app.got_subcommand(name); };
   if (chosen("list")) return {.command = list};
+  if (chosen("devices")) return {.command = devices};
   if (chosen("train")) return {.command = train};
   if (chosen("eval")) return {.command = eval};
   if (chosen("predict")) return {.command = predict};

@@ -22,6 +22,10 @@ struct ListCommand {
   std::string what = "models";
 };
 
+struct DevicesCommand {
+  CommonOptions common;
+};
+
 struct TrainCommand {
   CommonOptions common;
   std::string protocol, model;
@@ -130,9 +134,9 @@ struct CompletionCommand {
   std::string script;
 };
 
-using Command = std::variant<ListCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand, GradcheckCommand,
-                             ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand, BenchDataCommand,
-                             BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
+using Command = std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand,
+                             GradcheckCommand, ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand,
+                             BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.
 struct ParsedOptions {

@@ -40,10 +40,12 @@ std::string normalise_bytes(std::string& text) {
 }  // namespace
 
 void add_common(CLI::App& app, CommonOptions& common) {
-  app.add_option("--device", common.device, "where to compute: cpu, cuda or auto")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+  app.add_option(
+         "--device", common.device,
+         "where to compute: cpu, cuda, auto (cuda where there is one) or emulated (CUDA's kernels on the CPU, slow)")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto", "emulated"}))
       ->capture_default_str();
-  app.add_option("--precision", common.precision, "of the arithmetic: float32 (tf32 and bf16 need CUDA)")
+  app.add_option("--precision", common.precision, "of matrix products: float32 (tf32 and bf16 need CUDA)")
       ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
       ->capture_default_str();
   app.add_option("--threads", common.threads, "number of threads, 0 for one per core; results do not depend on it")

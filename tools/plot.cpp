@@ -22,12 +22,13 @@ struct Row {
 };
 
 std::vector<double> leading(const Tensor& x, std::int64_t row, std::int64_t count) {
-  const float* begin = x.data<float>() + row * x.dim(1) * x.dim(2);
-  return {begin, begin + count * x.dim(2)};
+  const auto values = x.values<float>().subspan(static_cast<std::size_t>(row * x.dim(1) * x.dim(2)),
+                                                static_cast<std::size_t>(count * x.dim(2)));
+  return {values.begin(), values.end()};
 }
 
 Row row_of(const Task& task, std::int64_t row) {
-  const std::int64_t nc = task.lengths.defined() ? task.lengths.data<std::int64_t>()[row] : task.xc.dim(1);
+  const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
   return {leading(task.xc, row, nc), leading(task.yc, row, nc), leading(task.xt, row, task.xt.dim(1)),
           leading(task.yt, row, task.yt.dim(1))};
 }
@@ -50,7 +51,8 @@ Tensor one_task(const std::vector<double>& values) {
 Curve model_curve(const Model& model, const Row& row, const std::vector<double>& x) {
   NoGrad off;
   const Prediction p = model.predict({one_task(row.xc), one_task(row.yc), one_task(x), {}, {}});
-  const auto mean = p.mean.values<float>(), std = p.std.values<float>();
+  const Tensor means = p.mean.to(Device::cpu), deviations = p.std.to(Device::cpu);
+  const auto mean = means.values<float>(), std = deviations.values<float>();
   return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
 }
 

@@ -4,13 +4,9 @@
 
 #include <new>
 
-#include "engine/cpu/context.h"
-#include "engine/cpu/peak.h"
 #include "engine/flops.h"
 #include "engine/memory.h"
-#include "engine/parallel.h"
 #include "tools/bench_support.h"
-#include "tools/commit.h"
 #include "tools/progress.h"
 
 namespace npzoo {
@@ -47,25 +43,23 @@ Speed measure(const PredictMs& predict_ms, std::int64_t nc, std::int64_t nt, std
   return {timings, static_cast<double>(flops) / timings.median_ms * 1e-6};
 }
 
-json to_json(const ScalingSubject& subject, const CommonOptions& common, std::int64_t nc, std::int64_t nt,
-             const std::optional<Speed>& speed, double peak_gflops) {
+json to_json(const ScalingSubject& subject, std::int64_t nc, std::int64_t nt, const std::optional<Speed>& speed,
+             double peak_gflops) {
   const auto number = [&speed](double value) { return speed ? json(value) : json(nullptr); };
   const Speed s = speed.value_or(Speed{});
-  return {{"model", subject.model},
-          {"protocol", subject.protocol},
-          {"device", common.device},
-          {"isa", to_string(active_isa())},
-          {"threads", thread_pool().threads()},
-          {"nc", nc},
-          {"nt", nt},
-          {"status", speed ? "ok" : "oom"},
-          {"repeats", s.timings.repeats},
-          {"median_ms", number(s.timings.median_ms)},
-          {"p10_ms", number(s.timings.p10_ms)},
-          {"p90_ms", number(s.timings.p90_ms)},
-          {"gflops", number(s.gflops)},
-          {"share_of_peak", number(s.gflops / peak_gflops)},
-          {"commit", kCommit}};
+  json row = machine();
+  row.update({{"model", subject.model},
+              {"protocol", subject.protocol},
+              {"nc", nc},
+              {"nt", nt},
+              {"status", speed ? "ok" : "oom"},
+              {"repeats", s.timings.repeats},
+              {"median_ms", number(s.timings.median_ms)},
+              {"p10_ms", number(s.timings.p10_ms)},
+              {"p90_ms", number(s.timings.p90_ms)},
+              {"gflops", number(s.gflops)},
+              {"share_of_peak", number(s.gflops / peak_gflops)}});
+  return row;
 }
 
 std::string in_short(const json& row) {
@@ -78,10 +72,9 @@ std::string in_short(const json& row) {
 
 }  // namespace
 
-json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes,
-                     const CommonOptions& common) {
-  const double peak = measure_peak_gflops(thread_pool().threads());
-  const MemoryLimit limit(sizes.memory_limit);
+json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes) {
+  const double peak = measured_peak_gflops();
+  const MemoryLimit limit(sizes.memory_limit, default_device());
   Progress progress("bench scaling", static_cast<std::int64_t>(subjects.size() * sizes.points.size()),
                     {.unit = "sizes"});
   json rows = json::array();
@@ -94,7 +87,7 @@ json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingO
       const auto speed = !predict_ms
                              ? std::nullopt
                              : unless_out_of_memory([&] { return measure(*predict_ms, nc, nt, sizes.repeats); });
-      json row = to_json(subject, common, nc, nt, speed, peak);
+      json row = to_json(subject, nc, nt, speed, peak);
       row.update(memory.peaks());
       progress.message(in_short(row));
       rows.push_back(std::move(row));

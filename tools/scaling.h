@@ -23,8 +23,7 @@ struct ScalingSubject {
 /// Returns one object for each subject and size: model, protocol, device, isa, threads, nc, nt, status ("ok", or "oom"
 /// where memory was refused), repeats, median_ms, p10_ms, p90_ms, gflops, share_of_peak (null where status is oom), and
 /// the peaks of memory of that size alone (up to the refusal, where it came to one).
-nlohmann::json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes,
-                               const CommonOptions& common);
+nlohmann::json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes);
 
 /// The same as a table for people.
 void print_scaling(const nlohmann::json& rows);

@@ -8,11 +8,12 @@ namespace npzoo {
 
 Tensor to_points(std::span<const double> rows, std::size_t width, std::span<const std::size_t> columns) {
   const std::size_t count = rows.size() / width;
-  Tensor points = Tensor::empty({1, static_cast<std::int64_t>(count), static_cast<std::int64_t>(columns.size())});
-  float* out = points.data<float>();
+  Tensor points = Tensor::empty({1, static_cast<std::int64_t>(count), static_cast<std::int64_t>(columns.size())},
+                                DType::float32, Device::cpu);
+  auto out = points.values<float>().begin();
   for (std::size_t row = 0; row < count; ++row)
     for (const std::size_t column : columns) *out++ = static_cast<float>(rows[row * width + column]);
-  return points;
+  return points.to(default_device());
 }
 
 Tensor to_points(std::span<const double> rows, std::size_t width) {
@@ -78,7 +79,8 @@ double fewest_digits(float value) {
 std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
                                     const Prediction& prediction) {
   const auto dim_y = static_cast<std::size_t>(prediction.mean.dim(-1));
-  const auto mean = prediction.mean.values<float>(), std = prediction.std.values<float>();
+  const Tensor means = prediction.mean.to(Device::cpu), deviations = prediction.std.to(Device::cpu);
+  const auto mean = means.values<float>(), std = deviations.values<float>();
   std::vector<double> rows;
   rows.reserve(x.size() / dim_x * (leading.size() + dim_x + 2 * dim_y));
   for (std::size_t i = 0; i * dim_x < x.size(); ++i) {

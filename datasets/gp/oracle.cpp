@@ -6,10 +6,11 @@ namespace npzoo {
 
 namespace {
 
+/// On the CPU.
 GpBatch in_double(const GpBatch& batch) {
   GpBatch result = batch;
   for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
-    result.task.*part = (batch.task.*part).to(DType::float64);
+    result.task.*part = (batch.task.*part).to(Device::cpu).to(DType::float64);
   return result;
 }
 

@@ -5,26 +5,10 @@
 #include <utility>
 
 #include "datasets/gp/cholesky.h"
+#include "datasets/gp/draw.h"
 #include "engine/error.h"
 
 namespace npzoo {
-
-namespace {
-
-struct Counts {
-  std::vector<std::int64_t> context;  // (B)
-  std::int64_t max_context;
-  std::int64_t points;  // of a task, targets last
-  std::int64_t targets;
-};
-
-/// Functions of a batch, before noise.
-struct Functions {
-  std::int64_t dims;
-  std::vector<Kernel> kernels;  // (B)
-  std::vector<double> x;        // (B, points, Dx)
-  std::vector<double> f;        // (B, points)
-};
 
 std::int64_t grid_points(const GpDistribution& d) {
   if (d.grid == 0) return 0;
@@ -33,8 +17,8 @@ std::int64_t grid_points(const GpDistribution& d) {
   return count;
 }
 
-Counts draw_counts(const GpDistribution& d, std::int64_t batch_size, Random& random) {
-  Counts counts;
+GpCounts draw_counts(const GpDistribution& d, std::int64_t batch_size, Random& random) {
+  GpCounts counts;
   counts.context.resize(batch_size);
   if (d.ragged)
     std::ranges::generate(counts.context, [&] { return d.context.draw(random); });
@@ -49,6 +33,23 @@ Counts draw_counts(const GpDistribution& d, std::int64_t batch_size, Random& ran
   }
   return counts;
 }
+
+Kernel draw_kernel(const GpDistribution& d, Random& random) {
+  const auto which = random.integer(0, static_cast<std::int64_t>(d.kernels.size()));
+  Kernel kernel = d.kernels[which].draw(random);
+  kernel.nugget = d.jitter;
+  return kernel;
+}
+
+namespace {
+
+/// Functions of a batch, before noise.
+struct Functions {
+  std::int64_t dims;
+  std::vector<Kernel> kernels;  // (B)
+  std::vector<double> x;        // (B, points, Dx)
+  std::vector<double> f;        // (B, points)
+};
 
 /// Random locations first, so that contexts are taken from them, then the grid.
 std::vector<double> draw_locations(const GpDistribution& d, std::int64_t count, Random& random) {
@@ -71,9 +72,7 @@ Functions draw_functions(const GpDistribution& d, std::int64_t batch_size, std::
   std::optional<Cholesky> factor;
   for (std::int64_t b = 0; b < batch_size; ++b) {
     if (!d.shared || b == 0) {
-      const auto which = random.integer(0, static_cast<std::int64_t>(d.kernels.size()));
-      kernel = d.kernels[which].draw(random);
-      kernel.nugget = d.jitter;
+      kernel = draw_kernel(d, random);
       x = draw_locations(d, points, random);
       factor.emplace(covariance(kernel, {x, d.dims}), points);
     }
@@ -93,10 +92,37 @@ void observe(const Functions& functions, std::int64_t first, double noise, Rando
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = functions.f[first + i] + noise * y[i];
 }
 
+GpBatch draw_on_host(const GpDistribution& d, const GpCounts& counts, Random& random, DType dtype) {
+  const auto batch = static_cast<std::int64_t>(counts.context.size());
+  Functions functions = draw_functions(d, batch, counts.points, random);
+  const std::int64_t nc = counts.max_context, nt = counts.targets, dims = d.dims;
+  Tensor xc = Tensor::zeros({batch, nc, dims}, DType::float64, Device::cpu);
+  Tensor yc = Tensor::zeros({batch, nc, 1}, DType::float64, Device::cpu);
+  Tensor xt = Tensor::empty({batch, nt, dims}, DType::float64, Device::cpu);
+  Tensor yt = Tensor::empty({batch, nt, 1}, DType::float64, Device::cpu);
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const std::int64_t first = b * counts.points, own = counts.context[b];
+    observe(functions, first, d.context_noise, random, xc.values<double>().subspan(b * nc * dims, own * dims),
+            yc.values<double>().subspan(b * nc, own));
+    observe(functions, first + counts.points - nt, d.target_noise, random,
+            xt.values<double>().subspan(b * nt * dims, nt * dims), yt.values<double>().subspan(b * nt, nt));
+  }
+  return {{xc.to(dtype), yc.to(dtype), xt.to(dtype), yt.to(dtype), {}},
+          std::move(functions.kernels),
+          d.context_noise,
+          d.target_noise};
+}
+
 }  // namespace
 
-GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split, DType dtype)
-    : distribution_(std::move(distribution)), batch_size_(batch_size), seed_(seed), split_(split), dtype_(dtype) {
+GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split, DType dtype,
+                     Device device)
+    : distribution_(std::move(distribution)),
+      batch_size_(batch_size),
+      seed_(seed),
+      split_(split),
+      dtype_(dtype),
+      device_(device) {
   const GpDistribution& d = distribution_;
   const bool all = d.targets == GpDistribution::Targets::all;
   check(batch_size > 0, "[gp sampler] batch size {}, expected at least 1", batch_size);
@@ -110,28 +136,11 @@ GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::
 }
 
 GpBatch GpSampler::batch(std::uint64_t index) const {
-  const GpDistribution& d = distribution_;
   Random random(seed_, static_cast<std::uint64_t>(split_) << 56 | index);
-  const Counts counts = draw_counts(d, batch_size_, random);
-  Functions functions = draw_functions(d, batch_size_, counts.points, random);
-
-  const std::int64_t nc = counts.max_context, nt = counts.targets, dims = d.dims;
-  Tensor xc = Tensor::zeros({batch_size_, nc, dims}, DType::float64);
-  Tensor yc = Tensor::zeros({batch_size_, nc, 1}, DType::float64);
-  Tensor xt = Tensor::empty({batch_size_, nt, dims}, DType::float64);
-  Tensor yt = Tensor::empty({batch_size_, nt, 1}, DType::float64);
-  for (std::int64_t b = 0; b < batch_size_; ++b) {
-    const std::int64_t first = b * counts.points, own = counts.context[b];
-    observe(functions, first, d.context_noise, random, xc.values<double>().subspan(b * nc * dims, own * dims),
-            yc.values<double>().subspan(b * nc, own));
-    observe(functions, first + counts.points - nt, d.target_noise, random,
-            xt.values<double>().subspan(b * nt * dims, nt * dims), yt.values<double>().subspan(b * nt, nt));
-  }
-  GpBatch batch{{xc.to(dtype_), yc.to(dtype_), xt.to(dtype_), yt.to(dtype_), {}},
-                std::move(functions.kernels),
-                d.context_noise,
-                d.target_noise};
-  if (d.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size_}, counts.context);
+  const GpCounts counts = draw_counts(distribution_, batch_size_, random);
+  GpBatch batch = device_ == Device::cuda ? draw_on_device(distribution_, counts, random, dtype_)
+                                          : draw_on_host(distribution_, counts, random, dtype_);
+  if (distribution_.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size_}, counts.context);
   return batch;
 }
 

@@ -25,16 +25,22 @@ struct GpBatch {
 /// size, seed, split and index alone, and may be drawn on several threads at once. Context points are the leading ones
 /// of independent, identically distributed locations, so their order means nothing; rows of a ragged batch are padded
 /// with zeros.
+///
+/// On a CUDA device a batch is the same up to rounding. It is drawn there, without waiting, by one thread at a time;
+/// the host draws the numbers of points and the kernels. A covariance that is not positive definite, for which the CPU
+/// throws Error, gives values that are NaN.
 class GpSampler {
  public:
-  /// Throws Error where the distribution cannot be drawn from.
+  /// Tensors of tasks live on `device`, but `lengths` on the CPU. Throws Error where the distribution cannot be drawn
+  /// from.
   GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split,
-            DType dtype = DType::float32);
+            DType dtype = DType::float32, Device device = Device::cpu);
 
   Task sample(std::uint64_t index) const { return batch(index).task; }
   GpBatch batch(std::uint64_t index) const;
 
   const GpDistribution& distribution() const { return distribution_; }
+  Device device() const { return device_; }
 
  private:
   GpDistribution distribution_;
@@ -42,6 +48,7 @@ class GpSampler {
   std::uint64_t seed_;
   Split split_;
   DType dtype_;
+  Device device_;
 };
 
 }  // namespace npzoo

@@ -1,4 +1,4 @@
-#include "engine/cpu/gemm.h"
+#include "engine/gemm.h"
 
 #include "engine/cpu/gemm_tile.h"
 #include "engine/cpu/transpose.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/cpu/gemm.h"
 #include "engine/cpu/simd.h"
+#include "engine/gemm.h"
 
 /// The micro-kernel of gemm_cpu.cpp: a tile of C, m × n, that lives in registers while it is summed.
 namespace npzoo::gemm_tile {

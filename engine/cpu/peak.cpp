@@ -15,7 +15,7 @@ template <class F>
 double best_rate(ThreadPool& pool, int repetitions, F work) {
   using Clock = std::chrono::steady_clock;
   double best = 0;
-  run(Tensor::empty({}), [&]<class T>(auto& cpu) {
+  with_cpu([&](auto& cpu) {
     std::remove_cvref_t<decltype(cpu)> own{pool};
     for (int i = 0; i < repetitions; ++i) {
       const auto start = Clock::now();
@@ -42,8 +42,9 @@ double measure_bandwidth_gbs(int threads) {
   constexpr int kRepetitions = 10;
   constexpr std::int64_t kElements = std::int64_t{1} << 25;
   ThreadPool pool(threads);
-  const Tensor b = Tensor::full({kElements}, 1), c = Tensor::full({kElements}, 2);
-  Tensor a = Tensor::zeros({kElements});
+  const Tensor b = Tensor::full({kElements}, 1, DType::float32, Device::cpu),
+               c = Tensor::full({kElements}, 2, DType::float32, Device::cpu);
+  Tensor a = Tensor::zeros({kElements}, DType::float32, Device::cpu);
   const Triad triad{.n = kElements, .factor = 0.5f, .b = b.data<float>(), .c = c.data<float>(), .a = a.data<float>()};
   return best_rate(pool, kRepetitions, [&triad](auto& cpu) { return run_triad(cpu, triad); });
 }

@@ -65,7 +65,7 @@ void SafetensorsReader::read_at(std::int64_t offset, std::span<std::byte> out) c
 }
 
 Tensor SafetensorsReader::read(const TensorInfo& info) const {
-  Tensor tensor = Tensor::empty(info.shape, info.dtype);
+  Tensor tensor = Tensor::empty(info.shape, info.dtype, Device::cpu);
   read_at(data_ + info.begin, tensor.raw());
   return tensor;
 }
@@ -111,7 +111,10 @@ void save_safetensors(const std::filesystem::path& path, const TensorFile& conte
 
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(text);
-  for (const auto& [name, tensor] : order) file.write(tensor.raw());
+  for (const auto& [name, tensor] : order) {
+    const Tensor here = tensor.to(Device::cpu);
+    file.write(here.raw());
+  }
   file.commit();
 }
 

@@ -114,7 +114,7 @@ void HeaderParser::refuse(std::string_view found) const {
 
 bool HeaderParser::number_unsigned(std::uint64_t value) {
   if (place_ != Place::array) refuse(fmt::to_string(value));
-  expect(array_->size() < Shape::kMaxRank, "{} has more than {} entries", key_, Shape::kMaxRank);
+  expect(array_->size() < kMaxRank, "{} has more than {} entries", key_, kMaxRank);
   array_->push_back(value);
   return true;
 }
@@ -194,7 +194,7 @@ bool HeaderParser::parse_error(std::size_t position, const std::string&, const j
 
 Shape HeaderParser::checked_shape() const {
   constexpr std::uint64_t kLimit = std::numeric_limits<std::int64_t>::max() / 16;  // what Tensor::empty accepts
-  std::array<std::int64_t, Shape::kMaxRank> dims;
+  std::array<std::int64_t, kMaxRank> dims;
   std::uint64_t bytes = size_of(*draft_.dtype);
   std::size_t rank = 0;
   for (const std::uint64_t dim : *draft_.shape) {

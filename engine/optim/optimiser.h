@@ -21,6 +21,8 @@ struct OptimiserConfig {
 /// this order.
 using GradientParts = std::span<const Grads* const>;
 
+struct StepScalars;
+
 /// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019), both as PyTorch computes them, or Yogi
 /// (Zaheer et al., NeurIPS 2018) as Optax does. All keep two moments per parameter.
 class Optimiser {
@@ -40,6 +42,13 @@ class Optimiser {
     step({&only, 1}, learning_rate, clip_norm);
   }
 
+  /// The two halves of a step. `begin_step` notes what depends on the number of the step, `apply` changes the
+  /// parameters by it: on a CUDA device without the host's help, so that a captured `apply` can be launched after each
+  /// `begin_step`. The former waits until the device has read what it noted before.
+  /// With `loss` on a CUDA device, nothing changes where that is not finite.
+  void begin_step(double learning_rate);
+  void apply(GradientParts gradients, double clip_norm = 0, const Tensor& loss = {});
+
   /// √(Σ ‖gradient‖²) over all parameters, summed in double in a fixed order.
   double global_norm(GradientParts gradients);
 
@@ -55,11 +64,14 @@ class Optimiser {
   /// Calls f<T>(device, stretches) for every parameter that has a gradient, cut into stretches.
   template <class F>
   void run_on_stretches(GradientParts gradients, F f);
+  Device device() const;
 
   OptimiserConfig config_;
   std::vector<NamedParameter> parameters_;
   std::vector<Moments> moments_;
   std::int64_t steps_ = 0;
+  Tensor scalars_;               // StepScalars, where the host writes them
+  std::uint64_t last_read_ = 0;  // by the device: a mark of its stream
 };
 
 }  // namespace npzoo

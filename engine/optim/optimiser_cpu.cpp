@@ -20,10 +20,11 @@ template <class T>
 template <class T, class Update, Isa isa, class Adjust, class Second>
 void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second second) {
   constexpr int kLanes = Simd<T>::kLanes;
-  const T scale = static_cast<T>(update.gradient_scale);
+  const StepScalars& now = *update.scalars;
+  const T scale = static_cast<T>(now.gradient_scale);
   const T keep = static_cast<T>(update.beta1), take = static_cast<T>(1 - update.beta1);
-  const T rate = static_cast<T>(update.learning_rate / update.bias_correction1);
-  const T root_scale = static_cast<T>(1 / std::sqrt(update.bias_correction2));
+  const T rate = static_cast<T>(now.learning_rate / now.bias_correction1);
+  const T root_scale = static_cast<T>(1 / std::sqrt(now.bias_correction2));
   const T epsilon = static_cast<T>(update.epsilon);
   cpu.parallel_for(std::ssize(update.stretches), 1, [&](std::int64_t first, std::int64_t) {
     const Stretch<T>& s = update.stretches[static_cast<std::size_t>(first)];
@@ -61,11 +62,19 @@ void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p) {
   });
 }
 
+template <Isa isa>
+void clip_gradients(CpuContext<isa>& /*cpu*/, const ClipGradients& p) {
+  double squares = 0;
+  for (std::int64_t i = 0; i < p.n; ++i) squares += p.squares[i];
+  const double norm = std::sqrt(squares);
+  p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
+}
+
 template <class T, Isa isa>
 void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p) {
   const T keep = static_cast<T>(p.beta2), take = static_cast<T>(1 - p.beta2);
   const T decay = static_cast<T>(p.decoupled_decay ? 0 : p.weight_decay);
-  const T shrink = static_cast<T>(p.decoupled_decay ? 1 - p.learning_rate * p.weight_decay : 1);
+  const T shrink = static_cast<T>(p.decoupled_decay ? 1 - p.scalars->learning_rate * p.weight_decay : 1);
   step<T>(
       cpu, p,
       [=](Vec<T>& g, Vec<T>& parameter) {
@@ -86,6 +95,7 @@ void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
       });
 }
 
+template void clip_gradients(CpuContext<kIsa>&, const ClipGradients&);
 template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<float>&);
 template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<double>&);
 template void adam_update(CpuContext<kIsa>&, const AdamUpdate<float>&);

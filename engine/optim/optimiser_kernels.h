@@ -4,6 +4,7 @@
 #include <span>
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -17,6 +18,24 @@ struct Stretch {
   T* second_moment;  // v
 };
 
+/// What changes from step to step. It lies in the device's memory, so that a captured step finds it changed.
+struct StepScalars {
+  double gradient_scale = 1;
+  double learning_rate = 0;
+  double bias_correction1 = 1, bias_correction2 = 1;  // 1 - βᵗ at step t = 1, 2, …
+  double skip = 0;                                    // 1: the step changes nothing
+};
+
+/// skip = 1 where the loss is not finite.
+template <class T>
+struct SkipUnlessFinite {
+  const T* loss;
+  StepScalars* scalars;
+};
+
+template <class T, Gpu gpu>
+void skip_unless_finite(CudaContext<gpu>& cuda, const SkipUnlessFinite<T>& p);
+
 /// Of each stretch the sum of squares of its gradient, in double.
 template <class T>
 struct SquaredNorms {
@@ -24,8 +43,23 @@ struct SquaredNorms {
   double* results;
 };
 
+/// gradient_scale = limit / norm where the norm, the root of the sum of `squares`, is above the limit, else 1.
+struct ClipGradients {
+  std::int64_t n;
+  const double* squares;
+  double limit;
+  StepScalars* scalars;
+};
+
+template <Isa isa>
+void clip_gradients(CpuContext<isa>& cpu, const ClipGradients& p);
+template <Gpu gpu>
+void clip_gradients(CudaContext<gpu>& cuda, const ClipGradients& p);
+
 template <class T, Isa isa>
 void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p);
+template <class T, Gpu gpu>
+void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p);
 
 /// One step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with the
 /// conventions of torch.optim.Adam and AdamW:
@@ -35,10 +69,8 @@ void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p);
 template <class T>
 struct AdamUpdate {
   std::span<const Stretch<T>> stretches;
-  double gradient_scale = 1;
-  double learning_rate;
+  const StepScalars* scalars;
   double beta1, beta2;
-  double bias_correction1, bias_correction2;  // 1 - βᵗ at step t = 1, 2, …
   double epsilon;
   double weight_decay = 0;
   bool decoupled_decay = false;
@@ -46,6 +78,8 @@ struct AdamUpdate {
 
 template <class T, Isa isa>
 void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p);
+template <class T, Gpu gpu>
+void adam_update(CudaContext<gpu>& cuda, const AdamUpdate<T>& p);
 
 /// One step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with the
 /// conventions of optax.yogi. Both moments start at 1e-6 there.
@@ -55,14 +89,14 @@ void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p);
 template <class T>
 struct YogiUpdate {
   std::span<const Stretch<T>> stretches;
-  double gradient_scale = 1;
-  double learning_rate;
+  const StepScalars* scalars;
   double beta1, beta2;
-  double bias_correction1, bias_correction2;  // 1 - βᵗ at step t = 1, 2, …
   double epsilon;
 };
 
 template <class T, Isa isa>
 void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p);
+template <class T, Gpu gpu>
+void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "engine/tape.h"
 #include "ops/concat/concat.h"
@@ -9,13 +8,13 @@
 namespace npzoo {
 
 /// Points that are encoded at a time when nothing is recorded: bounds the working memory, whatever the number of
-/// points.
-constexpr std::int64_t kChunkPoints = 4096;
+/// points, and is enough work for each kernel.
+constexpr std::int64_t chunk_points(Device device) { return device == Device::cpu ? 4096 : 65'536; }
 
 /// Calls f(begin, end) for consecutive chunks of at most `chunk` points; once for all of them while a recording is on,
 /// since that keeps them all anyway.
 template <class F>
-void for_chunks(std::int64_t points, F f, std::int64_t chunk = kChunkPoints) {
+void for_chunks(std::int64_t points, std::int64_t chunk, F f) {
   if (points <= chunk || current_tape()) return f(0, points);
   for (std::int64_t begin = 0; begin < points; begin += chunk) f(begin, std::min(begin + chunk, points));
 }
@@ -25,28 +24,18 @@ inline Tensor points_between(const Tensor& x, std::int64_t begin, std::int64_t e
   return begin == 0 && end == x.dim(1) ? x : slice(x, 1, begin, end);
 }
 
-/// Copies part (B, n, C) to points [begin, begin + n) of whole (B, N, C).
-inline void copy_points(const Tensor& part, Tensor& whole, std::int64_t begin) {
-  if (part.numel() == 0) return;
-  const std::size_t bytes = part.bytes() / static_cast<std::size_t>(part.dim(0)),
-                    stride = whole.bytes() / static_cast<std::size_t>(whole.dim(0)),
-                    first = stride / static_cast<std::size_t>(whole.dim(1)) * static_cast<std::size_t>(begin);
-  for (std::size_t b = 0; b < static_cast<std::size_t>(part.dim(0)); ++b)
-    std::memcpy(whole.raw().data() + b * stride + first, part.raw().data() + b * bytes, bytes);
-}
-
 /// The (B, end − begin, C) that f(begin, end) gives for every chunk, joined to (B, N, C).
 template <class F>
-Tensor join_chunks(std::int64_t points, F f) {
+Tensor join_chunks(std::int64_t points, std::int64_t chunk, F f) {
   Tensor out;
-  for_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+  for_chunks(points, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Tensor part = f(begin, end);
     if (end - begin == points) {
       out = part;
       return;
     }
     if (!out.defined()) out = Tensor::empty(part.shape().with(1, points), part.dtype(), part.device());
-    copy_points(part, out, begin);
+    copy_slice(part, 1, begin, out);
   });
   return out;
 }
@@ -57,7 +46,7 @@ template <class F>
 Tensor in_chunks(Tensor x, F f) {
   const std::int64_t points = x.dim(1);
   Tensor out;
-  for_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+  for_chunks(points, chunk_points(x.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor part = f(points_between(x, begin, end));
     if (end - begin == points) {
       out = part;
@@ -65,7 +54,7 @@ Tensor in_chunks(Tensor x, F f) {
     }
     const Shape whole = part.shape().with(1, points);
     if (!out.defined()) out = x.unique() && whole == x.shape() ? x : Tensor::empty(whole, part.dtype(), part.device());
-    copy_points(part, out, begin);
+    copy_slice(part, 1, begin, out);
   });
   return out;
 }

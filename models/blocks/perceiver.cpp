@@ -33,7 +33,7 @@ Tensor PerceiverLayer::operator()(const Tensor& x, const PrefixMask& mask) const
   const Tensor normal = norm1(x);                       // (B, N, E)
   const KeysValues points = attention.project(normal);  // (B, N, E) each
   const Tensor& kept = residual(x, normal);
-  return join_chunks(x.dim(1), [&](std::int64_t begin, std::int64_t end) {
+  return join_chunks(x.dim(1), chunk_points(x.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor queries = points_between(normal, begin, end);  // (B, n, E)
     return after_attention(points_between(kept, begin, end), attention(queries, points, mask));
   });
@@ -61,7 +61,7 @@ Tensor LatentLayer::operator()(const Tensor& latents, const Tensor& context, con
   const Tensor normal = cross.norm1(latents);            // (B, L, E)
   const Tensor queries = cross.attention.query(normal);  // (B, L, E)
   AttentionState gathered;
-  for_chunks(context.dim(1), [&](std::int64_t begin, std::int64_t end) {
+  for_chunks(context.dim(1), chunk_points(context.device()), [&](std::int64_t begin, std::int64_t end) {
     const KeysValues points = cross.keys_values(points_between(context, begin, end));  // (B, n, E) each
     const auto part =
         incremental_cross_attention(queries, points.keys, points.values, mask.after(begin), cross.attention.options());

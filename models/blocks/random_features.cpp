@@ -1,5 +1,7 @@
 #include "models/blocks/random_features.h"
 
+#include "ops/concat/concat.h"
+
 namespace npzoo {
 
 namespace {
@@ -14,8 +16,14 @@ RandomFeatures::RandomFeatures(const RandomFeatureConfig& config, std::int64_t w
 }
 
 void RandomFeatures::begin_step(std::int64_t step) {
-  if (config_.redraw_every > 0 && step > 0 && step % config_.redraw_every == 0)
-    projection.value = draw(step / config_.redraw_every).to(projection.value.dtype());
+  if (config_.redraw_every == 0 || step == 0 || step % config_.redraw_every != 0) return;
+  Tensor& now = projection.value;
+  Tensor next = draw(step / config_.redraw_every).to(now.dtype()).to(now.device());
+  // A captured step reads the projection where it was.
+  if (now.device() == Device::cuda)
+    copy_slice(next, 0, 0, now);
+  else
+    now = std::move(next);
 }
 
 Tensor RandomFeatures::draw(std::int64_t number) const {

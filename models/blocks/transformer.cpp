@@ -17,7 +17,7 @@ TransformerLayer::TransformerLayer(const TransformerConfig& config, Initializer&
 
 KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask& mask) const {
   KeysValues joined;
-  for_chunks(context.dim(1), [&](std::int64_t begin, std::int64_t end) {
+  for_chunks(context.dim(1), chunk_points(context.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor points = points_between(context, begin, end);
     const KeysValues part = attention.project(norm_ == NormPlacement::pre ? norm1(points) : points, mask.after(begin));
     if (attention.features) {
@@ -26,8 +26,8 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
       joined = part;
     } else {
       if (begin == 0) joined = {Tensor::empty_like(context), Tensor::empty_like(context)};
-      copy_points(part.keys, joined.keys, begin);
-      copy_points(part.values, joined.values, begin);
+      copy_slice(part.keys, 1, begin, joined.keys);
+      copy_slice(part.values, 1, begin, joined.values);
     }
   });
   return joined;

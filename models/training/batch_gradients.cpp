@@ -11,7 +11,9 @@ namespace {
 
 /// A power of two, so that usual numbers of cores share the work evenly: several for small batches, and in large ones
 /// few enough points in each for a core's cache.
+/// A CUDA device gets all the work at once.
 std::int64_t parts_of(const Task& task) {
+  if (task.xc.device() == Device::cuda) return 1;
   constexpr std::int64_t kFewest = 4, kMostPoints = 640;
   const std::int64_t batch = task.xc.dim(0), points = batch * (task.xc.dim(1) + task.xt.dim(1));
   std::int64_t parts = kFewest;
@@ -20,8 +22,14 @@ std::int64_t parts_of(const Task& task) {
 }
 
 Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
-  const auto rows = [begin, end](const Tensor& x) { return slice(x, 0, begin, end); };
-  Task part{rows(task.xc), rows(task.yc), rows(task.xt), rows(task.yt)};
+  const auto rows = [begin, end](const Tensor& x) { return x.defined() ? slice(x, 0, begin, end) : Tensor(); };
+  Task part{rows(task.xc),
+            rows(task.yc),
+            rows(task.xt),
+            rows(task.yt),
+            {},
+            rows(task.target_weights),
+            rows(task.context_weights)};
   if (task.lengths.defined())
     part.lengths = Tensor::from<std::int64_t>(
         {end - begin}, task.lengths.values<std::int64_t>().subspan(static_cast<std::size_t>(begin),
@@ -54,7 +62,7 @@ double BatchGradients::compute(const Model& model, const Task& task, const std::
     const Recording on(part.tape);
     const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, first, last));
     part.loss = share * loss.item();
-    grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype()));
+    grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype(), loss.device()));
   };
   if (parts == 1) {  // then the kernels share the threads among themselves
     compute_part(0);

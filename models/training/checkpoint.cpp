@@ -155,7 +155,8 @@ void assign(const std::vector<NamedParameter>& parameters, const Weights& weight
     const auto found = weights.find(name);
     check(found != weights.end() && found->second.shape() == parameter->value.shape(),
           "[assign] there are no weights of shape {} for '{}'", parameter->value.shape(), name);
-    parameter->value = found->second.clone();
+    const Device device = parameter->value.device();
+    parameter->value = found->second.device() == device ? found->second.clone() : found->second.to(device);
   }
 }
 

@@ -29,14 +29,15 @@ double standard_crps(double z) {
 class Scores {
  public:
   void add(const Prediction& prediction, const Tensor& y) {
-    const Tensor mean = prediction.mean.to(DType::float64), std = prediction.std.to(DType::float64);
-    const Tensor target = y.to(DType::float64);
+    const auto on_host = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+    const Tensor mean = on_host(prediction.mean), std = on_host(prediction.std), target = on_host(y);
     const auto ll = log_likelihood({mean, std}, target);
+    const auto means = mean.values<double>(), deviations = std.values<double>(), targets = target.values<double>();
     double sum = 0;
     for (double value : ll.values<double>()) sum += value;
     add_batch(sum / static_cast<double>(ll.numel()));
-    for (std::int64_t i = 0; i < target.numel(); ++i) {
-      const double s = std.data<double>()[i], z = (target.data<double>()[i] - mean.data<double>()[i]) / s;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const double s = deviations[i], z = (targets[i] - means[i]) / s;
       crps_ += s * standard_crps(z);
       for (std::size_t k = 0; k < kIntervals.size(); ++k) inside_[k] += std::abs(z) <= kIntervals[k].second;
     }
@@ -86,12 +87,16 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   double exact_sum = 0;
   for (std::int64_t first = 0; first < options.batches; first += kTogether) {
     std::vector<ScoredBatch> scored(std::min(kTogether, options.batches - first));
-    thread_pool().for_range(std::ssize(scored), 1, [&](std::int64_t i, std::int64_t) {
+    const auto score = [&](std::int64_t i, std::int64_t) {
       const NoGrad off;
       const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
       scored[i] = {model.predict(batch.task), batch.task.yt,
                    first + i < exact_batches ? exact_marginal_log_likelihood(batch) : 0};
-    });
+    };
+    if (sampler.device() == Device::cpu)
+      thread_pool().for_range(std::ssize(scored), 1, score);
+    else  // a CUDA device has one stream of work
+      for (std::int64_t i = 0; i < std::ssize(scored); ++i) score(i, i + 1);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
       scores.add(scored[i].prediction, scored[i].y);
       exact_sum += scored[i].exact_gp;

@@ -11,8 +11,10 @@ namespace {
 
 GpSampler training_data(const TrainingRun& run) {
   const Protocol& p = run.protocol;
-  return GpSampler(p.data, p.training.batch_size, run.seed, Split::training);
+  return GpSampler(p.data, p.training.batch_size, run.seed, Split::training, DType::float32, default_device());
 }
+
+Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
 
 }  // namespace
 
@@ -21,14 +23,16 @@ Trainer::Trainer(TrainingRun run)
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       sampler_(training_data(run_)),
-      gradients_(optimiser_.parameters()) {}
+      gradients_(optimiser_.parameters()) {
+  if (device() == Device::cuda) device_step_ = std::make_unique<DeviceStep>(*model_, optimiser_);
+}
 
 Trainer::Trainer(const Checkpoint& c) : Trainer(c.run) {
   const auto& parameters = optimiser_.parameters();
   assign(named_tensors(*model_), c.weights);
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    optimiser_.moments()[i] = {c.first_moments.at(parameters[i].name).clone(),
-                               c.second_moments.at(parameters[i].name).clone()};
+    optimiser_.moments()[i] = {copy_of(c.first_moments.at(parameters[i].name), device()),
+                               copy_of(c.second_moments.at(parameters[i].name), device())};
   optimiser_.set_steps(c.step);
   steps_done_ = c.step;
   best_step_ = c.best_step;
@@ -46,12 +50,15 @@ double Trainer::step() {
   if (!next_) next_ = batch(steps_done_);
   std::optional<Task> after;
   model_->begin_step(steps_done_);
-  const double loss = gradients_.compute(*model_, *next_, [&] {
+  const auto beside = [&] {
     if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
-  });
+  };
+  const double clip_norm = run_.protocol.training.clip_norm;
+  const double loss = device_step_ ? (*device_step_)(*next_, learning_rate(), clip_norm, beside)
+                                   : gradients_.compute(*model_, *next_, beside);
   check(std::isfinite(loss), "[train] the loss became {} in step {}; a lower learning rate may help", loss,
         steps_done_ + 1);
-  optimiser_.step(gradients_.parts(), learning_rate(), run_.protocol.training.clip_norm);
+  if (!device_step_) optimiser_.step(gradients_.parts(), learning_rate(), clip_norm);
   next_ = std::move(after);
   ++steps_done_;
   return loss;
@@ -59,12 +66,14 @@ double Trainer::step() {
 
 double Trainer::validate() {
   const Protocol& p = run_.protocol;
-  const GpSampler sampler(p.data, p.training.batch_size, p.validation.seed, Split::validation);
+  const GpSampler sampler(p.data, p.training.batch_size, p.validation.seed, Split::validation, DType::float32,
+                          device());
   const double score = evaluate(*model_, sampler, {.batches = p.validation.batches}).log_likelihood;
   if (score > best_log_likelihood_) {
     best_log_likelihood_ = score;
     best_step_ = steps_done_;
-    for (const auto& [name, parameter] : named_tensors(*model_)) best_weights_[name] = parameter->value.clone();
+    for (const auto& [name, parameter] : named_tensors(*model_))
+      best_weights_[name] = copy_of(parameter->value, Device::cpu);
   }
   return score;
 }
@@ -76,11 +85,11 @@ Checkpoint Trainer::checkpoint() const {
   c.best_step = best_step_;
   c.best_log_likelihood = best_log_likelihood_;
   c.best_weights = best_weights_;
-  for (const auto& [name, parameter] : named_tensors(*model_)) c.weights[name] = parameter->value;
+  for (const auto& [name, parameter] : named_tensors(*model_)) c.weights[name] = parameter->value.to(Device::cpu);
   const auto& parameters = optimiser_.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    c.first_moments[parameters[i].name] = optimiser_.moments()[i].first;
-    c.second_moments[parameters[i].name] = optimiser_.moments()[i].second;
+    c.first_moments[parameters[i].name] = optimiser_.moments()[i].first.to(Device::cpu);
+    c.second_moments[parameters[i].name] = optimiser_.moments()[i].second.to(Device::cpu);
   }
   return c;
 }

@@ -7,17 +7,20 @@
 #include "datasets/gp/sampler.h"
 #include "models/training/batch_gradients.h"
 #include "models/training/checkpoint.h"
+#include "models/training/device_step.h"
 #include "models/training/evaluation.h"
 
 namespace npzoo {
 
 /// One training run, step by step. It is a function of the run's description: thread counts, pauses and restarts from a
-/// checkpoint change no bit of it.
+/// checkpoint change no bit of it. Model and data are on the default device of the time when it is made.
 class Trainer {
  public:
   explicit Trainer(TrainingRun run);
   /// Goes on where a checkpoint stands.
   explicit Trainer(const Checkpoint& checkpoint);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// One update; returns the loss before it. The next batch is made meanwhile. Throws Error, leaving the weights as
   /// they are, when the loss is not finite.
@@ -30,11 +33,13 @@ class Trainer {
   double learning_rate() const;  // of the next update
 
   const TrainingRun& run() const { return run_; }
+  Device device() const { return sampler_.device(); }
   Model& model() { return *model_; }
   std::int64_t best_step() const { return best_step_; }
   double best_log_likelihood() const { return best_log_likelihood_; }
 
-  /// The state as it is now. Tensors are shared with the trainer, which copies them before it changes them.
+  /// The state as it is now, on the CPU. What is there is shared with the trainer, which copies it before it changes
+  /// it.
   Checkpoint checkpoint() const;
 
  private:
@@ -42,8 +47,9 @@ class Trainer {
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
   GpSampler sampler_;
-  std::optional<Task> next_;  // batch number steps_done_, where it has been made
-  BatchGradients gradients_;
+  std::optional<Task> next_;                 // batch number steps_done_, where it has been made
+  BatchGradients gradients_;                 // of updates on the CPU
+  std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device
   std::int64_t steps_done_ = 0;
   std::int64_t best_step_ = -1;
   double best_log_likelihood_ = -std::numeric_limits<double>::infinity();

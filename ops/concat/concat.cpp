@@ -41,6 +41,7 @@ void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate =
 
 void check_arguments(std::span<const Tensor> xs, const Axis& axis) {
   for (std::size_t i = 1; i < xs.size(); ++i) {
+    check_one_device("concat", {xs[0], xs[i]});
     const Shape &first = xs[0].shape(), &shape = xs[i].shape();
     check(xs[i].dtype() == xs[0].dtype(), "[concat] tensor {} is {}, the first one {}", i, to_string(xs[i].dtype()),
           to_string(xs[0].dtype()));
@@ -119,6 +120,15 @@ std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::
            for (std::size_t i = 0; i < pieces.size(); ++i) write(d_outs[i], pieces[i], d_x, accumulate);
          });
   return outs;
+}
+
+void copy_slice(const Tensor& part, int axis_index, std::int64_t begin, Tensor& whole) {
+  const Axis axis = axis_of("copy_slice", whole.shape(), axis_index);
+  const std::int64_t size = part.dim(axis.index);
+  check(part.shape() == whole.shape().with(axis.index, size) && 0 <= begin && begin + size <= axis.extent,
+        "[copy_slice] {} does not fit {} from position {} of axis {} on", part.shape(), whole.shape(), begin,
+        axis.index);
+  write(part, piece_of(axis, begin, size), whole);
 }
 
 }  // namespace npzoo

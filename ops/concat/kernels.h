@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -17,5 +18,7 @@ struct CopyRows {
 
 template <class T, Isa isa>
 void copy_rows(CpuContext<isa>& cpu, const CopyRows<T>& p);
+template <class T, Gpu gpu>
+void copy_rows(CudaContext<gpu>& cuda, const CopyRows<T>& p);
 
 }  // namespace npzoo

@@ -1,6 +1,7 @@
 #include "ops/dropout/dropout.h"
 
 #include "engine/backend.h"
+#include "engine/cuda/gpu.h"
 #include "engine/tape.h"
 #include "ops/dropout/kernels.h"
 
@@ -20,6 +21,8 @@ Tensor masked(const Tensor& x, double p, const RandomState& state) {
 }  // namespace
 
 Tensor dropout(const Tensor& x, double p, Random& random) {
+  check(x.device() == Device::cpu || !gpu_runtime().capturing(),
+        "[dropout] a captured step would drop the same elements at every launch");
   check(0 <= p && p < 1, "[dropout] p is {}, expected in [0, 1)", p);
   if (p == 0) return x;
   const RandomState state = random.reserve(static_cast<std::uint64_t>(x.numel() + 3) / 4);

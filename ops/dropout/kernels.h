@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 #include "engine/random.h"
 
 namespace npzoo {
@@ -18,5 +19,7 @@ struct Dropout {
 
 template <class T, Isa isa>
 void dropout(CpuContext<isa>& cpu, const Dropout<T>& p);
+template <class T, Gpu gpu>
+void dropout(CudaContext<gpu>& cuda, const Dropout<T>& p);
 
 }  // namespace npzoo

@@ -12,7 +12,7 @@ template <class T>
 BinaryForward<T> plan(const Tensor& a, const Tensor& b, const Shape& shape) {
   BinaryForward<T> p{};
   std::int64_t a_step = 1, b_step = 1;
-  std::array<std::int64_t, Shape::kMaxRank> extent{}, a_stride{}, b_stride{};
+  std::array<std::int64_t, kMaxRank> extent{}, a_stride{}, b_stride{};
   int axes = 0;  // from the last axis outwards
   for (int i = 1; i <= shape.rank(); ++i) {
     const std::int64_t n = shape[-i];
@@ -41,7 +41,8 @@ BinaryForward<T> plan(const Tensor& a, const Tensor& b, const Shape& shape) {
   return p;
 }
 
-Tensor apply(Binary function, std::string_view name, const Tensor& a, const Tensor& b) {
+Tensor apply(Binary function, const char* name, const Tensor& a, const Tensor& b) {
+  check_one_device(name, {a, b});
   check(a.dtype() == b.dtype(), "[{}] dtypes {} and {} must agree", name, to_string(a.dtype()), to_string(b.dtype()));
   const Shape shape = broadcast(a.shape(), b.shape());
   Tensor out = Tensor::empty(shape, a.dtype(), a.device());

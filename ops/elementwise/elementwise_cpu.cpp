@@ -1,4 +1,5 @@
 #include "engine/cpu/normal_distribution.h"
+#include "ops/elementwise/gelu_tanh.h"
 #include "ops/elementwise/kernels.h"
 
 namespace npzoo {
@@ -7,25 +8,7 @@ namespace {
 
 using namespace simd;
 
-constexpr std::int64_t kGrain = 1 << 14;               // elements that are worth handing to another thread
-constexpr double kGeluScale = 0.79788456080286535588;  // √(2/π)
-constexpr double kGeluCubic = 0.044715;
-
-template <class V>
-[[gnu::always_inline]] inline V c(V, double value) {
-  return splat<ScalarOf<V>>(static_cast<ScalarOf<V>>(value));
-}
-
-template <class V>
-[[gnu::always_inline]] inline V gelu_inner(V x) {
-  return c(x, kGeluScale) * (x + c(x, kGeluCubic) * x * x * x);
-}
-
-template <class V>
-[[gnu::always_inline]] inline V gelu_tanh_slope(V x) {
-  const V t = tanh(gelu_inner(x)), inner_slope = c(x, kGeluScale) * (c(x, 1) + c(x, 3 * kGeluCubic) * x * x);
-  return c(x, 0.5) * (c(x, 1) + t + x * (c(x, 1) - t * t) * inner_slope);
-}
+constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
 
 /// f over [0, n) in vectors: `at(i, lanes)` loads there and returns what is stored to y.
 template <class T, Isa isa, class F>

@@ -3,7 +3,8 @@
 #include <array>
 
 #include "engine/cpu/context.h"
-#include "engine/shape.h"
+#include "engine/cuda/context.h"
+#include "engine/rank.h"
 
 namespace npzoo {
 
@@ -54,7 +55,7 @@ struct Clamp {
 template <class T>
 struct BinaryForward {
   int rank;
-  std::array<std::int64_t, Shape::kMaxRank> extent, a_stride, b_stride;
+  std::array<std::int64_t, kMaxRank> extent, a_stride, b_stride;
   const T* a;
   const T* b;
   T* out;
@@ -62,13 +63,23 @@ struct BinaryForward {
 
 template <class T, Isa isa>
 void unary_forward(CpuContext<isa>& cpu, Unary function, const UnaryForward<T>& p);
+template <class T, Gpu gpu>
+void unary_forward(CudaContext<gpu>& cuda, Unary function, const UnaryForward<T>& p);
 template <class T, Isa isa>
 void unary_backward(CpuContext<isa>& cpu, Unary function, const UnaryBackward<T>& p);
+template <class T, Gpu gpu>
+void unary_backward(CudaContext<gpu>& cuda, Unary function, const UnaryBackward<T>& p);
 template <class T, Isa isa>
 void affine(CpuContext<isa>& cpu, const Affine<T>& p);
+template <class T, Gpu gpu>
+void affine(CudaContext<gpu>& cuda, const Affine<T>& p);
 template <class T, Isa isa>
 void clamp(CpuContext<isa>& cpu, const Clamp<T>& p);
+template <class T, Gpu gpu>
+void clamp(CudaContext<gpu>& cuda, const Clamp<T>& p);
 template <class T, Isa isa>
 void binary_forward(CpuContext<isa>& cpu, Binary function, const BinaryForward<T>& p);
+template <class T, Gpu gpu>
+void binary_forward(CudaContext<gpu>& cuda, Binary function, const BinaryForward<T>& p);
 
 }  // namespace npzoo

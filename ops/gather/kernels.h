@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -23,7 +24,11 @@ struct GatherBackward {
 
 template <class T, Isa isa>
 void gather_forward(CpuContext<isa>& cpu, const GatherForward<T>& p);
+template <class T, Gpu gpu>
+void gather_forward(CudaContext<gpu>& cuda, const GatherForward<T>& p);
 template <class T, Isa isa>
 void gather_backward(CpuContext<isa>& cpu, const GatherBackward<T>& p);
+template <class T, Gpu gpu>
+void gather_backward(CudaContext<gpu>& cuda, const GatherBackward<T>& p);
 
 }  // namespace npzoo

@@ -9,6 +9,7 @@ namespace npzoo {
 namespace {
 
 void check_arguments(const Tensor& y, const Tensor& mean, const Tensor& std) {
+  check_one_device("gaussian_log_density", {y, mean, std});
   check(y.rank() >= 1, "[gaussian_log_density] y is a scalar, expected (…, D)");
   check(mean.shape() == y.shape() && std.shape() == y.shape(),
         "[gaussian_log_density] mean {} and std {} must have the shape of y {}", mean.shape(), std.shape(), y.shape());

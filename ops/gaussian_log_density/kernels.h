@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -28,7 +29,11 @@ struct GaussianLogDensityBackward {
 
 template <class T, Isa isa>
 void gaussian_log_density_forward(CpuContext<isa>& cpu, const GaussianLogDensityForward<T>& p);
+template <class T, Gpu gpu>
+void gaussian_log_density_forward(CudaContext<gpu>& cuda, const GaussianLogDensityForward<T>& p);
 template <class T, Isa isa>
 void gaussian_log_density_backward(CpuContext<isa>& cpu, const GaussianLogDensityBackward<T>& p);
+template <class T, Gpu gpu>
+void gaussian_log_density_backward(CudaContext<gpu>& cuda, const GaussianLogDensityBackward<T>& p);
 
 }  // namespace npzoo

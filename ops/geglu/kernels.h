@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -22,7 +23,11 @@ struct GegluBackward {
 
 template <class T, Isa isa>
 void geglu_forward(CpuContext<isa>& cpu, const GegluForward<T>& p);
+template <class T, Gpu gpu>
+void geglu_forward(CudaContext<gpu>& cuda, const GegluForward<T>& p);
 template <class T, Isa isa>
 void geglu_backward(CpuContext<isa>& cpu, const GegluBackward<T>& p);
+template <class T, Gpu gpu>
+void geglu_backward(CudaContext<gpu>& cuda, const GegluBackward<T>& p);
 
 }  // namespace npzoo

@@ -42,6 +42,7 @@ struct Merge {
 };
 
 void check_states(const AttentionState& a, const AttentionState& b) {
+  check_one_device("merge", {a.mean, a.log_sum_exp, b.mean, b.log_sum_exp});
   for (const AttentionState* state : {&a, &b}) {
     const Tensor &mean = state->mean, &sum = state->log_sum_exp;
     check(mean.rank() == 3 && sum.rank() == 3 && mean.dim(0) == sum.dim(0) && mean.dim(1) == sum.dim(2) &&
@@ -59,9 +60,9 @@ void check_states(const AttentionState& a, const AttentionState& b) {
 }  // namespace
 
 AttentionState empty_attention_state(std::int64_t batch, std::int64_t latents, std::int64_t channels, int heads,
-                                     DType dtype) {
-  return {Tensor::zeros({batch, latents, channels}, dtype),
-          Tensor::full({batch, heads, latents}, -std::numeric_limits<double>::infinity(), dtype)};
+                                     DType dtype, std::optional<Device> device) {
+  return {Tensor::zeros({batch, latents, channels}, dtype, device),
+          Tensor::full({batch, heads, latents}, -std::numeric_limits<double>::infinity(), dtype, device)};
 }
 
 AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,

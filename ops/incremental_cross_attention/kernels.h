@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -28,7 +29,11 @@ struct MergeBackward {
 
 template <class T, Isa isa>
 void merge_forward(CpuContext<isa>& cpu, const MergeForward<T>& p);
+template <class T, Gpu gpu>
+void merge_forward(CudaContext<gpu>& cuda, const MergeForward<T>& p);
 template <class T, Isa isa>
 void merge_backward(CpuContext<isa>& cpu, const MergeBackward<T>& p);
+template <class T, Gpu gpu>
+void merge_backward(CudaContext<gpu>& cuda, const MergeBackward<T>& p);
 
 }  // namespace npzoo

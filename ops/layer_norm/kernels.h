@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -34,8 +35,12 @@ struct LayerNormBackward {
 
 template <class T, Isa isa>
 void layer_norm_forward(CpuContext<isa>& cpu, const LayerNormForward<T>& p);
+template <class T, Gpu gpu>
+void layer_norm_forward(CudaContext<gpu>& cuda, const LayerNormForward<T>& p);
 
 template <class T, Isa isa>
 void layer_norm_backward(CpuContext<isa>& cpu, const LayerNormBackward<T>& p);
+template <class T, Gpu gpu>
+void layer_norm_backward(CudaContext<gpu>& cuda, const LayerNormBackward<T>& p);
 
 }  // namespace npzoo

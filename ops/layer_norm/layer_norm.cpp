@@ -13,6 +13,7 @@ struct Statistics {
 };
 
 void check_arguments(const Tensor& x, const Tensor& gain, const Tensor& bias) {
+  check_one_device("layer_norm", {x, gain, bias});
   check(x.rank() >= 1, "[layer_norm] x is a scalar, expected (…, D)");
   const Shape row{x.dim(-1)};
   check(gain.shape() == row && bias.shape() == row, "[layer_norm] gain {} and bias {} must both be {} for x {}",
@@ -25,7 +26,7 @@ void check_arguments(const Tensor& x, const Tensor& gain, const Tensor& bias) {
 Statistics forward(const Tensor& x, const Tensor& residual, const Tensor& gain, const Tensor& bias, double eps,
                    Tensor& sum, Tensor& norm) {
   const std::int64_t rows = x.shape().rows();
-  Statistics s{Tensor::empty({rows}, x.dtype()), Tensor::empty({rows}, x.dtype())};
+  Statistics s{Tensor::empty({rows}, x.dtype(), x.device()), Tensor::empty({rows}, x.dtype(), x.device())};
   run(x, [&]<class T>(auto& device) {
     layer_norm_forward<T>(
         device, {rows, x.dim(-1), x.data<T>(), residual.data<T>(), gain.data<T>(), bias.data<T>(), static_cast<T>(eps),
@@ -67,6 +68,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 ResidualNorm residual_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& gain, const Tensor& bias,
                                  double eps) {
   check_arguments(x, gain, bias);
+  check_one_device("layer_norm", {x, residual});
   check(residual.shape() == x.shape() && residual.dtype() == x.dtype(),
         "[layer_norm] x {} and residual {} must agree in shape and dtype", x.shape(), residual.shape());
   std::array<Tensor, 2> outs{Tensor::empty_like(x), Tensor::empty_like(x)};

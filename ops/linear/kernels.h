@@ -1,7 +1,8 @@
 #pragma once
 
 #include "engine/cpu/context.h"
-#include "engine/cpu/gemm.h"
+#include "engine/cuda/context.h"
+#include "engine/gemm.h"
 
 namespace npzoo {
 
@@ -30,7 +31,11 @@ struct LinearEpilogueBackward {
 
 template <class T, Isa isa>
 void narrow_linear(CpuContext<isa>& cpu, const NarrowLinear<T>& p);
+template <class T, Gpu gpu>
+void narrow_linear(CudaContext<gpu>& cuda, const NarrowLinear<T>& p);
 template <class T, Isa isa>
 void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward<T>& p);
+template <class T, Gpu gpu>
+void linear_epilogue_backward(CudaContext<gpu>& cuda, const LinearEpilogueBackward<T>& p);
 
 }  // namespace npzoo

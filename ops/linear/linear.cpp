@@ -10,6 +10,7 @@ namespace npzoo {
 namespace {
 
 void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_one_device("linear", {x, weight, bias});
   check(x.rank() >= 1 && weight.rank() == 2 && weight.dim(1) == x.dim(-1),
         "[linear] x {} and weight {} must be (…, K) and (N, K)", x.shape(), weight.shape());
   check(weight.dtype() == x.dtype(), "[linear] x is {}, weight {}", to_string(x.dtype()), to_string(weight.dtype()));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/cpu/gemm.h"
+#include "engine/gemm.h"
 #include "engine/tensor.h"
 
 namespace npzoo {

@@ -1,3 +1,4 @@
+#include "engine/memory.h"
 #include "ops/masked_attention/blocks.h"
 
 namespace npzoo {

@@ -3,6 +3,8 @@
 // Blocks of queries, one query to a lane, so that maxima, sums and exponentials of a row never cross lanes. Included by
 // kernel sources only.
 
+#include <algorithm>
+
 #include "engine/cpu/gemm_tile.h"
 #include "engine/cpu/lanes.h"
 #include "engine/cpu/transpose.h"

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "engine/cpu/context.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "engine/cuda/context.h"
+#include "ops/masked_attention/attention_score.h"
+#include "ops/masked_attention/prefix_rule.h"
 
 namespace npzoo {
 
@@ -32,7 +34,11 @@ struct AttentionBackward {
 
 template <class T, Isa isa>
 void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p);
+template <class T, Gpu gpu>
+void attention_forward(CudaContext<gpu>& cuda, const AttentionForward<T>& p);
 template <class T, Isa isa>
 void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& p);
+template <class T, Gpu gpu>
+void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& p);
 
 }  // namespace npzoo

@@ -1,16 +1,9 @@
 #pragma once
 
+#include "ops/masked_attention/attention_score.h"
 #include "ops/masked_attention/prefix_mask.h"
 
 namespace npzoo {
-
-/// How alike a query and a key are. The kinds of attention of attentive neural processes (Kim et al., ICLR 2019) are
-/// these; multihead attention is the dot product with several heads between projections.
-enum class AttentionScore : std::uint8_t {
-  dot_product,  // scale · q·k
-  laplace,      // −scale · Σ |q − k|
-  uniform       // 0: the mean of the visible values
-};
 
 struct AttentionOptions {
   int heads = 1;

@@ -35,10 +35,11 @@ void PrefixMask::check_fits(std::int64_t batch, std::int64_t queries) const {
   check(fits, "[prefix_mask] lengths {} do not fit {} batch elements of {} queries", counts_.shape(), batch, queries);
 }
 
-PrefixRule PrefixMask::rule() const {
+PrefixRule PrefixMask::rule(Device device) const {
   PrefixRule rule{.first = first_, .growth = growth_, .skipped = skipped_};
   if (!counts_.defined()) return rule;
-  rule.counts = counts_.data<std::int64_t>();
+  if (device == Device::cuda && !device_counts_.defined()) device_counts_ = counts_.to(device);
+  rule.counts = (device == Device::cuda ? device_counts_ : counts_).data<std::int64_t>();
   rule.batch_stride = counts_.rank() == 1 ? 1 : counts_.dim(1);
   rule.row_stride = counts_.rank() == 1 ? 0 : 1;
   return rule;

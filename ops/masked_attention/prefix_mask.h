@@ -1,26 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "engine/tensor.h"
+#include "ops/masked_attention/prefix_rule.h"
 
 namespace npzoo {
-
-/// A PrefixMask as kernels read it.
-struct PrefixRule {
-  std::int64_t first = 0;                // keys that row 0 sees, where there are no counts
-  std::int64_t growth = 0;               // further ones for each row
-  std::int64_t skipped = 0;              // keys before the first one at hand
-  const std::int64_t* counts = nullptr;  // of each batch element, or of each row
-  std::int64_t batch_stride = 0, row_stride = 0;
-
-  /// How many of `keys` keys row `query` of batch element `batch` sees.
-  std::int64_t visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
-    const std::int64_t count = counts ? counts[batch * batch_stride + query * row_stride] : first;
-    return std::clamp<std::int64_t>(count + growth * query - skipped, 0, keys);
-  }
-};
 
 /// Which keys a query row sees: row i of batch b sees keys [0, visible(b, i)). Every mask of the models here has this
 /// form, so no mask array is ever built.
@@ -43,17 +28,18 @@ class PrefixMask {
 
   /// Throws Error unless the mask fits `batch` × `queries` rows.
   void check_fits(std::int64_t batch, std::int64_t queries) const;
-  /// Valid as long as the mask lives.
-  PrefixRule rule() const;
+  /// For kernels of `device`; valid as long as the mask lives. A CUDA device gets its own copy of the counts, once.
+  PrefixRule rule(Device device) const;
   std::int64_t visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
-    return rule().visible(batch, query, keys);
+    return rule(Device::cpu).visible(batch, query, keys);
   }
 
  private:
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::int64_t growth_ = 0;
   std::int64_t skipped_ = 0;
-  Tensor counts_;
+  Tensor counts_;                 // on the CPU
+  mutable Tensor device_counts_;  // the same on a CUDA device, where its kernels have asked for them
 };
 
 }  // namespace npzoo

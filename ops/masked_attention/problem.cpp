@@ -11,6 +11,7 @@ namespace npzoo {
 namespace {
 
 void check_arguments(const char* where, const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads) {
+  check_one_device(where, {q, k, v});
   check(q.rank() == 3 && k.rank() == 3 && v.rank() == 3,
         "[{}] q {}, k {} and v {} must have the axes (batch, points, channels)", where, q.shape(), k.shape(),
         v.shape());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/masked_attention/kernels.h"
+#include "ops/masked_attention/masked_attention.h"
 
 namespace npzoo {
 
@@ -22,7 +23,7 @@ class AttentionProblem {
             .value_width = value_width,
             .scale = scale,
             .score = score,
-            .mask = mask.rule(),
+            .mask = mask.rule(q.device()),
             .q = q.data<T>(),
             .k = k.data<T>(),
             .v = v.data<T>(),

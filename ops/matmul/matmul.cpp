@@ -22,6 +22,7 @@ Side side(const Tensor& x, Transpose transpose) {
 Transpose flip(Transpose t) { return t == Transpose::no ? Transpose::yes : Transpose::no; }
 
 Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpose transpose_b) {
+  check_one_device("matmul", {a, b});
   check(a.rank() >= 2 && b.rank() >= 2, "[matmul] a {} and b {} must be matrices or batches of them", a.shape(),
         b.shape());
   check(a.dtype() == b.dtype(), "[matmul] a is {}, b {}", to_string(a.dtype()), to_string(b.dtype()));
@@ -36,21 +37,21 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
   if (out.numel() == 0) return out;
   count_flops(2 * out.numel() * left.columns);
   run(a, [&]<class T>(auto& device) {
-    batched_matmul<T>(device, {.batch = out.numel() / (left.rows * right.columns),
-                               .a_step = left.batch_stride,
-                               .b_step = right.batch_stride,
-                               .c_step = left.rows * right.columns,
-                               .one = {.m = left.rows,
-                                       .n = right.columns,
-                                       .k = left.columns,
-                                       .a = a.data<T>(),
-                                       .a_row = left.row_stride,
-                                       .a_col = left.column_stride,
-                                       .b = b.data<T>(),
-                                       .b_row = right.row_stride,
-                                       .b_col = right.column_stride,
-                                       .c = out.data<T>(),
-                                       .c_row = right.columns}});
+    batched_gemm<T>(device, {.batch = out.numel() / (left.rows * right.columns),
+                             .a_step = left.batch_stride,
+                             .b_step = right.batch_stride,
+                             .c_step = left.rows * right.columns,
+                             .one = {.m = left.rows,
+                                     .n = right.columns,
+                                     .k = left.columns,
+                                     .a = a.data<T>(),
+                                     .a_row = left.row_stride,
+                                     .a_col = left.column_stride,
+                                     .b = b.data<T>(),
+                                     .b_row = right.row_stride,
+                                     .b_col = right.column_stride,
+                                     .c = out.data<T>(),
+                                     .c_row = right.columns}});
   });
   return out;
 }

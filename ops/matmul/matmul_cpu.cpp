@@ -4,7 +4,7 @@
 namespace npzoo {
 
 template <class T, Isa isa>
-void batched_matmul(CpuContext<isa>& cpu, const BatchedMatmul<T>& p) {
+void batched_gemm(CpuContext<isa>& cpu, const BatchedGemm<T>& p) {
   if (p.batch == 1) return gemm(cpu, p.one);
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -17,7 +17,7 @@ void batched_matmul(CpuContext<isa>& cpu, const BatchedMatmul<T>& p) {
   });
 }
 
-template void batched_matmul(CpuContext<kIsa>&, const BatchedMatmul<float>&);
-template void batched_matmul(CpuContext<kIsa>&, const BatchedMatmul<double>&);
+template void batched_gemm(CpuContext<kIsa>&, const BatchedGemm<float>&);
+template void batched_gemm(CpuContext<kIsa>&, const BatchedGemm<double>&);
 
 }  // namespace npzoo

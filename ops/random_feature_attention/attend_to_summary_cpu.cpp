@@ -9,9 +9,6 @@ using namespace feature_tile;
 /// Queries that one thread answers at a time.
 constexpr std::int64_t kQueryRows = 4 * kPoints;
 
-template <class T>
-constexpr T kSmallestDenominator = T(1e-6);
-
 /// One head of one batch element.
 template <class T>
 struct Head {
@@ -193,7 +190,7 @@ void attend_to_summary_forward(CpuContext<isa>& cpu, const AttendToSummaryForwar
           clamped += attend(cpu, p, Head<T>(p, batch, head), from, points, tile);
       });
     }
-    if (clamped > 0) p.clamped->fetch_add(clamped, std::memory_order_relaxed);
+    if (clamped > 0) __atomic_fetch_add(p.clamped, static_cast<unsigned long long>(clamped), __ATOMIC_RELAXED);
   });
 }
 

@@ -2,9 +2,9 @@
 
 // What the kernels of keys and of queries share. Included by kernel sources only.
 
-#include "engine/cpu/gemm.h"
 #include "engine/cpu/simd_math.h"
 #include "engine/cpu/transpose.h"
+#include "engine/gemm.h"
 #include "engine/memory.h"
 #include "ops/random_feature_attention/kernels.h"
 

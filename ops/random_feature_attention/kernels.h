@@ -1,10 +1,14 @@
 #pragma once
 
-#include <atomic>
-
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
+#include "ops/masked_attention/prefix_rule.h"
 
 namespace npzoo {
+
+/// Denominators are limited to this from below.
+template <class T>
+constexpr T kSmallestDenominator = T(1e-6);
 
 /// Points whose features are wanted, and the map: φ(x) = exp(w·x − ‖x‖²/2 − shift) · `normaliser` of x = √scale ·
 /// point. A point is a row of `heads` heads side by side.
@@ -19,7 +23,7 @@ struct FeatureMap {
 template <class T>
 struct SummariseKeysForward {
   FeatureMap<T> map;
-  const std::int64_t* visible;  // (batch)
+  PrefixRule mask;  // the same for all rows of a batch element
   const T* k;
   const T* v;
   T* sums;
@@ -29,13 +33,25 @@ struct SummariseKeysForward {
 template <class T>
 struct SummariseKeysBackward {
   FeatureMap<T> map;
-  const std::int64_t* visible;
+  PrefixRule mask;
   const T* k;
   const T* v;
   const T* shift;
   const T* d_sums;
   T* d_k;
   T* d_v;
+};
+
+/// Of n pairs of shifts the larger one, and what brings sums relative to either to it: exp(shift − larger), 0 for one
+/// without keys.
+template <class T>
+struct MergeShifts {
+  std::int64_t n;
+  const T* a;
+  const T* b;
+  T* larger;
+  T* factor_a;
+  T* factor_b;
 };
 
 template <class T>
@@ -45,7 +61,7 @@ struct AttendToSummaryForward {
   const T* sums;
   const T* shift;  // −∞: nothing to attend to
   T* out;
-  std::atomic<std::int64_t>* clamped;  // denominators below the smallest one
+  unsigned long long* clamped;  // counts denominators below the smallest one; on the device of the context
 };
 
 template <class T>
@@ -61,11 +77,23 @@ struct AttendToSummaryBackward {
 
 template <class T, Isa isa>
 void summarise_keys_forward(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p);
+template <class T, Gpu gpu>
+void summarise_keys_forward(CudaContext<gpu>& cuda, const SummariseKeysForward<T>& p);
 template <class T, Isa isa>
 void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p);
+template <class T, Gpu gpu>
+void summarise_keys_backward(CudaContext<gpu>& cuda, const SummariseKeysBackward<T>& p);
+template <class T, Isa isa>
+void merge_shifts(CpuContext<isa>& cpu, const MergeShifts<T>& p);
+template <class T, Gpu gpu>
+void merge_shifts(CudaContext<gpu>& cuda, const MergeShifts<T>& p);
 template <class T, Isa isa>
 void attend_to_summary_forward(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p);
+template <class T, Gpu gpu>
+void attend_to_summary_forward(CudaContext<gpu>& cuda, const AttendToSummaryForward<T>& p);
 template <class T, Isa isa>
 void attend_to_summary_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p);
+template <class T, Gpu gpu>
+void attend_to_summary_backward(CudaContext<gpu>& cuda, const AttendToSummaryBackward<T>& p);
 
 }  // namespace npzoo

@@ -25,7 +25,7 @@ Tensor orthogonal_random_features(std::int64_t features, std::int64_t width, Fea
   check(features >= 1 && width >= 1,
         "[orthogonal_random_features] {} features of width {}, expected at least one feature and one channel", features,
         width);
-  Tensor projection = Tensor::empty({features, width}, DType::float64);
+  Tensor projection = Tensor::empty({features, width}, DType::float64, Device::cpu);
   const std::span<double> all = projection.values<double>();
   const auto size = static_cast<std::size_t>(width);
   std::vector<double> lengths(static_cast<std::size_t>(features), std::sqrt(static_cast<double>(width)));
@@ -45,7 +45,7 @@ Tensor orthogonal_random_features(std::int64_t features, std::int64_t width, Fea
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) all[i] *= lengths[i / size];
-  return projection;
+  return projection.to(default_device());
 }
 
 }  // namespace npzoo

@@ -1,12 +1,12 @@
 #include "ops/random_feature_attention/random_feature_attention.h"
 
+#include <atomic>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "engine/backend.h"
+#include "engine/cuda/gpu.h"
+#include "engine/cuda/transfer.h"
 #include "engine/flops.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
@@ -16,11 +16,30 @@ namespace npzoo {
 
 namespace {
 
-std::atomic<std::int64_t> clamped_count{0};
+unsigned long long clamped_on_cpu = 0;
+std::atomic<unsigned long long*> clamped_on_gpu = nullptr;  // once kernels have been given it
+
+/// Where kernels of `device` count denominators that they limit.
+unsigned long long* clamped_count(Device device) {
+  if (device == Device::cpu) return &clamped_on_cpu;
+  static unsigned long long* const count = [] {
+    GpuRuntime& gpu = gpu_runtime();
+    // Not from the pool: what a captured graph takes from there is its own. Zeroed in a capture it would be with each
+    // launch.
+    check(!gpu.capturing(), "[attend_to_summary] the first call on a device cannot be captured");
+    void* memory = gpu.allocate(sizeof(unsigned long long), unified_memory());
+    check(memory != nullptr, "[attend_to_summary] the device has no memory left");
+    gpu.fill(memory, 0, sizeof(unsigned long long));
+    return static_cast<unsigned long long*>(memory);
+  }();
+  clamped_on_gpu = count;
+  return count;
+}
 
 /// `x` are the keys or the queries, (B, N, H·D).
 void check_arguments(const char* where, const Tensor& x, const Tensor& projection,
                      const RandomFeatureOptions& options) {
+  check_one_device(where, {x, projection});
   const std::int64_t width = x.dim(2) / options.heads;
   check(projection.rank() == 2 && projection.dim(0) >= 1 && projection.dim(1) == width,
         "[{}] projection {} must be (features, {}) for {} heads in {}, with at least one feature", where,
@@ -33,6 +52,7 @@ void check_arguments(const char* where, const Tensor& x, const Tensor& projectio
 }
 
 void check_keys(const Tensor& k, const Tensor& v, const PrefixMask& mask, int heads) {
+  check_one_device("summarise_keys", {k, v});
   check(k.rank() == 3 && v.rank() == 3, "[summarise_keys] k {} and v {} must have the axes (batch, points, channels)",
         k.shape(), v.shape());
   check(k.dim(0) == v.dim(0) && k.dim(1) == v.dim(1),
@@ -54,6 +74,7 @@ void check_summary(const char* where, const KeySummary& keys) {
 }
 
 void check_queries(const Tensor& q, const KeySummary& keys, int heads) {
+  check_one_device("attend_to_summary", {q, keys.sums, keys.shift});
   const Tensor& sums = keys.sums;
   check(q.rank() == 3, "[attend_to_summary] q {} must have the axes (batch, points, channels)", q.shape());
   check(heads >= 1 && q.dim(2) % heads == 0, "[attend_to_summary] {} heads do not divide the channels of q {}", heads,
@@ -101,12 +122,6 @@ struct Problem {
   std::int64_t flops(std::int64_t count) const { return 2 * heads * features * (width + value_width + 1) * count; }
 };
 
-/// exp(shift − to) of two shifts; 0 for one without keys.
-template <class T>
-T factor(T shift, T to) {
-  return shift == -std::numeric_limits<T>::infinity() ? T(0) : std::exp(shift - to);
-}
-
 }  // namespace
 
 KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projection, const PrefixMask& mask,
@@ -114,23 +129,25 @@ KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projec
   check_keys(k, v, mask, options.heads);
   check_arguments("summarise_keys", k, projection, options);
   const Problem problem(k, v.dim(2), projection, options);
-  std::vector<std::int64_t> visible;
-  for (std::int64_t b = 0; b < problem.batch; ++b) visible.push_back(mask.visible(b, 0, problem.points));
-  const std::int64_t flops = problem.flops(std::reduce(visible.begin(), visible.end()));
-  Tensor sums = Tensor::empty({problem.batch, problem.heads, problem.features, problem.value_width + 1}, k.dtype());
-  Tensor shift = Tensor::empty({problem.batch, problem.heads}, k.dtype());
+  std::int64_t visible = 0;
+  for (std::int64_t b = 0; b < problem.batch; ++b) visible += mask.visible(b, 0, problem.points);
+  const std::int64_t flops = problem.flops(visible);
+  Tensor sums =
+      Tensor::empty({problem.batch, problem.heads, problem.features, problem.value_width + 1}, k.dtype(), k.device());
+  Tensor shift = Tensor::empty({problem.batch, problem.heads}, k.dtype(), k.device());
   count_flops(flops);
   run(k, [&]<class T>(auto& device) {
-    summarise_keys_forward<T>(device, {problem.map<T>(projection), visible.data(), k.data<T>(), v.data<T>(),
+    summarise_keys_forward<T>(device, {problem.map<T>(projection), mask.rule(k.device()), k.data<T>(), v.data<T>(),
                                        sums.data<T>(), shift.data<T>()});
   });
   record("summarise_keys", sums, {k, v},
-         [k, v, projection, shift, problem, flops, visible = std::move(visible)](const Tensor& d_sums, Grads& grads) {
+         [k, v, projection, shift, problem, flops, mask](const Tensor& d_sums, Grads& grads) {
            Tensor d_k = Tensor::empty_like(k), d_v = Tensor::empty_like(v);
            count_flops(2 * flops);
            run(k, [&]<class T>(auto& device) {
-             summarise_keys_backward<T>(device, {problem.map<T>(projection), visible.data(), k.data<T>(), v.data<T>(),
-                                                 shift.data<T>(), d_sums.data<T>(), d_k.data<T>(), d_v.data<T>()});
+             summarise_keys_backward<T>(
+                 device, {problem.map<T>(projection), mask.rule(k.device()), k.data<T>(), v.data<T>(), shift.data<T>(),
+                          d_sums.data<T>(), d_k.data<T>(), d_v.data<T>()});
            });
            grads.add(k, std::move(d_k));
            grads.add(v, std::move(d_v));
@@ -139,6 +156,7 @@ KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projec
 }
 
 KeySummary merge(const KeySummary& a, const KeySummary& b) {
+  check_one_device("merge", {a.sums, a.shift, b.sums, b.shift});
   check_summary("merge", a);
   check_summary("merge", b);
   check(a.sums.shape() == b.sums.shape() && a.sums.dtype() == b.sums.dtype(),
@@ -146,14 +164,10 @@ KeySummary merge(const KeySummary& a, const KeySummary& b) {
         a.sums.shape(), to_string(b.sums.dtype()), b.sums.shape());
   Tensor shift = Tensor::empty_like(a.shift);
   const Shape one_each{a.sums.dim(0), a.sums.dim(1), 1, 1};
-  Tensor of_a = Tensor::empty(one_each, a.sums.dtype()), of_b = Tensor::empty(one_each, a.sums.dtype());
-  run(shift, [&]<class T>(auto&) {
-    for (std::int64_t i = 0; i < shift.numel(); ++i) {
-      const T x = a.shift.data<T>()[i], y = b.shift.data<T>()[i], larger = x > y ? x : y;
-      shift.data<T>()[i] = larger;
-      of_a.data<T>()[i] = factor(x, larger);
-      of_b.data<T>()[i] = factor(y, larger);
-    }
+  Tensor of_a = Tensor::empty(one_each, shift.dtype(), shift.device()), of_b = Tensor::empty_like(of_a);
+  run(shift, [&]<class T>(auto& device) {
+    merge_shifts<T>(
+        device, {shift.numel(), a.shift.data<T>(), b.shift.data<T>(), shift.data<T>(), of_a.data<T>(), of_b.data<T>()});
   });
   return {add(mul(a.sums, of_a), mul(b.sums, of_b)), std::move(shift)};
 }
@@ -171,7 +185,7 @@ Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& 
   count_flops(flops);
   run(q, [&]<class T>(auto& device) {
     attend_to_summary_forward<T>(device, {problem.map<T>(projection), q.data<T>(), keys.sums.data<T>(),
-                                          keys.shift.data<T>(), out.data<T>(), &clamped_count});
+                                          keys.shift.data<T>(), out.data<T>(), clamped_count(q.device())});
   });
   record("attend_to_summary", out, {q, keys.sums},
          [q, sums = keys.sums, shift = keys.shift, projection, problem, flops](const Tensor& d_out, Grads& grads) {
@@ -192,6 +206,12 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   return attend_to_summary(q, summarise_keys(k, v, projection, mask, options), projection, options);
 }
 
-std::int64_t clamped_denominators() { return clamped_count.load(std::memory_order_relaxed); }
+std::int64_t clamped_denominators() {
+  const unsigned long long on_cpu = std::atomic_ref(clamped_on_cpu).load(std::memory_order_relaxed);
+  unsigned long long on_gpu = 0;
+  if (const unsigned long long* counter = clamped_on_gpu)
+    download(reinterpret_cast<std::byte*>(&on_gpu), reinterpret_cast<const std::byte*>(counter), sizeof(on_gpu));
+  return static_cast<std::int64_t>(on_cpu + on_gpu);
+}
 
 }  // namespace npzoo

@@ -13,8 +13,8 @@ enum class FeatureNorms : std::uint8_t {
 
 /// Random directions that are orthogonal within each block of D rows (Choromanski et al., "Rethinking attention with
 /// performers", ICLR 2021, section 2.4): the Q factor of Gaussian D × D matrices, one block after the other, the last
-/// one cut off. (features, width), float64. Directions do not depend on `norms`. Error unless there is at least one
-/// feature and one channel.
+/// one cut off. (features, width), float64, on the default device. Directions do not depend on `norms`. Error unless
+/// there is at least one feature and one channel.
 Tensor orthogonal_random_features(std::int64_t features, std::int64_t width, FeatureNorms norms, Random& random);
 
 /// What is subtracted in the exponent of the features so that they neither overflow nor vanish.

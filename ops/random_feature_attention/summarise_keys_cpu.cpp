@@ -85,7 +85,7 @@ void sum_chunk(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p, std::int6
                double* totals) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t size = map.features * (map.value_width + 1), length = chunk_length(map.points),
-                     end = min(p.visible[batch], (chunk + 1) * length);
+                     end = min(p.mask.visible(batch, 0, map.points), (chunk + 1) * length);
   const Tile<T> tile(map, false);
   const Buffer blocks(static_cast<std::size_t>(map.heads * size) * sizeof(T));
   const auto sums = [&](std::int64_t head) {
@@ -204,7 +204,8 @@ void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T
     const Tile<T> tile(map, true);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t batch = i / parts, first = i % parts * kGradientRows,
-                         last = min(first + kGradientRows, map.points), seen = max(min(p.visible[batch], last), first);
+                         last = min(first + kGradientRows, map.points),
+                         seen = max(min(p.mask.visible(batch, 0, map.points), last), first);
       for_tiles(first, seen, [&](std::int64_t from, std::int64_t points) {
         for (std::int64_t head = 0; head < map.heads; ++head)
           tile_backward(cpu, p, Head<T>(p, batch, head), from, points, tile);
@@ -216,6 +217,21 @@ void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T
   });
 }
 
+template <class T, Isa isa>
+void merge_shifts(CpuContext<isa>& cpu, const MergeShifts<T>& p) {
+  const auto factor = [](T shift, T to) {
+    return shift == -Format<T>::kInfinity ? T(0) : static_cast<T>(__builtin_exp(shift - to));
+  };
+  cpu.parallel_for(p.n, 1024, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T a = p.a[i], b = p.b[i], larger = a > b ? a : b;
+      p.larger[i] = larger, p.factor_a[i] = factor(a, larger), p.factor_b[i] = factor(b, larger);
+    }
+  });
+}
+
+template void merge_shifts(CpuContext<kIsa>&, const MergeShifts<float>&);
+template void merge_shifts(CpuContext<kIsa>&, const MergeShifts<double>&);
 template void summarise_keys_forward(CpuContext<kIsa>&, const SummariseKeysForward<float>&);
 template void summarise_keys_forward(CpuContext<kIsa>&, const SummariseKeysForward<double>&);
 template void summarise_keys_backward(CpuContext<kIsa>&, const SummariseKeysBackward<float>&);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -40,11 +41,19 @@ struct LogSumExpBackward {
 
 template <class T, Isa isa>
 void masked_mean_forward(CpuContext<isa>& cpu, const MaskedMeanForward<T>& p);
+template <class T, Gpu gpu>
+void masked_mean_forward(CudaContext<gpu>& cuda, const MaskedMeanForward<T>& p);
 template <class T, Isa isa>
 void masked_mean_backward(CpuContext<isa>& cpu, const MaskedMeanBackward<T>& p);
+template <class T, Gpu gpu>
+void masked_mean_backward(CudaContext<gpu>& cuda, const MaskedMeanBackward<T>& p);
 template <class T, Isa isa>
 void logsumexp_forward(CpuContext<isa>& cpu, const LogSumExpForward<T>& p);
+template <class T, Gpu gpu>
+void logsumexp_forward(CudaContext<gpu>& cuda, const LogSumExpForward<T>& p);
 template <class T, Isa isa>
 void logsumexp_backward(CpuContext<isa>& cpu, const LogSumExpBackward<T>& p);
+template <class T, Gpu gpu>
+void logsumexp_backward(CudaContext<gpu>& cuda, const LogSumExpBackward<T>& p);
 
 }  // namespace npzoo

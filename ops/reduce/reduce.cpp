@@ -4,6 +4,7 @@
 #include "engine/kernels.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/mask_points/lengths.h"
 #include "ops/reduce/axis.h"
 #include "ops/reduce/kernels.h"
 #include "ops/reshape/reshape.h"
@@ -15,16 +16,6 @@ namespace {
 /// Gives every summand the cotangent of its sum, whose shape is `kept` when the summed axes stay with extent 1.
 void spread(const Tensor& x, const Shape& kept, const Tensor& d_out, Grads& grads) {
   grads.add(x, broadcast_to(d_out.view(kept), x.shape()));
-}
-
-void check_lengths(const Tensor& x, const Tensor& lengths) {
-  check(lengths.dtype() == DType::int64 && lengths.shape() == Shape{x.dim(0)},
-        "[masked_mean] lengths are {} {}, expected int64 ({}) for x {}", to_string(lengths.dtype()), lengths.shape(),
-        x.dim(0), x.shape());
-  std::int64_t b = 0;
-  for (std::int64_t length : lengths.values<std::int64_t>())
-    check(0 <= length && length <= x.dim(1), "[masked_mean] length {} is {}, expected in [0, {}]", b++, length,
-          x.dim(1));
 }
 
 }  // namespace
@@ -83,13 +74,14 @@ Tensor logsumexp(const Tensor& x, int axis_index) {
 
 Tensor masked_mean(const Tensor& x, const Tensor& lengths) {
   check(x.rank() == 3, "[masked_mean] x is {}, expected (B, N, D)", x.shape());
-  if (lengths.defined()) check_lengths(x, lengths);
+  if (lengths.defined()) check_lengths("masked_mean", x, lengths);
+  const Tensor there = lengths.to(x.device());
   Tensor out = Tensor::empty(x.shape().without(1), x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
     masked_mean_forward<T>(device,
-                           {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int64_t>(), x.data<T>(), out.data<T>()});
+                           {x.dim(0), x.dim(1), x.dim(2), there.data<std::int64_t>(), x.data<T>(), out.data<T>()});
   });
-  record("masked_mean", out, {x}, [x = x.symbol(), lengths](const Tensor& d_out, Grads& grads) {
+  record("masked_mean", out, {x}, [x = x.symbol(), lengths = there](const Tensor& d_out, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);
     run(d_out, [&]<class T>(auto& device) {
       masked_mean_backward<T>(

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "engine/cpu/context.h"
-#include "engine/shape.h"
+#include "engine/cuda/context.h"
+#include "engine/rank.h"
 
 namespace npzoo {
 
@@ -10,12 +11,14 @@ namespace npzoo {
 template <class T>
 struct BroadcastCopy {
   int rank;  // at least 1
-  std::int64_t extent[Shape::kMaxRank], stride[Shape::kMaxRank];
+  std::int64_t extent[kMaxRank], stride[kMaxRank];
   const T* x;
   T* out;
 };
 
 template <class T, Isa isa>
 void broadcast_copy(CpuContext<isa>& cpu, const BroadcastCopy<T>& p);
+template <class T, Gpu gpu>
+void broadcast_copy(CudaContext<gpu>& cuda, const BroadcastCopy<T>& p);
 
 }  // namespace npzoo

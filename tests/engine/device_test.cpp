@@ -18,13 +18,20 @@ TEST_CASE("device: names and sizes") {
 }
 
 TEST_CASE("device: what the user may ask for") {
-  CHECK(parse_device("cpu") == Device::cpu);
-  if (!kHasCuda) {
-    CHECK(parse_device("auto") == Device::cpu);
-    CHECK(error_of([] { parse_device("cuda"); }) == "[device] this build of npzoo has no CUDA support");
+  const Device before = default_device();
+  CHECK(select_device("cpu") == Device::cpu);
+  CHECK(default_device() == Device::cpu);
+  if (list_gpus().empty()) {
+    CHECK(select_device("auto") == Device::cpu);
+    CHECK(error_of([] { select_device("cuda"); }) == "[device] " + why_no_gpu());
+    CHECK(why_no_gpu().find('\n') == std::string::npos);
   }
-  CHECK(error_of([] { parse_device("tpu"); }) == "[device] 'tpu' is not a device; expected cpu, cuda or auto");
-  CHECK(error_of([] { parse_device(""); }) == "[device] '' is not a device; expected cpu, cuda or auto");
+  if (!kHasCuda) CHECK(why_no_gpu() == "this build of npzoo has no CUDA support");
+  for (const char* name : {"tpu", ""})
+    CHECK(error_of([&] { select_device(name); }) ==
+          fmt::format("[device] '{}' is not a device; expected cpu, cuda, auto or emulated", name));
+  CHECK(default_device() == Device::cpu);
+  set_default_device(before);
 }
 
 TEST_CASE("device: kernels run on what the machine has, and on floating-point numbers alone") {

@@ -1,4 +1,4 @@
-#include "engine/cpu/gemm.h"
+#include "engine/gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -65,9 +65,7 @@ struct Case {
 
   std::vector<T> product(bool serial) const {
     std::vector<T> out = c;
-    run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
-      if constexpr (std::is_same_v<T, U>) serial ? gemm_serial(cpu, arguments(out)) : gemm(cpu, arguments(out));
-    });
+    with_cpu([&](auto& cpu) { serial ? gemm_serial(cpu, arguments(out)) : gemm(cpu, arguments(out)); });
     return out;
   }
 

@@ -49,16 +49,14 @@ class Stretches {
   std::vector<Stretch<T>> all_;
 };
 
+StepScalars scalars_of_step(int t, const Settings& s) {
+  return {s.scale, s.rate, 1 - std::pow(s.beta1, t), 1 - std::pow(s.beta2, t)};
+}
+
 template <class T, template <class> class Update>
-Update<T> arguments(const Stretches<T>& stretches, int t, const Settings& s) {
-  Update<T> update{.stretches = stretches,
-                   .gradient_scale = s.scale,
-                   .learning_rate = s.rate,
-                   .beta1 = s.beta1,
-                   .beta2 = s.beta2,
-                   .bias_correction1 = 1 - std::pow(s.beta1, t),
-                   .bias_correction2 = 1 - std::pow(s.beta2, t),
-                   .epsilon = s.epsilon};
+Update<T> arguments(const Stretches<T>& stretches, const StepScalars& scalars, const Settings& s) {
+  Update<T> update{
+      .stretches = stretches, .scalars = &scalars, .beta1 = s.beta1, .beta2 = s.beta2, .epsilon = s.epsilon};
   if constexpr (requires { update.weight_decay; }) {
     update.weight_decay = s.decay;
     update.decoupled_decay = s.decoupled;
@@ -68,16 +66,12 @@ Update<T> arguments(const Stretches<T>& stretches, int t, const Settings& s) {
 
 template <class T>
 void run_update(const AdamUpdate<T>& update) {
-  run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
-    if constexpr (std::is_same_v<T, U>) adam_update(cpu, update);
-  });
+  with_cpu([&](auto& cpu) { adam_update(cpu, update); });
 }
 
 template <class T>
 void run_update(const YogiUpdate<T>& update) {
-  run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
-    if constexpr (std::is_same_v<T, U>) yogi_update(cpu, update);
-  });
+  with_cpu([&](auto& cpu) { yogi_update(cpu, update); });
 }
 
 /// One update by a gradient that is the sum of `parts`.
@@ -85,7 +79,8 @@ template <class T, template <class> class Update>
 void step(State<T>& state, const std::vector<std::vector<T>>& parts, int t, const Settings& s) {
   std::vector<const T*> gradients;
   for (const std::vector<T>& part : parts) gradients.push_back(part.data());
-  run_update(arguments<T, Update>(Stretches<T>(state, gradients), t, s));
+  const StepScalars scalars = scalars_of_step(t, s);
+  run_update(arguments<T, Update>(Stretches<T>(state, gradients), scalars, s));
 }
 
 /// One element of one step, in the order of torch.optim (Adam, AdamW) or optax (Yogi).

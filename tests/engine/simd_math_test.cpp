@@ -42,10 +42,7 @@ const Row kRows[] = {
 template <class T>
 std::vector<T> evaluate(Function function, const std::vector<T>& x) {
   std::vector<T> y(x.size());
-  run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
-    if constexpr (std::is_same_v<T, U>)
-      probe<T>(cpu, {.function = function, .n = std::ssize(x), .x = x.data(), .y = y.data()});
-  });
+  with_cpu([&](auto& cpu) { probe<T>(cpu, {.function = function, .n = std::ssize(x), .x = x.data(), .y = y.data()}); });
   return y;
 }
 
@@ -165,14 +162,13 @@ TEST_CASE_TEMPLATE("simd: operations across lanes", T, float, double) {
   std::vector<T> x(kMost * kMost), transposed(x), first(x), sums(kMost), largest(kMost);
   std::iota(x.begin(), x.end(), T(-20));
   int lanes = 0;
-  run(Tensor::empty({}, dtype_of<T>()), [&]<class U>(auto& cpu) {
-    if constexpr (std::is_same_v<T, U>)
-      probe_lanes<T>(cpu, {.x = x.data(),
-                           .transposed = transposed.data(),
-                           .first = first.data(),
-                           .sums = sums.data(),
-                           .largest = largest.data(),
-                           .lanes = &lanes});
+  with_cpu([&](auto& cpu) {
+    probe_lanes<T>(cpu, {.x = x.data(),
+                         .transposed = transposed.data(),
+                         .first = first.data(),
+                         .sums = sums.data(),
+                         .largest = largest.data(),
+                         .lanes = &lanes});
   });
   for (int i = 0; i < lanes; ++i) {
     const auto row = x.begin() + i * lanes;

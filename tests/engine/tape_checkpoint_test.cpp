@@ -95,16 +95,16 @@ TEST_CASE("checkpoint: less memory at the peak, nothing left behind") {
       for (int i = 0; i < 8; ++i) h = tanh(sigmoid(h));
       return h;
     };
-    const std::int64_t before = memory_stats().live_bytes;
-    reset_peak_memory();
+    const std::int64_t before = memory_stats(default_device()).live_bytes;
+    reset_peak_memory(default_device());
     Tensor h = x;
     for (int i = 0; i < 8; ++i) h = checkpointed ? checkpoint(random, {h}, block) : block({&h, 1}, random);
     tape.backward(h, Tensor::full(h.shape(), 1));
-    return memory_stats().peak_live_bytes - before;
+    return memory_stats(default_device()).peak_live_bytes - before;
   };
-  const std::int64_t before = memory_stats().live_bytes;
+  const std::int64_t before = memory_stats(default_device()).live_bytes;
   CHECK(3 * peak(true) < peak(false));  // 8 + 16 activations at a time instead of 128
-  CHECK(memory_stats().live_bytes == before);
+  CHECK(memory_stats(default_device()).live_bytes == before);
 }
 
 TEST_CASE("checkpoint: without a recording it is a plain call") {

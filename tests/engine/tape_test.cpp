@@ -125,7 +125,7 @@ TEST_CASE("tape: the backward pass frees what each op saved as it goes by") {
   constexpr int kLayers = 8;
   constexpr std::int64_t kBytes = 1 << 16;
   Tape tape;
-  const std::int64_t before = memory_stats().live_bytes;
+  const std::int64_t before = memory_stats(default_device()).live_bytes;
   std::vector<std::int64_t> live;
   {
     const Recording on(tape);
@@ -133,14 +133,14 @@ TEST_CASE("tape: the backward pass frees what each op saved as it goes by") {
     tape.watch(leaf);
     Tensor x = leaf;
     for (int layer = 0; layer < kLayers; ++layer)
-      x = probe(square(x), [&](const Tensor&) { live.push_back(memory_stats().live_bytes); });
+      x = probe(square(x), [&](const Tensor&) { live.push_back(memory_stats(default_device()).live_bytes); });
     tape.backward(x, Tensor::full(x.shape(), 1, x.dtype()));
     tape.clear();
   }
   REQUIRE(live.size() == kLayers);
   // The last output is held by the caller; from there on one saved input goes at each layer.
   for (std::size_t i = 2; i < kLayers; ++i) CHECK(live[i - 1] - live[i] == kBytes);
-  CHECK(memory_stats().live_bytes == before);
+  CHECK(memory_stats(default_device()).live_bytes == before);
 }
 
 TEST_CASE("tape: closures are destroyed, whether they were played or not") {

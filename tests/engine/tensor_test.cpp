@@ -25,7 +25,7 @@ TEST_CASE("tensor: made of values") {
   CHECK(x.numel() == 6);
   CHECK(x.bytes() == 24);
   CHECK(x.dtype() == DType::float32);
-  CHECK(x.device() == Device::cpu);
+  CHECK(x.device() == default_device());
   CHECK(doubles(x) == std::vector<double>{1, 2, 3, 4, 5, 6});
   CHECK(doubles(Tensor::zeros({2}, DType::int64)) == std::vector<double>{0, 0});
   CHECK(doubles(Tensor::full({3}, 0.5, DType::float64)) == std::vector<double>{0.5, 0.5, 0.5});

@@ -35,6 +35,7 @@ Task repeated(const Task& task, std::int64_t batch) {
 }  // namespace
 
 TEST_CASE("batch gradients: of every model the parts add up to the gradient of the whole batch") {
+  const OnCpu cpu;
   for (const ModelCase& c : small_models()) {
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
@@ -52,6 +53,7 @@ TEST_CASE("batch gradients: of every model the parts add up to the gradient of t
 }
 
 TEST_CASE("batch gradients: parts depend on the extents alone") {
+  const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
   const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
@@ -70,6 +72,7 @@ TEST_CASE("batch gradients: parts depend on the extents alone") {
 }
 
 TEST_CASE("batch gradients: what runs beside does so once, and what any part throws reaches the caller") {
+  const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
   const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
@@ -88,6 +91,7 @@ TEST_CASE("batch gradients: what runs beside does so once, and what any part thr
 }
 
 TEST_CASE("batch gradients: a profile counts the parts together") {
+  const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
   const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);

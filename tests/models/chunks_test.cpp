@@ -8,29 +8,32 @@ using namespace npzoo::testing;
 
 namespace {
 
+constexpr std::int64_t kChunk = chunk_points(Device::cpu);
+
 using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Pieces pieces(std::int64_t points, std::int64_t chunk) {
   Pieces found;
-  for_chunks(
-      points, [&](std::int64_t begin, std::int64_t end) { found.emplace_back(begin, end); }, chunk);
+  for_chunks(points, chunk, [&](std::int64_t begin, std::int64_t end) { found.emplace_back(begin, end); });
   return found;
 }
 
 }  // namespace
 
 TEST_CASE("chunks: they cover the points, and a recording sees them at once") {
+  const OnCpu cpu;
   CHECK(pieces(0, 3) == Pieces{{0, 0}});
   CHECK(pieces(3, 3) == Pieces{{0, 3}});
   CHECK(pieces(7, 3) == Pieces{{0, 3}, {3, 6}, {6, 7}});
-  CHECK(pieces(2 * kChunkPoints, kChunkPoints).size() == 2);
+  CHECK(pieces(2 * kChunk, kChunk).size() == 2);
   Tape tape;
   const Recording on(tape);
   CHECK(pieces(7, 3) == Pieces{{0, 7}});
 }
 
 TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
-  for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunkPoints, 2 * kChunkPoints + 5}) {
+  const OnCpu cpu;
+  for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunk, 2 * kChunk + 5}) {
     CAPTURE(points);
     const Tensor x = normal<float>({2, points, 3}, 1), y = normal<float>({2, points, 3}, 2);
     int calls = 0;
@@ -38,9 +41,9 @@ TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
       ++calls;
       return affine(part, 2, 1);
     });
-    CHECK(calls == std::max<std::int64_t>(1, (points + kChunkPoints - 1) / kChunkPoints));
+    CHECK(calls == std::max<std::int64_t>(1, (points + kChunk - 1) / kChunk));
     CHECK(same_bits(twice, affine(x, 2, 1)));
-    const Tensor sums = join_chunks(points, [&](std::int64_t begin, std::int64_t end) {
+    const Tensor sums = join_chunks(points, kChunk, [&](std::int64_t begin, std::int64_t end) {
       return add(points_between(x, begin, end), points_between(y, begin, end));
     });
     CHECK(same_bits(sums, add(x, y)));
@@ -48,14 +51,15 @@ TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
 }
 
 TEST_CASE("models: long contexts and many targets in chunks are what they are at once") {
+  const OnCpu cpu;
   // One batch element with a context of several chunks; a recording takes it as a whole.
   for (const std::string name : {"cnp", "tnp-d", "tnp-kr-full", "tnp-kr-fast", "lbanp", "cmanp"}) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name));
-    Task task = random_task(*model, {2, 2 * kChunkPoints + 5, kChunkPoints + 3});
+    Task task = random_task(*model, {2, 2 * kChunk + 5, kChunk + 3});
     task.xt = slice(task.xt, 1, 0, 9);
     for (const bool ragged : {false, true}) {
-      if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {kChunkPoints + 17, 3});
+      if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {kChunk + 17, 3});
       Tape tape;
       Prediction whole;
       {
@@ -65,12 +69,11 @@ TEST_CASE("models: long contexts and many targets in chunks are what they are at
       const NoGrad off;
       CHECK(difference(model->predict(task), whole) <= 1e-12);
     }
-    const Task many = random_task(*model, {1, 6, kChunkPoints + 3});
+    const Task many = random_task(*model, {1, 6, kChunk + 3});
     const auto state = model->condition({many.xc, many.yc, {}});
     const Prediction all = model->query(*state, many.xt);
-    const Prediction last = model->query(*state, slice(many.xt, 1, kChunkPoints - 2, kChunkPoints + 3));
-    CHECK(difference({slice(all.mean, 1, kChunkPoints - 2, kChunkPoints + 3),
-                      slice(all.std, 1, kChunkPoints - 2, kChunkPoints + 3)},
-                     last) <= 1e-12);
+    const Prediction last = model->query(*state, slice(many.xt, 1, kChunk - 2, kChunk + 3));
+    CHECK(difference({slice(all.mean, 1, kChunk - 2, kChunk + 3), slice(all.std, 1, kChunk - 2, kChunk + 3)}, last) <=
+          1e-12);
   }
 }

@@ -14,6 +14,7 @@ using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
+constexpr std::int64_t kChunk = chunk_points(Device::cpu);
 
 constexpr double kRounding = 1e-12;
 
@@ -102,11 +103,12 @@ TEST_CASE("perceiver: a layer is its formula, with either residual, and so are i
 }
 
 TEST_CASE("perceiver: self-attention in chunks of points is the whole") {
+  const OnCpu cpu;
   for (const Residual residual : {Residual::normalised, Residual::input}) {
     Initializer init(Framework::torch, {.seed = 4});
     const PerceiverLayer layer({.width = 4, .hidden = 4, .heads = 2, .residual = residual},
                                PerceiverLayer::Kind::self_attention, init);
-    const Tensor x = normal<float>({2, kChunkPoints + 3, 4}, 1);
+    const Tensor x = normal<float>({2, kChunk + 3, 4}, 1);
     const PrefixMask mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {40, 7}));
     const Tensor in_parts = layer(x, mask);
     Tape tape;
@@ -155,11 +157,12 @@ TEST_CASE("perceiver: layers start as copies of one, and part in training") {
 }
 
 TEST_CASE("perceiver: targets and context points in chunks are the whole") {
+  const OnCpu cpu;
   for (const std::string name : {"eqtnp", "lbanp", "cmanp"}) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name), DType::float32);
-    Task task = random_task(*model, {1, kChunkPoints + 9, kChunkPoints + 5}, DType::float32);
-    task.lengths = Tensor::from<std::int64_t>({1}, {kChunkPoints + 2});
+    Task task = random_task(*model, {1, kChunk + 9, kChunk + 5}, DType::float32);
+    task.lengths = Tensor::from<std::int64_t>({1}, {kChunk + 2});
     const Prediction in_parts = model->predict(task);
     Tape tape;
     const Recording on(tape);

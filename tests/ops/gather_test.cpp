@@ -48,6 +48,32 @@ TEST_CASE_TEMPLATE("gather: values and gradients", T, float, double) {
       }
 }
 
+TEST_CASE_TEMPLATE("gather: gradients of many picks are summed in their order", T, float, double) {
+  for (std::int64_t points : {1, 5, 200})
+    for (std::int64_t width : {2, 130}) {
+      CAPTURE(points);
+      CAPTURE(width);
+      const std::int64_t picks = 2500;
+      Tensor x = normal<T>({2, points, width}, 1);
+      const Tensor index = random_index({2, picks}, points);
+      Tape tape;
+      tape.watch(x);
+      Tensor out;
+      {
+        Recording on(tape);
+        out = gather(x, index);
+      }
+      const Tensor d_out = normal<T>(out.shape(), 2);
+      std::vector<T> sums(static_cast<std::size_t>(x.numel()));
+      for (std::int64_t i = 0; i < out.numel(); ++i) {
+        const std::int64_t row = i / width, to = row / picks * points + index.values<std::int64_t>()[row];
+        sums[static_cast<std::size_t>(to * width + i % width)] += d_out.template values<T>()[i];
+      }
+      const Tensor d_x = tape.backward(out, d_out).of(x);
+      CHECK(std::ranges::equal(d_x.template values<T>(), sums));
+    }
+}
+
 TEST_CASE("gather: nothing picked from nothing; NaN is copied where it is picked") {
   CHECK(gather(Tensor::zeros({2, 0, 3}), random_index({2, 0}, 1)).shape() == Shape{2, 0, 3});
   CHECK(gather(Tensor::zeros({0, 4, 3}), random_index({0, 5}, 1)).shape() == Shape{0, 5, 3});

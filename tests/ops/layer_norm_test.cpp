@@ -60,6 +60,22 @@ TEST_CASE("layer_norm: eps") {
 
 TEST_CASE("layer_norm: gradients") { gradcheck_all(layer_norm_gradcheck_cases); }
 
+/// Kernels keep rows up to some width in registers, in packs where the width allows, and sum up over blocks of rows.
+TEST_CASE_TEMPLATE("layer_norm: values and gradients of rows of any width", T, float, double) {
+  const auto check_shape = [](const Shape& shape) {
+    CAPTURE(to_string(shape));
+    const auto in = draw<T>(shape), wide = to_double(in);
+    const auto found = with_gradients(kPlain, in);
+    CHECK(error(found[0], doubles(reference::layer_norm(wide[0], wide[1], wide[2]))) <= kTolerance<T>);
+    const auto d = reference::layer_norm_backward(wide[0], wide[1], cotangent(found[0]).to(DType::float64));
+    CHECK(error(found[1], doubles(d.x)) <= kTolerance<T>);
+    CHECK(error(found[2], doubles(d.gain)) <= kTolerance<T>);
+    CHECK(error(found[3], doubles(d.bias)) <= kTolerance<T>);
+  };
+  for (std::int64_t width : {32, 64, 100, 128, 130, 257, 260, 512, 1000, 1024, 1028, 1501}) check_shape({37, width});
+  for (std::int64_t width : {20, 64, 260, 1030}) check_shape({700, width});
+}
+
 TEST_CASE("layer_norm: values and gradients in float32 are about as exact as those of plain loops") {
   const auto by_loops = [](const std::vector<Tensor>& in) {
     const Tensor out = reference::layer_norm(in[0], in[1], in[2]);

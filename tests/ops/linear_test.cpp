@@ -63,6 +63,20 @@ TEST_CASE_TEMPLATE("linear: values", T, float, double) {
 
 TEST_CASE("linear: gradients") { gradcheck_all(linear_gradcheck_cases); }
 
+TEST_CASE_TEMPLATE("linear: gradients of many rows", T, float, double) {
+  for (std::int64_t out : {1, 2, 64, 260, 301})
+    for (Activation activation : {Activation::none, Activation::relu}) {
+      CAPTURE(out);
+      const Inputs in = Inputs::draw<T>({1500, 3}, out), wide = in.to(DType::float64);
+      const bool relu = activation == Activation::relu;
+      const auto found = with_gradients(with(activation), in.list());
+      const Tensor d_out = cotangent(found[0]).to(DType::float64);
+      const auto d = reference::linear_backward(wide.x, wide.weight, wide.bias, relu, d_out);
+      CHECK(largest_difference(found[1], doubles(d.x)) <= tolerance<T>(out));
+      CHECK(largest_difference(found[3], doubles(d.bias)) <= tolerance<T>(1500));
+    }
+}
+
 TEST_CASE("linear: values and gradients in float32 are about as exact as those of plain loops") {
   for (std::int64_t columns : {4, 64})
     for (bool relu : {false, true}) {

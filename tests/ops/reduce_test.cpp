@@ -150,6 +150,23 @@ TEST_CASE_TEMPLATE("masked_mean: values, and padding that does not leak", T, flo
     }
 }
 
+TEST_CASE_TEMPLATE("masked_mean: many points of few sets", T, float, double) {
+  for (std::int64_t width : {1, 3, 33}) {
+    CAPTURE(width);
+    const std::int64_t points = 20'000;
+    Tensor x = normal<T>({2, points, width}, 5, 9);
+    for (T& value : x.template values<T>()) value = std::round(value);  // sums without rounding
+    CHECK(error(masked_mean(x), reduced(x, 1, naive_mean)) <= kTolerance<T>);
+    for (std::int64_t length : {0, 1, 10'001, 20'000}) {
+      const Tensor found = masked_mean(x, Tensor::full({2}, static_cast<double>(length), DType::int64));
+      const auto first = [length](const std::vector<double>& values) {
+        return length == 0 ? 0 : naive_mean({values.begin(), values.begin() + length});
+      };
+      CHECK(error(found, reduced(x, 1, first)) <= kTolerance<T>);
+    }
+  }
+}
+
 TEST_CASE("reduce: errors") {
   const Tensor x = Tensor::zeros({2, 3, 4}), i64 = Tensor::zeros({3}, DType::int64);
   CHECK_THROWS_WITH_AS(sum(x, 3), "[sum] axis 3 does not exist in (2, 3, 4)", Error);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
@@ -33,5 +34,22 @@ void gemm(CpuContext<isa>& cpu, const Gemm<T>& p);
 /// The same on the calling thread, for use inside a parallel loop over many small products.
 template <class T, Isa isa>
 void gemm_serial(CpuContext<isa>& cpu, const Gemm<T>& p);
+
+/// `batch` products; the arrays of the next one start `step` elements further. A step of 0 shares the array.
+template <class T>
+struct BatchedGemm {
+  std::int64_t batch;
+  std::int64_t a_step, b_step, c_step;
+  Gemm<T> one;
+};
+
+/// By cuBLASLt, in the precision of `matmul_precision`; where the device is emulated, by the CPU's product.
+template <class T, Gpu gpu>
+void batched_gemm(CudaContext<gpu>& cuda, const BatchedGemm<T>& p);
+
+template <class T, Gpu gpu>
+void gemm(CudaContext<gpu>& cuda, const Gemm<T>& p) {
+  batched_gemm(cuda, BatchedGemm<T>{1, 0, 0, 0, p});
+}
 
 }  // namespace npzoo

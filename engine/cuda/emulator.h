@@ -1,0 +1,126 @@
+#pragma once
+
+// CUDA's kernel language on the CPU: enough of it for the kernels of this project, and a little stricter than a GPU.
+// The threads of a block are fibers that take turns at barriers, in an order that changes from launch to launch, so
+// that a result which depends on the order shows. Shared memory starts as NaN. Included by device_code.h only.
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x_extent = 1, unsigned y_extent = 1, unsigned z_extent = 1)
+      : x(x_extent), y(y_extent), z(z_extent) {}
+};
+
+namespace npzoo::emulator {
+
+/// Where the running thread stands.
+struct Position {
+  dim3 thread, block, threads, blocks;
+};
+Position& position();
+
+void* shared_memory();
+/// Waits for the other threads of the block, or of the warp.
+void block_barrier();
+void warp_barrier();
+/// What a lane of this warp brings to the exchange of a number that `next_turn` gave out.
+void* warp_slot(int lane, unsigned turn);
+unsigned next_turn();
+inline constexpr std::size_t kWarpSlotBytes = 64;
+
+/// Runs `kernel` once for each thread, blocks in parallel, or notes it down while a graph is captured.
+void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel);
+/// The same for threads that never wait for each other.
+void for_each(const char* name, std::int64_t n, std::function<void(std::int64_t, std::int64_t)> body);
+
+/// Exchanges values within the warp: the result tells what any lane brought.
+template <class T>
+auto exchange(const T& value) {
+  static_assert(sizeof(T) <= kWarpSlotBytes && std::is_trivially_copyable_v<T>);
+  const unsigned turn = next_turn();
+  std::memcpy(warp_slot(static_cast<int>(position().thread.x) % 32, turn), &value, sizeof(T));
+  warp_barrier();
+  return [turn](int lane) {
+    T other;
+    std::memcpy(&other, warp_slot(lane, turn), sizeof(T));
+    return other;
+  };
+}
+
+}  // namespace npzoo::emulator
+
+#define threadIdx (npzoo::emulator::position().thread)
+#define blockIdx (npzoo::emulator::position().block)
+#define blockDim (npzoo::emulator::position().threads)
+#define gridDim (npzoo::emulator::position().blocks)
+
+inline void __syncthreads() { npzoo::emulator::block_barrier(); }
+inline void __syncwarp(unsigned = 0xffffffffu) { npzoo::emulator::warp_barrier(); }
+
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask, int = 32) {
+  return npzoo::emulator::exchange(value)(static_cast<int>(threadIdx.x) % 32 ^ mask);
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane, int width = 32) {
+  const int self = static_cast<int>(threadIdx.x) % 32;
+  return npzoo::emulator::exchange(value)(self / width * width + lane % width);
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned step, int width = 32) {
+  const int self = static_cast<int>(threadIdx.x) % 32, to = self + static_cast<int>(step);
+  return npzoo::emulator::exchange(value)(to / width == self / width ? to : self);
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned step, int width = 32) {
+  const int self = static_cast<int>(threadIdx.x) % 32, from = self - static_cast<int>(step);
+  return npzoo::emulator::exchange(value)(from >= self / width * width ? from : self);
+}
+inline bool __any_sync(unsigned, bool value) {
+  const auto of_lane = npzoo::emulator::exchange(value);
+  bool any = false;
+  for (int lane = 0; lane < 32; ++lane) any |= of_lane(lane);
+  return any;
+}
+inline bool __all_sync(unsigned, bool value) { return !__any_sync(0xffffffffu, !value); }
+inline unsigned __ballot_sync(unsigned, bool value) {
+  const auto of_lane = npzoo::emulator::exchange(value);
+  unsigned votes = 0;
+  for (int lane = 0; lane < 32; ++lane) votes |= static_cast<unsigned>(of_lane(lane)) << lane;
+  return votes;
+}
+
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+/// One more than the place of the lowest bit; 0 where there is none.
+inline int __ffs(unsigned bits) { return bits == 0 ? 0 : std::countr_zero(bits) + 1; }
+
+inline unsigned long long atomicAdd(unsigned long long* to, unsigned long long value) {
+  return std::atomic_ref(*to).fetch_add(value, std::memory_order_relaxed);
+}
+
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+
+/// A product with a rounding of its own.
+inline double __dmul_rn(double a, double b) { return a * b; }
+
+using std::max;
+using std::min;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace npzoo {
+
+/// How CUDA devices multiply matrices of float32. The short forms round the factors to 11 and 8 significant bits, sum
+/// in float32 and are several times as fast; nothing but the user chooses them. The CPU knows float32 alone.
+enum class Precision : std::uint8_t { float32, tf32, bf16 };
+
+std::string_view to_string(Precision precision);
+/// Throws Error for another name than "float32", "tf32" and "bf16".
+Precision parse_precision(std::string_view name);
+
+/// That of this process; float32 unless set_precision chose another.
+Precision matmul_precision();
+void set_matmul_precision(Precision precision);
+
+}  // namespace npzoo

@@ -1,0 +1,120 @@
+#include "models/training/device_step.h"
+
+#include <algorithm>
+
+#include "engine/cuda/transfer.h"
+#include "engine/memory.h"
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Makes `padded` begin with the points of x (B, N, D), as far as there are any.
+void load_points(const Tensor& x, Tensor& padded) { copy_slice(x, 1, 0, padded); }
+
+/// Weights (B, N): 1 for the first `points`, or those given, and 0 for padding.
+void load_weights(const Tensor& given, std::int64_t points, Tensor& padded) {
+  gpu_runtime().fill(padded.address(), 0, padded.bytes());
+  const Tensor own =
+      given.defined() ? given : Tensor::full({padded.dim(0), points}, 1, padded.dtype(), padded.device());
+  copy_slice(own, 1, 0, padded);
+}
+
+}  // namespace
+
+DeviceStep::~DeviceStep() {
+  if (graphs_ == 0) return;
+  gpu_runtime().synchronise();
+  buckets_.clear();
+  count_graphs(static_cast<int>(-graphs_));
+}
+
+std::int64_t DeviceStep::padded(std::int64_t points) {
+  std::int64_t step = 16;  // sizes grow by an eighth to a quarter
+  while (8 * step <= points) step *= 2;
+  return (points + step - 1) / step * step;
+}
+
+DeviceStep::Bucket& DeviceStep::bucket_for(const Task& task) {
+  const std::int64_t nc = padded(task.xc.dim(1)), nt = padded(task.xt.dim(1)), batch = task.xc.dim(0);
+  Bucket& bucket = buckets_[{nc, nt}];
+  Task& t = bucket.task;
+  if (t.xc.defined()) {
+    check(t.xc.dim(0) == batch, "[train] a batch of {} tasks found, expected {} as before", batch, t.xc.dim(0));
+    return bucket;
+  }
+  const auto like = [](const Tensor& x, std::int64_t points) {
+    return Tensor::zeros(x.shape().with(1, points), x.dtype(), x.device());
+  };
+  t = {like(task.xc, nc), like(task.yc, nc), like(task.xt, nt), like(task.yt, nt)};
+  t.lengths = Tensor::pinned({batch}, DType::int64);
+  t.target_weights = Tensor::zeros({batch, nt}, task.xt.dtype(), task.xt.device());
+  t.context_weights = Tensor::zeros({batch, nc}, task.xc.dtype(), task.xc.device());
+  bucket.host_loss = Tensor::pinned({}, task.xt.dtype());
+  return bucket;
+}
+
+void DeviceStep::load(const Task& task, Bucket& bucket) {
+  Task& padded = bucket.task;
+  load_points(task.xc, padded.xc);
+  load_points(task.yc, padded.yc);
+  load_points(task.xt, padded.xt);
+  load_points(task.yt, padded.yt);
+  const auto lengths = padded.lengths.values<std::int64_t>();
+  if (task.lengths.defined())
+    std::ranges::copy(task.lengths.values<std::int64_t>(), lengths.begin());
+  else
+    std::ranges::fill(lengths, task.xc.dim(1));
+  load_weights(task.target_weights, task.xt.dim(1), padded.target_weights);
+  load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
+}
+
+void DeviceStep::run(Bucket& bucket, double clip_norm) {
+  tape_.clear();
+  for (const NamedParameter& p : optimiser_.parameters()) tape_.watch(p.parameter->value);
+  Tensor loss;
+  {
+    const Recording on(tape_);
+    loss = model_.loss(bucket.task);
+  }
+  const Grads* const grads = &tape_.backward(loss);
+  optimiser_.apply({&grads, 1}, clip_norm, loss);
+  gpu_runtime().copy(bucket.host_loss.address(), loss.address(), loss.bytes());
+  tape_.clear();
+}
+
+void DeviceStep::capture(Bucket& bucket, double clip_norm) {
+  GpuRuntime& gpu = gpu_runtime();
+  const GraphMemory room;
+  gpu.begin_capture();
+  try {
+    run(bucket, clip_norm);
+  } catch (...) {
+    static_cast<void>(gpu.end_capture());
+    static_cast<void>(take_captured_uploads());
+    throw;
+  }
+  bucket.graph = gpu.end_capture();
+  bucket.uploads = take_captured_uploads();
+  ++graphs_;
+  count_graphs(1);
+}
+
+double DeviceStep::operator()(const Task& task, double learning_rate, double clip_norm,
+                              const std::function<void()>& beside) {
+  Bucket& bucket = bucket_for(task);
+  load(task, bucket);
+  optimiser_.begin_step(learning_rate);
+  if (bucket.steps++ == 0) {
+    run(bucket, clip_norm);
+  } else {
+    if (!bucket.graph) capture(bucket, clip_norm);
+    bucket.graph->launch();
+  }
+  if (beside) beside();
+  gpu_runtime().synchronise();
+  return bucket.host_loss.item();
+}
+
+}  // namespace npzoo

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "engine/cuda/gpu.h"
+#include "engine/optim/optimiser.h"
+#include "engine/tape.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// Updates of a model on a CUDA device. A step of a small model is some hundred kernels that take less time than their
+/// launches, so it is captured as a graph and launched as one. A graph has fixed extents: tasks are padded to the next
+/// of a few sizes, with lengths and weights that leave the loss and its gradients what they were, and each size has its
+/// graph. The first step of a size is done kernel by kernel, the second one is captured.
+class DeviceStep {
+ public:
+  /// They must outlive it.
+  DeviceStep(Model& model, Optimiser& optimiser) : model_(model), optimiser_(optimiser) {}
+  DeviceStep(const DeviceStep&) = delete;
+  DeviceStep& operator=(const DeviceStep&) = delete;
+  ~DeviceStep();
+
+  /// One update; returns the loss before it. Parameters stay as they are where that is not finite. Calls `beside` while
+  /// the device works.
+  double operator()(const Task& task, double learning_rate, double clip_norm, const std::function<void()>& beside = {});
+
+  /// Graphs captured so far.
+  std::int64_t graphs() const { return graphs_; }
+
+  /// The extent that `points` are padded to.
+  static std::int64_t padded(std::int64_t points);
+
+ private:
+  /// Where the steps of one size find their batch and leave their loss.
+  struct Bucket {
+    Task task;         // padded; its lengths are page-locked
+    Tensor host_loss;  // page-locked
+    std::unique_ptr<GpuGraph> graph;
+    std::vector<Buffer> uploads;  // that the graph repeats
+    std::int64_t steps = 0;
+  };
+
+  Bucket& bucket_for(const Task& task);
+  static void load(const Task& task, Bucket& bucket);
+  void run(Bucket& bucket, double clip_norm);
+  void capture(Bucket& bucket, double clip_norm);
+
+  Model& model_;
+  Optimiser& optimiser_;
+  Tape tape_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Bucket> buckets_;  // by context and target points
+  std::int64_t graphs_ = 0;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "engine/tensor.h"
+
+namespace npzoo {
+
+/// Throws Error, in the name of `op`, unless `lengths` (B) say how many points of each set of x (B, N, …) are real.
+inline void check_lengths(const char* op, const Tensor& x, const Tensor& lengths) {
+  check(lengths.dtype() == DType::int64 && lengths.shape() == Shape{x.dim(0)},
+        "[{}] lengths are {} {}, expected int64 ({}) for x {}", op, to_string(lengths.dtype()), lengths.shape(),
+        x.dim(0), x.shape());
+  std::int64_t b = 0;
+  for (std::int64_t length : lengths.values<std::int64_t>())
+    check(0 <= length && length <= x.dim(1), "[{}] length {} is {}, expected in [0, {}]", op, b++, length, x.dim(1));
+}
+
+}  // namespace npzoo

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "engine/config.h"
+#include "engine/cuda/gpu.h"
+#include "engine/device.h"
+
+namespace npzoo::testing {
+
+/// Whether this machine has a CUDA device for tests, a real one or else an emulated one; says so where it has none.
+inline bool has_gpu() {
+  if (default_device() == Device::cuda || !list_gpus().empty()) return true;
+  if (kHasEmulator) select_gpu(Gpu::emulated);
+  if (!kHasEmulator) MESSAGE("skipped: no CUDA device, and no emulated one in this build");
+  return kHasEmulator;
+}
+
+/// While it lives, tensors are made on the CUDA device.
+class OnGpu {
+ public:
+  OnGpu() { set_default_device(Device::cuda); }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+  ~OnGpu() { set_default_device(before_); }
+
+ private:
+  Device before_ = default_device();
+};
+
+}  // namespace npzoo::testing

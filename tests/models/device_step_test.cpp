@@ -1,0 +1,163 @@
+#include "models/training/device_step.h"
+
+#include "tests/models/training_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// x (B, n, D) with zeros behind, to `points` in all.
+Tensor with_zeros(const Tensor& x, std::int64_t points) {
+  return concat({x, Tensor::zeros(x.shape().with(1, points - x.dim(1)), x.dtype(), x.device())}, 1);
+}
+
+/// Weights (B, points): 1 for the first `real` of them.
+Tensor weights(const Tensor& like, std::int64_t real, std::int64_t points) {
+  const std::int64_t batch = like.dim(0);
+  return concat({Tensor::full({batch, real}, 1, like.dtype(), like.device()),
+                 Tensor::zeros({batch, points - real}, like.dtype(), like.device())},
+                1);
+}
+
+Task padded(const Task& task, std::int64_t nc, std::int64_t nt) {
+  Task t{with_zeros(task.xc, nc), with_zeros(task.yc, nc), with_zeros(task.xt, nt), with_zeros(task.yt, nt)};
+  t.lengths = Tensor::full({task.xc.dim(0)}, static_cast<double>(task.xc.dim(1)), DType::int64);
+  t.target_weights = weights(task.xt, task.xt.dim(1), nt);
+  t.context_weights = weights(task.xc, task.xc.dim(1), nc);
+  return t;
+}
+
+struct Run {
+  std::vector<double> losses;
+  std::vector<Tensor> parameters;
+  std::int64_t graphs = 0;
+};
+
+/// Updates on tasks of these context and target points, by DeviceStep or one kernel after the other.
+Run train(const ModelSpec& spec, const std::vector<std::pair<std::int64_t, std::int64_t>>& sizes, bool captured) {
+  const auto model = make_model(spec, {.seed = 3});
+  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                      named_parameters(*model));
+  DeviceStep step(*model, optimiser);
+  BatchGradients gradients(optimiser.parameters());
+  Run run;
+  for (const auto& [nc, nt] : sizes) {
+    const Task task = random_task(*model, {4, nc, nt}, DType::float32);
+    model->begin_step(static_cast<std::int64_t>(run.losses.size()));
+    if (captured) {
+      run.losses.push_back(step(task, 1e-3, 1.0));
+    } else {
+      run.losses.push_back(gradients.compute(*model, task));
+      optimiser.step(gradients.parts(), 1e-3, 1.0);
+    }
+  }
+  for (const auto& [name, parameter] : named_parameters(*model)) run.parameters.push_back(parameter->value.clone());
+  run.graphs = step.graphs();
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("device step: padded sizes are few, and not much larger") {
+  CHECK(DeviceStep::padded(0) == 0);
+  CHECK(DeviceStep::padded(1) == 16);
+  CHECK(DeviceStep::padded(16) == 16);
+  CHECK(DeviceStep::padded(100) == 112);
+  for (std::int64_t n = 64; n < 10'000; ++n) {
+    CHECK(DeviceStep::padded(n) >= n);
+    CHECK(static_cast<double>(DeviceStep::padded(n)) < 1.25 * static_cast<double>(n));
+    CHECK(DeviceStep::padded(DeviceStep::padded(n)) == DeviceStep::padded(n));
+  }
+}
+
+TEST_CASE("device step: padding changes neither the loss of a model nor its gradients") {
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec);
+    for (const std::int64_t nc : {0, 1, 7}) {
+      const Task task = random_task(*model, {3, nc, 5});
+      const auto plain = gradients(*model, [&] { return model->loss(task); });
+      const double loss = model->loss(task).item();
+      for (const auto& [more_nc, more_nt] : {std::pair(nc, 16), std::pair(nc + 9, 5), std::pair(nc + 9, 16)}) {
+        const Task larger = padded(task, more_nc, more_nt);
+        CHECK(model->loss(larger).item() == doctest::Approx(loss).epsilon(1e-12));
+        CHECK(gradient_difference(gradients(*model, [&] { return model->loss(larger); }), plain) <= 1e-11);
+      }
+    }
+  }
+}
+
+TEST_CASE("device step: captured steps do what steps kernel by kernel do") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{{7, 5}, {9, 3}, {7, 5}, {20, 5}, {3, 16}, {20, 4}};
+  for (const char* name : {"cnp", "tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp"}) {
+    CAPTURE(name);
+    const ModelSpec spec = small_model(name);
+    const Run captured = train(spec, sizes, true), plain = train(spec, sizes, false);
+    CHECK(captured.graphs == 2);  // the second size is captured when it comes again
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(2e-5));
+    for (std::size_t i = 0; i < plain.parameters.size(); ++i)
+      CHECK(largest_difference(captured.parameters[i], doubles(plain.parameters[i])) <= 1e-3);  // Adam: signs of ~0
+    const Run again = train(spec, sizes, true);
+    CHECK(again.losses == captured.losses);
+    CHECK(std::ranges::equal(again.parameters, captured.parameters,
+                             [](const Tensor& a, const Tensor& b) { return same_bits(a, b); }));
+  }
+}
+
+TEST_CASE("device step: features that are drawn anew reach a captured step") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  ModelSpec spec = small_model("tnp-kr-fast");
+  spec.config["redraw_every"] = std::int64_t{2};
+  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes(6, {7, 5});
+  const Run captured = train(spec, sizes, true), plain = train(spec, sizes, false);
+  CHECK(captured.graphs == 1);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(2e-5));
+}
+
+TEST_CASE("device step: a loss that is not finite leaves the parameters as they are") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const auto model = make_model(small_model("tnp-d"), {.seed = 3});
+  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                      named_parameters(*model));
+  DeviceStep step(*model, optimiser);
+  const Task task = random_task(*model, {4, 7, 5}, DType::float32);
+  Task broken = task;
+  broken.yt = Tensor::full(task.yt.shape(), kNaN);
+  for (int round = 0; round < 3; ++round) {  // kernel by kernel, then captured
+    std::vector<Tensor> before;
+    for (const auto& [name, parameter] : named_parameters(*model)) before.push_back(parameter->value.clone());
+    CHECK(std::isnan(step(broken, 1e-3, 1.0)));
+    const auto parameters = named_parameters(*model);
+    for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(parameters[i].parameter->value, before[i]));
+  }
+  CHECK(std::isfinite(step(task, 1e-3, 1.0)));
+}
+
+TEST_CASE("device step: a captured step may not read the host's memory") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  gpu_runtime().begin_capture();
+  const std::string message = error_of([] { Tensor::from<float>({2}, {1.f, 2.f}); });
+  static_cast<void>(gpu_runtime().end_capture());
+  CHECK(message.starts_with("[gpu] a captured step brings 8 bytes of the host to the device"));
+}
+
+TEST_CASE("device step: a batch of another size is refused") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const auto model = make_model(small_model("cnp"), {.seed = 3});
+  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                      named_parameters(*model));
+  DeviceStep step(*model, optimiser);
+  step(random_task(*model, {4, 7, 5}, DType::float32), 1e-3, 1.0);
+  CHECK(error_of([&] {
+          step(random_task(*model, {3, 7, 5}, DType::float32), 1e-3, 1.0);
+        }) == "[train] a batch of 3 tasks found, expected 4 as before");
+}

@@ -1,0 +1,192 @@
+#include "ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "tests/reference.h"
+#include "tests/testing.h"
+
+// Sizes at which kernels change their ways: widths between the tuned ones, edges of tiles, and sides so unlike that the
+// longer one is cut into segments.
+
+namespace npzoo {
+
+namespace {
+
+using namespace testing;
+
+struct Size {
+  std::int64_t batch, queries, keys;
+  int heads;
+  std::int64_t width, value_width;
+};
+
+template <class T>
+std::vector<Tensor> draw(const Size& s) {
+  return {normal<T>({s.batch, s.queries, s.heads * s.width}, 1), normal<T>({s.batch, s.keys, s.heads * s.width}, 2),
+          normal<T>({s.batch, s.keys, s.heads * s.value_width}, 3)};
+}
+
+struct Kind {
+  PrefixMask mask = PrefixMask::all();
+  AttentionScore score = AttentionScore::dot_product;
+};
+
+Function attention(const Size& s, const Kind& kind, double scale = 0) {
+  return [=](const auto& in) {
+    return masked_attention(in[0], in[1], in[2], kind.mask, {.heads = s.heads, .scale = scale, .score = kind.score});
+  };
+}
+
+template <class T>
+void compare(const Size& s, const Kind& kind = {}) {
+  CAPTURE(s.queries);
+  CAPTURE(s.keys);
+  CAPTURE(s.width);
+  CAPTURE(s.value_width);
+  const bool laplace = kind.score == AttentionScore::laplace;
+  const auto width = static_cast<double>(s.width);
+  const double scale = laplace ? 1 / width : 1 / std::sqrt(width);  // scores near 1 in size
+  const reference::Attention options{
+      .heads = s.heads,
+      .scale = scale,
+      .sees = [&](std::int64_t b, std::int64_t i, std::int64_t j) { return j < kind.mask.visible(b, i, s.keys); },
+      .laplace = laplace};
+  const auto in = draw<T>(s), exact = to_double(in);
+  const Tensor out = reference::attention(options, exact[0], exact[1], exact[2]);
+  const auto d = reference::attention_backward(options, exact[0], exact[1], exact[2], cotangent(out));
+  const auto found = with_gradients(attention(s, kind, scale), in);
+  const Tensor expected[] = {out, d.q, d.k, d.v};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    // Gradients of the shorter side are sums over the longer one.
+    const double terms = static_cast<double>(std::max(s.queries, s.keys) + s.width);
+    CHECK(error(found[i], doubles(expected[i])) <= kTolerance<T> * std::max(1.0, std::sqrt(terms) / 8));
+  }
+}
+
+/// Some rows see nothing, some all, and most something between.
+PrefixMask uneven(const Size& s) {
+  Tensor counts = Tensor::empty({s.batch, s.queries}, DType::int64);
+  Random random(7);
+  for (std::int64_t& count : counts.values<std::int64_t>()) count = random.integer(-s.keys / 4, s.keys * 5 / 4);
+  return PrefixMask::lengths(counts);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("attention shapes: widths", T, float, double) {
+  for (const std::int64_t width : {1, 7, 8, 9, 16, 24, 32, 64, 100, 128, 160}) {
+    const Size s{1, 21, 19, 2, width, width};
+    compare<T>(s);
+    compare<T>(s, {PrefixMask::growing(-2)});
+    compare<T>(s, {uneven(s), AttentionScore::laplace});
+  }
+  for (const Size& s :
+       {Size{1, 9, 11, 2, 3, 40}, Size{1, 9, 11, 2, 40, 3}, Size{2, 9, 11, 1, 2, 130}, Size{2, 9, 11, 1, 130, 2}})
+    for (const auto score : {AttentionScore::dot_product, AttentionScore::laplace})
+      compare<T>(s, {PrefixMask::growing(3), score});
+}
+
+TEST_CASE("attention shapes: edges of tiles") {
+  for (const std::int64_t n : {31, 32, 33, 63, 64, 65, 127, 128, 129, 257}) {
+    compare<float>({1, n, 260 - n, 1, 16, 16}, {PrefixMask::growing(-5)});
+    compare<float>({1, 260 - n, n, 2, 5, 5}, {PrefixMask::growing(n / 2)});
+  }
+  for (const std::int64_t width : {8, 32, 64, 128})
+    compare<float>({1, 140, 131, 1, width, width}, {PrefixMask::growing(1)});
+}
+
+TEST_CASE_TEMPLATE("attention shapes: few queries and many keys", T, float, double) {
+  for (const Size& s : {Size{1, 5, 3001, 2, 16, 16}, Size{2, 3, 1500, 1, 8, 5}, Size{1, 1, 1100, 1, 64, 64}}) {
+    compare<T>(s);
+    compare<T>(s, {PrefixMask::lengths(Tensor::full({s.batch}, static_cast<double>(s.keys - 701), DType::int64))});
+    compare<T>(s, {uneven(s)});
+    compare<T>(s, {uneven(s), AttentionScore::laplace});
+  }
+}
+
+TEST_CASE_TEMPLATE("attention shapes: many queries and few keys", T, float, double) {
+  for (const Size& s : {Size{1, 3001, 5, 2, 16, 16}, Size{2, 1500, 3, 1, 8, 5}, Size{1, 1100, 1, 1, 64, 64}}) {
+    compare<T>(s);
+    compare<T>(s, {uneven(s)});
+    compare<T>(s, {uneven(s), AttentionScore::laplace});
+  }
+}
+
+TEST_CASE("attention shapes: uniform scores of wide values") {
+  const Size s{1, 6, 300, 1, 5, 140};
+  const auto found = with_gradients(attention(s, {PrefixMask::growing(100), AttentionScore::uniform}), draw<double>(s));
+  const auto in = draw<double>(s);
+  for (std::int64_t i = 0; i < s.queries; ++i)
+    for (std::int64_t c = 0; c < s.value_width; ++c) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < 100 + i; ++j) sum += in[2].data<double>()[j * s.value_width + c];
+      CHECK(std::abs(found[0].data<double>()[i * s.value_width + c] - sum / static_cast<double>(100 + i)) <= 1e-13);
+    }
+  for (std::size_t i : {1, 2})
+    for (const double d : doubles(found[i])) CHECK(d == 0);
+}
+
+TEST_CASE("attention shapes: what no row sees may be anything, in segments and wide heads too") {
+  for (const Size& s : {Size{1, 4, 2000, 1, 16, 16}, Size{1, 1200, 40, 1, 16, 16}, Size{1, 9, 40, 2, 160, 7}}) {
+    const std::int64_t visible = s.keys - 7;
+    const auto clean = draw<float>(s);
+    auto poisoned = draw<float>(s);
+    for (std::size_t which : {1, 2}) {
+      const auto values = poisoned[which].values<float>();
+      std::fill(values.end() - static_cast<std::ptrdiff_t>(7 * poisoned[which].dim(2)), values.end(),
+                static_cast<float>(kNaN));
+    }
+    const Function f = attention(s, {PrefixMask::first(visible)});
+    const auto expected = with_gradients(f, clean), found = with_gradients(f, poisoned);
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
+  }
+}
+
+TEST_CASE("attention shapes: rows of a wide or segmented problem that see nothing") {
+  for (const Size& s : {Size{1, 4, 2000, 1, 16, 16}, Size{1, 1200, 40, 1, 16, 16}, Size{1, 9, 40, 2, 160, 7}}) {
+    Tensor counts = Tensor::full({1, s.queries}, static_cast<double>(s.keys), DType::int64);
+    counts.values<std::int64_t>()[2] = 0;
+    auto in = draw<float>(s);
+    const std::int64_t row = in[0].dim(2), value_row = in[2].dim(2);
+    for (std::int64_t c = 0; c < row; ++c) in[0].data<float>()[2 * row + c] = static_cast<float>(kNaN);
+    const auto found = with_gradients(attention(s, {PrefixMask::lengths(counts)}), in);
+    for (std::int64_t c = 0; c < value_row; ++c) CHECK(found[0].data<float>()[2 * value_row + c] == 0);
+    for (std::int64_t c = 0; c < row; ++c) CHECK(found[1].data<float>()[2 * row + c] == 0);
+    for (const Tensor& x : found) CHECK(std::ranges::all_of(doubles(x), [](double d) { return std::isfinite(d); }));
+  }
+}
+
+TEST_CASE("attention shapes: the same bits in every run, in segments too") {
+  for (const Size& s : {Size{1, 5, 3001, 2, 16, 16}, Size{1, 3001, 5, 2, 16, 16}})
+    check_deterministic(attention(s, {uneven(s)}), draw<float>(s));
+}
+
+TEST_CASE_TEMPLATE("attention shapes: the log-sum-exp of many keys and its gradient", T, float, double) {
+  constexpr std::int64_t kQueries = 3, kVisible = 2100, kWidth = 8, kHeads = 2, kRow = kHeads * kWidth;
+  const auto in = draw<T>({1, kQueries, 2500, kHeads, kWidth, kWidth});
+  const auto found = with_gradients(
+      [](const auto& x) {
+        return incremental_cross_attention(x[0], x[1], x[2], PrefixMask::first(kVisible), {.heads = kHeads})
+            .log_sum_exp;
+      },
+      in);
+  const std::vector<double> q = doubles(in[0]), k = doubles(in[1]), log_sums = doubles(found[0]),
+                            d = doubles(cotangent(found[0]));
+  const double scale = 1 / std::sqrt(double{kWidth});
+  std::vector<double> d_q(q.size());
+  for (std::size_t row = 0; row < log_sums.size(); ++row) {
+    const std::size_t at = row % kQueries * kRow + row / kQueries * kWidth, head = row / kQueries * kWidth;
+    double sum = 0, weighted[kWidth] = {};
+    for (std::size_t j = 0; j < kVisible; ++j) {
+      double score = 0;
+      for (std::size_t c = 0; c < kWidth; ++c) score += scale * q[at + c] * k[j * kRow + head + c];
+      sum += std::exp(score);
+      for (std::size_t c = 0; c < kWidth; ++c) weighted[c] += std::exp(score) * k[j * kRow + head + c];
+    }
+    CHECK(std::abs(log_sums[row] - std::log(sum)) <= 8 * kTolerance<T>);
+    for (std::size_t c = 0; c < kWidth; ++c) d_q[at + c] = d[row] * scale * weighted[c] / sum;
+  }
+  CHECK(error(found[1], d_q) <= 4 * kTolerance<T>);
+  for (const double value : doubles(found[3])) CHECK(value == 0);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,108 @@
+#include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/gaussian_log_density/gaussian_log_density.h"
+#include "ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/linear/linear.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "ops/matmul/matmul.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
+#include "tests/gpu.h"
+#include "tests/testing.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace testing;
+
+/// An operation on `tensors` tensors of one shape, whatever their values are.
+struct Row {
+  const char* where;
+  int tensors;
+  Shape shape;
+  void (*apply)(const Tensor* x);
+};
+
+const Row kRows[] = {
+    {"add", 2, {4}, [](const Tensor* x) { add(x[0], x[1]); }},
+    {"sub", 2, {4}, [](const Tensor* x) { sub(x[0], x[1]); }},
+    {"mul", 2, {4}, [](const Tensor* x) { mul(x[0], x[1]); }},
+    {"div", 2, {4}, [](const Tensor* x) { div(x[0], x[1]); }},
+    {"concat",
+     3,
+     {4},
+     [](const Tensor* x) {
+       concat({x[0], x[1], x[2]}, 0);
+     }},
+    {"gaussian_log_density", 3, {2, 2}, [](const Tensor* x) { gaussian_log_density(x[0], x[1], x[2]); }},
+    {"linear", 2, {4, 4}, [](const Tensor* x) { linear(x[0], x[1], {}); }},
+    {"linear", 3, {4, 4}, [](const Tensor* x) { linear(x[0], x[1], x[2]); }},
+    {"layer_norm", 3, {4}, [](const Tensor* x) { layer_norm(x[0], x[1], x[2]); }},
+    {"layer_norm", 4, {4}, [](const Tensor* x) { residual_layer_norm(x[0], x[1], x[2], x[3]); }},
+    {"matmul", 2, {2, 2}, [](const Tensor* x) { matmul(x[0], x[1]); }},
+    {"masked_attention",
+     3,
+     {1, 2, 2},
+     [](const Tensor* x) { masked_attention(x[0], x[1], x[2], PrefixMask::all(), {}); }},
+    {"incremental_cross_attention",
+     3,
+     {1, 2, 2},
+     [](const Tensor* x) { incremental_cross_attention(x[0], x[1], x[2], PrefixMask::all(), {}); }},
+    {"merge",
+     4,
+     {1, 1, 1},
+     [](const Tensor* x) {
+       merge(AttentionState{x[0], x[1]}, AttentionState{x[2], x[3]});
+     }},
+    {"summarise_keys",
+     2,
+     {1, 2, 2},
+     [](const Tensor* x) {
+       summarise_keys(x[0], x[1], x[0].view({2, 2}), PrefixMask::all(), {});
+     }},
+    {"summarise_keys",
+     2,
+     {1, 2, 2},
+     [](const Tensor* x) {
+       summarise_keys(x[0], x[0], x[1].view({2, 2}), PrefixMask::all(), {});
+     }},
+    {"merge",
+     4,
+     {1, 1, 1, 1},
+     [](const Tensor* x) {
+       merge(KeySummary{x[0], x[1].view({1, 1})}, KeySummary{x[2], x[3].view({1, 1})});
+     }},
+    {"attend_to_summary",
+     3,
+     {1, 1, 1},
+     [](const Tensor* x) {
+       attend_to_summary(x[0], KeySummary{x[1].view({1, 1, 1, 1}), x[2].view({1, 1})}, x[0].view({1, 1}), {});
+     }},
+    {"attend_to_summary",
+     2,
+     {1, 1, 1},
+     [](const Tensor* x) {
+       attend_to_summary(x[0], KeySummary{x[0].view({1, 1, 1, 1}), x[0].view({1, 1})}, x[1].view({1, 1}), {});
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("device check: arguments on two devices") {
+  if (!has_gpu()) return;
+  for (const Row& row : kRows)
+    for (int elsewhere = 0; elsewhere < row.tensors; ++elsewhere)
+      for (Device device : {Device::cpu, Device::cuda}) {
+        CAPTURE(row.where);
+        CAPTURE(elsewhere);
+        const Device other = device == Device::cpu ? Device::cuda : Device::cpu;
+        std::vector<Tensor> x;
+        for (int i = 0; i < row.tensors; ++i)
+          x.push_back(Tensor::zeros(row.shape, DType::float64, i == elsewhere ? other : device));
+        CHECK(error_of([&] { row.apply(x.data()); }) ==
+              fmt::format("[{}] arguments are on cpu and cuda, expected one device", row.where));
+      }
+}
+
+}  // namespace npzoo
