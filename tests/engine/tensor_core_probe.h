@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/context.h"
+
+namespace npzoo {
+
+/// What engine/cuda/tensor_core.h makes of small matrices, in bf16 or tf32: see tensor_core_test.cpp.
+struct TensorCoreProbe {
+  bool bf16;
+  const float* a;  // (16, 16)
+  const float* b;  // (16, 16)
+  const float* c;  // (16, 16)
+  float* product;  // a bᵀ
+  float* chained;  // (a bᵀ) c
+  const float* x;  // 64 numbers
+  float* rounded;
+  float* finite;  // the rounded ones, 0 for those that are not finite
+};
+
+template <Gpu gpu>
+void probe_tensor_cores(CudaContext<gpu>& cuda, const TensorCoreProbe& p);
+
+}  // namespace npzoo

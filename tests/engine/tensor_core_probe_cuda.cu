@@ -1,0 +1,67 @@
+#include "tests/engine/tensor_core_probe.h"
+
+#include "engine/cuda/launch.h"
+#include "engine/cuda/tensor_core.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace tensor_core;
+
+/// (16, 16) to rows of shared memory that are 16 bytes longer.
+template <class Format>
+__device__ void load_matrix(const float* from, typename Format::Element* to, int pitch) {
+  for (int i = lane_id(); i < 64; i += kWarp) {
+    const auto four = round_four(Format{}, from + 4 * i);
+    std::memcpy(to + i / 4 * pitch + i % 4 * 4, &four, sizeof(four));
+  }
+}
+
+__device__ void store_product(const float (&c)[2][4], float* to) {
+  for (int n = 0; n < 2; ++n)
+    for (int e = 0; e < 4; ++e) to[(lane_id() / 4 + e / 2 * 8) * 16 + n * 8 + lane_id() % 4 * 2 + e % 2] = c[n][e];
+}
+
+template <class Format>
+__global__ void probe_kernel(TensorCoreProbe p) {
+  constexpr int kPitch = 16 + 16 / static_cast<int>(sizeof(typename Format::Element));
+  auto* a = shared_memory<typename Format::Element>();
+  auto *b = a + 16 * kPitch, *c = b + 16 * kPitch;
+  load_matrix<Format>(p.a, a, kPitch);
+  load_matrix<Format>(p.b, b, kPitch);
+  load_matrix<Format>(p.c, c, kPitch);
+  __syncwarp();
+  Left<Format> left;
+  Right<Format> right[2];
+  load_left(left, a, kPitch);
+  load_transposed_right(right, b, kPitch);
+  float product[2][4] = {}, chained[2][4] = {};
+  for (int n = 0; n < 2; ++n) multiply_add(product[n], left, right[n]);
+  store_product(product, p.product);
+  to_left(left, product[0], product[1]);
+  load_right(right, c, kPitch);
+  for (int n = 0; n < 2; ++n) multiply_add(chained[n], left, right[n]);
+  store_product(chained, p.chained);
+
+  for (int i = lane_id(); i < 64; i += kWarp) p.rounded[i] = rounded(Format{}, p.x[i]);
+  for (int i = lane_id(); i < 16; i += kWarp) {
+    auto four = round_four(Format{}, p.x + 4 * i);
+    for (std::uint32_t& word : four.x) word = finite_part(Format{}, word);
+    typename Format::Element elements[4];
+    std::memcpy(elements, &four, sizeof(four));
+    for (int j = 0; j < 4; ++j) p.finite[4 * i + j] = to_float(elements[j]);
+  }
+}
+
+}  // namespace
+
+template <Gpu gpu>
+void probe_tensor_cores(CudaContext<gpu>& cuda, const TensorCoreProbe& p) {
+  constexpr std::size_t kShared = 3 * 16 * 20 * sizeof(float);
+  launch(cuda, "probe", p.bf16 ? probe_kernel<Bf16> : probe_kernel<Tf32>, dim3(1), kWarp, kShared, p);
+}
+
+template void probe_tensor_cores(CudaContext<kGpu>&, const TensorCoreProbe&);
+
+}  // namespace npzoo

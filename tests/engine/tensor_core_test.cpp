@@ -1,0 +1,110 @@
+#include <bit>
+
+#include "engine/backend.h"
+#include "tests/engine/tensor_core_probe.h"
+#include "tests/testing.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace testing;
+
+/// With the bits behind the first `kept` of the fraction rounded away: to the even neighbour in the middle between two
+/// (bf16), or away from 0 (tf32).
+double rounded(float x, bool bf16) {
+  const int dropped = bf16 ? 16 : 13;
+  if (!std::isfinite(x)) return x;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), -126) - 23 + dropped);
+  const double scaled = double{x} / unit;
+  const double whole = bf16 ? std::nearbyint(scaled) : std::round(scaled);
+  return static_cast<float>(whole * unit);  // infinite beyond the largest
+}
+
+struct Found {
+  std::vector<double> product, chained, rounded, finite;
+};
+
+bool skipped() {
+  if (default_device() == Device::cuda) return false;
+  MESSAGE("skipped: on the CPU there are none");
+  return true;
+}
+
+Found probe(bool bf16, const Tensor& matrices, const Tensor& x) {
+  const Tensor in = matrices.to(Device::cuda), numbers = x.to(Device::cuda);
+  Tensor products = Tensor::empty({2, 16, 16}, DType::float32, Device::cuda);
+  Tensor roundings = Tensor::empty({2, 64}, DType::float32, Device::cuda);
+  const auto* m = in.data<float>();
+  auto *p = products.data<float>(), *r = roundings.data<float>();
+  with_cuda([&](auto& cuda) {
+    probe_tensor_cores(cuda, {bf16, m, m + 256, m + 512, p, p + 256, numbers.data<float>(), r, r + 64});
+  });
+  const std::vector<double> of = doubles(products.to(Device::cpu)), rs = doubles(roundings.to(Device::cpu));
+  return {{of.begin(), of.begin() + 256},
+          {of.begin() + 256, of.end()},
+          {rs.begin(), rs.begin() + 64},
+          {rs.begin() + 64, rs.end()}};
+}
+
+Tensor on_cpu(const Shape& shape, std::uint64_t seed) {
+  Tensor x = Tensor::empty(shape, DType::float32, Device::cpu);
+  Random random(seed);
+  for (float& value : x.values<float>()) value = static_cast<float>(random.normal());
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("tensor cores: products of rounded factors") {
+  if (skipped()) return;
+  const Tensor matrices = on_cpu({3, 16, 16}, 1), x = on_cpu({64}, 2);
+  const auto in = matrices.values<float>();
+  for (const bool bf16 : {false, true}) {
+    CAPTURE(bf16);
+    const auto element = [&](int m, int i, int j) { return rounded(in[m * 256 + i * 16 + j], bf16); };
+    const Found found = probe(bf16, matrices, x);
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 16; ++j) {
+        double product = 0, chained = 0, size = 0, chained_size = 0;
+        for (int k = 0; k < 16; ++k) {
+          const double term = element(0, i, k) * element(1, j, k);
+          const double next = rounded(static_cast<float>(found.product[i * 16 + k]), bf16) * element(2, k, j);
+          product += term;
+          size += std::abs(term);
+          chained += next;
+          chained_size += std::abs(next);
+        }
+        // Each of 16 terms is cut off somewhere below the 22nd bit of the largest.
+        CHECK(std::abs(found.product[i * 16 + j] - product) <= 16 * 0x1p-22 * size);
+        CHECK(std::abs(found.chained[i * 16 + j] - chained) <= 16 * 0x1p-22 * chained_size);
+      }
+  }
+}
+
+TEST_CASE("tensor cores: roundings") {
+  if (skipped()) return;
+  const Tensor matrices = on_cpu({3, 16, 16}, 1);
+  Tensor x = on_cpu({64}, 2);
+  const auto values = x.values<float>();
+  std::size_t n = 0;
+  for (const float value :
+       {0.0f, -0.0f, 1.0f, 0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 0x1.010002p0f, 0x1.002p0f, 0x1.006p0f, -0x1.002p0f,
+        0x1.001ffep0f, 3e38f, 3.4e38f, -3.4e38f, 0x1p-126f, 0x1.8p-130f, INFINITY, -INFINITY, NAN})
+    values[n++] = value;
+  for (const bool bf16 : {false, true}) {
+    CAPTURE(bf16);
+    const Found found = probe(bf16, matrices, x);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      CAPTURE(values[i]);
+      const double expected = rounded(values[i], bf16);
+      if (std::isnan(expected))
+        CHECK(std::isnan(found.rounded[i]));
+      else
+        CHECK(found.rounded[i] == expected);
+      CHECK(found.finite[i] == (std::isfinite(expected) ? expected : 0));
+    }
+  }
+}
+
+}  // namespace npzoo
