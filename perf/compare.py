@@ -22,42 +22,12 @@ import tempfile
 import time
 
 import compare_report
+from compare_cases import (GOALS, GPU_VARIANTS, LIMITED, MORE_GPU_VARIANTS, MORE_VARIANTS, SUITES, VARIANTS, Limits,
+                           variants_of)
 from compare_programs import PAUSE, BusyCore, Machine, OutOfMemory, Problem, say, start_ours, start_peer
-from machine import processor
+from machine import gpu_driver, processor
 
 HERE = pathlib.Path(__file__).resolve().parent
-VARIANTS = ["eager", "sdpa", "sdpa-chunks", "compile"]
-MORE_VARIANTS = ["compile-sdpa", "compile-explicit"]
-
-GP = {"protocol": "tnp/gp-rbf", "batch": 16, "context": 25, "targets": 25}
-GP_KR = {"protocol": "tnp-kr/gp1d-rbf", "batch": 32, "context": 25, "targets": 150}
-LARGE = {"protocol": "perf/protocols/large.toml", "batch": 32, "context": 100, "targets": 50}
-MODELS = {
-    "tnp-d-small": {"model": "tnp-d", **GP},
-    "tnp-d-large": {"model": "tnp-d", **LARGE},
-    "cnp": {"model": "cnp", **GP},
-    "tnp-kr-full": {"model": "tnp-kr-full", **GP},
-    "tnp-kr-fast": {"model": "tnp-kr-fast", **GP},
-    "cmanp": {"model": "cmanp", **GP},
-    "tnp-kr-full-gp1d": {"model": "tnp-kr-full", **GP_KR},
-    "tnp-kr-fast-gp1d": {"model": "tnp-kr-fast", **GP_KR},
-}
-WITHOUT_SOFTMAX = ["cnp", "tnp-kr-fast"]
-ATTENTION = {
-    "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
-    "10000x10000": {"batch": 1, "heads": 4, "queries": 10_000, "keys": 10_000, "width": 16},
-}
-SUITES = {
-    "train-step": {name: {"kind": "train-step", **settings} for name, settings in MODELS.items()},
-    "forward": {name: {"kind": "forward", **settings} for name, settings in MODELS.items()},
-    "attention": {f"{kind}-{name}": {"kind": kind, **settings} for name, settings in ATTENTION.items()
-                  for kind in ("attention", "attention-backward")},
-    "data": {"gp-rbf": {"kind": "data", "protocol": "tnp/gp-rbf", "batch": 16}},
-    "scaling": {f"{model}-1e{power}": {"kind": "forward", "model": model, "protocol": "tnp/gp-rbf", "batch": 1,
-                                       "context": 100, "targets": 10**power}
-                for model in ("tnp-kr-full", "tnp-d") for power in range(2, 7)},
-}
-MOST_SECONDS = 20  # of a repetition in the scaling suite
 MOST_REPETITIONS = 200  # of a slice
 PATIENCE = 3  # slices: a program that has slowed down that much makes fewer repetitions
 ROUNDS_PER_PEAK = 4
@@ -65,52 +35,34 @@ ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_",
                "LD_PRELOAD")
 
 
-def variants_of(suite, case, chosen):
-    if suite == "data":
-        usable = ["eager"]
-    elif suite == "scaling":
-        usable = ["sdpa", "sdpa-chunks"]
-    elif suite == "attention":
-        usable = ["eager", "sdpa"]
-    elif case["model"] in WITHOUT_SOFTMAX:
-        usable = ["eager", "compile"]
-    else:
-        usable = ["eager", "sdpa", "compile", *MORE_VARIANTS]
-    return [variant for variant in chosen if variant in usable]
+def skip(skipped, program, variant, threads, reason):
+    say(f"  skipped: {program} {variant}, {threads} thread(s): {reason}")
+    skipped.append({"program": program, "variant": variant, "threads": threads, "reason": reason})
 
 
-class Limits:
-    """What the scaling suite leaves out: a program that was too slow or too large for one size gets no larger one."""
-
-    def __init__(self):
-        self.reasons, self.times = {}, {}
-
-    def reason(self, key, targets):
-        if key in self.reasons:
-            return self.reasons[key]
-        if key in self.times:
-            smaller, ms = self.times[key]
-            expected = ms / 1000 * targets / smaller
-            if expected > MOST_SECONDS:
-                self.reasons[key] = f"about {expected:.0f} s a repetition, more than {MOST_SECONDS}"
-        return self.reasons.get(key)
+def may_fail(options, program):
+    """On a GPU, which may be there for an hour alone, a peer that fails does not take the others down."""
+    return options.device != "cpu" and program != "npzoo"
 
 
 def start_contestants(options, suite, case, weights, limits, running, skipped):
     """Adds to `running` one by one, so that the caller can end them whatever happens."""
     def start(program, variant, threads, make):
-        key = (case.get("model"), program, variant, threads)
-        reason = limits.reason(key, case.get("targets")) if suite == "scaling" else None
+        key = limits.key(suite, case, program, variant, threads)
+        reason = limits.reason(suite, case, key)
         try:
             if not reason:
                 running.append(make())
         except OutOfMemory as problem:
-            if suite != "scaling":
+            if suite not in LIMITED:
                 raise
             reason = limits.reasons[key] = str(problem)
+        except Problem as problem:
+            if not may_fail(options, program):
+                raise
+            reason = str(problem)
         if reason:
-            say(f"  skipped: {program} {variant}, {threads} thread(s): {reason}")
-            skipped.append({"program": program, "variant": variant, "threads": threads, "reason": reason})
+            skip(skipped, program, variant, threads, reason)
 
     for threads in options.threads:
         start("npzoo", "", threads, lambda: start_ours(options, case, threads, weights))
@@ -121,6 +73,26 @@ def start_contestants(options, suite, case, weights, limits, running, skipped):
         for threads in options.threads:
             start("pytorch", variant, threads,
                   lambda: start_peer(options, suite, case, variant, threads, weights, ours))
+
+
+def warm_up(options, suite, case, limits, running, skipped):
+    """Tells each how many repetitions make a slice; returns the seconds that a round of all of them takes."""
+    expected = 0
+    for c in list(running):
+        try:
+            ms = c.warm_up(options.slice)
+        except Problem as problem:
+            if not may_fail(options, c.program):
+                raise
+            c.child.close()
+            running.remove(c)
+            skip(skipped, c.program, c.variant, c.threads, str(problem))
+            continue
+        limits.took(suite, case, limits.key(suite, case, c.program, c.variant, c.threads), ms)
+        c.repetitions = max(1, min(MOST_REPETITIONS, round(1000 * options.slice / ms)))
+        expected += ms / 1000 * c.repetitions
+        say(f"  {c.name}, {c.threads} thread(s): about {ms:.3f} ms, {c.repetitions} repetition(s) a round")
+    return expected
 
 
 def run_rounds(contestants, rounds, options, machine):
@@ -143,24 +115,32 @@ def measure_case(options, suite, name, machine, limits):
         try:
             weights = str(pathlib.Path(folder) / "case.safetensors")
             start_contestants(options, suite, case, weights, limits, running, skipped)
-            expected = 0
-            for c in running:
-                ms = c.warm_up(options.slice)
-                limits.times[case.get("model"), c.program, c.variant, c.threads] = case.get("targets"), ms
-                c.repetitions = max(1, min(MOST_REPETITIONS, round(1000 * options.slice / ms)))
-                expected += ms / 1000 * c.repetitions
-                say(f"  {c.name}, {c.threads} thread(s): about {ms:.3f} ms, "
-                    f"{c.repetitions} repetition(s) a round")
+            expected = warm_up(options, suite, case, limits, running, skipped)
             rounds = options.rounds
-            if suite == "scaling" and expected > 0:
+            if suite in LIMITED and expected > 0:
                 rounds = min(rounds, max(3, round(options.rounds * options.slice * len(running) / expected)))
             if running:
                 run_rounds(running, rounds, options, machine)
-            return {"suite": suite, "case": name, "settings": case, "contestants": [c.record() for c in running],
-                    "skipped": skipped}
+            goal = {"goal": GOALS[name]} if suite == "goals" else {}
+            return {"suite": suite, "case": name, "settings": case, **goal,
+                    "contestants": [c.record() for c in running], "skipped": skipped}
         finally:
             for c in running:
                 c.child.close()
+
+
+def measure_cases(options, chosen, machine):
+    """Results, and on a GPU the cases that failed."""
+    limits, results, failed = Limits(), [], []
+    for suite, name in chosen:
+        try:
+            results.append(measure_case(options, suite, name, machine, limits))
+        except Problem as problem:
+            if options.device == "cpu":
+                raise
+            say(f"  failed: {problem}")
+            failed.append({"suite": suite, "case": name, "reason": str(problem)})
+    return results, failed
 
 
 def measure(options):
@@ -168,10 +148,10 @@ def measure(options):
               if not options.cases or name in options.cases]
     if not chosen:
         raise Problem("no case is left to measure: --suite and --cases have none in common")
-    limits, machine = Limits(), Machine()
+    machine = Machine()
     try:
         machine.start(options)
-        results = [measure_case(options, suite, name, machine, limits) for suite, name in chosen]
+        results, failed = measure_cases(options, chosen, machine)
         machine.measure()
         description = machine.children[0].description
     finally:
@@ -180,13 +160,23 @@ def measure(options):
         "date": datetime.date.today().isoformat(),
         "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.system(),
                     "kernel": platform.release(), "python": platform.python_version()},
+        "gpu": describe_gpu(options, description),
         "npzoo": {key: description[key] for key in ("version", "commit", "compiler", "isa")},
         "environment": {key: value for key, value in sorted(os.environ.items()) if key.startswith(ENVIRONMENT)},
-        "options": {"rounds": options.rounds, "slice_s": options.slice, "threads": options.threads,
-                    "peers": options.peers, "busy": options.busy, "quick": options.quick},
+        "options": {"device": options.device, "precision": options.precision, "rounds": options.rounds,
+                    "slice_s": options.slice, "threads": options.threads, "peers": options.peers,
+                    "busy": options.busy, "quick": options.quick},
         "peaks": machine.peaks,
+        "failed": failed,
         "results": results,
     }
+
+
+def describe_gpu(options, description):
+    if options.device == "cpu":
+        return None
+    return {"name": description["gpu"], "driver": gpu_driver() if options.device == "cuda" else None,
+            "driver_cuda": description["driver_cuda"]}
 
 
 def write(paths_and_texts):
@@ -248,9 +238,14 @@ def parse_options():
     parser.add_argument("--peer-python", default="python3", help="a Python that has perf/peers/requirements.txt")
     parser.add_argument("--suite", type=names(SUITES), default=["train-step"], help=f"some of {','.join(SUITES)}")
     parser.add_argument("--cases", type=names(cases), default=[], help="some of a suite's instead of all")
-    parser.add_argument("--peers", type=names(VARIANTS + MORE_VARIANTS), default=VARIANTS,
-                        help=f"some of {','.join(VARIANTS + MORE_VARIANTS)}, or none")
-    parser.add_argument("--threads", type=thread_counts, default=[1, 2], help="all of them take turns in one run")
+    variants = VARIANTS + MORE_VARIANTS + GPU_VARIANTS + MORE_GPU_VARIANTS
+    parser.add_argument("--device", choices=["cpu", "cuda", "emulated"], default="cpu",
+                        help="emulated: npzoo's CUDA kernels on the CPU, slow, to try it out")
+    parser.add_argument("--precision", choices=["float32", "tf32", "bf16"], default="float32",
+                        help="of matrix products; the short ones need a GPU")
+    parser.add_argument("--peers", type=names(variants), help=f"some of {','.join(variants)}, or none")
+    parser.add_argument("--threads", type=thread_counts,
+                        help="all of them take turns in one run; 1,2 where not given, and 1 on a GPU")
     parser.add_argument("--rounds", type=positive, help="12, or 3 with --quick")
     parser.add_argument("--busy", action="store_true", help="every other round beside a program that keeps a core busy")
     parser.add_argument("--quick", action="store_true", help="short slices, to try it out")
@@ -263,14 +258,32 @@ def parse_options():
         options.worker = options.worker.resolve()
     if os.sep in options.peer_python:  # the link itself tells Python of its environment
         options.peer_python = os.path.abspath(options.peer_python)
+    check_device(parser, options)
     options.slice = 0.1 if options.quick else 0.5
     options.rounds = options.rounds or (3 if options.quick else 12)
     if options.busy and options.rounds < 2:
         parser.error("--busy needs two rounds")
     if not options.out:
+        where = "" if options.device == "cpu" else f"-{options.device}-{options.precision}"
         quick = "-quick" if options.quick else ""
-        options.out = HERE / "results" / f"{datetime.date.today().isoformat()}-compare{quick}"
+        options.out = HERE / "results" / f"{datetime.date.today().isoformat()}-compare{where}{quick}"
     return options
+
+
+def check_device(parser, options):
+    """What goes together, and what holds where nothing is said."""
+    if options.device == "cpu":
+        if options.precision != "float32":
+            parser.error(f"--precision {options.precision} needs --device cuda")
+        if set(options.peers or []) & {*GPU_VARIANTS, *MORE_GPU_VARIANTS}:
+            parser.error(f"{', '.join(GPU_VARIANTS + MORE_GPU_VARIANTS)} need --device cuda")
+    elif options.busy:
+        parser.error("--busy is for the CPU: a busy core does not keep a GPU from its work")
+    if options.device == "emulated" and options.peers:
+        parser.error("PyTorch has no emulated device: --device emulated goes with --peers none")
+    known = {"cpu": VARIANTS, "cuda": VARIANTS + GPU_VARIANTS, "emulated": []}
+    options.peers = known[options.device] if options.peers is None else options.peers
+    options.threads = options.threads or ([1, 2] if options.device == "cpu" else [1])
 
 
 def main():
@@ -287,7 +300,7 @@ def main():
         outputs = [options.out.with_name(options.out.name + ending) for ending in (".json", ".md")]
         write(list(zip(outputs, [text, compare_report.report(json.loads(text))])))
         print(outputs[1])
-        return 0
+        return 1 if record["failed"] else 0
     except (Problem, OSError, ValueError) as error:
         say(f"compare.py: error: {error}")
         return 1

@@ -10,10 +10,16 @@ import sys
 import tempfile
 import time
 
+from compare_cases import LIMITED
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEER = ROOT / "perf/peers/pytorch.py"
-LOSS_TOLERANCE, UPDATES_TOLERANCE, UPDATES = 1e-4, 1e-3, 3
-MEMORY_LIMIT = 16 * 10**9  # of a peer in the scaling suite
+# Of the loss, and of the losses of so many updates. Short factors are rounded by up to 5e-4 and 4e-3 of their size, and not
+# the same ones by both programs.
+TOLERANCES = {"float32": (1e-4, 1e-3), "tf32": (5e-3, 2e-2), "bf16": (5e-2, 1e-1)}
+UPDATES = 3
+MEMORY_LIMIT = {"cpu": 16 * 10**9, "cuda": 40 * 10**9}  # of a peer where it may be refused memory
+REFUSED = ("MemoryError", "can't allocate memory", "[memory] ", "out of memory", "ALLOC_FAILED")
 PAUSE = 0.02  # s between slices: threads that wait by spinning give up by then
 HINT = "python3 -m venv VENV && VENV/bin/pip install -r perf/peers/requirements.txt; --peers none does without"
 # Ends by itself when this program is killed.
@@ -64,7 +70,7 @@ class Child:
         except ValueError:
             raise Problem(f"{self.what}: '{line.strip()}' is no answer in JSON") from None
         if "error" in answer:
-            refused = "MemoryError" in answer["error"] or "can't allocate memory" in answer["error"]
+            refused = any(words in answer["error"] for words in REFUSED)
             raise (OutOfMemory if refused else Problem)(f"{self.what}: {answer['error']}")
         return answer
 
@@ -104,8 +110,8 @@ class Contestant:
 
     def run_slice(self, busy, seconds):
         answer = self.child.ask(run=self.repetitions, seconds=seconds)
-        times = {key: [round(ms, 4) for ms in answer[key]] for key in ("wall_ms", "cpu_ms")}
-        self.rounds.append({"busy": busy, **times})
+        times = {key: [round(ms, 4) for ms in answer.pop(key)] for key in ("wall_ms", "cpu_ms")}
+        self.rounds.append({"busy": busy, **times, **answer})
 
     def record(self):
         return {"program": self.program, "variant": self.variant, "threads": self.threads, "loss": self.loss,
@@ -149,7 +155,8 @@ def say(*what):
 
 
 def start_worker(options, case, threads):
-    return Child("npzoo's worker", [options.worker], {**case, "threads": threads, "seed": 0},
+    settings = {**case, "device": options.device, "precision": options.precision, "threads": threads, "seed": 0}
+    return Child("npzoo's worker", [options.worker], settings,
                  "the program that `ninja -C BUILD_FOLDER perf/perf_worker` builds")
 
 
@@ -171,19 +178,20 @@ def start_peer(options, suite, case, variant, threads, weights, ours):
     """Throws Problem where it does not compute what ours does."""
     shared = {key: value for key, value in ours.child.description.items()
               if key in ("model_config", "optimiser", "points")}
-    limit = {"memory_limit": MEMORY_LIMIT} if suite == "scaling" else {}
+    limit = {"memory_limit": MEMORY_LIMIT[options.device]} if suite in LIMITED else {}
+    settings = {**case, **shared, **limit, "variant": variant, "device": options.device,
+                "precision": options.precision, "threads": threads, "seed": 0}
     peer = Contestant("pytorch", variant, threads,
-                      Child(f"PyTorch ({variant})", [options.peer_python, PEER],
-                            {**case, **shared, **limit, "variant": variant, "threads": threads, "seed": 0}, HINT))
+                      Child(f"PyTorch ({variant})", [options.peer_python, PEER], settings, HINT))
     try:
-        check_peer(peer, case, weights, ours)
+        check_peer(peer, case, weights, ours, *TOLERANCES[options.precision])
     except BaseException:
         peer.child.close()
         raise
     return peer
 
 
-def check_peer(peer, case, weights, ours):
+def check_peer(peer, case, weights, ours, of_loss, of_updates):
     if case["kind"] == "data":
         return
     what = peer.child.what
@@ -192,10 +200,10 @@ def check_peer(peer, case, weights, ours):
     if found.get("parameters") != expected:
         raise Problem(f"{what}: {found.get('parameters')} parameters found, npzoo has {expected}")
     peer.loss = found["loss"]
-    if not math.isclose(peer.loss, ours.loss, rel_tol=LOSS_TOLERANCE):
+    if not math.isclose(peer.loss, ours.loss, rel_tol=of_loss):
         raise Problem(f"{what}: loss {peer.loss} found, npzoo has {ours.loss} on the same weights")
     if case["kind"] == "train-step":
         peer.losses = peer.child.ask(losses=UPDATES)["losses"]
         pairs = zip(peer.losses, ours.losses)
-        if not all(math.isclose(a, b, rel_tol=UPDATES_TOLERANCE) for a, b in pairs):
+        if not all(math.isclose(a, b, rel_tol=of_updates) for a, b in pairs):
             raise Problem(f"{what}: losses {peer.losses} of the first updates found, npzoo has {ours.losses}")

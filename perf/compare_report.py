@@ -2,13 +2,19 @@
 
 import statistics
 
+from compare_cases import GROWING
+from paper_times import published_ms
+
 TITLES = {
     "train-step": "Training step (forward, backward, optimiser)",
     "forward": "Forward (prediction for one batch)",
     "attention": "Attention alone",
     "data": "One batch of training data",
     "scaling": "Forward as targets grow, one task, 100 context points",
+    "scaling-context": "Forward as the context grows, one task, 100 targets",
+    "goals": "Goals (for one H200, products in bf16)",
 }
+MEMORY = ("peak_live_bytes", "peak_reserved_bytes")
 
 
 def quantile(values, q):
@@ -70,19 +76,47 @@ def peak_of(record, threads, key="peak_gflops"):
     return statistics.median(row[key] for row in record["peaks"] if row["threads"] == threads)
 
 
+def on_gpu(record):
+    return record.get("gpu") is not None
+
+
+def peak_bytes(contestant, key):
+    """None where it does not tell."""
+    known = [r[key] for r in contestant["rounds"] if r.get(key) is not None]
+    return max(known) if known else None
+
+
+def megabytes(value):
+    return "" if value is None else number(value * 1e-6)
+
+
+def published(result):
+    """What the TNP-KR paper printed for it, on another GPU."""
+    vary = GROWING.get(result["suite"])
+    if not vary:
+        return ""
+    settings = result["settings"]
+    ms = published_ms("test" if vary == "targets" else vary, settings["model"], settings[vary])
+    return "" if ms is None else f"*{number(ms)}*"
+
+
 def summary_table(record, results):
     lines = []
+    paper = on_gpu(record) and any(map(published, results))
     for result in results:
         for threads in record["options"]["threads"]:
             mine = ours(result, threads)
             others = sorted(peers(result, threads), key=median_ms)
-            if not mine or not others:
+            if not mine or not (others or paper):
                 continue
-            best = others[0]
-            lines.append([result["case"], threads, number(median_ms(mine)), best["variant"], number(median_ms(best)),
-                          ratio(paired_ratio(best, mine)), ratio(median_ms(best) / median_ms(mine))])
+            beside = [""] * 4
+            if others:
+                best = others[0]
+                beside = [best["variant"], number(median_ms(best)), ratio(paired_ratio(best, mine)),
+                          ratio(median_ms(best) / median_ms(mine))]
+            lines.append([result["case"], threads, number(median_ms(mine)), *beside, *[published(result)] * paper])
     header = ["case", "threads", "npzoo, ms", "fastest of PyTorch", "its ms", "its time / npzoo's, paired",
-              "of medians"]
+              "of medians", *["*TNP-KR paper, RTX 4090, ms*"] * paper]
     return table(header, lines) + "\n" if lines else ""
 
 
@@ -105,14 +139,33 @@ def case_table(record, result):
         if mine and c is not mine:
             ratios = [ratio(paired_ratio(c, mine)), ratio(median_ms(c) / median_ms(mine))]
         speedup = ratio(paired_ratio(single, c)) if single and c is not single else ""
+        memory = [megabytes(peak_bytes(c, key)) for key in MEMORY] if on_gpu(record) else []
         lines.append([name_of(c), c["threads"], number(statistics.median(wall)), number(quantile(wall, 0.1)),
                       number(quantile(wall, 0.9)), number(statistics.median(pooled(c, "cpu_ms"))),
-                      *speed(record, c, result["contestants"][0]["description"].get("gflop")), *ratios, speedup])
+                      *speed(record, c, result["contestants"][0]["description"].get("gflop")), *ratios, speedup,
+                      *memory])
     header = ["program", "threads", "ms", "p10", "p90", "CPU ms", "GFLOP/s", "of peak", "time / npzoo's, paired",
-              "of medians", f"speed-up over {fewest} thread(s)"]
+              "of medians", f"speed-up over {fewest} thread(s)", *(["live MB", "reserved MB"] if on_gpu(record) else [])]
     skipped = "".join(f"\nSkipped: {name_of(row)}, {row['threads']} thread(s): {row['reason']}.\n"
                       for row in result["skipped"])
     return table(header, lines) + skipped
+
+
+def goals_table(results):
+    """A share of 100 % and more: the goal is reached."""
+    lines = []
+    for result in results:
+        mine = next((c for c in result["contestants"] if c["program"] == "npzoo"), None)
+        if "goal" not in result or not mine:
+            continue
+        goal, live = result["goal"], peak_bytes(mine, MEMORY[0])
+        memory = ["", "", ""]
+        if "bytes" in goal:
+            memory = [megabytes(goal["bytes"]), megabytes(live), f"{100 * goal['bytes'] / live:.0f} %" if live else ""]
+        lines.append([result["case"], number(goal["ms"]), number(median_ms(mine)),
+                      f"{100 * goal['ms'] / median_ms(mine):.0f} %", *memory])
+    header = ["case", "goal, ms", "npzoo, ms", "share of the goal", "goal, MB", "npzoo, live MB", "share of the goal"]
+    return table(header, lines) + "\n" if lines else ""
 
 
 def busy_table(record, result):
@@ -158,7 +211,7 @@ def suite_section(record, suite):
     results = [result for result in record["results"] if result["suite"] == suite]
     if not results:
         return ""
-    text = f"\n## {TITLES[suite]}\n\n{summary_table(record, results)}"
+    text = f"\n## {TITLES[suite]}\n\n{goals_table(results)}{summary_table(record, results)}"
     for result in results:
         settings = ", ".join(f"{key} {value}" for key, value in result["settings"].items())
         text += f"### {result['case']}\n\n{settings}\n\n{case_table(record, result)}{busy_table(record, result)}\n"
@@ -170,18 +223,36 @@ def peers_in_words(record):
         for c in result["contestants"]:
             if c["program"] != "npzoo":
                 d = c["description"]
+                if on_gpu(record):
+                    return f"\nPyTorch {d['version']} (CUDA {d['cuda']}, cuDNN {d['cudnn']})."
                 return f"\nPyTorch {d['version']} (BLAS {d['blas']}, {d['isa']}, one inter-op thread)."
     return ""
 
 
+def gpu_in_words(record):
+    if not on_gpu(record):
+        return ""
+    gpu = record["gpu"]
+    driver = f", driver {gpu['driver']}" if gpu["driver"] else ""
+    return f"""
+{gpu['name']}{driver}, for CUDA {gpu['driver_cuda']}; matrix products in {record['options']['precision']}. Each repetition is timed until
+the GPU has done its work."""
+
+
+def failures(record):
+    lines = "".join(f"- {row['suite']} {row['case']}: {row['reason']}\n" for row in record.get("failed", []))
+    return f"\n## Failed\n\n{lines}" if lines else ""
+
+
 def head(record):
     machine, options, npzoo = record["machine"], record["options"], record["npzoo"]
-    peaks = "; ".join(f"{threads} thread(s): {peak_of(record, threads):.0f} GFLOP/s in float32, "
+    precision = options.get("precision", "float32")
+    peaks = "; ".join(f"{threads} thread(s): {peak_of(record, threads):.0f} GFLOP/s in {precision}, "
                       f"{peak_of(record, threads, 'bandwidth_gbs'):.0f} GB/s" for threads in options["threads"])
     environment = ", ".join(f"{key}={value}" for key, value in record["environment"].items()) or "nothing that matters"
     return f"""# npzoo{' and PyTorch' if peers_in_words(record) else ''}, timed in turn, {record['date']}
 
-{machine['processor']}, {machine['cores']} cores, {machine['system']} {machine['kernel']}.
+{machine['processor']}, {machine['cores']} cores, {machine['system']} {machine['kernel']}.{gpu_in_words(record)}
 npzoo {npzoo['version']}, commit {npzoo['commit']}, {npzoo['isa']}, {npzoo['compiler']}.{peers_in_words(record)}
 Environment: {environment}.
 
@@ -196,4 +267,4 @@ of medians within a round. "CPU ms": of all threads. GFLOP/s count npzoo's matri
 def report(record):
     """Markdown."""
     suites = "".join(suite_section(record, suite) for suite in TITLES)
-    return head(record) + suites + agreement_table(record["results"])
+    return head(record) + suites + failures(record) + agreement_table(record["results"])

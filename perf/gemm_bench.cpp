@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/backend.h"
-#include "engine/cpu/gemm.h"
 #include "engine/cpu/peak.h"
+#include "engine/gemm.h"
 
 using namespace npzoo;
 

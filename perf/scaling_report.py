@@ -14,7 +14,8 @@ import pathlib
 import subprocess
 import sys
 
-from machine import processor
+from machine import gpu_driver, processor
+from paper_times import PAPER
 
 FIXED = 100  # points of the kind that does not vary, as in the tables
 NAIVE = "tnp-d-naive"
@@ -26,20 +27,6 @@ STREAMING = ["cmanp", "cnp"]
 PICTURE = [NAIVE, "tnp-d", "eqtnp", "lbanp", "cmanp"]
 QUICK_POINTS = 1000
 
-# Jenson et al., "Transformer neural processes - kernel regression", version 1, tables of run times: microseconds per
-# sample for 1, 10, ..., 1e6 points, batch 1. None: out of memory.
-PAPER = {
-    "test": {
-        "tnp-d": [118, 119, 129, 286, 45000, None, None],
-        "tnp-kr-full": [171, 287, 267, 230, 474, 7040, 86800],
-        "tnp-kr-fast": [194, 327, 282, 226, 436, 4510, 64300],
-    },
-    "context": {
-        "tnp-d": [99, 99, 114, 247, 44700, None, None],
-        "tnp-kr-full": [98, 220, 286, 302, 36700, None, None],
-        "tnp-kr-fast": [138, 277, 299, 234, 632, 6900, 88400],
-    },
-}
 TITLES = {"test": "Test points varied", "context": "Context points varied"}
 
 
@@ -80,6 +67,7 @@ def measure(options, notes):
         for name, command in jobs:
             points = decades(most_points(options, name, vary))
             found, problem = run_json([*command, "--vary", vary, "--fixed", FIXED, "--points", ",".join(map(str, points)),
+                                       "--device", options.device, "--precision", options.precision,
                                        "--threads", options.threads, "--repeats", options.repeats,
                                        "--memory-limit", options.memory_limit, "--json"])
             if problem:
@@ -166,14 +154,21 @@ def growth_table(rows):
     return table(["model", "varied", "time", "memory"], lines)
 
 
-def report(rows, notes, options, date, pictures):
+def where(row, driver):
+    """What computed, in words."""
+    if "gpu" not in row:
+        return f"{processor()}, {row['threads']} thread(s), {row['isa']}"
+    return f"{row['gpu']}{f', driver {driver}' if driver else ''} (for CUDA {row['driver_cuda']})"
+
+
+def report(rows, notes, options, date, pictures, driver):
     first = rows[0]
     pictures = "".join(f"\n![{what.capitalize()} against context points]({path.name})\n"
                        for what, path in pictures.items())
     notes = "\n## Notes\n\n" + "".join(f"- {note}\n" for note in notes) if notes else ""
     return f"""# Time and memory of predictions, {date}
 
-{processor()}, {first['threads']} thread(s), {first['isa']}, commit {first['commit']}; one task (batch 1), float32, random weights
+{where(first, driver)}, commit {first['commit']}; one task (batch 1), {first['precision']}, random weights
 and points, {FIXED} points of the kind that does not vary. Median of up to {options.repeats} repetitions. Peak MB (10^6 bytes) is what
 tensors use, weights included; "oom": more than {options.memory_limit}. Targets are predicted 4096 at a time, except by
 `{NAIVE}`, which runs [context; targets] as one stream with a dense mask and keeps the attention weights.
@@ -231,6 +226,9 @@ def parse_options():
     count = lambda text: int(float(text))
     parser.add_argument("build", type=pathlib.Path, help="build folder")
     parser.add_argument("--quick", action="store_true", help=f"up to {QUICK_POINTS} points, to try the report out")
+    parser.add_argument("--device", choices=["cpu", "cuda", "emulated"], default="cpu")
+    parser.add_argument("--precision", choices=["float32", "tf32", "bf16"], default="float32",
+                        help="of matrix products; the short ones need a GPU")
     parser.add_argument("--threads", type=int, default=0, help="0: one per core")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--memory-limit", default="16GB")
@@ -240,7 +238,10 @@ def parse_options():
     parser.add_argument("--max-stream-context", type=count, default=10**7, help="of models that stream")
     parser.add_argument("--max-naive", type=count, default=10**5)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent / "results")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.device == "cpu" and options.precision != "float32":
+        parser.error(f"--precision {options.precision} needs --device cuda")
+    return options
 
 
 def main():
@@ -251,11 +252,13 @@ def main():
         sys.exit("no model could be measured: " + " ".join(notes))
     date = datetime.date.today().isoformat()
     options.out.mkdir(parents=True, exist_ok=True)
-    stem = options.out / f"{date}-scaling{'-quick' if options.quick else ''}"
+    device = "" if options.device == "cpu" else f"-{options.device}-{options.precision}"
+    stem = options.out / f"{date}-scaling{device}{'-quick' if options.quick else ''}"
+    driver = gpu_driver() if options.device == "cuda" else None
     pictures = draw(rows, stem, notes)
-    record = {"date": date, "machine": processor(), "memory_limit": options.memory_limit, "notes": notes, "rows": rows}
+    record = {"date": date, "machine": processor(), "driver": driver, "memory_limit": options.memory_limit, "notes": notes, "rows": rows}
     stem.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
-    stem.with_suffix(".md").write_text(report(rows, notes, options, date, pictures))
+    stem.with_suffix(".md").write_text(report(rows, notes, options, date, pictures, driver))
     print(stem.with_suffix(".md"))
 
 

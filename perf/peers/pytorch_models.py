@@ -155,7 +155,7 @@ class TokenTransformer(NeuralProcess):
     def prepare(self, nc, nt):
         """Makes the dense mask where there is one, so that it does not count as work."""
         if self.masked:
-            self.mask = torch.zeros(nc + nt, nc + nt)
+            self.mask = torch.zeros(nc + nt, nc + nt, device=next(self.parameters()).device)
             self.mask[:, nc:] = -math.inf
 
     def forward(self, xc, yc, xt):

@@ -18,11 +18,11 @@ ATTENTION = {"batch": 2, "heads": 2, "queries": 5, "keys": 3, "width": 4, "threa
 
 
 def talk(settings, *requests, status=0):
-    """The lines of an exchange."""
+    """The lines of an exchange. A status of None is any."""
     text = "".join(f"{request if isinstance(request, str) else json.dumps(request)}\n" for request in requests)
     done = subprocess.run([PROGRAM, settings if isinstance(settings, str) else json.dumps(settings)], input=text,
                           capture_output=True, text=True, timeout=TIMEOUT)
-    expect(done.returncode == status, "exit status", done.returncode, done.stdout, done.stderr)
+    expect(status in (None, done.returncode), "exit status", done.returncode, done.stdout, done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -87,6 +87,28 @@ def data_and_machine():
     expect(peak["peak_gflops"] > 0 and peak["bandwidth_gbs"] > 0, peak)
 
 
+def has_emulator():
+    (line,) = talk({"kind": "machine", "threads": 1, "device": "emulated"}, status=None)
+    return "no emulated device" not in line.get("error", "")
+
+
+@case
+def emulated_device():
+    if not has_emulator():
+        return
+    on_device = {"device": "emulated"}
+    for settings in (model_case("train-step", "cnp"), {"kind": "attention-backward", **ATTENTION}):
+        path = HERE / "device.safetensors"
+        description, here, _ = talk(settings, {"export": str(path)}, {"run": 1})
+        expect(description["device"] == "cpu" and "gpu" not in description, description)
+        description, there, timed = talk({**settings, **on_device}, {"export": str(path)}, {"run": 2})
+        expect(description["device"] == "cuda" and "emulation" in description["gpu"], description)
+        expect(math.isclose(here["loss"], there["loss"], rel_tol=1e-5), here, there)
+        expect(len(timed["wall_ms"]) == 2 and 0 < timed["peak_live_bytes"] <= timed["peak_reserved_bytes"], timed)
+    _, peak = talk({"kind": "machine", "threads": 1, **on_device}, {"peak": True})
+    expect(peak["peak_gflops"] > 0 and peak["bandwidth_gbs"] > 0, peak)
+
+
 @case
 def wrong_cases():
     usual = model_case("forward")
@@ -94,6 +116,9 @@ def wrong_cases():
                            ({**usual, "kind": "backward"}, "backward"), ({**usual, "model": "gpt"}, "gpt"),
                            ({**usual, "model": 1}, "'model' is 1"), ({**usual, "threads": 0}, "'threads' is 0"),
                            ({**usual, "context": -1}, "'context' is -1"), ({**usual, "batch": "two"}, "'batch' is \"two\""),
+                           ({**usual, "device": "tpu"}, "'tpu' is not a device"),
+                           ({**usual, "precision": "half"}, "'half' found"),
+                           ({**usual, "precision": "bf16"}, "bf16 needs a CUDA device"),
                            ({**ATTENTION, "kind": "attention", "keys": 0}, "'keys' is 0")):
         lines = talk(settings, status=1)
         expect(len(lines) == 1 and part in lines[0]["error"], part, "expected in", lines)
@@ -133,6 +158,22 @@ def comparison():
     expect(not list(HERE.glob("*.part")), "no temporary files are left")
 
 
+@case
+def comparison_on_a_device():
+    if not has_emulator():
+        return
+    out = HERE / "on a device"
+    compare("--worker", PROGRAM, "--device", "emulated", "--quick", "--rounds", 1, "--cases", "cnp", "--suite", "forward",
+            "--out", out)
+    record, text = json.loads(out.with_suffix(".json").read_text()), out.with_suffix(".md").read_text()
+    (result,) = record["results"]
+    expect([c["threads"] for c in result["contestants"]] == [1] and record["failed"] == [], record)
+    expect("emulation" in record["gpu"]["name"] and "emulation" in text and "live MB" in text, text)
+    for wrong in (["--device", "emulated", "--peers", "eager"], ["--device", "cuda", "--busy"], ["--precision", "bf16"],
+                  ["--peers", "graph"]):
+        compare("--worker", PROGRAM, *wrong, status=2)
+
+
 def contestant(program, variant, threads, idle, busy):
     """Of which each round has one repetition."""
     rounds = [{"busy": is_busy, "wall_ms": [ms], "cpu_ms": [ms]} for pair in zip(idle, busy)
@@ -169,6 +210,26 @@ def ratios_of_a_report():
     expect(row_of(text, "npzoo", 2, 7) == ["npzoo", "2", "10", "20", "40", "2.00", "1.00"], text)
     expect(row_of(text, "any", 2, 7) == ["any", "2", "10", "sdpa", "40", "4.00", "4.00"], text)
     expect(row_of(text, "train-step any", 7, 5) == ["train-step any", "7", "2", "0.0e+00", "2.5e-01"], text)
+
+
+@case
+def goals_in_a_report():
+    contestants = [contestant("npzoo", "", 1, [2], [2]), contestant("pytorch", "graph", 1, [8], [8])]
+    for c in contestants:
+        c["rounds"][0].update({"peak_live_bytes": 400_000_000, "peak_reserved_bytes": 500_000_000})
+        c["description"].update({"cuda": "13", "cudnn": 9})
+    record = {"date": "2000-01-01", "machine": {"processor": "p", "cores": 2, "system": "s", "kernel": "k"},
+              "npzoo": {"version": "0", "commit": "c", "isa": "avx512", "compiler": "g++"}, "environment": {},
+              "gpu": {"name": "GPU", "driver": "1.2", "driver_cuda": "13.0"},
+              "options": {"rounds": 1, "slice_s": 0.5, "threads": [1], "device": "cuda", "precision": "bf16"},
+              "peaks": [{"threads": 1, "peak_gflops": 1000.0, "bandwidth_gbs": 10.0}],
+              "failed": [{"suite": "goals", "case": "other", "reason": "it fell"}],
+              "results": [{"suite": "goals", "case": "any", "settings": {"kind": "forward"}, "skipped": [],
+                           "goal": {"ms": 1, "bytes": 300_000_000}, "contestants": contestants}]}
+    text = compare_report.report(record)
+    expect(row_of(text, "any", 1, 7)[2:] == ["2", "50 %", "300", "400", "75 %"], text)
+    for part in ("GPU, driver 1.2, for CUDA 13.0; matrix products in bf16", "in bf16", "goals other: it fell"):
+        expect(part in text, part, "expected in", text)
 
 
 @case

@@ -1,0 +1,103 @@
+"""Which files hold CUDA kernels, what they are made of, and which of them have run on hardware."""
+
+import hashlib
+import json
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+STATUSES = ("passed", "failed", "skipped")
+REQUIRED = ("test_engine", "test_ops")  # the checks that run every kernel
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def kernel_sources(root=ROOT):
+    """Paths from the root, sorted; none of build folders."""
+    found = (path.relative_to(root) for path in root.rglob("*_cuda.cu"))
+    return sorted(path.as_posix() for path in found if not path.parts[0].startswith(("build", ".")))
+
+
+def with_includes(source, root=ROOT):
+    """The file and all that it includes from the repository, and that in turn: a dictionary from path to bytes. Includes
+    count under whatever condition they stand."""
+    root = root.resolve()
+    contents, waiting = {}, [(root / source).resolve()]
+    while waiting:
+        path = waiting.pop()
+        name = path.relative_to(root).as_posix()
+        if name in contents:
+            continue
+        contents[name] = path.read_bytes()
+        for included in INCLUDE.findall(contents[name]):
+            for folder in (path.parent, root):
+                candidate = (folder / included.decode(errors="replace")).resolve()
+                if candidate.is_file() and candidate.is_relative_to(root):
+                    waiting.append(candidate)
+                    break
+    return contents
+
+
+def fingerprint(source, root=ROOT):
+    """SHA-256 over names and contents of all of them."""
+    digest = hashlib.sha256()
+    for name, content in sorted(with_includes(source, root).items()):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def fingerprints(root=ROOT):
+    return {source: fingerprint(source, root) for source in kernel_sources(root)}
+
+
+def problem_of(record):
+    """What is wrong with the structure of a record of perf/gpu_check.py; None where nothing is."""
+    if not isinstance(record, dict):
+        return "no JSON object"
+    for key in ("date", "commit", "device"):
+        if not isinstance(record.get(key), str) or not record[key]:
+            return f"'{key}' is {record.get(key)!r}, expected a text"
+    if record["device"] == "cuda" and not isinstance(record.get("gpu"), str):
+        return f"'gpu' is {record.get('gpu')!r}, expected its name"
+    checks, sources = record.get("checks"), record.get("sources")
+    if not isinstance(checks, list) or not checks:
+        return "'checks' is no list of checks"
+    for check in checks:
+        if not isinstance(check, dict) or not isinstance(check.get("name"), str) or check.get("status") not in STATUSES:
+            return f"{check!r} is no check with a name and a status of {', '.join(STATUSES)}"
+    if not isinstance(sources, dict) or not sources:
+        return "'sources' names no kernel source"
+    for source, digest in sources.items():
+        if not source.endswith("_cuda.cu") or not isinstance(digest, str) or not SHA256.fullmatch(digest):
+            return f"source {source!r} has {digest!r}, expected a *_cuda.cu and its SHA-256"
+    return None
+
+
+def read_record(path):
+    """Throws ValueError, with the path, where it is damaged."""
+    try:
+        record = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    problem = problem_of(record)
+    if problem:
+        raise ValueError(f"{path.name}: {problem}")
+    return record
+
+
+def passed_on_hardware(record):
+    statuses = {check["name"]: check["status"] for check in record["checks"]}
+    return (record["device"] == "cuda" and "failed" not in statuses.values()
+            and all(statuses.get(name) == "passed" for name in REQUIRED))
+
+
+def history(source, digest, records):
+    """In words, what `records`, oldest first, tell of a source that has this fingerprint now."""
+    runs = [record for record in records if passed_on_hardware(record) and source in record["sources"]]
+    if not runs:
+        return "not run on hardware"
+    same = [record for record in runs if record["sources"][source] == digest]
+    last = (same or runs)[-1]
+    where = f"{last['gpu']} at {last['commit']} ({last['date']})"
+    return f"run on {where}" if same else f"changed since it was run on {where}"
