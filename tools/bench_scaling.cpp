@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/tape.h"
+#include "models/blocks/chunks.h"
 #include "tools/bench_support.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
@@ -11,8 +12,8 @@ namespace npzoo {
 
 namespace {
 
-/// What predict and stream take at a time.
-constexpr std::int64_t kChunk = 4096;
+/// What predict and stream take at a time, or on a GPU what is enough work for each kernel.
+std::int64_t largest_chunk() { return chunk_points(default_device()); }
 constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
 
 /// Uses a model as a program does whose data does not fit in memory: targets are made and predictions dropped chunk by
@@ -24,8 +25,8 @@ class BoundedPrediction {
   double operator()(std::int64_t nc, std::int64_t nt) {
     elapsed_ms_ = 0;
     const auto state = encode(nc);
-    for (std::int64_t begin = 0; begin < nt; begin += kChunk) {
-      const Tensor xt = points(std::min(kChunk, nt - begin), model_.dim_x());
+    for (std::int64_t begin = 0; begin < nt; begin += largest_chunk()) {
+      const Tensor xt = points(std::min(largest_chunk(), nt - begin), model_.dim_x());
       elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)); });
     }
     return elapsed_ms_;
@@ -36,7 +37,7 @@ class BoundedPrediction {
   Context context(std::int64_t count) { return {points(count, model_.dim_x()), points(count, model_.dim_y()), {}}; }
 
   std::unique_ptr<ContextState> encode(std::int64_t nc) {
-    const std::int64_t chunk = model_.streams() ? kChunk : std::max<std::int64_t>(nc, 1);
+    const std::int64_t chunk = model_.streams() ? largest_chunk() : std::max<std::int64_t>(nc, 1);
     std::unique_ptr<ContextState> state;
     for (std::int64_t begin = 0; begin == 0 || begin < nc; begin += chunk) {
       const Context next = context(std::min(chunk, nc - begin));
