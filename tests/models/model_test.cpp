@@ -277,7 +277,7 @@ TEST_CASE("model: errors of use") {
   CHECK(error_of([&] { cnp->query(*tnp_state, task.xt); }) == "[cnp] the state comes from another kind of model");
   CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) ==
         "[token_transformer] the state comes from another kind of model");
-  CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training");
+  CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training without weights");
   CHECK(error_of([&] { tnp->update(ContextState{}, context_of(task)); }) ==
         "[update] the state comes from another kind of model");
   for (const std::int64_t length : {-1, 4}) {
