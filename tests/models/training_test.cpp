@@ -293,7 +293,8 @@ TEST_CASE("train: the best validation is kept") {
   CHECK(c.best_step == best->first);
   CHECK(c.best_log_likelihood == best->second);
   CHECK(result.log_likelihood == best->second);
-  const GpSampler validation(run.protocol.data, run.protocol.training.batch_size, 0, Split::validation);
+  const GpSampler validation(run.protocol.data, run.protocol.training.batch_size, 0, Split::validation, DType::float32,
+                             default_device());
   CHECK(evaluate(*restore_model(c), validation, {.batches = 3}).log_likelihood == best->second);
 
   Checkpoint last = c;
