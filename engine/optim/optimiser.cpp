@@ -17,12 +17,13 @@ constexpr double kYogiMoment = 1e-6;
 
 constexpr std::int64_t kStretch = 1 << 14;  // elements that are worth handing to another thread
 
-/// What an unfinished recording, a checkpoint or a user still holds must not change under them.
-void make_unique(Tensor& tensor) {
-  if (tensor.unique()) return;
+/// What an unfinished recording, a checkpoint or a user still holds must not change under them. True where it was so.
+bool make_unique(Tensor& tensor) {
+  if (tensor.unique()) return false;
   const Variable variable = tensor.variable();
   tensor = tensor.clone();
   tensor.set_variable(variable);
+  return true;
 }
 
 }  // namespace
@@ -101,6 +102,14 @@ double Optimiser::global_norm(GradientParts gradients) {
     for (const double square : here.values<double>()) squares += square;
   });
   return std::sqrt(squares);
+}
+
+bool Optimiser::take_sole_ownership() {
+  bool copied = false;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    for (Tensor* tensor : {&parameters_[i].parameter->value, &moments_[i].first, &moments_[i].second})
+      copied |= make_unique(*tensor);
+  return copied;
 }
 
 void Optimiser::begin_step(double learning_rate) {

@@ -49,6 +49,10 @@ class Optimiser {
   void begin_step(double learning_rate);
   void apply(GradientParts gradients, double clip_norm = 0, const Tensor& loss = {});
 
+  /// Makes parameters and moments its own, by copies of what others hold as well; true where there was any. A captured
+  /// `apply` must find them so, and those captured before go on with what is no longer the parameters'.
+  bool take_sole_ownership();
+
   /// √(Σ ‖gradient‖²) over all parameters, summed in double in a fixed order.
   double global_norm(GradientParts gradients);
 

@@ -23,11 +23,17 @@ void load_weights(const Tensor& given, std::int64_t points, Tensor& padded) {
 
 }  // namespace
 
-DeviceStep::~DeviceStep() {
+DeviceStep::~DeviceStep() { forget_graphs(); }
+
+void DeviceStep::forget_graphs() {
   if (graphs_ == 0) return;
   gpu_runtime().synchronise();
-  buckets_.clear();
+  for (auto& [size, bucket] : buckets_) {
+    bucket.graph.reset();
+    bucket.uploads.clear();
+  }
   count_graphs(static_cast<int>(-graphs_));
+  graphs_ = 0;
 }
 
 std::int64_t DeviceStep::padded(std::int64_t points) {
@@ -105,6 +111,7 @@ double DeviceStep::operator()(const Task& task, double learning_rate, double cli
                               const std::function<void()>& beside) {
   Bucket& bucket = bucket_for(task);
   load(task, bucket);
+  if (optimiser_.take_sole_ownership()) forget_graphs();
   optimiser_.begin_step(learning_rate);
   if (bucket.steps++ == 0) {
     run(bucket, clip_norm);

@@ -15,7 +15,8 @@ namespace npzoo {
 /// Updates of a model on a CUDA device. A step of a small model is some hundred kernels that take less time than their
 /// launches, so it is captured as a graph and launched as one. A graph has fixed extents: tasks are padded to the next
 /// of a few sizes, with lengths and weights that leave the loss and its gradients what they were, and each size has its
-/// graph. The first step of a size is done kernel by kernel, the second one is captured.
+/// graph. The first step of a size is done kernel by kernel, the second one is captured. Where somebody else holds a
+/// parameter's tensor, it stays as it is for them: the parameter gets a copy, and graphs are captured anew.
 class DeviceStep {
  public:
   /// They must outlive it.
@@ -28,7 +29,7 @@ class DeviceStep {
   /// the device works.
   double operator()(const Task& task, double learning_rate, double clip_norm, const std::function<void()>& beside = {});
 
-  /// Graphs captured so far.
+  /// Graphs there are.
   std::int64_t graphs() const { return graphs_; }
 
   /// The extent that `points` are padded to.
@@ -48,6 +49,7 @@ class DeviceStep {
   static void load(const Task& task, Bucket& bucket);
   void run(Bucket& bucket, double clip_norm);
   void capture(Bucket& bucket, double clip_norm);
+  void forget_graphs();
 
   Model& model_;
   Optimiser& optimiser_;

@@ -140,6 +140,31 @@ TEST_CASE("device step: a loss that is not finite leaves the parameters as they 
   CHECK(std::isfinite(step(task, 1e-3, 1.0)));
 }
 
+TEST_CASE("device step: whoever holds a parameter's tensor keeps it as it was") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const ModelSpec spec = small_model("tnp-d");
+  const auto losses = [&](bool held) {
+    const auto model = make_model(spec, {.seed = 3});
+    Optimiser optimiser({.name = "adam", .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                        named_parameters(*model));
+    DeviceStep step(*model, optimiser);
+    const Task task = random_task(*model, {4, 7, 5}, DType::float32);
+    std::vector<double> found;
+    std::vector<std::pair<Tensor, Tensor>> kept;  // tensors that are held, and copies of what they were
+    for (int i = 0; i < 6; ++i) {
+      if (held)
+        for (const auto& [name, parameter] : named_parameters(*model))
+          kept.emplace_back(parameter->value, parameter->value.clone());
+      found.push_back(step(task, 1e-2, 1.0));
+      CHECK(step.graphs() == (i == 0 ? 0 : 1));
+    }
+    for (const auto& [tensor, before] : kept) CHECK(same_bits(tensor, before));
+    return found;
+  };
+  CHECK(losses(true) == losses(false));
+}
+
 TEST_CASE("device step: a captured step may not read the host's memory") {
   if (!has_gpu()) return;
   const OnGpu gpu;
