@@ -1,7 +1,7 @@
 #include "engine/memory.h"
 #include "engine/precision.h"
+#include "ops/masked_attention/key_turns_cuda.h"
 #include "ops/masked_attention/tensor_cores.h"
-#include "ops/masked_attention/tiles_cuda.h"
 #include "ops/masked_attention/wide_rows_cuda.h"
 
 namespace npzoo {
@@ -92,43 +92,20 @@ template <class L, bool kLaplace>
 __global__ void __launch_bounds__(kMostWarps* kWarp)
     attend(AttentionForward<typename L::T> p, Spread spread, Result<typename L::T> to) {
   using T = typename L::T;
-  T* keys = shared_memory<T>();
-  T* values = keys + L::kTile * L::kStride;
-  auto* block_most = reinterpret_cast<std::int64_t*>(values + L::kTile * L::kStride);
   const Lane<L> lane;
-  const std::int64_t unit = blockIdx.x / spread.tiles;
-  const std::int64_t first =
-      (blockIdx.x % spread.tiles * spread.warps + warp_id()) * L::kWarpRows + lane.owner * L::kRows;
-  const Points<const T> k(p.k, p.keys, p.heads, p.width, unit), v(p.v, p.keys, p.heads, p.value_width, unit);
-
+  const OwnedQueries owned(lane, spread);
   Queries<L> q;
-  load_rows(Points<const T>(p.q, p.queries, p.heads, p.width, unit), lane, first, p.queries,
+  load_rows(Points<const T>(p.q, p.queries, p.heads, p.width, owned.unit), lane, owned.first, p.queries,
             query_factor<T, kLaplace>(p), q.channels);
   NPZOO_UNROLL
   for (int r = 0; r < L::kRows; ++r) q.top[r] = -infinity<T>();
-  const Sight<L> sight(p, unit, first);
-  const std::int64_t begin = blockIdx.y * spread.length,
-                     end = min(begin + spread.length, most_of_block(sight.most, block_most));
-  for (std::int64_t tile = begin; tile < end; tile += L::kTile) {
-    const int count = static_cast<int>(min(std::int64_t{L::kTile}, end - tile));
-    if (tile > begin) __syncthreads();
-    stage<L>(k, tile, count, T(1), keys);
-    stage<L>(v, tile, count, T(1), values);
-    __syncthreads();
-    const int seen_by_any = visible_here(sight.most, tile, count), seen_by_all = visible_here(sight.least, tile, count);
-    NPZOO_UNROLL
-    for (int r = 0; r < L::kRows; ++r) q.visible[r] = visible_here(sight.visible[r], tile, count);
-    const auto factor = static_cast<T>(-p.scale * kLog2E);
-    for (int turn = 0; turn * L::kTurn < seen_by_any; ++turn) {
-      if ((turn + 1) * L::kTurn <= seen_by_all)
-        attend_step<L, kLaplace, false>(lane, keys, values, turn, factor, q);
-      else
-        attend_step<L, kLaplace, true>(lane, keys, values, turn, factor, q);
-    }
-  }
+  const auto factor = static_cast<T>(-p.scale * kLog2E);
+  for_key_turns<L>(p, spread, owned, q.visible, [&](const T* keys, const T* values, int turn, auto masked) {
+    attend_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
+  });
   to.out += blockIdx.y * (p.batch * p.queries * p.heads * p.value_width);
   if (to.log2_sum) to.log2_sum += blockIdx.y * (p.batch * p.heads * p.queries);
-  finish(p, lane, unit, first, q, to);
+  finish(p, lane, owned.unit, owned.first, q, to);
 }
 
 /// The shares of all segments in one row, and the row's log-sum-exp.

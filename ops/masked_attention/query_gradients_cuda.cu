@@ -1,5 +1,6 @@
 #include "engine/memory.h"
 #include "ops/masked_attention/gradients_cuda.h"
+#include "ops/masked_attention/key_turns_cuda.h"
 
 namespace npzoo {
 
@@ -100,38 +101,15 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
     query_gradients(AttentionBackward<typename L::T> b, Spread spread, typename L::T* means, Result<typename L::T> to) {
   using T = typename L::T;
   const AttentionForward<T>& p = b.forward;
-  T* keys = shared_memory<T>();
-  T* values = keys + L::kTile * L::kStride;
-  auto* block_most = reinterpret_cast<std::int64_t*>(values + L::kTile * L::kStride);
   const Lane<L> lane;
-  const std::int64_t unit = blockIdx.x / spread.tiles;
-  const std::int64_t first =
-      (blockIdx.x % spread.tiles * spread.warps + warp_id()) * L::kWarpRows + lane.owner * L::kRows;
-  const Points<const T> k(p.k, p.keys, p.heads, p.width, unit), v(p.v, p.keys, p.heads, p.value_width, unit);
-
+  const OwnedQueries owned(lane, spread);
   Queries<L> q;
-  load_queries<L, kLaplace>(b, lane, unit, first, blockIdx.y == 0 ? means : nullptr, q);
-  const Sight<L> sight(p, unit, first);
-  const std::int64_t begin = blockIdx.y * spread.length,
-                     end = min(begin + spread.length, most_of_block(sight.most, block_most));
-  for (std::int64_t tile = begin; tile < end; tile += L::kTile) {
-    const int count = static_cast<int>(min(std::int64_t{L::kTile}, end - tile));
-    if (tile > begin) __syncthreads();
-    stage<L>(k, tile, count, T(1), keys);
-    stage<L>(v, tile, count, T(1), values);
-    __syncthreads();
-    const int seen_by_any = visible_here(sight.most, tile, count), seen_by_all = visible_here(sight.least, tile, count);
-    NPZOO_UNROLL
-    for (int r = 0; r < L::kRows; ++r) q.visible[r] = visible_here(sight.visible[r], tile, count);
-    const auto factor = static_cast<T>(-p.scale * kLog2E);
-    for (int turn = 0; turn * L::kTurn < seen_by_any; ++turn) {
-      if ((turn + 1) * L::kTurn <= seen_by_all)
-        query_step<L, kLaplace, false>(lane, keys, values, turn, factor, q);
-      else
-        query_step<L, kLaplace, true>(lane, keys, values, turn, factor, q);
-    }
-  }
-  finish(p, lane, unit, first, q, to);
+  load_queries<L, kLaplace>(b, lane, owned.unit, owned.first, blockIdx.y == 0 ? means : nullptr, q);
+  const auto factor = static_cast<T>(-p.scale * kLog2E);
+  for_key_turns<L>(p, spread, owned, q.visible, [&](const T* keys, const T* values, int turn, auto masked) {
+    query_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
+  });
+  finish(p, lane, owned.unit, owned.first, q, to);
 }
 
 /// The sum of all segments, times the scale, over the sum of the weights.

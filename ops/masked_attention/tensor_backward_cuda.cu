@@ -76,29 +76,7 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 1>::kWarps* kWar
   warp.look_up(p, terms, place);
   warp.d_q.clear();
 
-  const Sight of_block = sight(p, place.batch, place.first, min(place.rows, queries - place.first));
-  const Sight of_warp = sight(p, place.batch, place.warp_first, min(kWarpRows, queries - place.warp_first));
-  const HeadRows k = head_rows(p, p.k, p.keys, place.head), v = head_rows(p, p.v, p.keys, place.head);
-  const int begin = static_cast<int>(place.segment * segment_keys);
-  const int end = static_cast<int>(min(std::int64_t{of_block.most}, begin + segment_keys));
-  const auto load = [&](int first, int buffer) {
-    const bool mixed = first + kKeys > of_block.least;
-    note(Tile::template load<2>({k.from(first), v.from(first)}, kKeys, end - first, width, vectors, mixed,
-                                tiles + buffer * 2 * kKeys * Tile::kPitch),
-         odd + buffer * kMostWarps);
-  };
-  if (begin < end) load(begin, 0);
-  __syncthreads();
-  for (int first = begin, buffer = 0; first < end; first += kKeys, buffer ^= 1) {
-    if (first + kKeys < end) load(first + kKeys, buffer ^ 1);
-    const auto* keys = tiles + buffer * 2 * kKeys * Tile::kPitch;
-    const auto* values = keys + kKeys * Tile::kPitch;
-    if (first + kKeys <= of_warp.least)
-      warp.template attend<false>(keys, values, first, false);
-    else if (first < of_warp.most)
-      warp.template attend<true>(keys, values, first, noted(odd + buffer * kMostWarps));
-    __syncthreads();
-  }
+  for_key_tiles<Tile, kKeys>(p, place, kWarpRows, segment_keys, vectors, tiles, odd, warp);
   const std::int64_t row = p.heads * p.width;
   float* to = b.d_q + (place.segment * p.batch + place.batch) * p.queries * row + place.head % p.heads * p.width;
   warp.d_q.store(to, row, place.warp_first, queries, width, static_cast<float>(p.scale));

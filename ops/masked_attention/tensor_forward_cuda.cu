@@ -197,50 +197,24 @@ __global__ void __launch_bounds__(ForwardSizes<Format, kWidth>::kWarps* kWarp, F
   using Sizes = ForwardSizes<Format, kWidth>;
   using Tile = Tiles<Format, kWidth>;
   constexpr int kKeys = Sizes::kKeys, kWarpRows = 16 * Sizes::kTiles;
-  const int warps = static_cast<int>(blockDim.x) / kWarp, rows = warps * kWarpRows, width = static_cast<int>(p.width);
-  const std::int64_t blocks = divide_up(p.queries, rows);
-  const int head = static_cast<int>(blockIdx.x / (blocks * segments)), batch = static_cast<int>(head / p.heads);
-  const int segment = static_cast<int>(blockIdx.x / blocks % segments);
-  const int first_row = static_cast<int>(blockIdx.x % blocks) * rows, warp_row = first_row + warp_id() * kWarpRows;
-  const int queries = static_cast<int>(p.queries);
+  const Place place(p, p.queries, kWarpRows, segments);
+  const int width = static_cast<int>(p.width), queries = static_cast<int>(p.queries);
 
   auto* tiles = shared_memory<typename Tile::Element>();  // two of keys and values
   auto* query_rows = tiles + (Sizes::kInRegisters ? 0 : 4 * kKeys * Tile::kPitch);
-  auto* odd = reinterpret_cast<int*>(shared_memory<unsigned char>() + Sizes::shared_bytes(warps)) - 2 * kMostWarps;
+  auto* odd = reinterpret_cast<int*>(shared_memory<unsigned char>() + Sizes::shared_bytes(place.rows / kWarpRows)) -
+              2 * kMostWarps;
 
-  const HeadRows q = head_rows(p, p.q, p.queries, head, static_cast<float>(p.scale * kLog2E)).from(first_row);
-  Tile::template load<1>({q}, rows, queries - first_row, width, vectors, false, query_rows);
+  const HeadRows q = head_rows(p, p.q, p.queries, place.head, static_cast<float>(p.scale * kLog2E)).from(place.first);
+  Tile::template load<1>({q}, place.rows, queries - place.first, width, vectors, false, query_rows);
   __syncthreads();
   WarpQueries<Format, kWidth> warp;
-  warp.start(p, batch, warp_row, query_rows + warp_id() * kWarpRows * Tile::kPitch);
+  warp.start(p, place.batch, place.warp_first, query_rows + warp_id() * kWarpRows * Tile::kPitch);
   __syncthreads();
-
-  const Sight of_block = sight(p, batch, first_row, min(rows, queries - first_row));
-  const Sight of_warp = sight(p, batch, warp_row, min(kWarpRows, queries - warp_row));
-  const HeadRows k = head_rows(p, p.k, p.keys, head), v = head_rows(p, p.v, p.keys, head);
-  const int begin = static_cast<int>(segment * segment_keys);
-  const int end = static_cast<int>(min(std::int64_t{of_block.most}, begin + segment_keys));
-  const auto load = [&](int first, int buffer) {
-    const bool mixed = first + kKeys > of_block.least;
-    note(Tile::template load<2>({k.from(first), v.from(first)}, kKeys, end - first, width, vectors, mixed,
-                                tiles + buffer * 2 * kKeys * Tile::kPitch),
-         odd + buffer * kMostWarps);
-  };
-  if (begin < end) load(begin, 0);
-  __syncthreads();
-  for (int first = begin, buffer = 0; first < end; first += kKeys, buffer ^= 1) {
-    if (first + kKeys < end) load(first + kKeys, buffer ^ 1);
-    const auto* keys = tiles + buffer * 2 * kKeys * Tile::kPitch;
-    const auto* values = keys + kKeys * Tile::kPitch;
-    if (first + kKeys <= of_warp.least)
-      warp.template attend<false>(keys, values, first, false);
-    else if (first < of_warp.most)
-      warp.template attend<true>(keys, values, first, noted(odd + buffer * kMostWarps));
-    __syncthreads();
-  }
-  p.out += segment * p.batch * p.queries * p.heads * p.width;
-  if (p.log2_sum) p.log2_sum += segment * p.batch * p.heads * p.queries;
-  warp.store(p, head, warp_row);
+  for_key_tiles<Tile, kKeys>(p, place, kWarpRows, segment_keys, vectors, tiles, odd, warp);
+  p.out += place.segment * p.batch * p.queries * p.heads * p.width;
+  if (p.log2_sum) p.log2_sum += place.segment * p.batch * p.heads * p.queries;
+  warp.store(p, place.head, place.warp_first);
 }
 
 constexpr int kMergeThreads = 128;

@@ -165,19 +165,6 @@ struct RowSums {
   }
 };
 
-/// Where a block stands: blocks of rows, then segments of what they are multiplied with, then heads.
-struct Place {
-  __device__ Place(const AttentionForward<float>& p, std::int64_t points, int warp_rows, std::int64_t segments)
-      : rows(static_cast<int>(blockDim.x) / kWarp * warp_rows),
-        head(static_cast<int>(blockIdx.x / (divide_up(points, rows) * segments))),
-        segment(static_cast<int>(blockIdx.x / divide_up(points, rows) % segments)),
-        batch(static_cast<int>(head / p.heads)),
-        first(static_cast<int>(blockIdx.x % divide_up(points, rows)) * rows),
-        warp_first(first + warp_id() * warp_rows) {}
-
-  int rows, head, segment, batch, first, warp_first;
-};
-
 }  // namespace
 
 }  // namespace npzoo

@@ -218,6 +218,52 @@ __device__ inline bool noted(const int* of_warps) {
   return any;
 }
 
+/// Where a block stands: blocks of rows, then segments of what they are multiplied with, then heads.
+struct Place {
+  __device__ Place(const AttentionForward<float>& p, std::int64_t points, int warp_rows, std::int64_t segments)
+      : rows(static_cast<int>(blockDim.x) / kWarp * warp_rows),
+        head(static_cast<int>(blockIdx.x / (divide_up(points, rows) * segments))),
+        segment(static_cast<int>(blockIdx.x / divide_up(points, rows) % segments)),
+        batch(static_cast<int>(head / p.heads)),
+        first(static_cast<int>(blockIdx.x % divide_up(points, rows)) * rows),
+        warp_first(first + warp_id() * warp_rows) {}
+
+  int rows, head, segment, batch, first, warp_first;
+};
+
+/// Takes the keys of a segment to shared memory, tile by tile in two places in turn, and hands `warp` those that one of
+/// its rows sees: attend<false> where all of them see the whole tile. `odd` are notes of the warps on values that are
+/// not finite.
+template <class Tile, int kKeys, class Warp>
+__device__ __forceinline__ void for_key_tiles(const AttentionForward<float>& p, const Place& place, int warp_rows,
+                                              std::int64_t segment_keys, bool vectors, typename Tile::Element* tiles,
+                                              int* odd, Warp& warp) {
+  const int width = static_cast<int>(p.width), queries = static_cast<int>(p.queries);
+  const Sight of_block = sight(p, place.batch, place.first, min(place.rows, queries - place.first));
+  const Sight of_warp = sight(p, place.batch, place.warp_first, min(warp_rows, queries - place.warp_first));
+  const HeadRows k = head_rows(p, p.k, p.keys, place.head), v = head_rows(p, p.v, p.keys, place.head);
+  const int begin = static_cast<int>(place.segment * segment_keys);
+  const int end = static_cast<int>(min(std::int64_t{of_block.most}, begin + segment_keys));
+  const auto load = [&](int first, int buffer) {
+    const bool mixed = first + kKeys > of_block.least;
+    note(Tile::template load<2>({k.from(first), v.from(first)}, kKeys, end - first, width, vectors, mixed,
+                                tiles + buffer * 2 * kKeys * Tile::kPitch),
+         odd + buffer * kMostWarps);
+  };
+  if (begin < end) load(begin, 0);
+  __syncthreads();
+  for (int first = begin, buffer = 0; first < end; first += kKeys, buffer ^= 1) {
+    if (first + kKeys < end) load(first + kKeys, buffer ^ 1);
+    const auto* keys = tiles + buffer * 2 * kKeys * Tile::kPitch;
+    const auto* values = keys + kKeys * Tile::kPitch;
+    if (first + kKeys <= of_warp.least)
+      warp.template attend<false>(keys, values, first, false);
+    else if (first < of_warp.most)
+      warp.template attend<true>(keys, values, first, noted(odd + buffer * kMostWarps));
+    __syncthreads();
+  }
+}
+
 inline bool aligned_to_16(const void* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
 
 }  // namespace
