@@ -1,7 +1,7 @@
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 #include "ops/masked_attention/masked_attention.h"
+#include "tests/ops/attention_fixtures.h"
 #include "tests/reference.h"
-#include "tests/testing.h"
 
 // Sizes at which kernels change their ways: widths between the tuned ones, edges of tiles, and sides so unlike that the
 // longer one is cut into segments.
@@ -12,17 +12,7 @@ namespace {
 
 using namespace testing;
 
-struct Size {
-  std::int64_t batch, queries, keys;
-  int heads;
-  std::int64_t width, value_width;
-};
-
-template <class T>
-std::vector<Tensor> draw(const Size& s) {
-  return {normal<T>({s.batch, s.queries, s.heads * s.width}, 1), normal<T>({s.batch, s.keys, s.heads * s.width}, 2),
-          normal<T>({s.batch, s.keys, s.heads * s.value_width}, 3)};
-}
+using Size = AttentionSize;
 
 struct Kind {
   PrefixMask mask = PrefixMask::all();

@@ -4,9 +4,9 @@
 
 #include "engine/flops.h"
 #include "ops/elementwise/elementwise.h"
+#include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/reference.h"
-#include "tests/testing.h"
 
 namespace npzoo {
 
@@ -16,18 +16,7 @@ namespace {
 
 using namespace testing;
 
-struct Size {
-  std::int64_t batch, queries, keys;
-  int heads;
-  std::int64_t width, value_width;
-};
-
-/// q, k and v.
-template <class T>
-std::vector<Tensor> draw(const Size& s) {
-  return {normal<T>({s.batch, s.queries, s.heads * s.width}, 1), normal<T>({s.batch, s.keys, s.heads * s.width}, 2),
-          normal<T>({s.batch, s.keys, s.heads * s.value_width}, 3)};
-}
+using Size = AttentionSize;
 
 Function attention(const PrefixMask& mask, int heads, double scale = 0) {
   return [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale}); };
