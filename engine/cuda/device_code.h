@@ -13,13 +13,6 @@
 #include "engine/cuda/emulator.h"
 #endif
 
-// Before a loop of a constant number of turns that is to be unrolled: arrays stay in registers that way.
-#ifdef __CUDACC__
-#define NPZOO_UNROLL _Pragma("unroll")
-#else
-#define NPZOO_UNROLL
-#endif
-
 namespace npzoo {
 
 inline constexpr Gpu kGpu = Gpu::NPZOO_GPU;

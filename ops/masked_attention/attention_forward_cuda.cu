@@ -34,28 +34,28 @@ __device__ __forceinline__ void attend_step(const Lane<L>& lane, const typename 
   using T = typename L::T;
   T weights[L::kOwn][L::kRows];
   scores<L, kLaplace>(lane, keys, turn, q.channels, weights);
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     T top = q.top[r];
-    NPZOO_UNROLL
+#pragma unroll
     for (int u = 0; u < L::kOwn; ++u) {
       T& score = weights[u][r];
       if (kLaplace) score *= distance_factor;
       if (kMasked && tile_point(lane, turn, own_point(lane, u)) >= q.visible[r]) score = -infinity<T>();
       top = maximum(score, top);
     }
-    NPZOO_UNROLL
+#pragma unroll
     for (int step = 1; step < L::kSharers; step *= 2)
       top = maximum(__shfl_xor_sync(kAllLanes, top, step * L::kOwners), top);
     if (top > q.top[r]) {
       const T factor = exponential2(q.top[r] - top);
       q.top[r] = top;
       q.total[r] *= factor;
-      NPZOO_UNROLL
+#pragma unroll
       for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= factor;
     }
     const T shift = top == -infinity<T>() ? T(0) : top;
-    NPZOO_UNROLL
+#pragma unroll
     for (int u = 0; u < L::kOwn; ++u) {
       weights[u][r] = exponential2(weights[u][r] - shift);
       q.total[r] += weights[u][r];
@@ -70,16 +70,16 @@ template <class L>
 __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& lane, std::int64_t unit,
                        std::int64_t first, Queries<L>& q, const Result<typename L::T>& to) {
   using T = typename L::T;
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     constexpr int kSlice = L::kGroup * L::kOwners;  // lanes between slices
     T top = q.top[r], total = q.total[r];
-    NPZOO_UNROLL
+#pragma unroll
     for (int step = 1; step < L::kSlices; step *= 2) top = maximum(__shfl_xor_sync(kAllLanes, top, step * kSlice), top);
     const T factor = exponential2(q.top[r] - (top == -infinity<T>() ? T(0) : top));
     total = row_sum<L>(total * factor);
     const T share = total == 0 ? T(0) : factor / total;
-    NPZOO_UNROLL
+#pragma unroll
     for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= share;
     if (to.log2_sum && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
       to.log2_sum[unit * p.queries + first + r] = top + logarithm2(total);
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   Queries<L> q;
   load_rows(Points<const T>(p.q, p.queries, p.heads, p.width, owned.unit), lane, owned.first, p.queries,
             query_factor<T, kLaplace>(p), q.channels);
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) q.top[r] = -infinity<T>();
   const auto factor = static_cast<T>(-p.scale * kLog2E);
   for_key_turns<L>(p, spread, owned, q.visible, [&](const T* keys, const T* values, int turn, auto masked) {

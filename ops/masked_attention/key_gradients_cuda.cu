@@ -37,12 +37,12 @@ __device__ __forceinline__ void key_step(const Lane<L>& lane, const QueryTile<ty
   T weight[L::kOwn][L::kRows], d_score[L::kOwn][L::kRows];
   scores<L, kLaplace>(lane, tile.queries, turn, k.channels, weight);
   scores<L, false>(lane, tile.d_out, turn, k.values, d_score);
-  NPZOO_UNROLL
+#pragma unroll
   for (int u = 0; u < L::kOwn; ++u) {
     const int query = tile_point(lane, turn, own_point(lane, u));
     const T log2_sum = tile.log2_sum[query], mean = tile.mean[query];
     const int visible = kMasked ? tile.visible[query] : 0;
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       weight[u][r] = exponential2((kLaplace ? weight[u][r] * distance_factor : weight[u][r]) - log2_sum);
       d_score[u][r] = weight[u][r] * (d_score[u][r] - mean);
@@ -64,7 +64,7 @@ __device__ void take_queries(const Lane<L>& lane, const QueryTile<typename L::T>
                              typename L::T distance_factor, Keys<L>& k) {
   for (int turn = 0; turn * L::kTurn < count; ++turn) {
     bool all = true, any = false;
-    NPZOO_UNROLL
+#pragma unroll
     for (int u = 0; u < L::kOwn; ++u) {
       const int visible = tile.visible[tile_point(lane, turn, own_point(lane, u))];
       all = all && visible >= last;
@@ -140,9 +140,9 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   }
   // Queries in the tiles have been multiplied with scale · log₂e already.
   const auto scale = kLaplace ? static_cast<T>(p.scale) : static_cast<T>(kLn2);
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int c = 0; c < L::kChannels; ++c) k.d_k[r][c] *= scale;
   }
   const std::int64_t points = p.batch * p.keys * p.heads;

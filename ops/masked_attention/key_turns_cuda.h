@@ -43,7 +43,7 @@ __device__ __forceinline__ void for_key_turns(const AttentionForward<typename L:
     stage<L>(v, tile, count, T(1), values);
     __syncthreads();
     const int seen_by_any = visible_here(sight.most, tile, count), seen_by_all = visible_here(sight.least, tile, count);
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) visible[r] = visible_here(sight.visible[r], tile, count);
     for (int turn = 0; turn * L::kTurn < seen_by_any; ++turn) {
       if ((turn + 1) * L::kTurn <= seen_by_all)

@@ -27,9 +27,9 @@ __device__ __forceinline__ void query_step(const Lane<L>& lane, const typename L
   T score[L::kOwn][L::kRows], d_score[L::kOwn][L::kRows];
   scores<L, kLaplace>(lane, keys, turn, q.channels, score);
   scores<L, false>(lane, values, turn, q.d_out, d_score);
-  NPZOO_UNROLL
+#pragma unroll
   for (int u = 0; u < L::kOwn; ++u) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       T weight = exponential2((kLaplace ? score[u][r] * distance_factor : score[u][r]) - q.log2_sum[r]);
       d_score[u][r] = weight * (d_score[u][r] - q.mean[r]);
@@ -52,10 +52,10 @@ __device__ void load_queries(const AttentionBackward<typename L::T>& b, const La
   const AttentionForward<T>& p = b.forward;
   load_rows(Points<const T>(p.out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1), q.channels);
   load_rows(Points<const T>(b.d_out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1), q.d_out);
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     T sum = 0;
-    NPZOO_UNROLL
+#pragma unroll
     for (int c = 0; c < L::kChannels; ++c) sum += q.channels[r][c] * q.d_out[r][c];
     q.mean[r] = group_sum<L>(sum);
     q.log2_sum[r] = 0;
@@ -82,11 +82,11 @@ template <class L>
 __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& lane, std::int64_t unit,
                        std::int64_t first, Queries<L>& q, Result<typename L::T> to) {
   using T = typename L::T;
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     const T total = row_sum<L>(q.total[r]);
     const T factor = to.totals ? T(1) : total == 0 ? T(0) : static_cast<T>(p.scale) / total;
-    NPZOO_UNROLL
+#pragma unroll
     for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= factor;
     if (to.totals && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
       to.totals[blockIdx.y * (p.batch * p.heads * p.queries) + unit * p.queries + first + r] = total;

@@ -87,7 +87,7 @@ __device__ __forceinline__ Vector<T> load_vector(const Points<const T>& from, st
     if (channel < from.width) result = *reinterpret_cast<const Vector<T>*>(at);
     return result;
   }
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < kVector; ++i)
     if (channel + i < from.width) result.x[i] = at[i];
   return result;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void store_vector(const Vector<T>& value, const Point
     if (channel < to.width) *reinterpret_cast<Vector<T>*>(at) = value;
     return;
   }
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < kVector; ++i)
     if (channel + i < to.width) at[i] = value.x[i];
 }
@@ -115,7 +115,7 @@ __device__ void stage(const Points<const typename L::T>& from, std::int64_t firs
   for (int i = static_cast<int>(threadIdx.x); i < count * kRowVectors; i += static_cast<int>(blockDim.x)) {
     const int point = i / kRowVectors, channel = i % kRowVectors * L::kVector;
     Vector<typename L::T> x = load_vector(from, first + point, channel);
-    NPZOO_UNROLL
+#pragma unroll
     for (int e = 0; e < L::kVector; ++e) x.x[e] *= factor;
     *reinterpret_cast<Vector<typename L::T>*>(to + point * L::kStride + channel) = x;
   }
@@ -125,13 +125,13 @@ __device__ void stage(const Points<const typename L::T>& from, std::int64_t firs
 template <class L>
 __device__ void load_rows(const Points<const typename L::T>& from, const Lane<L>& lane, std::int64_t first,
                           std::int64_t points, typename L::T factor, typename L::T (&rows)[L::kRows][L::kChannels]) {
-  NPZOO_UNROLL
+#pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int v = 0; v < L::kVectors; ++v) {
       Vector<typename L::T> x{};
       if (first + r < points) x = load_vector(from, first + r, (v * L::kGroup + lane.channel) * L::kVector);
-      NPZOO_UNROLL
+#pragma unroll
       for (int e = 0; e < L::kVector; ++e) rows[r][v * L::kVector + e] = x.x[e] * factor;
     }
   }
@@ -142,11 +142,11 @@ template <class L>
 __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const Lane<L>& lane, std::int64_t first,
                            std::int64_t points, const Points<typename L::T>& to) {
   constexpr int kCount = L::kRows * L::kChannels, kKept = kCount / L::kSlices;
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = L::kSlices / 2; step > 0; step /= 2) {
     const int half = kCount / L::kSlices * step;
     const bool upper = lane.slice & step;
-    NPZOO_UNROLL
+#pragma unroll
     for (int i = 0; i < kCount / 2; ++i) {
       if (i >= half) continue;
       auto &a = rows[i / L::kChannels][i % L::kChannels],
@@ -155,11 +155,11 @@ __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const 
       a = kept + __shfl_xor_sync(kAllLanes, sent, step * L::kGroup * L::kOwners);
     }
   }
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < kKept; i += L::kVector) {
     const int at = lane.slice * kKept + i;
     Vector<typename L::T> x;
-    NPZOO_UNROLL
+#pragma unroll
     for (int e = 0; e < L::kVector; ++e) x.x[e] = rows[(i + e) / L::kChannels][(i + e) % L::kChannels];
     const std::int64_t point = first + at / L::kChannels;
     const int channel = (at % L::kChannels / L::kVector * L::kGroup + lane.channel) * L::kVector;
@@ -189,25 +189,25 @@ __device__ __forceinline__ int own_point(const Lane<L>& lane, int u) {
 template <class L>
 __device__ __forceinline__ void share_out(const Lane<L>& lane, typename L::T (&sums)[L::kStep][L::kRows],
                                           typename L::T (&own)[L::kOwn][L::kRows]) {
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = L::kSharers / 2; step > 0; step /= 2) {
     const bool upper = lane.channel & step;
-    NPZOO_UNROLL
+#pragma unroll
     for (int i = 0; i < L::kStep; ++i) {
       if (i % L::kSharers >= step) continue;
-      NPZOO_UNROLL
+#pragma unroll
       for (int r = 0; r < L::kRows; ++r) {
         const auto sent = upper ? sums[i][r] : sums[i + step][r], kept = upper ? sums[i + step][r] : sums[i][r];
         sums[i][r] = kept + __shfl_xor_sync(kAllLanes, sent, step * L::kOwners);
       }
     }
   }
-  NPZOO_UNROLL
+#pragma unroll
   for (int u = 0; u < L::kOwn; ++u) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       own[u][r] = sums[u * L::kSharers][r];
-      NPZOO_UNROLL
+#pragma unroll
       for (int step = L::kSharers; step < L::kGroup; step *= 2)
         own[u][r] += __shfl_xor_sync(kAllLanes, own[u][r], step * L::kOwners);
     }
@@ -217,9 +217,9 @@ __device__ __forceinline__ void share_out(const Lane<L>& lane, typename L::T (&s
 /// The same sums for one number a row, added in the same order.
 template <class L>
 __device__ __forceinline__ typename L::T group_sum(typename L::T x) {
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = L::kSharers / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step * L::kOwners);
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = L::kSharers; step < L::kGroup; step *= 2) x += __shfl_xor_sync(kAllLanes, x, step * L::kOwners);
   return x;
 }
@@ -227,9 +227,9 @@ __device__ __forceinline__ typename L::T group_sum(typename L::T x) {
 /// Sum of one number a row over the lanes that have weights of the row.
 template <class L>
 __device__ __forceinline__ typename L::T row_sum(typename L::T x) {
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = 1; step < L::kSharers; step *= 2) x += __shfl_xor_sync(kAllLanes, x, step * L::kOwners);
-  NPZOO_UNROLL
+#pragma unroll
   for (int step = 1; step < L::kSlices; step *= 2) x += __shfl_xor_sync(kAllLanes, x, step * L::kGroup * L::kOwners);
   return x;
 }
@@ -250,15 +250,15 @@ __device__ __forceinline__ void scores(const Lane<L>& lane, const typename L::T*
                                        typename L::T (&own)[L::kOwn][L::kRows]) {
   typename L::T sums[L::kStep][L::kRows] = {};
   const typename L::T* at = tile + tile_offset(lane, turn);
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < L::kStep; ++i) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int v = 0; v < L::kVectors; ++v) {
       const auto x = *reinterpret_cast<const Vector<typename L::T>*>(at + i * L::kSlices * L::kStride +
                                                                      v * L::kGroup * L::kVector);
-      NPZOO_UNROLL
+#pragma unroll
       for (int e = 0; e < L::kVector; ++e) {
-        NPZOO_UNROLL
+#pragma unroll
         for (int r = 0; r < L::kRows; ++r)
           sums[i][r] +=
               kLaplace ? absolute(x.x[e] - rows[r][v * L::kVector + e]) : x.x[e] * rows[r][v * L::kVector + e];
@@ -274,19 +274,19 @@ __device__ __forceinline__ void add_points(const Lane<L>& lane, const typename L
                                            typename L::T (&weights)[L::kOwn][L::kRows], Sees sees,
                                            typename L::T (&sums)[L::kRows][L::kChannels]) {
   const typename L::T* at = tile + tile_offset(lane, turn);
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < L::kStep; ++i) {
     typename L::T weight[L::kRows];
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) weight[r] = of_point(lane, weights, i, r);
-    NPZOO_UNROLL
+#pragma unroll
     for (int v = 0; v < L::kVectors; ++v) {
       const auto x = *reinterpret_cast<const Vector<typename L::T>*>(at + i * L::kSlices * L::kStride +
                                                                      v * L::kGroup * L::kVector);
-      NPZOO_UNROLL
+#pragma unroll
       for (int r = 0; r < L::kRows; ++r) {
         if (kMasked && !sees(i, r)) continue;
-        NPZOO_UNROLL
+#pragma unroll
         for (int e = 0; e < L::kVector; ++e) sums[r][v * L::kVector + e] += weight[r] * x.x[e];
       }
     }
@@ -301,13 +301,13 @@ __device__ __forceinline__ void add_signs(const Lane<L>& lane, const typename L:
                                           typename L::T (&sums)[L::kRows][L::kChannels]) {
   using T = typename L::T;
   const T* at = tile + tile_offset(lane, turn);
-  NPZOO_UNROLL
+#pragma unroll
   for (int i = 0; i < L::kStep; ++i) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       const T weight = of_point(lane, weights, i, r);
       if (kMasked && !sees(i, r)) continue;
-      NPZOO_UNROLL
+#pragma unroll
       for (int c = 0; c < L::kChannels; ++c) {
         const T x = at[i * L::kSlices * L::kStride + c / L::kVector * L::kGroup * L::kVector + c % L::kVector];
         sums[r][c] += weight * (x > rows[r][c] ? T(1) : x < rows[r][c] ? T(-1) : T(0));
@@ -327,7 +327,7 @@ template <class L>
 struct Sight {
   template <class T>
   __device__ Sight(const AttentionForward<T>& p, std::int64_t unit, std::int64_t first) : most(0), least(p.keys) {
-    NPZOO_UNROLL
+#pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       const bool exists = first + r < p.queries;
       visible[r] = exists ? p.mask.visible(unit / p.heads, first + r, p.keys) : p.keys;
