@@ -21,12 +21,16 @@ struct TrainingConfig {
   ScheduleConfig schedule;
   double clip_norm = 0;    // largest global gradient norm, 0: no clipping
   bool keep_best = false;  // the weights that count are those of the best validation, and not the last
+
+  bool operator==(const TrainingConfig&) const = default;
 };
 
 struct ValidationConfig {
   std::int64_t every = 0;  // steps, 0: never
   std::int64_t batches = 0;
   std::uint64_t seed = 0;
+
+  bool operator==(const ValidationConfig&) const = default;
 };
 
 /// Sign under which a source prints its figures.

@@ -2,6 +2,7 @@
 
 #include "models/training/checkpoint.h"
 #include "models/training/evaluation.h"
+#include "models/training/weights.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
@@ -77,7 +78,7 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
 
 int run_command(const EvalCommand& c) {
   apply(c.common);
-  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
   const EvaluationConfig& rules = protocol.evaluation;
@@ -85,7 +86,7 @@ int run_command(const EvalCommand& c) {
   json results = json::array();
   for (const TestConfig& test : rules.tests) {
     check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
-          protocol.name, test.data.dims, c.checkpoint.string(), model->dim_x());
+          protocol.name, test.data.dims, c.checkpoint, model->dim_x());
     const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
                             default_device());
     Progress progress("eval " + test.name, batches, {.unit = "batches"});

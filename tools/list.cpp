@@ -2,6 +2,8 @@
 
 #include "datasets/protocol.h"
 #include "models/registry.h"
+#include "models/training/checkpoint.h"
+#include "models/training/weights.h"
 #include "ops/gradcheck_cases.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
@@ -28,6 +30,37 @@ json list_models() {
   return rows;
 }
 
+/// Scores by test distribution, the first one's first.
+json scores_of(const Checkpoint& c) {
+  json scores = json::array();
+  for (const json& row : json::parse(c.exported->evaluation))
+    scores.push_back({{"test", row.at("test")},
+                      {"log_likelihood", row.at("log_likelihood")},
+                      {"standard_error", row.at("standard_error")}});
+  return scores;
+}
+
+json list_weights() {
+  json rows = json::array();
+  for (const NamedWeights& weights : named_weights()) {
+    const Checkpoint c = load_checkpoint(weights.path);
+    check(c.exported.has_value(), "[list] {} is a checkpoint, expected weights that npzoo export wrote",
+          weights.path.string());
+    rows.push_back({{"name", weights.name},
+                    {"model", c.run.spec.name},
+                    {"protocol", c.run.protocol.name},
+                    {"parameters", count_elements(named_parameters(*restore_model(c)))},
+                    {"bytes", std::filesystem::file_size(weights.path)},
+                    {"steps", c.step},
+                    {"seed", c.run.seed},
+                    {"commit", c.commit},
+                    {"command", c.exported->command},
+                    {"evaluation", scores_of(c)},
+                    {"path", weights.path.string()}});
+  }
+  return rows;
+}
+
 json list_protocols() {
   json rows = json::array();
   for (const std::string& name : protocol_names()) {
@@ -49,12 +82,23 @@ json list_ops() {
   return rows;
 }
 
+/// "rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"
+std::string scores_in_words(const json& row) {
+  std::string words;
+  for (const json& score : row.at("evaluation"))
+    words += fmt::format("{}{} {:.3f} ± {:.3f}", words.empty() ? "" : ", ", score.at("test").get<std::string>(),
+                         score.at("log_likelihood").get<double>(), score.at("standard_error").get<double>());
+  return words;
+}
+
 void print_rows(const std::string& what, const json& rows) {
   for (const json& row : rows) {
     const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
     if (what == "models")
       fmt::print("{:<12} {:>9}  {:<22} {}\n", text("name"), row.at("parameters").get<std::int64_t>(), text("protocol"),
                  text("paper"));
+    else if (what == "weights")
+      fmt::print("{:<34} {:>9}  {}\n", text("name"), row.at("parameters").get<std::int64_t>(), scores_in_words(row));
     else if (what == "protocols")
       fmt::print("{:<22} {}\n", text("name"), text("description"));
     else
@@ -67,6 +111,7 @@ void print_rows(const std::string& what, const json& rows) {
 int run_command(const ListCommand& command) {
   apply(command.common);
   const json rows = command.what == "models"      ? list_models()
+                    : command.what == "weights"   ? list_weights()
                     : command.what == "protocols" ? list_protocols()
                                                   : list_ops();
   if (command.common.json)

@@ -11,11 +11,12 @@ namespace npzoo {
 namespace {
 
 constexpr int kWrongUsage = 2;
+constexpr char kCheckpointHelp[] = "file that train or export wrote, or a name (see: npzoo list weights)";
 
 void add_list(CLI::App& app, ListCommand& c) {
-  CLI::App& sub = subcommand(app, "list", "List models, protocols or operations.", c.common);
-  sub.add_option("what", c.what, "models, protocols or ops")
-      ->check(CLI::IsMember({"models", "protocols", "ops"}))
+  CLI::App& sub = subcommand(app, "list", "List models, trained weights, protocols or operations.", c.common);
+  sub.add_option("what", c.what, "models, weights, protocols or ops")
+      ->check(CLI::IsMember({"models", "weights", "protocols", "ops"}))
       ->capture_default_str();
 }
 
@@ -44,15 +45,24 @@ void add_train(CLI::App& app, TrainCommand& c) {
 
 void add_eval(CLI::App& app, EvalCommand& c) {
   CLI::App& sub = subcommand(app, "eval", "Score a checkpoint on the test distributions of a protocol.", c.common);
-  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp)->required();
   sub.add_option("--protocol", c.protocol, "instead of the one it was trained under");
   sub.add_option("--batches", c.batches, "instead of the protocol's")->check(CLI::PositiveNumber);
   sub.add_option("--seed", c.seed, "of the test tasks, instead of the protocol's");
 }
 
+void add_export(CLI::App& app, ExportCommand& c) {
+  CLI::App& sub =
+      subcommand(app, "export", "Write the weights of a checkpoint as a small file to give away.", c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--evaluation", c.evaluation,
+                 "what eval --json or reproduce told of it; evaluation.json beside the checkpoint where not given");
+  sub.add_option("--out", c.out, "safetensors file to write")->required();
+}
+
 void add_predict(CLI::App& app, PredictCommand& c) {
   CLI::App& sub = subcommand(app, "predict", "Predict at the points of a table, given observed points.", c.common);
-  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp)->required();
   sub.add_option("--context", c.context, "CSV of observed points: the columns of --targets, and the values")
       ->required();
   sub.add_option("--targets", c.targets, "CSV of points to predict at, '-' for standard input")->required();
@@ -64,7 +74,7 @@ void add_predict(CLI::App& app, PredictCommand& c) {
 
 void add_plot(CLI::App& app, PlotCommand& c) {
   CLI::App& sub = subcommand(app, "plot", "Draw predictions beside the exact Gaussian-process posterior.", c.common);
-  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
+  sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp)->required();
   sub.add_option("--out", c.out, "picture to write, .svg or .png")->required();
   sub.add_option("--protocol", c.protocol, "whose tasks to draw, instead of the one it was trained under");
   sub.add_option("--seed", c.seed, "of the tasks")->capture_default_str();
@@ -87,7 +97,7 @@ void add_parity(CLI::App& app, ParityCommand& c) {
 void add_stream(CLI::App& app, StreamCommand& c) {
   CLI::App& sub =
       subcommand(app, "stream", "Predict from a context that is read as it comes, in constant memory.", c.common);
-  sub.add_option("--checkpoint", c.checkpoint, "file that train wrote, of a model that streams")->required();
+  sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp + std::string("; of a model that streams"))->required();
   sub.add_option("--context", c.context,
                  "CSV of observed points: the columns of --targets, and the values; '-' for standard input")
       ->required();
@@ -116,6 +126,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   DevicesCommand devices;
   TrainCommand train;
   EvalCommand eval;
+  ExportCommand export_weights;
   PredictCommand predict;
   PlotCommand plot;
   GradcheckCommand gradcheck;
@@ -127,6 +138,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_devices(app, devices);
   add_train(app, train);
   add_eval(app, eval);
+  add_export(app, export_weights);
   add_predict(app, predict);
   add_plot(app, plot);
   add_gradcheck(app, gradcheck);
@@ -148,6 +160,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (chosen("devices")) return {.command = devices};
   if (chosen("train")) return {.command = train};
   if (chosen("eval")) return {.command = eval};
+  if (chosen("export")) return {.command = export_weights};
   if (chosen("predict")) return {.command = predict};
   if (chosen("plot")) return {.command = plot};
   if (chosen("gradcheck")) return {.command = gradcheck};

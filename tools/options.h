@@ -39,21 +39,29 @@ struct TrainCommand {
 
 struct EvalCommand {
   CommonOptions common;
-  std::filesystem::path checkpoint;
-  std::string protocol;  // empty: the one it was trained under
+  std::string checkpoint;  // path or name, as in every command
+  std::string protocol;    // empty: the one it was trained under
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
 };
 
+struct ExportCommand {
+  CommonOptions common;
+  std::string checkpoint;
+  std::filesystem::path evaluation, out;  // no evaluation: the file that `reproduce` writes beside the checkpoint
+};
+
 struct PredictCommand {
   CommonOptions common;
-  std::filesystem::path checkpoint, context, targets, out;
+  std::string checkpoint;
+  std::filesystem::path context, targets, out;
   std::int64_t chunk = 4096;
 };
 
 struct PlotCommand {
   CommonOptions common;
-  std::filesystem::path checkpoint, out;
+  std::string checkpoint;
+  std::filesystem::path out;
   std::string protocol;
   std::uint64_t seed = 0;
   int tasks = 2;
@@ -71,7 +79,8 @@ struct ParityCommand {
 
 struct StreamCommand {
   CommonOptions common;
-  std::filesystem::path checkpoint, context, targets, out;
+  std::string checkpoint;
+  std::filesystem::path context, targets, out;
   std::int64_t every = 0;  // context rows between answers, 0: one answer at the end
   std::int64_t chunk = 4096;
 };
@@ -134,9 +143,10 @@ struct CompletionCommand {
   std::string script;
 };
 
-using Command = std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, PredictCommand, PlotCommand,
-                             GradcheckCommand, ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand,
-                             BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
+using Command =
+    std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, ExportCommand, PredictCommand, PlotCommand,
+                 GradcheckCommand, ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand,
+                 BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.
 struct ParsedOptions {

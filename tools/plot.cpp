@@ -6,6 +6,7 @@
 #include "datasets/gp/oracle.h"
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
+#include "models/training/weights.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
 #include "tools/plot/chart.h"
@@ -106,7 +107,7 @@ GpDistribution dense(GpDistribution data) {
 
 int run_command(const PlotCommand& c) {
   apply(c.common);
-  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
   check(protocol.data.dims == 1 && model->dim_x() == 1, "[plot] {} has {} inputs per point; only one can be drawn",

@@ -3,6 +3,7 @@
 
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
+#include "models/training/weights.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
@@ -19,7 +20,7 @@ constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
 int predict(const PredictCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
-  const auto model = restore_model(load_checkpoint(c.checkpoint));
+  const auto model = restore_model(load_checkpoint(find_weights(c.checkpoint)));
   TargetReader targets(c.targets, model->dim_x(), give_up);
   ContextReader observed(c.context, targets.x_names(), model->dim_y());
   const Context context = observed.read(kAllRows);

@@ -6,6 +6,7 @@
 
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
+#include "models/training/weights.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
@@ -90,7 +91,7 @@ int stream(const StreamCommand& c) {
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
   check(c.context != "-" || c.targets != "-",
         "[stream] --context and --targets are both standard input, expected a file for one of them");
-  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
   const auto model = restore_model(checkpoint);
   check(model->streams(),
         "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",

@@ -6,6 +6,7 @@
 #include "models/registry.h"
 #include "models/training/trainer.h"
 #include "tools/commands.h"
+#include "tools/commit.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
@@ -103,8 +104,8 @@ int run_command(const TrainCommand& c) {
   apply(c.common);
   const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
-  const TrainResult result =
-      train(run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume}, observer);
+  const TrainResult result = train(
+      run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume, .commit = kCommit}, observer);
   observer.finish();
   report(result, c.common.json);
   if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());

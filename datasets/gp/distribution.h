@@ -17,6 +17,7 @@ struct Prior {
   double b = 0;  // the upper bound or the second shape
 
   double draw(Random& random) const;
+  bool operator==(const Prior&) const = default;
 };
 
 struct KernelPrior {
@@ -25,6 +26,7 @@ struct KernelPrior {
 
   /// Draws lengthscale, scale and, for a periodic kernel, period in this order.
   Kernel draw(Random& random) const;
+  bool operator==(const KernelPrior&) const = default;
 };
 
 /// Integers in [low, high).
@@ -33,6 +35,7 @@ struct IntegerRange {
   std::int64_t high = 1;
 
   std::int64_t draw(Random& random) const { return random.integer(low, high); }
+  bool operator==(const IntegerRange&) const = default;
 };
 
 /// How regression tasks are drawn from Gaussian processes. Covers the generators of the TNP family (TNP-pytorch
@@ -54,6 +57,8 @@ struct GpDistribution {
   double context_noise = 0;      // standard deviations of the noise on context and target values
   double target_noise = 0;
   double jitter = 0;  // variance added to the diagonal of the covariance, part of the latent function
+
+  bool operator==(const GpDistribution&) const = default;
 };
 
 }  // namespace npzoo

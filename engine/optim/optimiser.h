@@ -15,6 +15,8 @@ struct OptimiserConfig {
   double beta1 = 0, beta2 = 0;
   double epsilon = 0;
   double weight_decay = 0;  // adam: added to the gradient, adamw: decoupled from it
+
+  bool operator==(const OptimiserConfig&) const = default;
 };
 
 /// Gradients of the parts of one loss, from recordings that follow each other (see Tape::follow). They are summed in

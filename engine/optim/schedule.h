@@ -17,6 +17,8 @@ struct ScheduleConfig {
   std::int64_t warmup_steps = 0;
   double warmup = 0;
   double divisor = 1, final_divisor = 1;
+
+  bool operator==(const ScheduleConfig&) const = default;
 };
 
 /// Learning rate of update number `step` (from 0) of `steps`, whose peak is `lr`.

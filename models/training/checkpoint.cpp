@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kFormat[] = "npzoo-checkpoint-1";
+constexpr char kCheckpointFormat[] = "npzoo-checkpoint-1";
+constexpr char kWeightsFormat[] = "npzoo-weights-1";
 constexpr char kBest[] = "best.";
 constexpr char kFirstMoment[] = "optimiser.first_moment.";
 constexpr char kSecondMoment[] = "optimiser.second_moment.";
@@ -73,7 +74,11 @@ const std::string& metadata(const TensorFile& file, const std::string& key, cons
 
 void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& c) {
   const std::string& format = metadata(file, "format", name);
-  check(format == kFormat, "[checkpoint] {}: format '{}' found, expected '{}'", name, format, kFormat);
+  check(format == kCheckpointFormat || format == kWeightsFormat,
+        "[checkpoint] {}: format '{}' found, expected '{}' or '{}'", name, format, kCheckpointFormat, kWeightsFormat);
+  if (format == kWeightsFormat)
+    c.exported = {.command = metadata(file, "command", name), .evaluation = metadata(file, "evaluation", name)};
+  if (const auto commit = file.metadata.find("commit"); commit != file.metadata.end()) c.commit = commit->second;
   c.run.protocol = parse_protocol(metadata(file, "protocol_text", name), name);
   c.run.protocol.name = metadata(file, "protocol", name);
   c.run.spec.name = metadata(file, "model", name);
@@ -104,27 +109,48 @@ std::map<std::string, Shape> expected_tensors(const Checkpoint& c, const TensorF
   for (const auto& [name, parameter] : named_tensors(*model)) {
     const Shape& shape = parameter->value.shape();
     shapes[name] = shape;
+    if (c.exported) continue;
     if (parameter->trained) shapes[kFirstMoment + name] = shapes[kSecondMoment + name] = shape;
     if (c.best_step >= 0) shapes[kBest + name] = shape;
   }
   return shapes;
 }
 
+std::map<std::string, std::string> describe(const Checkpoint& c, const char* format) {
+  std::map<std::string, std::string> metadata = {{"format", format},
+                                                 {"npzoo_version", kVersion},
+                                                 {"model", c.run.spec.name},
+                                                 {"config", to_json(c.run.spec.config)},
+                                                 {"protocol", c.run.protocol.name},
+                                                 {"protocol_text", c.run.protocol.text},
+                                                 {"run", run_to_json(c).dump()}};
+  if (!c.commit.empty()) metadata["commit"] = c.commit;
+  return metadata;
+}
+
+const Weights& weights_that_count(const Checkpoint& c) {
+  const bool best = c.run.protocol.training.keep_best && c.best_step >= 0 && !c.exported;
+  return best ? c.best_weights : c.weights;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
-  TensorFile file;
-  file.metadata = {{"format", kFormat},
-                   {"npzoo_version", kVersion},
-                   {"model", c.run.spec.name},
-                   {"config", to_json(c.run.spec.config)},
-                   {"protocol", c.run.protocol.name},
-                   {"protocol_text", c.run.protocol.text},
-                   {"run", run_to_json(c).dump()}};
-  file.tensors = c.weights;
+  check(!c.exported, "[checkpoint] exported weights of {} have no moments, expected a state of training",
+        c.run.spec.name);
+  TensorFile file{describe(c, kCheckpointFormat), c.weights};
   for (const auto& [name, tensor] : c.best_weights) file.tensors[kBest + name] = tensor;
   for (const auto& [name, tensor] : c.first_moments) file.tensors[kFirstMoment + name] = tensor;
   for (const auto& [name, tensor] : c.second_moments) file.tensors[kSecondMoment + name] = tensor;
+  save_safetensors(path, file);
+}
+
+void export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {
+  check(!c.commit.empty(), "[export] the checkpoint does not tell the commit that it was trained with");
+  TensorFile file{describe(c, kWeightsFormat), {}};
+  file.metadata["command"] = provenance.command;
+  file.metadata["evaluation"] = provenance.evaluation;
+  for (const auto& [name, tensor] : weights_that_count(c)) file.tensors[name] = tensor.to(DType::float32);
   save_safetensors(path, file);
 }
 
@@ -145,8 +171,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
 
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {
   auto model = make_model(c.run.spec);
-  const bool best = c.run.protocol.training.keep_best && c.best_step >= 0;
-  assign(named_tensors(*model), best ? c.best_weights : c.weights);
+  assign(named_tensors(*model), weights_that_count(c));
   return model;
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "datasets/protocol.h"
 #include "engine/optim/optimiser.h"
@@ -20,6 +22,12 @@ struct TrainingRun {
 /// What a model owns, trained or not, by name.
 using Weights = std::map<std::string, Tensor>;
 
+/// What exported weights tell of themselves besides the run that made them.
+struct Provenance {
+  std::string command;     // that trains them again
+  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` tells them
+};
+
 /// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are
 /// functions of the seed and the step, so that no generator state is needed besides.
 struct Checkpoint {
@@ -36,13 +44,21 @@ struct Checkpoint {
   double loss_sum = 0;                                     // since then
   std::int64_t loss_count = 0;
   double seconds = 0;  // of training so far
+  std::string commit;  // that the program was built from which trained last; empty where nobody told
+
+  std::optional<Provenance> exported;  // where these are weights alone, without moments to go on with
 };
 
 /// Writes one safetensors file: weights under the parameters' names, `best.NAME`, `optimiser.first_moment.NAME` and
 /// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Throws Error for a file that is damaged, that is no checkpoint, or whose tensors are not those of its model.
+/// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
+/// score, and to give to others. Throws Error where the checkpoint does not tell its commit.
+void export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint, const Provenance& provenance);
+
+/// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors
+/// are not those of its model.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
 /// The model of a checkpoint with the weights that count: those of the best validation where the protocol keeps them,

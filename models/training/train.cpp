@@ -28,7 +28,9 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
   check_equal("steps", a.steps, b.steps);
   check_equal("batch size", a.batch_size, b.batch_size);
   check_equal("learning rate", a.optimiser.lr, b.optimiser.lr);
-  check(asked.protocol.text == found.protocol.text && asked.spec == found.spec,
+  // Whatever else a protocol says, like published figures, may be corrected meanwhile.
+  check(asked.protocol.data == found.protocol.data && a == b &&
+            asked.protocol.validation == found.protocol.validation && asked.spec == found.spec,
         "[train] {} was begun under another version of protocol {}; choose another --out", path, asked.protocol.name);
 }
 
@@ -74,6 +76,7 @@ class Session {
     }
     if (!begun) return Trainer(run);
     const Checkpoint c = load_checkpoint(path_);
+    check(!c.exported, "[train] {} holds weights alone; training can only go on from a checkpoint", path_.string());
     check_same_run(run, c.run, path_.string());
     seconds_before_ = c.seconds;
     last_loss_ = c.loss;
@@ -122,6 +125,7 @@ class Session {
     c.loss_sum = loss_sum_;
     c.loss_count = loss_count_;
     c.seconds = seconds();
+    c.commit = options_.commit;
     save_checkpoint(path_, c);
     saved_ = Clock::now();
   }

@@ -72,6 +72,7 @@ struct TrainOptions {
   std::filesystem::path out;          // receives metrics.jsonl and checkpoint.safetensors
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
+  std::string commit{};               // of the program; the checkpoint tells it
 };
 
 struct TrainResult {

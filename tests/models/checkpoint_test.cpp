@@ -85,6 +85,48 @@ TEST_CASE("checkpoint: the best weights count where the protocol keeps them") {
   CHECK(same_bits(first_weight(c), c.weights.at(name)));
 }
 
+TEST_CASE("checkpoint: exported weights are the ones that count, and nothing else") {
+  const TemporaryDirectory directory;
+  const fs::path path = directory / "w.safetensors";
+  Checkpoint c = trained_checkpoint();
+  const Provenance provenance{.command = "npzoo train", .evaluation = R"([{"test": "rbf"}])"};
+  CHECK(error_of([&] { export_weights(path, c, provenance); }) ==
+        "[export] the checkpoint does not tell the commit that it was trained with");
+  CHECK_FALSE(fs::exists(path));
+
+  c.commit = "0123abc";
+  for (const bool keep_best : {true, false}) {
+    CAPTURE(keep_best);
+    c.run.protocol.training.keep_best = keep_best;
+    const Weights& expected = keep_best ? c.best_weights : c.weights;
+    // What the protocol says of the weights that count is in its text, which stays "best".
+    export_weights(path, c, provenance);
+    const Checkpoint loaded = load_checkpoint(path);
+    CHECK(same_bits(loaded.weights, expected));
+    CHECK(loaded.best_weights.empty());
+    CHECK(loaded.first_moments.empty());
+    CHECK(loaded.commit == "0123abc");
+    CHECK(loaded.run.seed == c.run.seed);
+    CHECK(loaded.step == c.step);
+    REQUIRE(loaded.exported);
+    CHECK(loaded.exported->command == provenance.command);
+    CHECK(loaded.exported->evaluation == provenance.evaluation);
+    CHECK(same_bits(named_parameters(*restore_model(loaded)).front().parameter->value,
+                    expected.at("embedder.layers.0.weight")));
+    CHECK(error_of([&] { save_checkpoint(path, loaded); }).starts_with("[checkpoint] exported weights of tnp-d"));
+  }
+}
+
+TEST_CASE("checkpoint: exported weights in double are written in float32") {
+  const TemporaryDirectory directory;
+  Checkpoint c = trained_checkpoint();
+  c.commit = "0123abc";
+  for (auto& [name, tensor] : c.best_weights) tensor = tensor.to(DType::float64);
+  export_weights(directory / "w.safetensors", c, {});
+  for (const auto& [name, tensor] : load_checkpoint(directory / "w.safetensors").weights)
+    CHECK(tensor.dtype() == DType::float32);
+}
+
 TEST_CASE("checkpoint: missing, unexpected and wrongly shaped tensors are all named") {
   const std::string message = message_after([](TensorFile& file) {
     file.tensors.erase("predictor.layers.1.bias");
@@ -102,7 +144,7 @@ TEST_CASE("checkpoint: missing, unexpected and wrongly shaped tensors are all na
 
 TEST_CASE("checkpoint: metadata of another program, or damaged") {
   CHECK(message_after([](TensorFile& f) { f.metadata["format"] = "npzoo-checkpoint-9"; }) ==
-        "[checkpoint] FILE: format 'npzoo-checkpoint-9' found, expected 'npzoo-checkpoint-1'");
+        "[checkpoint] FILE: format 'npzoo-checkpoint-9' found, expected 'npzoo-checkpoint-1' or 'npzoo-weights-1'");
   for (const std::string key : {"format", "model", "config", "protocol", "protocol_text", "run"}) {
     CAPTURE(key);
     CHECK(message_after([&](TensorFile& f) { f.metadata.erase(key); }) ==

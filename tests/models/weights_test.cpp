@@ -1,0 +1,83 @@
+#include "models/training/weights.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/models/training_fixtures.h"
+
+namespace fs = std::filesystem;
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// A folder of empty files that `NPZOO_WEIGHTS` names.
+class Store {
+ public:
+  explicit Store(std::initializer_list<const char*> files) {
+    for (const char* file : files) {
+      fs::create_directories((directory_ / file).parent_path());
+      std::ofstream(directory_ / file) << "";
+    }
+    setenv("NPZOO_WEIGHTS", path().c_str(), 1);
+  }
+  ~Store() { unsetenv("NPZOO_WEIGHTS"); }
+
+  std::string path() const { return directory_ / ""; }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+}  // namespace
+
+TEST_CASE("weights: names stand for files of a folder") {
+  const Store store{"tnp/gp-rbf/tnp-d.safetensors", "tnp/gp-rbf/notes.txt", "own.safetensors/cnp.safetensors"};
+  const auto all = named_weights();
+  const auto find = [&](const std::string& name) { return std::ranges::find(all, name, &NamedWeights::name); };
+  REQUIRE(find("tnp-d:tnp/gp-rbf") != all.end());
+  CHECK(find("tnp-d:tnp/gp-rbf")->path == fs::path(store.path()) / "tnp/gp-rbf/tnp-d.safetensors");
+  CHECK(find("cnp:own.safetensors") != all.end());
+  CHECK(find("notes:tnp/gp-rbf") == all.end());
+  CHECK(std::ranges::is_sorted(all, {}, &NamedWeights::name));
+  CHECK(find_weights("tnp-d:tnp/gp-rbf") == find("tnp-d:tnp/gp-rbf")->path);
+}
+
+TEST_CASE("weights: a path stays what it is") {
+  const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
+  CHECK(find_weights("some/where.safetensors") == "some/where.safetensors");
+  const TemporaryDirectory directory;
+  const std::string odd = directory / "a:b";
+  std::ofstream(odd) << "";
+  CHECK(find_weights(odd) == odd);
+}
+
+TEST_CASE("weights: a name that stands for nothing is told what there is") {
+  const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
+  const std::string message = error_of([] { find_weights("tnp-x:tnp/gp-rbf"); });
+  CHECK(message.starts_with("[weights] there are no weights 'tnp-x:tnp/gp-rbf'; there are "));
+  CHECK(message.find("tnp-d:tnp/gp-rbf") != std::string::npos);
+  CHECK(message.find(store.path()) != std::string::npos);
+}
+
+TEST_CASE("weights: those that come with npzoo load, are float32, finite and small") {
+  std::uintmax_t bytes = 0;
+  for (const NamedWeights& weights : named_weights()) {
+    CAPTURE(weights.name);
+    const Checkpoint c = load_checkpoint(weights.path);
+    REQUIRE(c.exported);
+    CHECK(c.run.spec.name + ":" + c.run.protocol.name == weights.name);
+    CHECK(c.step == c.run.protocol.training.steps);
+    CHECK_FALSE(c.commit.empty());
+    CHECK(c.exported->command.starts_with("npzoo train --protocol " + c.run.protocol.name));
+    for (const auto& [name, tensor] : c.weights) {
+      CAPTURE(name);
+      REQUIRE(tensor.dtype() == DType::float32);
+      CHECK(std::ranges::all_of(tensor.values<float>(), [](float value) { return std::isfinite(value); }));
+    }
+    bytes += fs::file_size(weights.path);
+  }
+  CHECK(bytes <= 20'000'000);
+}

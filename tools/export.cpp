@@ -1,0 +1,60 @@
+#include <fmt/core.h>
+
+#include "engine/io/file.h"
+#include "models/training/checkpoint.h"
+#include "tools/commands.h"
+#include "tools/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// The command that trains these weights again: what differs from the protocol's own settings as flags.
+std::string training_command(const TrainingRun& run) {
+  const TrainingConfig asked = parse_protocol(run.protocol.text, run.protocol.name).training;
+  const TrainingConfig& t = run.protocol.training;
+  std::string command = fmt::format("npzoo train --protocol {} --model {}", run.protocol.name, run.spec.name);
+  if (t.steps != asked.steps) command += fmt::format(" --steps {}", t.steps);
+  if (t.batch_size != asked.batch_size) command += fmt::format(" --batch {}", t.batch_size);
+  if (t.optimiser.lr != asked.optimiser.lr) command += fmt::format(" --lr {}", t.optimiser.lr);
+  return command + fmt::format(" --seed {} --out DIR", run.seed);
+}
+
+/// The scores in a file of `eval --json`, or of `reproduce`, which has them under "results".
+json read_scores(const std::filesystem::path& path, const TrainingRun& run) {
+  const json content = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
+  const json scores = content.is_object() ? content.value("results", json()) : content;
+  check(scores.is_array() && !scores.empty(), "[export] {}: expected the scores that npzoo eval --json prints",
+        path.string());
+  for (const json& row : scores) {
+    const bool complete = row.is_object() && row.contains("model") && row.contains("protocol") &&
+                          row.contains("test") && row.contains("log_likelihood") && row.contains("standard_error");
+    check(complete && row["model"] == run.spec.name && row["protocol"] == run.protocol.name,
+          "[export] {}: a score of {} under {} found, expected {} under {}", path.string(),
+          complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
+          run.protocol.name);
+  }
+  return scores;
+}
+
+}  // namespace
+
+int run_command(const ExportCommand& c) {
+  apply(c.common);
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
+  const std::filesystem::path evaluation =
+      c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
+  const json scores = read_scores(evaluation, checkpoint.run);
+  export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores.dump()});
+  const auto bytes = std::filesystem::file_size(c.out);
+  if (c.common.json)
+    print_json({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}});
+  else
+    fmt::print("{}: {} bytes\n", c.out.string(), bytes);
+  return 0;
+}
+
+}  // namespace npzoo
