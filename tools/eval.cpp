@@ -49,8 +49,12 @@ json to_json(const Protocol& protocol, const std::string& model, const Row& row)
           {"oracle", number_or_null(oracle(protocol, row.test))},
           {"exact_gp", number_or_null(row.scores.exact_gp)},
           {"exact_gp_batches", row.scores.exact_batches},
+          {"exact_gap", number_or_null(row.scores.exact_gap)},
+          {"exact_gap_error", number_or_null(row.scores.exact_gap_error)},
           {"coverage", coverage},
+          {"calibration_error", row.scores.calibration_error},
           {"crps", number_or_null(row.scores.crps)},
+          {"context_rmse", number_or_null(row.scores.context_rmse)},
           {"std_floor", row.scores.std_floor},
           {"clamped_denominators", row.scores.clamped_denominators},
           {"tasks", row.scores.tasks}};
@@ -64,13 +68,17 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
              s.standard_error);
   fmt::print(
       "  exact GP posterior   {:.3f}           (true hyper-parameters, first {} batches: what no model beats on "
-      "average)\n",
-      s.exact_gp, s.exact_batches);
+      "average; the model lacks {:.3f} ± {:.3f})\n",
+      s.exact_gp, s.exact_batches, s.exact_gap, s.exact_gap_error);
   fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(oracle(protocol, row.test)),
              cell(published(protocol, row.test, model)));
-  fmt::print("  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
-             100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95));
-  fmt::print("  CRPS                 {:.4f}\n  smallest std         {}\n", s.crps, s.std_floor);
+  fmt::print(
+      "  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error {:.1f})\n",
+      100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95),
+      100 * s.calibration_error);
+  fmt::print("  CRPS                 {:.4f}\n  at context points    {:.4f}          (RMSE; observed with noise {})\n",
+             s.crps, s.context_rmse, row.test.data.context_noise);
+  fmt::print("  smallest std         {}\n", s.std_floor);
   warn_of_clamped_denominators(s.clamped_denominators);
 }
 
@@ -90,11 +98,11 @@ int run_command(const EvalCommand& c) {
     const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
                             default_device());
     Progress progress("eval " + test.name, batches, {.unit = "batches"});
-    const Row row{test,
-                  evaluate(*model, sampler,
-                           {.batches = batches, .exact_batches = kExactBatches, .progress = [&](std::int64_t done) {
-                              progress.update(done);
-                            }})};
+    const Row row{test, evaluate(*model, sampler,
+                                 {.batches = batches,
+                                  .exact_batches = kExactBatches,
+                                  .context = true,
+                                  .progress = [&](std::int64_t done) { progress.update(done); }})};
     progress.finish();
     if (c.common.json)
       results.push_back(to_json(protocol, checkpoint.run.spec.name, row));

@@ -1,12 +1,11 @@
 #include "models/training/evaluation.h"
 
-#include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "datasets/gp/oracle.h"
+#include "datasets/scores.h"
 #include "engine/parallel.h"
 #include "engine/tape.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
@@ -15,65 +14,78 @@ namespace npzoo {
 
 namespace {
 
-/// Central intervals: per cent of the probability, and half their width in standard deviations.
-constexpr std::array<std::pair<int, double>, 4> kIntervals{
-    {{50, 0.674489750196082}, {80, 1.281551565544600}, {90, 1.644853626951473}, {95, 1.959963984540054}}};
+constexpr int kIntervals[] = {50, 80, 90, 95};
 
-/// CRPS of a standard normal at z, in units of the standard deviation (Gneiting and Raftery, JASA 2007, equation 21).
-double standard_crps(double z) {
-  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  const double cdf = std::erfc(-z / std::numbers::sqrt2) / 2;
-  return z * (2 * cdf - 1) + 2 * density - std::numbers::inv_sqrtpi;
+Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+
+struct ScoredBatch {
+  Prediction prediction;
+  Tensor y;
+  double context_squares = 0;  // sum of (mean − value)² at the context's points
+  std::int64_t context_values = 0;
+  double exact_gp = 0;
+};
+
+/// Of the real points of each row; what padding holds is nobody's.
+void score_context(const Prediction& prediction, const Task& task, ScoredBatch& scored) {
+  const Tensor mean = on_host(prediction.mean), y = on_host(task.yc);
+  const auto means = mean.values<double>(), values = y.values<double>();
+  const std::int64_t rows = y.dim(0), width = y.dim(1) * y.dim(2);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t points = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : y.dim(1);
+    for (std::int64_t i = row * width; i < row * width + points * y.dim(2); ++i)
+      scored.context_squares += (means[i] - values[i]) * (means[i] - values[i]);
+    scored.context_values += points * y.dim(2);
+  }
 }
 
-class Scores {
+ScoredBatch score(const Model& model, const GpBatch& batch, bool context, bool exact) {
+  const NoGrad off;
+  const Task& task = batch.task;
+  const auto state = model.condition({task.xc, task.yc, task.lengths});
+  ScoredBatch scored{.prediction = model.query(*state, task.xt), .y = task.yt};
+  if (context) score_context(model.query(*state, task.xc), task, scored);
+  if (exact) scored.exact_gp = exact_marginal_log_likelihood(batch);
+  return scored;
+}
+
+/// What comes of all batches.
+class Total {
  public:
-  void add(const Prediction& prediction, const Tensor& y) {
-    const auto on_host = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
-    const Tensor mean = on_host(prediction.mean), std = on_host(prediction.std), target = on_host(y);
-    const auto ll = log_likelihood({mean, std}, target);
-    const auto means = mean.values<double>(), deviations = std.values<double>(), targets = target.values<double>();
-    double sum = 0;
-    for (double value : ll.values<double>()) sum += value;
-    add_batch(sum / static_cast<double>(ll.numel()));
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      const double s = deviations[i], z = (targets[i] - means[i]) / s;
-      crps_ += s * standard_crps(z);
-      for (std::size_t k = 0; k < kIntervals.size(); ++k) inside_[k] += std::abs(z) <= kIntervals[k].second;
-    }
-    values_ += target.numel();
-    tasks_ += target.dim(0);
+  void add(const ScoredBatch& batch, bool exact) {
+    const Tensor mean = on_host(batch.prediction.mean), std = on_host(batch.prediction.std), y = on_host(batch.y);
+    const double log_likelihood =
+        scores_.add(mean.values<double>(), std.values<double>(), y.values<double>(), y.dim(0) * y.dim(1));
+    tasks_ += y.dim(0);
+    context_squares_ += batch.context_squares;
+    context_values_ += batch.context_values;
+    if (!exact) return;
+    exact_.add(batch.exact_gp);
+    gap_.add(batch.exact_gp - log_likelihood);
   }
 
   Evaluation result() const {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     Evaluation e;
-    const auto n = static_cast<double>(batches_), values = static_cast<double>(values_);
-    e.log_likelihood = mean_;
-    e.standard_error = batches_ > 1 ? std::sqrt(squares_ / (n - 1) / n) : std::numeric_limits<double>::quiet_NaN();
-    for (std::size_t k = 0; k < kIntervals.size(); ++k)
-      e.coverage[kIntervals[k].first] = static_cast<double>(inside_[k]) / values;
-    e.crps = crps_ / values;
+    e.log_likelihood = scores_.log_likelihood().mean();
+    e.standard_error = scores_.log_likelihood().standard_error();
+    for (const int percent : kIntervals) e.coverage[percent] = scores_.coverage(percent);
+    e.calibration_error = scores_.calibration_error();
+    e.crps = scores_.crps();
+    e.context_rmse = context_values_ > 0 ? std::sqrt(context_squares_ / static_cast<double>(context_values_)) : kNone;
+    e.exact_gp = exact_.count() > 0 ? exact_.mean() : kNone;
+    e.exact_gap = exact_.count() > 0 ? gap_.mean() : kNone;
+    e.exact_gap_error = gap_.standard_error();
+    e.exact_batches = exact_.count();
     e.tasks = tasks_;
     return e;
   }
 
  private:
-  void add_batch(double value) {  // Welford
-    ++batches_;
-    const double delta = value - mean_;
-    mean_ += delta / static_cast<double>(batches_);
-    squares_ += delta * (value - mean_);
-  }
-
-  std::int64_t batches_ = 0, values_ = 0, tasks_ = 0;
-  double mean_ = 0, squares_ = 0, crps_ = 0;
-  std::array<std::int64_t, kIntervals.size()> inside_{};
-};
-
-struct ScoredBatch {
-  Prediction prediction;
-  Tensor y;
-  double exact_gp = 0;
+  GaussianScores scores_;
+  RunningMean exact_, gap_;
+  double context_squares_ = 0;
+  std::int64_t context_values_ = 0, tasks_ = 0;
 };
 
 }  // namespace
@@ -83,32 +95,25 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   constexpr std::int64_t kTogether = 16;
   const std::int64_t exact_batches = std::min(options.exact_batches, options.batches);
   const std::int64_t clamped_before = clamped_denominators();
-  Scores scores;
-  double exact_sum = 0;
+  Total total;
   for (std::int64_t first = 0; first < options.batches; first += kTogether) {
     std::vector<ScoredBatch> scored(std::min(kTogether, options.batches - first));
-    const auto score = [&](std::int64_t i, std::int64_t) {
-      const NoGrad off;
-      const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
-      scored[i] = {model.predict(batch.task), batch.task.yt,
-                   first + i < exact_batches ? exact_marginal_log_likelihood(batch) : 0};
+    const auto score_one = [&](std::int64_t i, std::int64_t) {
+      scored[i] = score(model, sampler.batch(static_cast<std::uint64_t>(first + i)), options.context,
+                        first + i < exact_batches);
     };
     if (sampler.device() == Device::cpu)
-      thread_pool().for_range(std::ssize(scored), 1, score);
+      thread_pool().for_range(std::ssize(scored), 1, score_one);
     else  // a CUDA device has one stream of work
-      for (std::int64_t i = 0; i < std::ssize(scored); ++i) score(i, i + 1);
+      for (std::int64_t i = 0; i < std::ssize(scored); ++i) score_one(i, i + 1);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
-      scores.add(scored[i].prediction, scored[i].y);
-      exact_sum += scored[i].exact_gp;
+      total.add(scored[i], first + i < exact_batches);
       if (options.progress) options.progress(first + i + 1);
     }
   }
-  Evaluation result = scores.result();
+  Evaluation result = total.result();
   result.std_floor = model.std_floor();
   result.clamped_denominators = clamped_denominators() - clamped_before;
-  result.exact_batches = exact_batches;
-  result.exact_gp =
-      exact_batches > 0 ? exact_sum / static_cast<double>(exact_batches) : std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 

@@ -14,10 +14,16 @@ struct Evaluation {
   double log_likelihood = 0;
   double standard_error = 0;       // of the mean over batches
   std::map<int, double> coverage;  // share of targets inside the central interval of 50, 80, 90, 95 %
+  double calibration_error = 0;    // how far such shares are off, mean over the intervals of 5, 10 … 95 %
   double crps = 0;                 // continuous ranked probability score, mean over targets and channels
   double std_floor = 0;            // of the model: it limits the log-likelihood
-  double exact_gp = 0;             // log-likelihood of the exact posterior; NaN where not asked for
-  std::int64_t exact_batches = 0;  // on how many of the first batches
+  /// Root mean square of mean − value at the context's points, in units of y; NaN where not asked for.
+  double context_rmse = 0;
+  /// On the first batches, if asked for, else NaN: log-likelihood of the exact posterior under the true
+  /// hyper-parameters, and how much of it the model lacks. The latter has a far smaller standard error than the
+  /// difference of two log-likelihoods, because both are of the same tasks.
+  double exact_gp = 0, exact_gap = 0, exact_gap_error = 0;
+  std::int64_t exact_batches = 0;
   std::int64_t tasks = 0;
   std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of models with random features
 };
@@ -26,6 +32,8 @@ struct EvaluationOptions {
   std::int64_t batches = 1;
   /// For how many of the first batches the exact posterior is computed as well.
   std::int64_t exact_batches = 0;
+  /// Whether the context's points are predicted as well, for `context_rmse`.
+  bool context = false;
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};
 };

@@ -327,12 +327,16 @@ TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
   CHECK(e.log_likelihood == doctest::Approx(e.exact_gp).epsilon(1e-5));
   CHECK(e.std_floor == 0.25);
   CHECK(e.tasks == 160);
+  CHECK(std::abs(e.exact_gap) < 1e-5);
+  CHECK(e.exact_gap_error < 1e-5);
   CHECK(std::isnan(evaluate(oracle_of(sampler), sampler, {.batches = 1}).exact_gp));
+  CHECK(std::isnan(evaluate(oracle_of(sampler), sampler, {.batches = 1}).exact_gap));
   CHECK(error_of([&] { evaluate(oracle_of(sampler), sampler, {.batches = 0}); }) ==
         "[evaluate] 0 batches asked for, expected 1 or more");
 
   const Evaluation worse = evaluate(ConstantModel(0, 1), sampler, {.batches = 20, .exact_batches = 5});
   CHECK(worse.log_likelihood < e.log_likelihood);
+  CHECK(worse.exact_gap > 3 * worse.exact_gap_error);
 }
 
 TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
@@ -376,6 +380,26 @@ TEST_CASE("evaluate: mean, standard error, coverage and CRPS by hand") {
   CHECK(e.standard_error == doctest::Approx(std::sqrt(variance / 3)).epsilon(1e-6));
   CHECK(e.crps == doctest::Approx(crps / count).epsilon(1e-5));
   CHECK(e.coverage.at(95) == inside / count);
+  CHECK(std::isnan(e.context_rmse));
+}
+
+TEST_CASE("evaluate: the context's points are scored where they are real") {
+  GpDistribution d = known_process(12);
+  d.context = {0, 7};
+  d.targets = GpDistribution::Targets::all;
+  d.ragged = true;
+  const GpSampler sampler(d, 8, 5, Split::evaluation);
+  constexpr float kMean = 0.3f;
+  double squares = 0, count = 0;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const Task task = sampler.sample(i);
+    const auto y = doubles(task.yc);
+    for (std::int64_t row = 0; row < 8; ++row)
+      for (std::int64_t point = 0; point < task.lengths.values<std::int64_t>()[row]; ++point, ++count)
+        squares += std::pow(y[static_cast<std::size_t>(row * task.yc.dim(1) + point)] - kMean, 2);
+  }
+  const Evaluation e = evaluate(ConstantModel(kMean, 1), sampler, {.batches = 2, .context = true});
+  CHECK(e.context_rmse == doctest::Approx(std::sqrt(squares / count)).epsilon(1e-9));
 }
 
 TEST_CASE("evaluate: the same for every number of threads, and it may be stopped") {
