@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "tools/options.h"
 
 namespace npzoo {
@@ -16,6 +18,7 @@ int run_command(const PlotCommand& command);
 int run_command(const GradcheckCommand& command);
 int run_command(const ParityCommand& command);
 int run_command(const StreamCommand& command);
+int run_command(const ReproduceCommand& command);
 int run_command(const BenchTrainStepCommand& command);
 int run_command(const BenchForwardCommand& command);
 int run_command(const BenchDataCommand& command);
@@ -25,6 +28,9 @@ int run_command(const CompletionCommand& command);
 
 /// Applies the flags that every command shares.
 void apply(const CommonOptions& common);
+
+/// For messages: names out of files from strangers may hold line ends and escape sequences.
+std::string one_line(std::string text);
 
 /// One line on standard error where there were any (see random_feature_attention.h).
 void warn_of_clamped_denominators(std::int64_t count);

@@ -25,6 +25,12 @@ void warn_of_clamped_denominators(std::int64_t count) {
                count);
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  return text;
+}
+
 void print_json(const nlohmann::json& result) { fmt::print("{}\n", result.dump(2)); }
 
 int run_command(const CompletionCommand& command) {

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <variant>
 
 #include "engine/error.h"
@@ -19,13 +18,6 @@ void reserve_standard_streams() {
     if (::fcntl(fd, F_GETFD) == -1) static_cast<void>(::open("/dev/null", kModes[fd]));
 }
 
-/// Names out of files from strangers may hold line ends and escape sequences.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  return text;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,7 +29,7 @@ int main(int argc, char** argv) {
     npzoo::check(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "[npzoo] standard output cannot be written");
     return status;
   } catch (const std::exception& e) {
-    std::fputs(fmt::format("npzoo: error: {}\n", one_line(e.what())).c_str(), stderr);  // must not throw
+    std::fputs(fmt::format("npzoo: error: {}\n", npzoo::one_line(e.what())).c_str(), stderr);  // must not throw
     return 1;
   }
 }

@@ -113,6 +113,30 @@ void add_stream(CLI::App& app, StreamCommand& c) {
       ->capture_default_str();
 }
 
+void add_reproduce(CLI::App& app, ReproduceCommand& c) {
+  CLI::App& sub =
+      subcommand(app, "reproduce", "Train and evaluate what a published table needs, and print it.", c.common);
+  sub.add_option("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file")->required();
+  sub.add_option("--models", c.models, "a list like cnp,tnp-d, instead of all that the table has")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  sub.add_option("--seeds", c.seeds, "a list like 0,1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  sub.add_option("--out", c.out, "directory of the runs; those begun there are gone on with")->capture_default_str();
+  sub.add_option("--results", c.results, "directory of the file that collects results")->capture_default_str();
+  CLI::Option* steps = sub.add_option("--steps", c.steps, "updates instead of the protocol's; collects no results")
+                           ->check(CLI::PositiveNumber);
+  CLI::Option* batches =
+      sub.add_option("--batches", c.batches, "batches of evaluation instead of the protocol's; collects no results")
+          ->check(CLI::PositiveNumber);
+  sub.add_option("--jobs", c.jobs, "runs at once that share the threads, instead of one per thread")
+      ->check(CLI::PositiveNumber);
+  sub.add_flag("--report", c.report, "run nothing, print what has been collected")->excludes(steps)->excludes(batches);
+}
+
 }  // namespace
 
 ParsedOptions parse_options(int argc, const char* const* argv) {
@@ -132,6 +156,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   GradcheckCommand gradcheck;
   ParityCommand parity;
   StreamCommand stream;
+  ReproduceCommand reproduce;
   BenchCommands bench;
   CompletionCommand completion;
   add_list(app, list);
@@ -144,6 +169,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_gradcheck(app, gradcheck);
   add_parity(app, parity);
   add_stream(app, stream);
+  add_reproduce(app, reproduce);
   add_bench(app, bench);
   app.add_subcommand("completion", "Print the script that completes commands and flags in a shell.")
       ->add_option("shell", completion.shell, "bash, zsh or fish")
@@ -166,6 +192,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (chosen("gradcheck")) return {.command = gradcheck};
   if (chosen("parity")) return {.command = parity};
   if (chosen("stream")) return {.command = stream};
+  if (chosen("reproduce")) return {.command = reproduce};
   if (chosen("bench")) return {.command = bench.chosen(app)};
   completion.script = completion_script(app, completion.shell);
   return {.command = completion};

@@ -85,6 +85,17 @@ struct StreamCommand {
   std::int64_t chunk = 4096;
 };
 
+struct ReproduceCommand {
+  CommonOptions common;
+  std::string table;
+  std::vector<std::string> models;  // empty: those that the table has
+  std::vector<std::uint64_t> seeds{0};
+  std::filesystem::path out = "runs", results = "perf/results";
+  std::optional<std::int64_t> steps, batches;
+  std::optional<int> jobs;
+  bool report = false;
+};
+
 /// A model, a batch of one fixed size and the seed of both. Sizes that are not given are the typical ones of the
 /// protocol: its batch, and half the points of a task as context where targets are further points, else the middle of
 /// the range of context sizes.
@@ -145,7 +156,7 @@ struct CompletionCommand {
 
 using Command =
     std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, ExportCommand, PredictCommand, PlotCommand,
-                 GradcheckCommand, ParityCommand, StreamCommand, BenchTrainStepCommand, BenchForwardCommand,
+                 GradcheckCommand, ParityCommand, StreamCommand, ReproduceCommand, BenchTrainStepCommand, BenchForwardCommand,
                  BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.

@@ -15,25 +15,6 @@ using nlohmann::json;
 constexpr std::int64_t kStepsPerLine = 50;
 constexpr double kSecondsPerCheckpoint = 30;
 
-/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
-void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
-  const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
-    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path,
-          what, b, a);
-  };
-  const TrainingConfig &a = asked.protocol.training, &b = found.protocol.training;
-  check_equal("protocol", asked.protocol.name, found.protocol.name);
-  check_equal("model", asked.spec.name, found.spec.name);
-  check_equal("seed", asked.seed, found.seed);
-  check_equal("steps", a.steps, b.steps);
-  check_equal("batch size", a.batch_size, b.batch_size);
-  check_equal("learning rate", a.optimiser.lr, b.optimiser.lr);
-  // Whatever else a protocol says, like published figures, may be corrected meanwhile.
-  check(asked.protocol.data == found.protocol.data && a == b &&
-            asked.protocol.validation == found.protocol.validation && asked.spec == found.spec,
-        "[train] {} was begun under another version of protocol {}; choose another --out", path, asked.protocol.name);
-}
-
 class Session {
  public:
   Session(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer)
@@ -150,6 +131,22 @@ class Session {
 };
 
 }  // namespace
+
+void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
+  const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
+    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path,
+          what, b, a);
+  };
+  const Protocol &a = asked.protocol, &b = found.protocol;
+  check_equal("protocol", a.name, b.name);
+  check_equal("model", asked.spec.name, found.spec.name);
+  check_equal("seed", asked.seed, found.seed);
+  check_equal("steps", a.training.steps, b.training.steps);
+  check_equal("batch size", a.training.batch_size, b.training.batch_size);
+  check_equal("learning rate", a.training.optimiser.lr, b.training.optimiser.lr);
+  check(a.data == b.data && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
+        "[train] {} was begun under another version of protocol {}; choose another --out", path, a.name);
+}
 
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {
   return Session(run, options, observer).run();

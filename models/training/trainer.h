@@ -85,6 +85,11 @@ struct TrainResult {
   bool finished = false;
 };
 
+/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
+/// Throws Error naming `path`, where `found` was, and what differs. What a protocol says of evaluation may have
+/// changed.
+void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
+
 /// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints.
 /// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on.
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);

@@ -260,9 +260,7 @@ TEST_CASE("train: another run is refused and the first left alone") {
   TrainingRun other = run;
   other.seed = 8;
   CHECK(refused(other) == expected("seed 7, now it is 8"));
-  other = run;
-  other.protocol.training.steps = 30;
-  CHECK(refused(other) == expected("steps 20, now it is 30"));
+  CHECK(refused(small_run({.steps = 30})) == expected("steps 20, now it is 30"));
   other = run;
   other.protocol.training.batch_size = 5;
   CHECK(refused(other) == expected("batch size 4, now it is 5"));
@@ -277,6 +275,8 @@ TEST_CASE("train: another run is refused and the first left alone") {
   CHECK(refused(other) == expected("protocol small, now it is large"));
   CHECK(refused(small_run({.clip_norm = "2.0"})) ==
         "[train] " + path + " was begun under another version of protocol small; choose another --out");
+  other.protocol = parse_protocol("# other published rows\n" + run.protocol.text, "small");
+  CHECK(train_to(other, {.out = out, .resume = true}).finished);
 }
 
 TEST_CASE("train: the best validation is kept") {

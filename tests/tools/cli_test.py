@@ -16,7 +16,8 @@ from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, chec
                          wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "devices", "train", "eval", "export", "predict", "plot", "gradcheck", "parity", "stream", "bench", "completion"]
+COMMANDS = ["list", "devices", "train", "eval", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
+            "bench", "completion"]
 
 @case
 def help_of_every_command():

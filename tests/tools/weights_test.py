@@ -5,8 +5,8 @@ import json
 import os
 import sys
 
-from cli_support import (HERE, as_json, case, check_keys, checkpoint, expect, fail, read_safetensors, run_cases, small_protocol,
-                         succeed, trained, write)
+from cli_support import (HERE, as_json, case, check_keys, checkpoint, expect, fail, npzoo, read_safetensors, run_cases,
+                         small_protocol, succeed, trained, write)
 
 STORE = HERE / "store"
 os.environ["NPZOO_WEIGHTS"] = str(STORE)
@@ -114,6 +114,23 @@ def published_figures_may_change_while_a_run_goes_on():
     succeed(*args, "--resume")
     protocol.write_text(text.replace("points = 16", "points = 17"))
     fail(*args, "--resume", naming=["another version", "small1"])
+
+
+@case
+def more_than_possible_is_a_leak():
+    oracle = "\n[evaluation.tests.oracle]\nbayes_diagonal = {}\n"
+    at = "\n[models.tnp-d]"
+
+    def scored(value, batches):
+        protocol = write("leak.toml", small_protocol().read_text().replace(at, oracle.format(value) + at))
+        return npzoo("eval", "--checkpoint", stored(), "--protocol", protocol, "--batches", batches, "--json")
+
+    expect(scored(5.0, 100).returncode == 0, "below the oracle")
+    expect(scored(-50.0, 5).returncode == 0, "a few batches prove nothing")
+    done = scored(-50.0, 100)
+    expect(done.returncode == 1 and "leaks: rbf: log-likelihood" in done.stderr.splitlines()[-1], done.stderr)
+    (row,) = json.loads(done.stdout)  # told in any case
+    expect(row["oracle"] == -50.0, row)
 
 
 if __name__ == "__main__":

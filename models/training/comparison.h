@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "datasets/protocol.h"
+
+namespace npzoo {
+
+// Figures got under a protocol beside published ones and beside what is possible. Whatever the metric of the protocol,
+// all are log-likelihoods in nats per target point here: more is better.
+
+/// A figure and its standard error, NaN where that is not known.
+struct Estimate {
+  double value = 0;
+  double standard_error = 0;
+};
+
+/// What runs of one model with different seeds reached on one test.
+struct SeedMean {
+  double value = 0;
+  double standard_error = 0;  // over the runs; of a single one that of its test tasks
+  double task_error = 0;      // of the test tasks alone, the same ones for every run
+};
+
+/// Mean of at least one run, each with the standard error of its test tasks.
+SeedMean mean_over_seeds(std::span<const Estimate> runs);
+
+/// Decimals that the published figures of a test were printed with: those that the longest of them needs.
+int printed_decimals(const TestConfig& test);
+
+/// A published figure. Its standard error is at least half a unit of the last printed place: ".00" is not zero.
+Estimate published_estimate(Metric metric, const TestConfig& test, const Published& row);
+
+/// What no model with a Gaussian at each target point exceeds in expectation.
+struct Ceiling {
+  Estimate best;
+  bool hyperparameters_known = false;  // so no model reaches it; stands in where they have not been integrated out
+};
+std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle);
+
+enum class Verdict : std::uint8_t { none, within_error, better, worse, above_oracle };
+/// "within 2 s.e.", "better", "worse", "above the oracle: leak"; "" for none.
+const char* to_string(Verdict verdict);
+
+/// More than three standard errors above the ceiling, those of the test tasks and of the oracle included, comes before
+/// all else: such a model has seen what it is to predict. Else the published figure is matched within two standard
+/// errors of the difference, or not. None where there is nothing to compare with, or the figure is not finite.
+Verdict judge(const SeedMean& ours, const std::optional<Estimate>& published, const std::optional<Ceiling>& ceiling);
+
+}  // namespace npzoo

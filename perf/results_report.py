@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Makes the tables of results from what `npzoo reproduce` has collected: results_report.py [--check]
+
+Reads the stores in perf/results (tools/results_store.h describes them), writes perf/RESULTS.md and, between its two
+marks, the table in README.md. With --check nothing is written, and the exit status is 1 where one of them would change.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+NONE = "–"
+FIGURES = ["ours (seeds)", "published", "oracle", "verdict"]
+METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better"}
+SHORT_METRICS = {"log-likelihood": "LL ↑", "nll": "NLL ↓"}
+
+INTRODUCTION = """# Results
+
+Made by `perf/results_report.py` from the files that `npzoo reproduce` keeps in `results/`.
+
+Figures are nats per target point. *Ours* is the mean over seeds ± its standard error; of one seed, the standard error over
+its test tasks. The *oracle* is the best that is possible; in brackets where it is given the hyper-parameters, as no model is.
+A published figure is matched where ours is within two standard errors of the difference; its own is at least half a unit of
+the last place printed.
+"""
+
+
+def read_stores(directory):
+    stores = []
+    for path in sorted(directory.glob("*.json")):
+        try:
+            content = json.loads(path.read_text())
+        except ValueError as error:
+            sys.exit(f"results_report: {path}: {error}")
+        if isinstance(content, dict) and {"protocol", "metric", "runs", "rows", "not_run"} <= content.keys():
+            stores.append(content)
+    return stores
+
+
+def number(value, decimals=3):
+    return NONE if value is None else f"{value:.{decimals}f}"
+
+
+def with_error(value, error, decimals=3):
+    return number(value, decimals) + ("" if value is None or error is None else f" ± {error:.{decimals}f}")
+
+
+def table(header, rows, text):
+    """`text` names the columns that are not numbers."""
+    rule = ["---" if title in text else "---:" for title in header]
+    return "".join("| " + " | ".join(line) + " |\n" for line in [header, rule, *rows])
+
+
+def ours(row):
+    text = with_error(row["ours"], row["standard_error"])
+    return text if len(row["seeds"]) == 1 else f"{text} ({len(row['seeds'])})"
+
+
+def published(row):
+    return with_error(row["published"], row["published_error"], row["published_decimals"])
+
+
+def oracle(row):
+    return f"({number(row['oracle'])})" if row["oracle_kind"] == "known_marginal" else number(row["oracle"])
+
+
+def figures(row):
+    return [ours(row), published(row), oracle(row), row["verdict"] or NONE]
+
+
+def comparison(store):
+    rows = [[row["test"], f"`{row['model']}`", *figures(row)] for row in store["rows"]]
+    return table(["test", "model", *FIGURES], rows, ["test", "model", "verdict"])
+
+
+def scores(store):
+    rows = []
+    for run in store["runs"]:
+        for result in run["results"]:
+            coverage = [number(100 * result["coverage"][level], 1) for level in ("50", "80", "90", "95")]
+            rows.append([f"`{run['model']}`", result["test"], str(run["seed"]), *coverage, number(result["crps"], 4),
+                         number(result.get("calibration_error"), 4), number(result.get("context_rmse"), 4),
+                         f"{result['std_floor']:.3g}"])
+    return table(["model", "test", "seed", "50 %", "80 %", "90 %", "95 %", "CRPS", "calibration error", "context RMSE",
+                  "std floor"], rows, ["model", "test"])
+
+
+def runs(store):
+    rows = [[f"`{run['model']}`", run["training_commit"] or NONE, run["commit"], run["machine"], str(run["seed"]), f"{run['parameters']:,}",
+             f"{run['steps']:,}", str(run["batch_size"]), f"{run['lr']:g}", f"{run['seconds']:,.0f}"]
+            for run in store["runs"]]
+    return table(["model", "trained with", "scored with", "machine", "seed", "parameters", "steps", "batch", "learning rate",
+                  "seconds"], rows, ["model", "trained with", "scored with", "machine"])
+
+
+def not_run(store):
+    """Published figures alone."""
+    rows = [[row["test"], f"`{row['model']}`", published(row)] for row in store["not_run"]]
+    return f"\nNot run:\n\n{table(['test', 'model', 'published'], rows, ['test', 'model'])}" if rows else ""
+
+
+def section(store):
+    source = " ".join(store["source"].split())
+    return f"""
+## {store['protocol']}
+
+{METRICS[store['metric']].capitalize()}. {source}
+
+{comparison(store)}
+Share of targets within central intervals, in per cent, and other scores:
+
+{scores(store)}
+Commits, and the machine of the evaluation:
+
+{runs(store)}{not_run(store)}"""
+
+
+def report(stores):
+    return INTRODUCTION + "".join(map(section, stores))
+
+
+def main_table(stores):
+    """What the README shows: every row that has a published one beside it."""
+    rows = [[f"`{row['model']}`", f"`{store['protocol']}`, {row['test']} ({SHORT_METRICS[store['metric']]})", *figures(row)]
+            for store in stores for row in store["rows"] if row["published"] is not None]
+    return table(["model", "protocol, test", *FIGURES], rows, ["model", "protocol, test", "verdict"])
+
+
+def between_marks(readme, path, content):
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
+        sys.exit(f"results_report: {path} must hold one line {BEGIN} and, after it, one line {END}")
+    before, after = readme.split(BEGIN)[0], readme.split(END)[1]
+    return f"{before}{BEGIN}\n{content}{END}{after}"
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 where something would change")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "perf/results", help="directory of the stores")
+    parser.add_argument("--report", type=pathlib.Path, default=ROOT / "perf/RESULTS.md")
+    parser.add_argument("--readme", type=pathlib.Path, default=ROOT / "README.md")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    stores = read_stores(options.results)
+    if not stores:
+        print(f"no results in {options.results}")
+        return
+    readme = options.readme.read_text()
+    wanted = {options.report: report(stores), options.readme: between_marks(readme, options.readme, main_table(stores))}
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    if options.check and stale:
+        sys.exit(f"results_report: {' and '.join(map(str, stale))} not up to date; run perf/results_report.py")
+    for path in stale:
+        path.write_text(wanted[path])
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+"""Tests of `npzoo reproduce` and of the report on what it collects: reproduce_test.py PATH_TO_NPZOO"""
+
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from cli_support import (HERE, PROGRAM, PROTOCOL, TIMEOUT, as_json, case, check_error, check_keys, expect, fail, metrics,
+                         npzoo, read_safetensors, run_cases, snapshot, succeed, write, wrong_usage)
+
+REPORT = pathlib.Path(__file__).resolve().parents[2] / "perf/results_report.py"
+LONG = 3000  # steps that are enough to stop a run on its way
+PUBLISHED = "cnp = [-1.30, 0.02]\ntnp-d = [5.1, 0.0]\nnp = -1.2"
+LOW, HIGH = "known_marginal = -9.0", "known_marginal = 9.0\nbayes_diagonal = 8.0"
+
+
+def table(name="small/table", steps=60, oracle=HIGH, published=PUBLISHED, metric="log-likelihood"):
+    """A protocol with published rows, of two models of the build and one that is not in it."""
+    text = PROTOCOL.format(name=name, dims=1).replace("steps = 400", f"steps = {steps}")
+    text = text.replace('metric = "log-likelihood"', f'metric = "{metric}"')
+    rows = f"[evaluation.tests.oracle]\n{oracle}\n[evaluation.tests.published]\n{published}\n\n[models.tnp-d]"
+    return write(name.replace("/", "-") + ".toml", text.replace("[models.tnp-d]", rows))
+
+
+def flags(where, protocol=None):
+    """Each case works in a directory of its own."""
+    return ["reproduce", protocol or table(), "--out", HERE / where / "runs", "--results", HERE / where / "results"]
+
+
+def directory(where, model, seed=0, name="small/table"):
+    return HERE / where / "runs" / name / model / f"seed-{seed}"
+
+
+def store(where, name="small-table"):
+    return HERE / where / "results" / f"{name}.json"
+
+
+def check_same_run(found, expected):
+    """Bit for bit."""
+    for path in (found, expected):
+        expect(json.loads(read_safetensors(path / "checkpoint.safetensors")[0]["run"])["step"] > 0, path)
+    tensors = [read_safetensors(path / "checkpoint.safetensors")[1] for path in (found, expected)]
+    expect(tensors[0] == tensors[1], found, "has other weights than", expected)
+    expect(metrics(found) == metrics(expected), "other metrics")
+    scores = [json.loads((path / "evaluation.json").read_text())["results"] for path in (found, expected)]
+    expect(scores[0] == scores[1], "other scores", scores)
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        expect(time.monotonic() < deadline, "gave up waiting until", what)
+        time.sleep(0.005)
+
+
+@case
+def a_table_is_made_once():
+    out = as_json(*flags("once"))
+    check_keys(out, "protocol", "source", "metric", "runs", "rows", "not_run", "failed", "shortened")
+    expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
+    expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
+           out["rows"])
+    for row, run, (published, error, verdict) in zip(out["rows"], out["runs"], [(-1.3, 0.02, None), (5.1, 0, "worse")]):
+        check_keys(run, "model", "seed", "steps", "batch_size", "lr", "parameters", "seconds", "commit", "machine", "results")
+        expect((run["steps"], run["batch_size"], run["lr"]) == (60, 4, 1e-3) and run["parameters"] > 0, run)
+        (result,) = run["results"]
+        expect(row["ours"] == result["log_likelihood"] and row["standard_error"] == result["standard_error"], row, result)
+        expect((row["published"], row["published_error"], row["published_decimals"]) == (published, error, 2), row)
+        expect(row["difference"] == row["ours"] - published and verdict in (None, row["verdict"]), row)
+        expect((row["oracle"], row["oracle_error"], row["oracle_kind"]) == (8, 0.004, "bayes_diagonal"), row)
+        made = directory("once", run["model"])
+        expect({path.name for path in made.iterdir()} == {"checkpoint.safetensors", "config.toml", "metrics.jsonl", "train.log",
+                                                          "evaluation.json", "protocol.toml"}, sorted(made.iterdir()))
+        evaluation = json.loads((made / "evaluation.json").read_text())
+        check_keys(evaluation, "commit", "command", "machine", "results")
+        expect(evaluation["results"] == run["results"] and evaluation["command"].startswith("npzoo eval "), evaluation)
+        expect("train" in (made / "train.log").read_text(), "train.log")
+    expect(out["not_run"] == [{"model": "np", "test": "rbf", "published": -1.2, "published_error": None,
+                               "published_decimals": 2, "oracle": 8, "oracle_error": 0.004,
+                               "oracle_kind": "bayes_diagonal"}], out["not_run"])
+    kept = json.loads(store("once").read_text())
+    expect(kept == {key: out[key] for key in kept}, "the store is what was printed")
+
+    before = snapshot()
+    text = succeed(*flags("once"))
+    expect(snapshot() == before, "a second run changed files")
+    lines = [line.split() for line in text.splitlines()]
+    expect(["rbf", "np", "not", "run", "-1.20", "8.000"] in lines, text)
+    expect(any(line[:3] == ["rbf", "cnp", "1"] and line[6:] == ["-1.30", "±", "0.02", "8.000", *line[10:]] for line in lines),
+           text)
+    expect(as_json(*flags("once"), "--threads", 1, "--jobs", 1) == out, "threads change what is printed")
+    expect(snapshot() == before, "the number of threads changed files")
+
+
+@case
+def seeds_are_collected():
+    first = as_json(*flags("seeds"), "--models", "cnp")
+    expect([row["model"] for row in first["not_run"]] == ["tnp-d", "np"], first["not_run"])
+    both = as_json(*flags("seeds"), "--models", "cnp,cnp", "--seeds", "1,0,1")
+    expect([(run["model"], run["seed"]) for run in both["runs"]] == [("cnp", 0), ("cnp", 1)], both["runs"])
+    expect(both["runs"][0] == first["runs"][0], "the first run has changed")
+    (row,) = both["rows"]
+    a, b = (run["results"][0]["log_likelihood"] for run in both["runs"])
+    expect(row["seeds"] == [0, 1] and math.isclose(row["ours"], (a + b) / 2), row)
+    expect(math.isclose(row["standard_error"], abs(a - b) / 2), "standard error over two seeds", row, a, b)
+    expect(as_json(*flags("seeds"), "--report") == both, "--report tells the same")
+    args = flags("seeds")
+    expect(as_json(args[0], "--models", "cnp", "--seeds", "0", *args[1:]) == both, "the table may be named last")
+    expect("(2)" in made_report("seeds")[0], "the report counts seeds")
+
+    before = snapshot()
+    mine = table(published="cnp = 0.5")
+    told = as_json(*flags("seeds", mine), "--report")
+    expect([row["published"] for row in told["rows"]] == [0.5] and told["not_run"] == [], "another published row", told)
+    expect(told["rows"][0]["difference"] == row["ours"] - 0.5 and told["runs"] == both["runs"], told)
+    expect(json.loads(store("seeds").read_text())["rows"] == told["rows"], "rows are written again")
+    as_json(*flags("seeds"), "--report")
+    expect(snapshot() == before, "nothing else is")
+
+
+@case
+def another_number_of_steps_is_no_row():
+    as_json(*flags("steps"), "--models", "cnp")
+    longer = as_json(*flags("steps", table(steps=61)), "--report")
+    expect(longer["rows"] == [] and len(longer["runs"]) == 1 and len(longer["not_run"]) == 3, longer)
+    table()
+
+
+@case
+def metric_of_the_protocol():
+    nll = table("small/nll", oracle="known_marginal = -3.0", published="cnp = [0.101, 0.001]", metric="nll")
+    args = flags("nll", nll)
+    out = as_json(*args)
+    (row,), (run,) = out["rows"], out["runs"]
+    expect(out["metric"] == "nll" and row["ours"] == -run["results"][0]["log_likelihood"], row)
+    expect(row["difference"] == row["ours"] - 0.101 and row["ours"] > 1 and row["verdict"] == "worse", row)
+    expect((row["oracle"], row["oracle_kind"]) == (-3, "known_marginal"), row)
+    text = succeed(*args)
+    expect("lower is better" in text and "(-3.000)" in text, text)
+
+
+@case
+def more_than_possible_is_an_error():
+    for name, metric, oracle in (("low", "log-likelihood", LOW), ("lownll", "nll", "bayes_diagonal = 9.0")):
+        leaking = table(f"small/{name}", oracle=oracle, metric=metric)
+        args = [*flags(name, leaking), "--models", "cnp"]
+        for more in ([], [], ["--report"]):
+            done = npzoo(*args, *more)
+            expect(done.returncode == 1, "exit status", done.returncode, done.stderr)
+            last = done.stderr.splitlines()[-1]
+            expect(last.startswith("npzoo: error: [reproduce] cnp on rbf: ") and "oracle" in last, done.stderr)
+            expect("above the oracle: leak" in done.stdout, done.stdout)
+        check_error(npzoo(*args, "--json"), "cnp on rbf")
+    short = [*flags("low short", table("small/low", oracle=LOW)), "--models", "cnp", "--steps", 20]
+    error = npzoo(*short).stderr.splitlines()[-1]
+    expect("cnp on rbf" in error, "fewer steps are no excuse:", error)
+    expect(as_json(*short, "--batches", 1)["rows"][0]["verdict"] is None, "fewer batches prove nothing")
+
+
+@case
+def directories_of_train_are_gone_on_with():
+    part = directory("train", "cnp")
+    run = ["train", "--protocol", table(), "--model", "cnp", "--seed", 0]
+    succeed(*run, "--out", part)
+    before = snapshot()
+    as_json(*flags("train"), "--models", "cnp")
+    after = snapshot()
+    expect(all(after[path] == content for path, content in before.items()), "the finished run was touched")
+    added = set(after) - set(before)
+    names = {pathlib.Path(path).name for path in added}
+    expect(names == {"evaluation.json", "train.log", "results", "small-table.json"}, added)
+    as_json(*flags("once"), "--models", "cnp")
+    check_same_run(part, directory("once", "cnp"))
+
+
+@case
+def another_run_in_a_directory_is_refused():
+    succeed("train", "--protocol", table(), "--model", "cnp", "--steps", 5, "--out", directory("other", "cnp"))
+    done = npzoo(*flags("other"), "--json")
+    expect(done.returncode == 1 and "1 of 2 runs failed" in done.stderr.splitlines()[-1], done.stderr)
+    out = json.loads(done.stdout)
+    (failed,) = out["failed"]
+    expect((failed["model"], failed["seed"]) == ("cnp", 0), failed)
+    expect("was begun with steps 5, now it is 60" in failed["error"], failed)
+    expect([row["model"] for row in out["rows"]] == ["tnp-d"], out["rows"])
+
+
+@case
+def one_failing_run_does_not_stop_the_others():
+    damaged, stuck = directory("failing", "cnp"), directory("failing", "tnp-d", 1)
+    (stuck / "metrics.jsonl").mkdir(parents=True)  # where a file is to be
+    damaged.mkdir(parents=True)
+    (damaged / "checkpoint.safetensors").write_bytes(b"no checkpoint")
+    done = npzoo(*flags("failing"), "--seeds", "0,1")
+    expect(done.returncode == 1, "exit status", done.returncode)
+    errors = done.stderr.splitlines()
+    expect(errors[-1] == "npzoo: error: [reproduce] 2 of 4 runs failed", done.stderr)
+    for name, part in (("cnp, seed 0", "checkpoint.safetensors"), ("tnp-d, seed 1", "metrics.jsonl")):
+        lines = [line for line in errors if line.startswith(f"{name}: failed: ")]
+        expect(len(lines) == 1 and part in lines[0], name, done.stderr)
+    kept = json.loads(store("failing").read_text())
+    expect([(run["model"], run["seed"]) for run in kept["runs"]] == [("cnp", 1), ("tnp-d", 0)], kept["runs"])
+
+    done = npzoo(*flags("failing"), "--seeds", "0,1", "--steps", 30, "--models", "cnp")
+    expect(done.returncode == 1 and ["rbf", "cnp", "failed", "-1.30", "±", "0.02", "8.000"] in
+           [line.split() for line in done.stdout.splitlines()], done.stdout)
+    (damaged / "checkpoint.safetensors").unlink()
+    (stuck / "metrics.jsonl").rmdir()
+    expect(len(as_json(*flags("failing"), "--seeds", "0,1")["runs"]) == 4, "the same command mends it")
+
+
+@case
+def a_shortened_run_is_no_result():
+    for more in (["--steps", 20], ["--steps", 20, "--batches", 3]):
+        text = succeed(*flags("short"), *more)
+        expect(text.startswith("A shortened run, 20 steps"), text)
+    evaluation = json.loads((directory("short", "cnp") / "evaluation.json").read_text())
+    expect(evaluation["results"][0]["tasks"] == 12, "the evaluation was made again", evaluation["results"])
+    out = as_json(*flags("short"), "--steps", 20)
+    expect(out["shortened"] is True and out["runs"][0]["results"][0]["tasks"] == 8, out)
+    expect(not store("short").exists(), "a shortened run was collected")
+    same = as_json(*flags("short whole"), "--steps", 60, "--batches", 2, "--models", "cnp")
+    expect(same["shortened"] is False and store("short whole").exists(), "these are the protocol's own numbers")
+
+
+def children_of(process):
+    return [int(child) for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
+            for child in path.read_text().split()]
+
+
+def is_over(process):
+    try:
+        state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state == "Z"
+
+
+def stop_on_the_way(where, send):
+    """Starts two runs and lets `send` stop them when both are under way."""
+    args = [PROGRAM, *map(str, flags(where, table("small/long", steps=LONG))), "--jobs", "2"]
+    runs = [directory(where, model, name="small/long") for model in ("cnp", "tnp-d")]
+    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        logs = [run / "metrics.jsonl" for run in runs]
+        wait_until(lambda: process.poll() is not None or all(log.exists() and log.stat().st_size > 0 for log in logs),
+                   "both runs are under way")
+        children = children_of(process)
+        send(process)
+        out, errors = process.communicate(timeout=TIMEOUT)
+    wait_until(lambda: all(map(is_over, children)), "the children are over")
+    expect(children and not out, "children", children, "and nothing on stdout expected, found", out)
+    expect(not store(where, "small-long").exists(), "there are results of runs that were stopped")
+    left = [path for path in (HERE / where).rglob(".*")]
+    expect(not left, "temporary files left:", left)
+    for run in runs:
+        step = json.loads(read_safetensors(run / "checkpoint.safetensors")[0]["run"])["step"]
+        expect(0 < step < LONG, run, "was stopped at step", step)
+    return process.returncode, errors
+
+
+@case
+def stopped_runs_go_on_with_the_same_bits():
+    if not pathlib.Path("/proc/self/task").exists():
+        print("skipped: no /proc")
+        return
+    whole = as_json(*flags("whole", table("small/long", steps=LONG)))
+    ways = {"interrupt": lambda process: process.send_signal(signal.SIGINT),
+            "terminate": lambda process: process.send_signal(signal.SIGTERM),
+            "ctrl-c": lambda process: os.killpg(process.pid, signal.SIGINT),
+            "kill": lambda process: process.kill()}
+    for where, send in ways.items():
+        status, errors = stop_on_the_way(where, send)
+        if where != "kill":
+            expect(status == 130, "exit status", status, "expected 130")
+            expect(errors.splitlines()[-1] == "interrupted; the same command goes on", errors)
+        out = as_json(*flags(where, table("small/long", steps=LONG)))
+        for model in ("cnp", "tnp-d"):
+            check_same_run(directory(where, model, name="small/long"), directory("whole", model, name="small/long"))
+        expect(out["rows"] == whole["rows"], "other rows after", where)
+
+
+@case
+def what_cannot_be_run():
+    args = flags("wrong")
+    fail("reproduce", "no/such", naming=["no/such", "quick/gp1d"])
+    fail("reproduce", "quick/gp1d", naming=["quick/gp1d", "--models"])
+    fail(*args, "--models", "gpt", naming=["gpt", "tnp-d"])
+    fail(*args, "--models", "cmanp", naming=["small/table", "cmanp"])
+    fail(*args, "--report", naming=["small-table.json"])
+    for name in ("../up", "/top", "a//b", "a/./b", "a b", ""):
+        fail(*flags("wrong", write("odd.toml", table().read_text().replace("small/table", name))), naming=[f"'{name}'"])
+    for more in ([], ["--steps", "0"], ["--batches", "0"], ["--jobs", "0"], ["--seeds", "one"], ["--seeds", "-1"],
+                 ["--report", "--steps", "5"], ["--report", "--batches", "5"]):
+        wrong_usage(*(args if more else ["reproduce"]), *more)
+
+    for content, naming in [("", "small-table.json"), ("[]", "small-table.json"), ("{}", "protocol"),
+                            ('{"protocol": "other", "runs": []}', "other"),
+                            ('{"protocol": "small/table", "runs": {}}', "object"),
+                            ('{"protocol": "small/table", "runs": [{"model": "cnp", "seed": 0}]}', "steps"),
+                            ('{"protocol": "small/table", "runs": [{"model": "cnp", "seed": 0, "steps": 1, "lr": 1, '
+                             '"batch_size": 1, "results": [{"test": "rbf", "log_likelihood": "x"}]}]}', "number")]:
+        store("wrong").parent.mkdir(parents=True, exist_ok=True)
+        store("wrong").write_text(content)
+        fail(*args, naming=["small-table.json", naming])
+        fail(*args, "--report", naming=["small-table.json", naming])
+
+    write("occupied", "a file")
+    done = npzoo("reproduce", table(), "--out", HERE / "occupied", "--results", HERE / "occupied")
+    expect(done.returncode == 1 and "occupied/small/table/cnp/seed-0 cannot be made" in done.stderr, done.stderr)
+
+
+def results_report(where, *more):
+    readme = HERE / where / "README.md"
+    if not readme.exists():
+        readme.write_text("# A\n<!-- results: begin -->\nold\n<!-- results: end -->\nB\n")
+    return subprocess.run([sys.executable, REPORT, "--results", HERE / where / "results", "--report",
+                           HERE / where / "RESULTS.md", "--readme", readme, *more], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
+
+
+def made_report(where):
+    done = results_report(where)
+    expect(done.returncode == 0, done.stderr)
+    return [(HERE / where / name).read_text() for name in ("RESULTS.md", "README.md")]
+
+
+@case
+def report_of_results():
+    succeed(*flags("report"))
+    done = results_report("report", "--check")
+    expect(done.returncode == 1 and len(done.stderr.splitlines()) == 1, "nothing is there yet", done.stderr)
+    expect("RESULTS.md" in done.stderr and "README.md" in done.stderr, done.stderr)
+    report, readme = made_report("report")
+    expect(results_report("report", "--check").returncode == 0, "it is up to date now")
+    row = json.loads(store("report").read_text())["rows"][0]
+    line = f"| -1.30 ± 0.02 | 8.000 | {row['verdict']} |"
+    expect("## small/table" in report and line in report and "| rbf | `np` | -1.20 |" in report, report)
+    expect(readme.startswith("# A\n<!-- results: begin -->\n| model |"), readme)
+    expect(readme.endswith("<!-- results: end -->\nB\n"), readme)
+    expect(f"| `cnp` | `small/table`, rbf (LL ↑) | {row['ours']:.3f} ± {row['standard_error']:.3f} {line}" in readme, readme)
+    expect("old" not in readme and "`np`" not in readme, readme)
+
+    content = json.loads(store("report").read_text())
+    content["runs"][0]["results"][0].update(calibration_error=0.0123, context_rmse=0.4567)
+    content["runs"][1]["results"][0].update(calibration_error=None, context_rmse=None)
+    content["rows"][0]["verdict"] = None
+    store("report").write_text(json.dumps(content))
+    expect(results_report("report", "--check").returncode == 1, "a store has changed")
+    report, _ = made_report("report")
+    expect("| 0.0123 | 0.4567 |" in report and "| – | – |" in report and "| – |\n" in report, report)
+
+    write("report/README.md", "no marks")
+    for more in ([], ["--check"]):
+        done = results_report("report", *more)
+        expect(done.returncode == 1 and "README.md must hold" in done.stderr, done.stderr)
+    (HERE / "report/results/other.json").write_text('{"rows": []}')
+    store("report").unlink()
+    expect(results_report("report", "--check").returncode == 0, "no store, nothing to tell")
+    store("report").write_text("{")
+    done = results_report("report", "--check")
+    expect(done.returncode == 1 and "small-table.json" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())

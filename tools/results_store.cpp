@@ -1,0 +1,260 @@
+#include "tools/results_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "models/registry.h"
+#include "models/training/comparison.h"
+#include "tools/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDecimals = 3;
+
+/// The sign that turns a figure into a log-likelihood turns it back.
+double in_metric(Metric metric, double log_likelihood) { return to_log_likelihood(metric, log_likelihood); }
+
+const char* metric_name(Metric metric) { return metric == Metric::nll ? "nll" : "log-likelihood"; }
+
+auto key_of(const json& run) {
+  return std::tuple(run.at("model").get<std::string>(), run.at("seed").get<std::uint64_t>(),
+                    run.at("steps").get<std::int64_t>());
+}
+
+double number_in(const json& object, const char* key) {
+  const json& value = object.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+/// Throws json::exception where something is missing that rows are made of.
+void check_run(const json& run) {
+  static_cast<void>(key_of(run));
+  for (const char* key : {"batch_size", "lr"}) static_cast<void>(run.at(key).get<double>());
+  for (const json& result : run.at("results")) {
+    static_cast<void>(result.at("test").get<std::string>());
+    for (const char* key : {"log_likelihood", "standard_error"}) static_cast<void>(number_in(result, key));
+  }
+}
+
+bool follows_the_rules(const json& run, const TrainingConfig& rules) {
+  return run.at("steps") == rules.steps && run.at("batch_size") == rules.batch_size &&
+         run.at("lr") == rules.optimiser.lr;
+}
+
+/// Models of the registry in its order, then those that only the protocol or the store know.
+std::vector<std::string> all_models(const Protocol& protocol, const json& runs) {
+  std::vector<std::string> names, others;
+  for (const ModelInfo& info : models()) names.emplace_back(info.name);
+  for (const TestConfig& test : protocol.evaluation.tests)
+    for (const auto& [model, row] : test.published) others.push_back(model);
+  for (const json& run : runs) others.push_back(run.at("model"));
+  std::ranges::sort(others);
+  for (const std::string& model : others)
+    if (std::ranges::find(names, model) == names.end()) names.push_back(model);
+  return names;
+}
+
+/// A model on a test: what is published of it and what is possible.
+json known_row(Metric metric, const TestConfig& test, const std::string& model) {
+  json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
+              {"published_decimals", 0}, {"oracle", nullptr}, {"oracle_error", nullptr}, {"oracle_kind", nullptr}};
+  if (const auto found = test.published.find(model); found != test.published.end()) {
+    row["published"] = found->second.value;
+    row["published_error"] = number_or_null(found->second.error);
+    row["published_decimals"] = printed_decimals(test);
+  }
+  if (const auto best = ceiling(metric, test.oracle)) {
+    row["oracle"] = in_metric(metric, best->best.value);
+    row["oracle_error"] = best->best.standard_error;
+    row["oracle_kind"] = best->hyperparameters_known ? "known_marginal" : "bayes_diagonal";
+  }
+  return row;
+}
+
+/// The same, and what was reached.
+json compared_row(Metric metric, const TestConfig& test, const std::string& model,
+                  const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
+  const SeedMean ours = mean_over_seeds(estimates);
+  std::optional<Estimate> published;
+  if (const auto found = test.published.find(model); found != test.published.end())
+    published = published_estimate(metric, test, found->second);
+  const Verdict verdict = judge(ours, published, ceiling(metric, test.oracle));
+
+  json row = known_row(metric, test, model);
+  row["seeds"] = seeds;
+  row["ours"] = number_or_null(in_metric(metric, ours.value));
+  row["standard_error"] = number_or_null(ours.standard_error);
+  row["difference"] = published ? number_or_null(in_metric(metric, ours.value - published->value)) : json(nullptr);
+  row["verdict"] = verdict == Verdict::none ? json(nullptr) : json(to_string(verdict));
+  return row;
+}
+
+struct Column {
+  const char* title;
+  std::vector<std::string> cells{};
+};
+
+std::string figure(const json& value, const json& error, int decimals) {
+  if (value.is_null()) return "-";
+  const std::string text = fmt::format("{:.{}f}", value.get<double>(), decimals);
+  return error.is_null() ? text : fmt::format("{} ± {:.{}f}", text, error.get<double>(), decimals);
+}
+
+std::string oracle_cell(const json& row) {
+  const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
+  return row.at("oracle_kind") == "known_marginal" ? fmt::format("({})", text) : text;
+}
+
+void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
+  const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
+  const bool run = instead.empty();
+  const std::string cells[] = {
+      text("test"),
+      text("model"),
+      run ? std::to_string(row.at("seeds").size()) : "",
+      run ? figure(row.at("ours"), row.at("standard_error"), kDecimals) : instead,
+      figure(row.at("published"), row.at("published_error"), row.at("published_decimals")),
+      oracle_cell(row),
+      run && row.at("verdict").is_string() ? text("verdict") : "",
+  };
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+}
+
+void print_columns(const std::vector<Column>& columns) {
+  const auto line = [&columns](const auto& cell_of) {
+    std::string text;
+    for (const Column& column : columns) {
+      std::size_t width = 0;
+      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+      text += fmt::format("{:<{}}  ", cell_of(column), std::max(width, std::string_view(column.title).size()));
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+  };
+  line([](const Column& column) { return std::string(column.title); });
+  for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
+    line([row](const Column& column) { return column.cells[row]; });
+}
+
+}  // namespace
+
+std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol) {
+  std::string name = protocol.name;
+  std::ranges::replace(name, '/', '-');
+  return directory / (name + ".json");
+}
+
+json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
+  if (!std::filesystem::exists(path)) return json::array();
+  const std::string text = read_text(path);
+  try {
+    const json store = json::parse(text);
+    const std::string found = store.at("protocol");
+    check(found == protocol.name, "[results] {} holds results of {}, expected those of {}", path.string(), found,
+          protocol.name);
+    const json& runs = store.at("runs");
+    check(runs.is_array(), "[results] {}: runs is a JSON {}, expected an array", path.string(), runs.type_name());
+    for (const json& run : runs) check_run(run);
+    return runs;
+  } catch (const json::exception& e) {
+    fail("[results] {} holds no results: {}", path.string(), e.what());
+  }
+}
+
+json merge_runs(const json& runs, const json& added) {
+  std::map<std::tuple<std::string, std::uint64_t, std::int64_t>, json> sorted;
+  for (const json* list : {&runs, &added})
+    for (const json& run : *list) sorted[key_of(run)] = run;
+  json merged = json::array();
+  for (const auto& [key, run] : sorted) merged.push_back(run);
+  return merged;
+}
+
+json make_store(const Protocol& protocol, const json& runs) {
+  const Metric metric = protocol.evaluation.metric;
+  json rows = json::array(), not_run = json::array();
+  for (const TestConfig& test : protocol.evaluation.tests)
+    for (const std::string& model : all_models(protocol, runs)) {
+      std::vector<std::uint64_t> seeds;
+      std::vector<Estimate> estimates;
+      for (const json& run : runs) {
+        if (run.at("model") != model || !follows_the_rules(run, protocol.training)) continue;
+        for (const json& result : run.at("results")) {
+          if (result.at("test") != test.name) continue;
+          seeds.push_back(run.at("seed"));
+          estimates.push_back({number_in(result, "log_likelihood"), number_in(result, "standard_error")});
+        }
+      }
+      if (!seeds.empty())
+        rows.push_back(compared_row(metric, test, model, seeds, estimates));
+      else if (test.published.contains(model))
+        not_run.push_back(known_row(metric, test, model));
+    }
+  return {{"protocol", protocol.name},
+          {"source", protocol.source},
+          {"metric", metric_name(metric)},
+          {"runs", runs},
+          {"rows", rows},
+          {"not_run", not_run}};
+}
+
+void save_store(const std::filesystem::path& path, const json& store) {
+  const std::string text = store.dump(1) + "\n";
+  if (std::filesystem::exists(path) && read_text(path) == text) return;
+  if (path.has_parent_path()) {
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    check(!error, "[results] {} cannot be made: {}", path.parent_path().string(), error.message());
+  }
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+void print_table(const json& store, const std::vector<std::string>& failed) {
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::vector<std::string> tests;
+  for (const char* list : {"rows", "not_run"})
+    for (const json& row : store.at(list))
+      if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
+
+  std::vector<Column> columns{{"test"}, {"model"}, {"seeds"}, {"ours"}, {"published"}, {"oracle"}, {"verdict"}};
+  for (const std::string& test : tests) {
+    for (const json& row : store.at("rows"))
+      if (row.at("test") == test) add_row(columns, row, "");
+    for (const json& row : store.at("not_run"))
+      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run");
+  }
+  fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
+             store.at("metric").get<std::string>(),
+             store.at("metric") == "nll" ? "lower is better" : "higher is better");
+  print_columns(columns);
+  fmt::print(
+      "\nours: mean over seeds ± its standard error; of one seed, the standard error over its test tasks\n"
+      "oracle: the best that is possible; in brackets where it knows the hyper-parameters, as no model does\n");
+}
+
+std::vector<std::string> leaks(const json& store) {
+  std::vector<std::string> found;
+  for (const json& row : store.at("rows"))
+    if (row.at("verdict") == to_string(Verdict::above_oracle))
+      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
+                                  row.at("model").get<std::string>(), row.at("test").get<std::string>(),
+                                  store.at("metric").get<std::string>(),
+                                  figure(row.at("ours"), row.at("standard_error"), kDecimals),
+                                  figure(row.at("oracle"), row.at("oracle_error"), kDecimals)));
+  return found;
+}
+
+}  // namespace npzoo
