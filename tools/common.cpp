@@ -31,7 +31,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void print_json(const nlohmann::json& result) { fmt::print("{}\n", result.dump(2)); }
+void print_json(const nlohmann::json& result) {
+  // Names out of tables need not be UTF-8.
+  fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 int run_command(const CompletionCommand& command) {
   fmt::print("{}", command.script);

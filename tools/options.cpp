@@ -67,6 +67,10 @@ void add_predict(CLI::App& app, PredictCommand& c) {
       ->required();
   sub.add_option("--targets", c.targets, "CSV of points to predict at, '-' for standard input")->required();
   sub.add_option("--out", c.out, "CSV to write: x, mean_* and std_* columns; '-' for standard output")->required();
+  sub.add_option("--plot", c.plot, "picture to write as well, .svg or .png; for one input and at most 100000 targets");
+  sub.add_flag("--no-standardise", c.as_is,
+               "use inputs and values as they are, instead of mapping those of the context to the range and the "
+               "standard deviation of training");
   sub.add_option("--chunk", c.chunk, "targets predicted at a time; bounds the memory")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -95,9 +99,12 @@ void add_parity(CLI::App& app, ParityCommand& c) {
 }
 
 void add_stream(CLI::App& app, StreamCommand& c) {
-  CLI::App& sub =
-      subcommand(app, "stream", "Predict from a context that is read as it comes, in constant memory.", c.common);
-  sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp + std::string("; of a model that streams"))->required();
+  CLI::App& sub = subcommand(
+      app, "stream",
+      "Predict from a context that is read as it comes, in constant memory; inputs and values are used as they "
+      "are.",
+      c.common);
+  sub.add_option("--checkpoint", c.checkpoint, "the same, of a model that streams")->required();
   sub.add_option("--context", c.context,
                  "CSV of observed points: the columns of --targets, and the values; '-' for standard input")
       ->required();

@@ -55,6 +55,8 @@ struct PredictCommand {
   CommonOptions common;
   std::string checkpoint;
   std::filesystem::path context, targets, out;
+  std::filesystem::path plot;  // empty: no picture
+  bool as_is = false;          // no standardisation
   std::int64_t chunk = 4096;
 };
 

@@ -9,7 +9,7 @@
 #include "models/training/weights.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
-#include "tools/plot/chart.h"
+#include "tools/plot/band_panel.h"
 
 namespace npzoo {
 
@@ -65,31 +65,18 @@ Curve exact_curve(const GpBatch& batch, std::int64_t index, const std::vector<do
 
 plot::Panel panel(const std::string& title, const Row& row, const std::vector<double>& x, const Curve& curve,
                   plot::Color color, const std::string& name) {
-  std::vector<double> lower, upper;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    lower.push_back(curve.mean[i] - 2 * curve.std[i]);
-    upper.push_back(curve.mean[i] + 2 * curve.std[i]);
-  }
-  const std::string label = name + ": mean ± 2σ";
-  std::vector<std::size_t> order(row.xt.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](std::size_t i) { return row.xt[i]; });
-  std::vector<double> truth_x, truth_y;
-  for (std::size_t i : order) {
-    truth_x.push_back(row.xt[i]);
-    truth_y.push_back(row.yt[i]);
-  }
-  plot::Panel p{.title = title, .x_label = "x", .y_label = "y", .x_range = plot::Range{x.front(), x.back()}};
-  p.layers = {plot::Band{.x = x, .lower = lower, .upper = upper, .color = color.with_alpha(0.22), .label = label},
-              plot::Line{.x = x, .y = curve.mean, .color = color, .label = label},
-              plot::Line{.x = truth_x,
-                         .y = truth_y,
-                         .color = plot::kBlack.with_alpha(0.7),
-                         .width = 1,
-                         .dashed = true,
-                         .label = "truth"},
-              plot::Points{.x = row.xc, .y = row.yc, .label = "context"}};
-  return p;
+  plot::Panel panel = plot::make_panel({.name = name,
+                                        .color = color,
+                                        .x = x,
+                                        .mean = curve.mean,
+                                        .std = curve.std,
+                                        .context = {row.xc, row.yc},
+                                        .truth = {row.xt, row.yt}});
+  panel.title = title;
+  panel.x_label = "x";
+  panel.y_label = "y";
+  panel.x_range = plot::Range{x.front(), x.back()};
+  return panel;
 }
 
 /// What is drawn is a function on the whole domain, so the tasks are drawn with many targets, noise-free.

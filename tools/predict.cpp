@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -8,6 +11,8 @@
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
+#include "tools/plot/band_panel.h"
+#include "tools/prediction_report.h"
 #include "tools/progress.h"
 #include "tools/tables.h"
 
@@ -16,32 +21,163 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kDrawnRows = 100'000;
+
+/// The rows of the targets, a chunk at a time. For a picture all of them are read at once, and counted.
+class TargetChunks {
+ public:
+  TargetChunks(TargetReader& reader, const PredictCommand& c) : reader_(reader), chunk_(c.chunk) {
+    if (c.plot.empty()) return;
+    held_ = true;
+    check(reader_.read(kDrawnRows + 1, x_) <= kDrawnRows,
+          "[plot] {} has more than {} rows, expected at most as many in a picture", c.targets.string(), kDrawnRows);
+  }
+
+  /// Valid until the next call; empty at the end.
+  std::span<const double> next() {
+    if (!held_) {
+      reader_.read(chunk_, x_);
+      return x_;
+    }
+    const std::size_t left = x_.size() - begin_;
+    const auto chunk = std::span(x_).subspan(begin_, std::min(left, static_cast<std::size_t>(chunk_)));  // of one input
+    begin_ += chunk.size();
+    return chunk;
+  }
+
+ private:
+  TargetReader& reader_;
+  std::int64_t chunk_;
+  bool held_ = false;
+  std::vector<double> x_;
+  std::size_t begin_ = 0;
+};
+
+/// A band for each value column, drawn when all predictions are there.
+class Picture {
+ public:
+  Picture(const std::filesystem::path& path, const std::string& model, std::string x_name,
+          std::vector<std::string> y_names, const ObservedRows& context)
+      : path_(path), file_(path), x_name_(std::move(x_name)), y_names_(std::move(y_names)), bands_(y_names_.size()) {
+    for (std::size_t j = 0; j < bands_.size(); ++j) {
+      bands_[j].name = model;
+      bands_[j].context.x = context.x;
+      for (std::size_t i = j; i < context.y.size(); i += bands_.size()) bands_[j].context.y.push_back(context.y[i]);
+    }
+  }
+
+  /// Rows of the table.
+  void add(std::span<const double> rows) {
+    const std::size_t count = bands_.size();
+    for (; !rows.empty(); rows = rows.subspan(1 + 2 * count)) {
+      for (std::size_t j = 0; j < count; ++j) {
+        bands_[j].x.push_back(rows[0]);
+        bands_[j].mean.push_back(rows[1 + j]);
+        bands_[j].std.push_back(rows[1 + count + j]);
+      }
+    }
+  }
+
+  /// Writes all but the name of the file, which `commit` gives it.
+  void draw() {
+    plot::Figure figure{.panel_width = 480, .panel_height = 220};
+    for (std::size_t j = 0; j < bands_.size(); ++j) {
+      plot::Panel& panel = figure.panels.emplace_back(plot::make_panel(bands_[j]));
+      panel.x_label = x_name_;
+      panel.y_label = y_names_[j];
+    }
+    file_.write(plot::draw_figure(figure, path_));
+    file_.flush();
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  std::filesystem::path path_;
+  AtomicFile file_;
+  std::string x_name_;
+  std::vector<std::string> y_names_;
+  std::vector<plot::BandPanel> bands_;
+};
+
+void check_picture(const PredictCommand& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
+  if (c.plot.empty()) return;
+  plot::format_of(c.plot);
+  check(c.plot.lexically_normal() != c.out.lexically_normal(), "[plot] {} is --out as well, expected another file",
+        c.plot.string());
+  check(x_names.size() == 1, "[plot] {} trained under {} has {} inputs, {}, expected a model of one", run.spec.name,
+        run.protocol.name, x_names.size(), fmt::join(x_names, " and "));
+}
+
+PredictionReport make_report(const PredictCommand& c, const Checkpoint& checkpoint, const Model& model,
+                             const std::vector<std::string>& x_names, const std::vector<std::string>& y_names,
+                             const ObservedRows& context) {
+  const TrainingRange range = training_range(checkpoint.run.protocol);
+  const Standardisation units = c.as_is ? leave_as_is(x_names.size(), y_names.size(), range)
+                                        : standardise(context.x, context.y, x_names, y_names, range);
+  PredictionReport report{.run = checkpoint.run,
+                          .steps = checkpoint.step,
+                          .std_floor = model.std_floor(),
+                          .range = range,
+                          .standardised = !c.as_is,
+                          .units = units,
+                          .x_names = x_names,
+                          .y_names = y_names,
+                          .context = RangeCheck(units, range),
+                          .targets = RangeCheck(units, range)};
+  report.context.add(context.x);
+  return report;
+}
+
+nlohmann::json result(const PredictCommand& c, const PredictionReport& report) {
+  nlohmann::json json = report.json();
+  json["rows"] = report.targets.rows();
+  json["context_rows"] = report.context.rows();
+  json["out"] = c.out.string();
+  if (!c.plot.empty()) json["plot"] = c.plot.string();
+  return json;
+}
 
 int predict(const PredictCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
-  const auto model = restore_model(load_checkpoint(find_weights(c.checkpoint)));
-  TargetReader targets(c.targets, model->dim_x(), give_up);
-  ContextReader observed(c.context, targets.x_names(), model->dim_y());
-  const Context context = observed.read(kAllRows);
-  const auto state = model->condition(context);
+  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
+  const auto model = restore_model(checkpoint);
+  TargetReader reader(c.targets, model->dim_x(), give_up);
+  const std::vector<std::string>& x_names = reader.x_names();
+  check_picture(c, checkpoint.run, x_names);
+  ContextReader observed(c.context, x_names, model->dim_y());
+  const ObservedRows context = observed.read(kAllRows);
+  check(c.plot.empty() || context.count <= kDrawnRows, "[plot] {} has {} rows, expected at most {} in a picture",
+        c.context.string(), context.count, kDrawnRows);
+  PredictionReport report = make_report(c, checkpoint, *model, x_names, observed.y_names(), context);
+  const Standardisation& units = report.units;
+  const std::size_t dim_x = x_names.size(), dim_y = observed.y_names().size();
+  const auto state = model->condition(
+      {to_points(units.map_inputs(context.x), dim_x), to_points(units.map_values(context.y), dim_y), {}});
 
   interrupt.emplace();
-  CsvWriter out(c.out, prediction_header({}, targets.x_names(), observed.y_names()));
+  TargetChunks targets(reader, c);
+  CsvWriter out(c.out, prediction_header({}, x_names, observed.y_names()), report.comments());
+  std::optional<Picture> picture;
+  if (!c.plot.empty()) picture.emplace(c.plot, checkpoint.run.spec.name, x_names[0], observed.y_names(), context);
   Progress progress("predict", 0, {.unit = "rows"});
-  std::int64_t done = 0;
-  std::vector<double> x;
-  while (const std::int64_t rows = targets.read(c.chunk, x)) {
+  for (auto x = targets.next(); !x.empty(); x = targets.next()) {
     if (give_up()) return kInterruptedExit;
-    out.write(
-        prediction_rows({}, x, targets.x_names().size(), model->query(*state, to_points(x, targets.x_names().size()))));
-    progress.update(done += rows);
+    const Prediction prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
+    const std::vector<double> rows = prediction_rows({}, x, dim_x, prediction, units.values);
+    out.write(rows);
+    if (picture) picture->add(rows);
+    report.targets.add(x);
+    progress.update(report.targets.rows());
   }
+  if (picture) picture->draw();
   if (give_up()) return kInterruptedExit;
   out.commit();
+  if (picture) picture->commit();
   progress.finish();
+  for (const std::string& warning : report.warnings()) progress.message(fmt::format("npzoo: warning: {}", warning));
   warn_of_clamped_denominators(clamped_denominators());
-  if (c.common.json) print_json({{"rows", done}, {"context_rows", context.xc.dim(1)}, {"out", c.out.string()}});
+  if (c.common.json) print_json(result(c, report));
   return 0;
 }
 

@@ -51,16 +51,17 @@ Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
 class Stream {
  public:
   Stream(const Model& model, const Targets& targets, std::int64_t chunk, CsvWriter& out)
-      : model_(model), targets_(targets), chunk_(chunk), out_(out) {}
+      : model_(model), targets_(targets), chunk_(chunk), out_(out), as_is_(static_cast<std::size_t>(model.dim_y())) {}
 
   std::int64_t context_rows() const { return context_rows_; }
   std::int64_t answers() const { return answers_; }
   /// Whether there is an answer for the context as it is now.
   bool answered() const { return answered_; }
 
-  void absorb(const Context& more) {
+  void absorb(const ObservedRows& rows) {
+    const Context more{to_points(rows.x, targets_.dim_x()), to_points(rows.y, as_is_.size()), {}};
     state_ = state_ ? model_.update(*state_, more) : model_.condition(more);
-    context_rows_ += more.xc.dim(1);
+    context_rows_ += rows.count;
     answered_ = false;
   }
 
@@ -69,7 +70,7 @@ class Stream {
     const std::size_t width = targets_.dim_x(), step = static_cast<std::size_t>(chunk_) * width;
     for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
       const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
-      out_.write(prediction_rows(leading, x, width, model_.query(*state_, to_points(x, width))));
+      out_.write(prediction_rows(leading, x, width, model_.query(*state_, to_points(x, width)), as_is_));
     }
     out_.flush();  // who reads through a pipe need not wait for the next one
     ++answers_;
@@ -81,6 +82,7 @@ class Stream {
   const Targets& targets_;
   std::int64_t chunk_;
   CsvWriter& out_;
+  std::vector<ValueMap> as_is_;
   std::unique_ptr<ContextState> state_;
   std::int64_t context_rows_ = 0, answers_ = 0;
   bool answered_ = false;
@@ -107,10 +109,10 @@ int stream(const StreamCommand& c) {
   for (bool more = true; more;) {
     const std::int64_t done = absorbed.context_rows();
     const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
-    const Context next = context.read(wanted);
+    const ObservedRows next = context.read(wanted);
     if (give_up()) return kInterruptedExit;
-    more = next.xc.dim(1) == wanted;
-    if (next.xc.dim(1) > 0 || done == 0) absorbed.absorb(next);
+    more = next.count == wanted;
+    if (next.count > 0 || done == 0) absorbed.absorb(next);
     const bool due = c.every > 0 && absorbed.context_rows() % c.every == 0;
     if (!absorbed.answered() && (due || !more)) absorbed.answer();
     progress.update(absorbed.context_rows());

@@ -2,24 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
+#include <cmath>
 
 namespace npzoo {
 
-Tensor to_points(std::span<const double> rows, std::size_t width, std::span<const std::size_t> columns) {
-  const std::size_t count = rows.size() / width;
-  Tensor points = Tensor::empty({1, static_cast<std::int64_t>(count), static_cast<std::int64_t>(columns.size())},
-                                DType::float32, Device::cpu);
-  auto out = points.values<float>().begin();
-  for (std::size_t row = 0; row < count; ++row)
-    for (const std::size_t column : columns) *out++ = static_cast<float>(rows[row * width + column]);
-  return points.to(default_device());
-}
-
 Tensor to_points(std::span<const double> rows, std::size_t width) {
-  std::vector<std::size_t> columns(width);
-  std::iota(columns.begin(), columns.end(), 0);
-  return to_points(rows, width, columns);
+  Tensor points = Tensor::empty({1, static_cast<std::int64_t>(rows.size() / width), static_cast<std::int64_t>(width)},
+                                DType::float32, Device::cpu);
+  std::ranges::transform(rows, points.values<float>().begin(), [](double value) { return static_cast<float>(value); });
+  return points.to(default_device());
 }
 
 TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x, std::function<bool()> give_up)
@@ -47,11 +38,14 @@ ContextReader::ContextReader(const std::filesystem::path& path, std::span<const 
         path.string(), y_columns_.size(), dim_y);
 }
 
-Context ContextReader::read(std::int64_t max_rows) {
+ObservedRows ContextReader::read(std::int64_t max_rows) {
   rows_.clear();
-  reader_.read(max_rows, rows_);
-  const std::size_t width = reader_.header().size();
-  return {to_points(rows_, width, x_columns_), to_points(rows_, width, y_columns_), {}};
+  ObservedRows observed{reader_.read(max_rows, rows_), {}, {}};
+  for (auto row = rows_.begin(); row != rows_.end(); row += static_cast<std::ptrdiff_t>(reader_.header().size())) {
+    for (const std::size_t column : x_columns_) observed.x.push_back(row[column]);
+    for (const std::size_t column : y_columns_) observed.y.push_back(row[column]);
+  }
+  return observed;
 }
 
 std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
@@ -65,10 +59,13 @@ std::vector<std::string> prediction_header(std::span<const std::string> leading,
 
 namespace {
 
-/// The double with the fewest digits that rounds to `value`: float32 results carry no more.
-double fewest_digits(float value) {
+/// A decimal number of few digits within `error` of `value`.
+double rounded(double value, double error) {
+  if (value == 0 || !(error > 0) || !std::isfinite(value)) return value;
+  const auto exponent = [](double x) { return static_cast<int>(std::floor(std::log10(x))); };
+  const int decimals = std::clamp(exponent(std::abs(value)) - exponent(2 * error), 0, 16);
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, decimals).ptr;
   double result = value;
   std::from_chars(text, end, result);
   return result;
@@ -77,8 +74,9 @@ double fewest_digits(float value) {
 }  // namespace
 
 std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
-                                    const Prediction& prediction) {
-  const auto dim_y = static_cast<std::size_t>(prediction.mean.dim(-1));
+                                    const Prediction& prediction, std::span<const ValueMap> values) {
+  constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
+  const std::size_t dim_y = values.size();
   const Tensor means = prediction.mean.to(Device::cpu), deviations = prediction.std.to(Device::cpu);
   const auto mean = means.values<float>(), std = deviations.values<float>();
   std::vector<double> rows;
@@ -86,8 +84,14 @@ std::vector<double> prediction_rows(std::span<const double> leading, std::span<c
   for (std::size_t i = 0; i * dim_x < x.size(); ++i) {
     rows.insert(rows.end(), leading.begin(), leading.end());
     for (const double value : x.subspan(i * dim_x, dim_x)) rows.push_back(value);
-    for (const auto& values : {mean, std})
-      for (const float value : values.subspan(i * dim_y, dim_y)) rows.push_back(fewest_digits(value));
+    for (std::size_t j = 0; j < dim_y; ++j) {
+      const double m = mean[i * dim_y + j];
+      rows.push_back(rounded(values[j].mean(m), values[j].std(std::abs(m)) * kHalfUlp));
+    }
+    for (std::size_t j = 0; j < dim_y; ++j) {
+      const double s = values[j].std(std[i * dim_y + j]);
+      rows.push_back(rounded(s, s * kHalfUlp));
+    }
   }
   return rows;
 }

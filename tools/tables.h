@@ -7,12 +7,11 @@
 
 #include "engine/io/csv.h"
 #include "models/model.h"
+#include "models/standardise.h"
 
 namespace npzoo {
 
-/// Columns `columns` of row-major numbers as points of one task, (1, rows, columns.size()).
-Tensor to_points(std::span<const double> rows, std::size_t width, std::span<const std::size_t> columns);
-/// All columns.
+/// Row-major numbers as points of one task, (1, rows, width).
 Tensor to_points(std::span<const double> rows, std::size_t width);
 
 /// Reads the points that a model is asked for: its columns are the model's inputs, in its own order.
@@ -29,6 +28,13 @@ class TargetReader {
   CsvReader reader_;
 };
 
+/// Observed points as they stand in a table, row-major.
+struct ObservedRows {
+  std::int64_t count = 0;
+  std::vector<double> x;  // (count, Dx)
+  std::vector<double> y;  // (count, Dy)
+};
+
 /// Reads observed points. The columns that the targets have are x, in the targets' order; the others are y, in the
 /// table's own order.
 class ContextReader {
@@ -38,8 +44,8 @@ class ContextReader {
                 std::function<bool()> give_up = {});
 
   const std::vector<std::string>& y_names() const { return y_names_; }
-  /// The next rows, at most `max_rows`, as the context of one task; fewer only at the end.
-  Context read(std::int64_t max_rows);
+  /// The next rows, at most `max_rows`; fewer only at the end.
+  ObservedRows read(std::int64_t max_rows);
 
  private:
   CsvReader reader_;
@@ -52,8 +58,9 @@ class ContextReader {
 std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
                                            std::span<const std::string> y_names);
 
-/// One row for each target of `x` (row-major): the numbers `leading`, then x, mean and std.
+/// One row for each target of `x` (row-major): the numbers `leading`, then x, mean and std, brought back by `values`,
+/// one for each of the model's. These have no more digits than float32 results carry.
 std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
-                                    const Prediction& prediction);
+                                    const Prediction& prediction, std::span<const ValueMap> values);
 
 }  // namespace npzoo

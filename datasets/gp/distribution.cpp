@@ -11,6 +11,15 @@ double Prior::draw(Random& random) const {
   return random.beta(a, b);
 }
 
+double Prior::mean_square() const {
+  switch (kind) {
+    case Kind::constant: return a * a;
+    case Kind::uniform: return (a * a + a * b + b * b) / 3;
+    case Kind::beta: break;
+  }
+  return a * (a + 1) / ((a + b) * (a + b + 1));
+}
+
 Kernel KernelPrior::draw(Random& random) const {
   Kernel kernel{.kind = kind};
   kernel.lengthscale = lengthscale.draw(random);

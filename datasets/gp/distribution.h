@@ -17,6 +17,8 @@ struct Prior {
   double b = 0;  // the upper bound or the second shape
 
   double draw(Random& random) const;
+  /// E[x²].
+  double mean_square() const;
   bool operator==(const Prior&) const = default;
 };
 

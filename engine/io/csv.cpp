@@ -59,7 +59,8 @@ bool is_number(std::string_view text) {
 }
 
 std::string quoted(const std::string& name) {
-  const bool plain = name.find_first_of(",\"\r\n") == std::string::npos && trim(name) == name;
+  // In front of a line, # would begin a comment.
+  const bool plain = name.find_first_of(",\"\r\n") == std::string::npos && !name.starts_with('#') && trim(name) == name;
   if (plain) return name;
   std::string result = "\"";
   for (const char c : name) result.append(c == '"' ? 2 : 1, c);
@@ -70,19 +71,28 @@ std::string quoted(const std::string& name) {
 
 CsvReader::CsvReader(const std::filesystem::path& path, std::function<bool()> give_up)
     : file_(path, std::move(give_up)), buffer_(std::make_unique_for_overwrite<char[]>(kMaxLineBytes)) {
+  parse_header(header_line());
+  check_names();
+}
+
+std::string_view CsvReader::header_line() {
   auto line = next_line();
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());
-  check(line && !trim(*line).empty(), "[{}] is empty, expected a line of column names", file_.name());
-  parse_header(*line);
-  check_names();
+  bool commented = false;
+  for (; line && line->starts_with('#'); line = next_line()) commented = true;
+  check(line && !trim(*line).empty(), "[{}] is empty{}, expected a line of column names", file_.name(),
+        commented ? " after its comments" : "");
+  header_at_ = line_;
+  return *line;
 }
 
 std::string CsvReader::where() const { return fmt::format("{}:{}", file_.name(), line_); }
 
 std::size_t CsvReader::column(std::string_view name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);
-  check(found != header_.end(), "[{}:1] has no column {}, found {}", file_.name(), excerpt(name), joined(header_));
+  check(found != header_.end(), "[{}:{}] has no column {}, found {}", file_.name(), header_at_, excerpt(name),
+        joined(header_));
   return static_cast<std::size_t>(found - header_.begin());
 }
 
@@ -199,9 +209,16 @@ double CsvReader::parse_number(std::string_view field, std::size_t column) const
   fail("[{}] column {} holds {}, expected a finite number", where(), name, excerpt(text));
 }
 
-CsvWriter::CsvWriter(const std::filesystem::path& path, std::span<const std::string> header)
+CsvWriter::CsvWriter(const std::filesystem::path& path, std::span<const std::string> header,
+                     std::span<const std::string> comments)
     : file_(path), header_(header.begin(), header.end()) {
   check(!header_.empty(), "[{}] has no columns, expected at least one", file_.name());
+  for (const std::string& comment : comments) {
+    check(comment.find_first_of("\r\n") == std::string::npos, "[{}] got the comment {}, expected one line",
+          file_.name(), excerpt(comment));
+    file_.write(fmt::format("# {}\n", comment));
+  }
+  lines_ = static_cast<std::int64_t>(comments.size()) + 1;
   std::string line;
   for (const std::string& name : header_) line += fmt::format("{}{}", line.empty() ? "" : ",", quoted(name));
   file_.write(line + '\n');
@@ -212,12 +229,12 @@ void CsvWriter::write(std::span<const double> values) {
   check(values.size() % columns == 0, "[{}] got {} values, expected a multiple of {} columns", file_.name(),
         values.size(), columns);
   fmt::memory_buffer line;
-  for (std::size_t begin = 0; begin < values.size(); begin += columns, ++rows_) {
+  for (std::size_t begin = 0; begin < values.size(); begin += columns, ++lines_) {
     line.clear();
     for (std::size_t i = 0; i < columns; ++i) {
       const double value = values[begin + i];
       if (!std::isfinite(value))
-        fail("[{}:{}] column {} is {}, expected a finite number", file_.name(), rows_ + 2, excerpt(header_[i]), value);
+        fail("[{}:{}] column {} is {}, expected a finite number", file_.name(), lines_ + 1, excerpt(header_[i]), value);
       fmt::format_to(std::back_inserter(line), FMT_COMPILE("{}"), value);
       line.push_back(i + 1 < columns ? ',' : '\n');
     }

@@ -17,9 +17,10 @@ namespace npzoo {
 
 /// Reads a comma-separated table of finite numbers row by row, in memory that does not depend on the file's size.
 ///
-/// The first line names the columns and may quote them; every other line holds one number per column. Line ends may be
-/// LF or CRLF; a UTF-8 byte order mark, spaces around fields, quotes around numbers and blank lines at the end are
-/// accepted. Anything else throws an Error that names the file, the line and the column.
+/// Lines that begin with `#` may come first and are skipped. The first line after them names the columns and may quote
+/// them; every other line holds one number per column. Line ends may be LF or CRLF; a UTF-8 byte order mark, spaces
+/// around fields, quotes around numbers and blank lines at the end are accepted. Anything else throws an Error that
+/// names the file, the line and the column.
 class CsvReader {
  public:
   static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
@@ -39,6 +40,7 @@ class CsvReader {
 
  private:
   std::optional<std::string_view> next_line();
+  std::string_view header_line();
   bool refill();
   void parse_header(std::string_view line);
   void check_names() const;
@@ -51,6 +53,7 @@ class CsvReader {
   std::unique_ptr<char[]> buffer_;  // of kMaxLineBytes
   std::string_view pending_;        // the part of buffer_ that is read but not parsed
   std::int64_t line_ = 0;           // number of the line last returned, from 1
+  std::int64_t header_at_ = 0;      // number of the line that names the columns
   std::vector<std::string> header_;
 };
 
@@ -58,7 +61,9 @@ class CsvReader {
 /// The file appears when `commit()` is called, or not at all (see AtomicFile); the path `-` is standard output.
 class CsvWriter {
  public:
-  CsvWriter(const std::filesystem::path& path, std::span<const std::string> header);
+  /// Each of `comments` becomes a line `# …` before the header; throws Error where one has a line break.
+  CsvWriter(const std::filesystem::path& path, std::span<const std::string> header,
+            std::span<const std::string> comments = {});
 
   /// Appends whole rows in row-major order. Throws Error for a partial row and for a number that is not finite.
   void write(std::span<const double> values);
@@ -69,7 +74,7 @@ class CsvWriter {
  private:
   AtomicFile file_;
   std::vector<std::string> header_;
-  std::int64_t rows_ = 0;
+  std::int64_t lines_ = 0;  // written so far
 };
 
 }  // namespace npzoo

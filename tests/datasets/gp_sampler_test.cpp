@@ -239,6 +239,18 @@ TEST_CASE("[gp sampler] a mixture takes every kernel, a beta prior has its mean"
   CHECK(std::abs(lengthscale.value() - 0.3) < 4 * lengthscale.standard_error());
 }
 
+TEST_CASE("[gp sampler] mean squares of priors are those of their draws") {
+  for (const Prior& prior : {Prior{Prior::Kind::constant, 0.7, 0}, Prior{Prior::Kind::uniform, 0.1, 1},
+                             Prior{Prior::Kind::uniform, 2, 2.5}, Prior{Prior::Kind::beta, 3, 7}}) {
+    CAPTURE(prior.a);
+    Random random(5);
+    constexpr int kDraws = 20'000;
+    double sum = 0;
+    for (int i = 0; i < kDraws; ++i) sum += std::pow(prior.draw(random), 2);
+    CHECK(sum / kDraws == doctest::Approx(prior.mean_square()).epsilon(0.02));  // three standard errors and more
+  }
+}
+
 TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
   for (const char* protocol : {"tnp/gp-rbf", "tnp-kr/gp1d-matern"}) {
     CAPTURE(protocol);

@@ -84,6 +84,27 @@ TEST_CASE("csv: spellings that are accepted") {
   CHECK(parse("größe\n.5\n5.").values == Values{0.5, 5.0});
 }
 
+TEST_CASE("csv: comments before the header") {
+  const Table table = parse("\xEF\xBB\xBF# a, \"b\r\n#\n##\nx,y\n1,2\n");
+  CHECK(table.header == Names{"x", "y"});
+  CHECK(table.values == Values{1.0, 2.0});
+  CHECK(parse("\"#x\",#y\n1,2\n").header == Names{"#x", "#y"});
+  CHECK(parse("#" + std::string(3 * CsvReader::kMaxLineBytes / 4, ' ') + "\n#" +
+              std::string(3 * CsvReader::kMaxLineBytes / 4, ' ') + "\nx\n1\n")
+            .values == Values{1.0});
+  CHECK(parse_error("#x\nx\n#\n") == R"([t.csv:3] column "x" holds "#", expected a number)");
+  CHECK(parse_error("# x\n#\nx,y\n1\n") == R"([t.csv:4] column "y" is missing, found 1 fields, expected 2)");
+  CHECK(parse_error("#x,y\n1,2\n") == "[t.csv:2] holds only numbers, expected column names");
+  CHECK(parse_error("# x\n") == "[t.csv] is empty after its comments, expected a line of column names");
+  CHECK(parse_error("# x\n\nx\n") == "[t.csv] is empty after its comments, expected a line of column names");
+  CHECK(parse_error("#\n#" + std::string(CsvReader::kMaxLineBytes, ' ')) ==
+        "[t.csv:2] is a line of more than 1048576 bytes");
+  TemporaryDirectory directory;
+  std::ofstream(directory / "t.csv") << "#\nx\n";
+  CHECK(short_error([&] { CsvReader(directory / "t.csv").column("z"); }) ==
+        R"([t.csv:2] has no column "z", found "x")");
+}
+
 TEST_CASE("csv: a header alone has no rows") {
   CHECK(parse("x,y").rows == 0);
   CHECK(parse("x,y\n\n").rows == 0);
@@ -194,6 +215,23 @@ TEST_CASE("csv: the writer") {
   CHECK(read_text(directory / "t.csv") == "x,y\n1,0.1\n1e+300,-3\n");
 }
 
+TEST_CASE("csv: comments of the writer") {
+  TemporaryDirectory directory;
+  const Names header{"#x", "y"}, comments{"one", "", "x from 1, \"to\" 2"};
+  CsvWriter writer(directory / "t.csv", header, comments);
+  writer.write(Values{1.0, 2.0});
+  CHECK(short_error([&] {
+          writer.write(Values{1.0, kInfinity});
+        }) == R"([t.csv:6] column "y" is inf, expected a finite number)");
+  writer.commit();
+  CHECK(read_text(directory / "t.csv") == "# one\n# \n# x from 1, \"to\" 2\n\"#x\",y\n1,2\n");
+  CHECK(read_table(directory / "t.csv").header == header);
+  for (const char* text : {"a\nb", "\r"})
+    CHECK(short_error([&] { CsvWriter(directory / "u.csv", header, Names{text}); }) ==
+          fmt::format(R"([u.csv] got the comment "{}", expected one line)", *text == 'a' ? "a?b" : "?"));
+  CHECK(directory.count() == 1);
+}
+
 TEST_CASE("csv: - is standard input and standard output") {
   TemporaryDirectory directory;
   const Names header{"x"};
@@ -214,7 +252,7 @@ TEST_CASE("csv: mutated files are parsed or refused") {
   TemporaryDirectory directory;
   const fs::path path = directory / "t.csv";
   const std::vector<std::string> seeds = {"x,y\n1,2\n3,4\n", "\xEF\xBB\xBF\"a\"\"b\",c\r\n-1e-3, +2\r\n\r\n",
-                                          "x1,x2,y\n0.5,1e10,-3\n\"4\",5,6\n7,8,9", "t\n\n"};
+                                          "x1,x2,y\n0.5,1e10,-3\n\"4\",5,6\n7,8,9", "t\n\n", "# a\n#b\nx,y\n1,2\n"};
   const std::string alphabet = "0123456789+-.eE,\"\r\n\t xyinfa\xEF\xBB\xBF\xFF;#\0"s;
   std::mt19937 generator(11);
   const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(generator); };

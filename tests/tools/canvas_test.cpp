@@ -8,7 +8,7 @@
 
 #include "engine/io/file.h"
 #include "tests/testing.h"
-#include "tools/plot/chart.h"
+#include "tools/plot/band_panel.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
@@ -48,44 +48,36 @@ void check_figure(const Figure& figure) {
 }  // namespace
 
 TEST_CASE("canvas: the ending decides the format") {
-  TemporaryDirectory directory;
-  for (const char* name : {"f.png", "f.svg"}) {
-    Canvas canvas(directory / name, 120.0, 80.5);
+  const auto drawn = [](const char* name) {
+    Canvas canvas(name, 120.0, 80.5);
     canvas.text({10.0, 10.0}, "p(y|x) ± 2σ", {});
-    canvas.save();
-  }
-  const std::string png = read_text(directory / "f.png");
+    return canvas.finish();
+  };
+  const std::string png = drawn("f.png");
   REQUIRE(is_png(png));
   CHECK(big_endian(png.substr(16)) == 240);
   CHECK(big_endian(png.substr(20)) == 161);
-  const std::string svg = read_text(directory / "f.svg");
+  const std::string svg = drawn("f.svg");
   REQUIRE(is_svg(svg));
   CHECK(svg.find("width=\"120px\" height=\"80.5px\"") != svg.npos);
 }
 
 TEST_CASE("canvas: errors") {
-  TemporaryDirectory directory;
   CHECK(error_of([] { Canvas("f.pdf", 10.0, 10.0); }) == "[f.pdf] has the ending \".pdf\", expected .svg or .png");
   CHECK(error_of([] { Canvas("f", 10.0, 10.0); }) == "[f] has the ending \"\", expected .svg or .png");
   CHECK(error_of([] { Canvas("f.png", 10.0, 20000.0); }) ==
         "[f.png] has a size of 10 by 20000 units, expected 1 to 16000");
   CHECK(error_of([] { Canvas("f.png", kNaN, 10.0); }) == "[f.png] has a size of nan by 10 units, expected 1 to 16000");
-  const fs::path path = directory / "f.svg";
   CHECK(error_of([&] {
-          Canvas canvas(path, 10.0, 10.0);
+          Canvas canvas("f.svg", 10.0, 10.0);
           canvas.text({}, "\xFF", {});
-          canvas.save();
-        }) == fmt::format("[{}] cannot draw: input string not valid UTF-8", path.string()));
-  const fs::path lost = directory / "lost/f.svg";
-  CHECK(error_of([&] { Canvas(lost, 10.0, 10.0).save(); }) ==
-        fmt::format("[{}] cannot create: No such file or directory", lost.string()));
-  CHECK(directory.count() == 0);
+          canvas.finish();
+        }) == "[f.svg] cannot draw: input string not valid UTF-8");
 }
 
 TEST_CASE("canvas: any coordinate is drawn or left out") {
-  TemporaryDirectory directory;
-  for (const char* name : {"f.png", "f.svg"}) {
-    Canvas canvas(directory / name, 100.0, 100.0);
+  for (const Format format : {Format::kPng, Format::kSvg}) {
+    Canvas canvas(format == Format::kPng ? "f.png" : "f.svg", 100.0, 100.0);
     const std::array points{Point{1.0, 1.0},      Point{kNaN, 2.0}, Point{3.0, 3.0},  Point{4.0, kInfinity},
                             Point{1e308, -1e308}, Point{5.0, 5.0},  Point{kNaN, kNaN}};
     canvas.stroke(points, {.color = kBlack, .dashed = true});
@@ -93,10 +85,9 @@ TEST_CASE("canvas: any coordinate is drawn or left out") {
     canvas.fill(points, kBlack);
     canvas.fill(std::span<const Point>(), kBlack);
     for (const Point& point : points) canvas.circle(point, 2.0, kBlack, {});
-    canvas.save();
+    const std::string content = canvas.finish();
+    CHECK((format == Format::kPng ? is_png(content) : is_svg(content)));
   }
-  CHECK(is_png(read_text(directory / "f.png")));
-  CHECK(is_svg(read_text(directory / "f.svg")));
 }
 
 TEST_CASE("chart: ticks at 1, 2, 5") {
@@ -144,6 +135,45 @@ TEST_CASE("chart: data with gaps, without an extent, and none at all") {
   }
 }
 
+TEST_CASE("band panel: sorted by x, with and without truth") {
+  const BandPanel shown{.name = "m",
+                        .x = {3, 1, 2},
+                        .mean = {30, 10, 20},
+                        .std = {3, 1, 2},
+                        .context = {{2, 1}, {5, 6}},
+                        .truth = {{1, 0}, {11, 12}}};
+  const Panel panel = make_panel(shown);
+  REQUIRE(panel.layers.size() == 4);
+  const Band& band = std::get<Band>(panel.layers[0]);
+  CHECK(band.x == std::vector<double>{1, 2, 3});
+  CHECK(band.lower == std::vector<double>{8, 16, 24});
+  CHECK(band.upper == std::vector<double>{12, 24, 36});
+  CHECK(band.label == "m: mean ± 2σ");
+  const Line &mean = std::get<Line>(panel.layers[1]), &truth = std::get<Line>(panel.layers[2]);
+  CHECK(mean.x == band.x);
+  CHECK(mean.y == std::vector<double>{10, 20, 30});
+  CHECK(truth.x == std::vector<double>{0, 1});
+  CHECK(truth.y == std::vector<double>{12, 11});
+  CHECK(std::get<plot::Points>(panel.layers[3]).y == std::vector<double>{5, 6});
+
+  BandPanel without = shown;
+  without.truth = {};
+  CHECK(make_panel(without).layers.size() == 3);
+  const BandPanel nothing{.name = "m", .x = {}, .mean = {}, .std = {}, .context = {}};
+  check_figure({.panels = {panel, make_panel(without), make_panel(nothing)}});
+}
+
+TEST_CASE("band panel: errors") {
+  CHECK(error_of([] { make_panel({.name = "m", .x = {1}, .mean = {}, .std = {1}, .context = {}}); }) ==
+        "[plot] m has 1 x and 0 means, expected as many");
+  CHECK(error_of([] {
+          make_panel({.name = "m", .x = {1}, .mean = {1}, .std = {1, 2}, .context = {}});
+        }) == "[plot] m has 1 x and 2 standard deviations, expected as many");
+  CHECK(error_of([] {
+          make_panel({.name = "m", .x = {}, .mean = {}, .std = {}, .context = {}, .truth = {{1}, {}}});
+        }) == "[plot] m has 1 x and 0 true values, expected as many");
+}
+
 TEST_CASE("chart: errors") {
   TemporaryDirectory directory;
   const fs::path path = directory / "f.svg";
@@ -159,5 +189,8 @@ TEST_CASE("chart: errors") {
         "[plot] axis from 0 to nan, expected finite ends in ascending order");
   CHECK(error_of([&] { write_figure({}, path); }) ==
         fmt::format("[{}] is a figure without panels, expected at least one", path.string()));
+  const fs::path lost = directory / "lost/f.svg";
+  CHECK(error_of([&] { write_figure({.panels = {Panel{}}}, lost); }) ==
+        fmt::format("[{}] cannot create: No such file or directory", lost.string()));
   CHECK(directory.count() == 0);
 }

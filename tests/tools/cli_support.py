@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import pathlib
 import struct
 import subprocess
@@ -211,3 +212,26 @@ def small_protocol(dims=1):
 
 def checkpoint_2d():
     return checkpoint("two", small_protocol(2))
+
+
+CONTEXT = "x,y\n-1.0,0.5\n0.0,0.1\n1.5,-0.3\n"
+TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
+
+
+def predict_args(context=CONTEXT, targets=TARGETS, at=None, out="out.csv"):
+    return ["predict", "--checkpoint", at or checkpoint(), "--context", write("context.csv", context), "--targets",
+            write("targets.csv", targets), "--out", HERE / out]
+
+
+def numbers(text):
+    """Rows of a table, without comments and header."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return [[float(field) for field in line.split(",")] for line in lines[1:]]
+
+
+def check_close(found, expected, rel_tol=1e-4, abs_tol=1e-5):
+    """Rows of numbers; the tolerances explain float32 in another order of sums."""
+    expect(len(found) == len(expected), len(found), "rows found, expected", len(expected))
+    for a, b in zip(found, expected):
+        close = [math.isclose(p, q, rel_tol=rel_tol, abs_tol=abs_tol) for p, q in zip(a, b)]
+        expect(len(a) == len(b) and all(close), a, "found, expected", b)

@@ -12,8 +12,8 @@ import sys
 import xml.etree.ElementTree
 
 from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, checkpoint, checkpoint_2d, expect, fail, metrics,
-                         model_hash, npzoo, read_safetensors, run_cases, small_protocol, succeed, trained, write,
-                         wrong_usage)
+                         model_hash, npzoo, predict_args, read_safetensors, run_cases, small_protocol, succeed, trained,
+                         write, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 COMMANDS = ["list", "devices", "train", "eval", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
@@ -183,88 +183,6 @@ def threads_change_no_bit():
                 "--out", out, "--threads", threads)
         hashes.add(model_hash(out / "checkpoint.safetensors"))
     expect(len(hashes) == 1, "weights depend on the number of threads:", hashes)
-
-
-CONTEXT = "x,y\n-1.0,0.5\n0.0,0.1\n1.5,-0.3\n"
-TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
-
-
-def predict_args(context=CONTEXT, targets=TARGETS, at=None, out="out.csv"):
-    return ["predict", "--checkpoint", at or checkpoint(), "--context", write("context.csv", context), "--targets",
-            write("targets.csv", targets), "--out", HERE / out]
-
-
-@case
-def predict_table():
-    args = predict_args()
-    result = as_json(*args)
-    check_keys(result, "rows", "context_rows", "out")
-    expect(result["rows"] == 11 and result["context_rows"] == 3, result)
-    table = (HERE / "out.csv").read_text()
-    lines = table.splitlines()
-    expect(lines[0] == "x,mean_y,std_y" and len(lines) == 12, lines)
-    for line, x in zip(lines[1:], TARGETS.splitlines()[1:]):
-        row = [float(v) for v in line.split(",")]
-        expect(row[0] == float(x) and math.isfinite(row[1]) and row[2] > 0, line)
-
-    expect(succeed(*args[:-1], "-") == table, "predict to '-' differs")
-    targets = args.index("--targets") + 1
-    expect(succeed(*args[:targets], "-", "--out", "-", stdin=TARGETS) == table, "predict from '-' differs")
-    chunked = [line.split(",") for line in succeed(*args[:-1], "-", "--chunk", 2).splitlines()]
-    for one, other in zip(chunked[1:], lines[1:]):  # float32 in another blocking
-        close = [math.isclose(float(a), float(b), rel_tol=1e-4, abs_tol=1e-5) for a, b in zip(one, other.split(","))]
-        expect(all(close), one, other)
-    swapped = succeed(*predict_args("y,x\n0.5,-1.0\n0.1,0.0\n-0.3,1.5\n")[:-1], "-")
-    expect(swapped == table, "the order of columns matters")
-
-
-@case
-def predict_with_nothing():
-    succeed(*predict_args(targets="x\n"))
-    expect((HERE / "out.csv").read_text() == "x,mean_y,std_y\n", "a table without rows")
-    succeed(*predict_args(context="x,y\n"))
-    expect(len((HERE / "out.csv").read_text().splitlines()) == 12, "predictions without context")
-
-
-@case
-def predict_in_two_dimensions():
-    done = succeed(*predict_args("a,b,value\n0,0,1\n1,1,2\n", "b,a\n0.5,0.25\n", checkpoint_2d())[:-1], "-")
-    expect(done.startswith("b,a,mean_value,std_value\n0.5,0.25,"), done)
-
-
-@case
-def predict_refuses_bad_tables():
-    write("out.csv", "precious")
-    write("out2.csv", "precious")
-    long = "x\n" + "0.5\n" * 9000
-    bad = [
-        (dict(targets=""), ["targets.csv"]),
-        (dict(targets="x\n1.0\n2.0,3.0\n"), ["targets.csv:3"]),
-        (dict(targets="x\n1.0\nabc\n"), ["targets.csv:3", "abc"]),
-        (dict(targets="x\nnan\n"), ["targets.csv:2"]),
-        (dict(targets="x\n1e999\n"), ["targets.csv:2"]),
-        (dict(targets=long + "inf\n"), ["targets.csv:9002"]),
-        (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns"]),
-        (dict(targets="x,x\n1,2\n"), ["targets.csv"]),
-        (dict(targets="z\n1\n"), ["context.csv", "z"]),
-        (dict(context=""), ["context.csv"]),
-        (dict(context="x,y\n1\n"), ["context.csv:2"]),
-        (dict(context="x,y\n1,2\n3,four\n"), ["context.csv:3", "four"]),
-        (dict(context="x,y\n1,NaN\n"), ["context.csv:2"]),
-        (dict(context="x,y,z\n1,2,3\n"), ["context.csv", "2 columns"]),
-        (dict(context="x\n1\n"), ["context.csv", "0 columns"]),
-        (dict(targets=b"x\n\xff\xfe\x00\n"), ["targets.csv"]),
-        (dict(at=checkpoint_2d()), ["targets.csv", "2 inputs"]),
-    ]
-    for tables, naming in bad:
-        for out in ("out.csv", "new.csv"):
-            fail(*predict_args(**tables, out=out), naming=naming)
-    args = predict_args()
-    (HERE / "context.csv").unlink()
-    fail(*args, naming=["context.csv"])
-    args = predict_args()
-    fail(*args[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
-    expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
 
 
 @case

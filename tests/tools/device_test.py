@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Tests of --device, from outside: device_test.py PATH_TO_NPZOO. On a machine without a GPU they use the emulated one."""
 
-import csv
 import math
 import pathlib
 import sys
 
-from cli_support import (HERE, as_json, case, check_error, check_keys, checkpoint, expect, fail, model_hash, npzoo,
-                         run_cases, succeed, wrong_usage, write)
+from cli_support import (HERE, as_json, case, check_close, check_error, check_keys, checkpoint, expect, fail, model_hash,
+                         npzoo, numbers, run_cases, succeed, wrong_usage, write)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 DEVICES = {row["device"]: row for row in as_json("devices")}
@@ -20,11 +19,6 @@ def gpu_case(function):
         return case(function)
     print(f"skipped {function.__name__.replace('_', ' ')}: no CUDA device, and no emulated one in this build")
     return function
-
-
-def numbers(path):
-    with open(path) as file:
-        return [[float(x) for x in row] for row in list(csv.reader(file))[1:]]
 
 
 @case
@@ -82,9 +76,8 @@ def checkpoints_move_between_devices():
         out = HERE / f"on-{device}.csv"
         succeed("predict", "--checkpoint", checkpoint(), "--context", context, "--targets", targets, "--out", out,
                 "--device", device)
-        made.append(numbers(out))
-    for ours, theirs in zip(*made, strict=True):
-        expect(all(math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-5) for a, b in zip(ours, theirs, strict=True)), made)
+        made.append(numbers(out.read_text()))
+    check_close(*made)
     rows = [as_json("eval", "--checkpoint", checkpoint(), "--batches", 2, "--device", device)[0]
             for device in ("cpu", GPU)]
     expect(math.isclose(rows[0]["log_likelihood"], rows[1]["log_likelihood"], rel_tol=1e-4), rows)

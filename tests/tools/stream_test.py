@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """Tests of `npzoo stream`, and of what it shares with `npzoo predict`: stream_test.py PATH_TO_NPZOO"""
 
-import math
 import pathlib
 import random
 import signal
 import subprocess
 import sys
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, Failure, as_json, case, check_keys, checkpoint, expect, fail, run_cases,
-                         snapshot, succeed, write, wrong_usage)
+from cli_support import (HERE, PROGRAM, TARGETS, TIMEOUT, Failure, as_json, case, check_close, check_keys, checkpoint, expect,
+                         fail, numbers, run_cases, snapshot, succeed, write, wrong_usage)
 
 MODEL = "cmanp"
 ROWS = [(-1.0, 0.5), (0.0, 0.1), (1.5, -0.3), (0.7, 0.2), (-0.4, 0.9), (1.1, -1.2), (-1.7, 0.0), (0.3, 0.6)]
-TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
 
 
 def streaming():
@@ -32,19 +30,9 @@ def stream_args(context=table(ROWS), targets=TARGETS, at=None, out="out.csv"):
 def predicted(rows):
     """Rows of numbers of `npzoo predict` with all of the context at once."""
     context, targets = write("all.csv", table(rows)), write("at.csv", TARGETS)
-    done = succeed("predict", "--checkpoint", streaming(), "--context", context, "--targets", targets, "--out", "-")
+    done = succeed("predict", "--checkpoint", streaming(), "--context", context, "--targets", targets, "--out", "-",
+                   "--no-standardise")
     return numbers(done)
-
-
-def numbers(text):
-    return [[float(field) for field in line.split(",")] for line in text.splitlines()[1:]]
-
-
-def check_close(found, expected):
-    expect(len(found) == len(expected), len(found), "rows found, expected", len(expected))
-    for a, b in zip(found, expected):  # float32 in another order of sums
-        close = [math.isclose(p, q, rel_tol=1e-4, abs_tol=1e-5) for p, q in zip(a, b)]
-        expect(len(a) == len(b) and all(close), a, "found, expected", b)
 
 
 @case
@@ -192,7 +180,8 @@ def interrupted_while_waiting_leaves_nothing():
     interrupt_while_waiting(args, "x,y\n", f"{field},{field}\n")
     args = ["predict", *stream_args()[1:]]
     args[args.index("--targets") + 1] = "-"
-    interrupt_while_waiting(args, "x\n", f"{field}{'0' * 512}\n")
+    for more in ([], ["--plot", HERE / "out.svg"]):
+        interrupt_while_waiting([*args, *more], "x\n", f"{field}{'0' * 512}\n")
     expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
 
 

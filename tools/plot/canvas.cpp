@@ -8,9 +8,9 @@
 #include <cmath>
 #include <new>
 #include <numbers>
+#include <utility>
 
 #include "engine/error.h"
-#include "engine/io/file.h"
 
 namespace npzoo::plot {
 
@@ -36,15 +36,8 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
   }
 }
 
-bool ends_in_svg(const std::filesystem::path& path) {
-  const std::string ending = path.extension().string();
-  check(ending == ".svg" || ending == ".png", "[{}] has the ending \"{}\", expected .svg or .png", path.string(),
-        ending);
-  return ending == ".svg";
-}
-
-cairo_surface_t* make_surface(bool svg, std::string& bytes, double width, double height) {
-  if (!svg) {
+cairo_surface_t* make_surface(Format format, std::string& bytes, double width, double height) {
+  if (format == Format::kPng) {
     const auto pixels = [](double units) { return static_cast<int>(std::ceil(units * kPixelsPerUnit)); };
     return cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(width), pixels(height));
   }
@@ -63,6 +56,13 @@ void check_status(cairo_status_t status, const std::filesystem::path& path) {
 
 }  // namespace
 
+Format format_of(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
+  check(ending == ".svg" || ending == ".png", "[{}] has the ending \"{}\", expected .svg or .png", path.string(),
+        ending);
+  return ending == ".svg" ? Format::kSvg : Format::kPng;
+}
+
 Color palette(int index) {
   constexpr std::array<Color, 7> kColors{{{0.000, 0.447, 0.698},
                                           {0.835, 0.369, 0.000},
@@ -78,15 +78,14 @@ void Canvas::Release::operator()(cairo_t* context) const { cairo_destroy(context
 
 void Canvas::Release::operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
 
-Canvas::Canvas(const std::filesystem::path& path, double width, double height)
-    : path_(path), is_svg_(ends_in_svg(path)) {
+Canvas::Canvas(const std::filesystem::path& path, double width, double height) : path_(path), format_(format_of(path)) {
   const auto fits = [](double side) { return side >= 1.0 && side <= kLargestSide; };
   check(fits(width) && fits(height), "[{}] has a size of {} by {} units, expected 1 to {}", path.string(), width,
         height, kLargestSide);
-  surface_.reset(make_surface(is_svg_, bytes_, width, height));
+  surface_.reset(make_surface(format_, bytes_, width, height));
   context_.reset(cairo_create(surface_.get()));
   check_status(cairo_status(context_.get()), path_);
-  if (!is_svg_) cairo_scale(context_.get(), kPixelsPerUnit, kPixelsPerUnit);
+  if (format_ == Format::kPng) cairo_scale(context_.get(), kPixelsPerUnit, kPixelsPerUnit);
   cairo_set_line_join(context_.get(), CAIRO_LINE_JOIN_ROUND);
   set_color(context_.get(), kWhite);
   cairo_paint(context_.get());
@@ -176,17 +175,15 @@ void Canvas::clip(const Rectangle& rectangle) {
 
 void Canvas::unclip() { cairo_restore(context_.get()); }
 
-void Canvas::save() {
+std::string Canvas::finish() {
   check_status(cairo_status(context_.get()), path_);
-  if (is_svg_) {
+  if (format_ == Format::kSvg) {
     cairo_surface_finish(surface_.get());
   } else {
     check_status(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes_), path_);
   }
   check_status(cairo_surface_status(surface_.get()), path_);
-  AtomicFile file(path_);
-  file.write(bytes_);
-  file.commit();
+  return std::move(bytes_);
 }
 
 }  // namespace npzoo::plot

@@ -59,6 +59,11 @@ struct TextStyle {
   bool upright = false;  // turned to read from bottom to top
 };
 
+enum class Format { kSvg, kPng };
+
+/// By the ending of `path`, .svg or .png; throws Error for another one.
+Format format_of(const std::filesystem::path& path);
+
 /// A white page of `width` by `height` units with the origin at the top left, drawn with cairo. A unit is one pixel of
 /// an SVG and two pixels of a PNG.
 ///
@@ -66,8 +71,7 @@ struct TextStyle {
 /// the page is moved closer, so that no input makes a broken file.
 class Canvas {
  public:
-  /// The ending of `path`, .svg or .png, decides the format; another one throws Error. Nothing is written before
-  /// `save`.
+  /// `path` is what the page is drawn for: it decides the format (`format_of`), and errors name it.
   Canvas(const std::filesystem::path& path, double width, double height);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
@@ -86,8 +90,8 @@ class Canvas {
   void clip(const Rectangle& rectangle);
   void unclip();
 
-  /// Writes the file, whole or not at all. The last call.
-  void save();
+  /// The bytes of the file. The last call.
+  std::string finish();
 
  private:
   struct Release {
@@ -99,7 +103,7 @@ class Canvas {
   void draw_path(const Stroke& stroke);
 
   std::filesystem::path path_;
-  bool is_svg_;
+  Format format_;
   std::string bytes_;  // what cairo has written so far
   std::unique_ptr<_cairo_surface, Release> surface_;
   std::unique_ptr<_cairo, Release> context_;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/io/file.h"
 
 namespace npzoo::plot {
 namespace {
@@ -378,7 +379,7 @@ std::vector<Tick> nice_ticks(Range range, int count) {
   return result;
 }
 
-void write_figure(const Figure& figure, const std::filesystem::path& path) {
+std::string draw_figure(const Figure& figure, const std::filesystem::path& path) {
   check(!figure.panels.empty(), "[{}] is a figure without panels, expected at least one", path.string());
   Canvas ruler(path, 1.0, 1.0);  // measures text before the size of the figure is known
   const Plan plan = make_plan(figure, ruler);
@@ -387,7 +388,13 @@ void write_figure(const Figure& figure, const std::filesystem::path& path) {
   for (const Cell& cell : plan.cells)
     paint_panel(canvas, cell, cell.area.x - left_margin(ruler, cell) + 0.5 * line_height(kYLabelText));
   if (figure.legend != LegendPlace::kNone && !plan.legend.empty()) paint_legend(canvas, plan, figure.legend);
-  canvas.save();
+  return canvas.finish();
+}
+
+void write_figure(const Figure& figure, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  file.write(draw_figure(figure, path));
+  file.commit();
 }
 
 }  // namespace npzoo::plot

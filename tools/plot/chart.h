@@ -68,8 +68,11 @@ struct Figure {
   std::vector<Panel> panels{};
 };
 
-/// Draws `figure` to a .svg or .png file. Throws Error for another ending, for vectors of different lengths in one
-/// layer and where the file cannot be written.
+/// The bytes of a file `path`, .svg or .png, that shows `figure`. Throws Error for another ending and for vectors of
+/// different lengths in one layer.
+std::string draw_figure(const Figure& figure, const std::filesystem::path& path);
+
+/// The same, written whole or not at all.
 void write_figure(const Figure& figure, const std::filesystem::path& path);
 
 struct Tick {

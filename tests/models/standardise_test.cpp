@@ -1,0 +1,153 @@
+#include "models/standardise.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+using Values = std::vector<double>;
+using Names = std::vector<std::string>;
+
+const TrainingRange kRange{{-2, 2}, 3, 46, 0.5, 0.02};
+
+double mean_of(const Values& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+double std_of(const Values& values) {
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const double v : values) sum += (v - mean) * (v - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+Standardisation standardise_1d(const Values& x, const Values& y, const TrainingRange& range = kRange) {
+  return standardise(x, y, Names{"x"}, Names{"y"}, range);
+}
+
+double largest_gap(const Values& a, const Values& b) {
+  REQUIRE(a.size() == b.size());
+  double gap = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) gap = std::max(gap, std::abs(a[i] - b[i]));
+  return gap;
+}
+
+}  // namespace
+
+TEST_CASE("standardise: what training shows under a protocol") {
+  const TrainingRange tnp = training_range(load_protocol("tnp/gp-rbf"));
+  CHECK(tnp.inputs == Interval{-2, 2});
+  CHECK(tnp.min_context == 3);
+  CHECK(tnp.max_context == 46);
+  CHECK(tnp.value_std == doctest::Approx(std::sqrt(0.37)).epsilon(1e-12));
+  CHECK(tnp.target_noise == 0.02);
+  const TrainingRange kr = training_range(load_protocol("tnp-kr/gp2d-rbf"));
+  CHECK(kr.value_std == 1);
+  CHECK(kr.target_noise == 0);
+  Protocol mixture = load_protocol("tnp/gp-rbf");
+  mixture.data.kernels.push_back({KernelKind::matern52, {}, {Prior::Kind::constant, 3}, {}});
+  CHECK(training_range(mixture).value_std == doctest::Approx(std::sqrt((0.37 + 9) / 2)).epsilon(1e-12));
+}
+
+TEST_CASE("standardise: every column on its own") {
+  const Values x{10, 1, 30, 5, 20, 3}, y{1e6, -1, 1e6 + 4, -1e-3, 1e6 + 2, -1e-6};  // three points
+  const Standardisation units = standardise(x, y, Names{"a", "b"}, Names{"u", "v"}, kRange);
+  CHECK(units.map_inputs(x) == Values{-2, -2, 2, 2, 0, 0});
+  CHECK(units.inputs[0].from == Interval{10, 30});
+  CHECK(units.inputs[1].from == Interval{1, 5});
+  CHECK(units.inputs[1].inverse(0) == 3);
+  CHECK(units.map_inputs(Values{40, -1}) == Values{4, -4});
+  const Values mapped = units.map_values(y);
+  for (const std::size_t j : {0, 1}) {
+    const Values column{mapped[j], mapped[2 + j], mapped[4 + j]};
+    CHECK(std::abs(mean_of(column)) < 1e-12);
+    CHECK(std_of(column) == doctest::Approx(kRange.value_std).epsilon(1e-12));
+  }
+  CHECK(units.values[0].shift == 1e6 + 2);
+  CHECK(units.values[0].mean(mapped[2]) == 1e6 + 4);
+  CHECK(units.values[1].std(2) == 2 * units.values[1].scale);
+}
+
+TEST_CASE("standardise: an affine map of the table changes nothing in the units of the model") {
+  const Values x{0.3, 0.9, 2.2, 5.1, 4.8}, y{1.5, -0.25, 0.125, 3, 2};
+  const Standardisation units = standardise_1d(x, y);
+  for (const double scale : {1e-30, 0.7, 3e8})
+    for (const double shift : {0.0, -12.5, 1e6}) {
+      const auto moved = [&](Values v) {
+        for (double& value : v) value = scale * value + shift * scale;
+        return v;
+      };
+      const Standardisation other = standardise_1d(moved(x), moved(y));
+      CHECK(largest_gap(other.map_inputs(moved(x)), units.map_inputs(x)) < 1e-9);
+      CHECK(largest_gap(other.map_values(moved(y)), units.map_values(y)) < 1e-9);
+    }
+}
+
+TEST_CASE("standardise: without a scale") {
+  const Standardisation none = standardise_1d({}, {});
+  CHECK(none.map_inputs(Values{0.1, 7}) == Values{0.1, 7});
+  CHECK(none.map_values(Values{0.1, 7}) == Values{0.1, 7});
+  CHECK(none.values[0].mean(0.1) == 0.1);
+  CHECK_FALSE(none.inputs[0].constant);
+
+  const TrainingRange off_centre{{0, 1}, 3, 46, 0.5, 0.02};
+  for (const auto& [x, y] : {std::pair<Values, Values>{{7}, {3}}, {{7, 7, 7}, {3, 3, 3}}, {{1e300}, {-1e300}}}) {
+    const Standardisation units = standardise_1d(x, y, off_centre);
+    CHECK(units.inputs[0].constant);
+    CHECK(units.values[0].constant);
+    CHECK(units.map_inputs(x).front() == 0.5);
+    CHECK(units.map_values(y).front() == 0);
+    CHECK(units.values[0].mean(0.25) == y[0] + 0.25);
+    CHECK(units.values[0].std(0.25) == 0.25);
+  }
+  CHECK(standardise_1d({7}, {3}, off_centre).map_inputs(Values{8}) == Values{1.5});
+
+  const Standardisation as_is = leave_as_is(2, 1, off_centre);
+  CHECK(as_is.map_inputs(Values{0.1, -7}) == Values{0.1, -7});
+  CHECK(as_is.map_values(Values{0.1}) == Values{0.1});
+}
+
+TEST_CASE("standardise: extents that are too large or too small") {
+  CHECK(error_of([] {
+          standardise_1d({-1.7e308, 1.7e308}, {1, 2});
+        }) == "[standardise] column x goes from -1.7e+308 to 1.7e+308, expected an extent that a double can hold");
+  CHECK(error_of([] {
+          standardise_1d({0, 1e-320}, {1, 2});
+        }) == "[standardise] column x goes from 0 to 1e-320, expected an extent that a double can hold");
+  CHECK(error_of([] {
+          standardise_1d({0, 1}, {1.7e308, -1.7e308});
+        }) == "[standardise] column y goes from -1.7e+308 to 1.7e+308, expected an extent that a double can hold");
+  for (const double size : {1e-290, 1e300}) {
+    const Values values = standardise_1d({0, size}, {-size, size}).map_values(Values{-size, size});
+    CHECK(std_of(values) == doctest::Approx(kRange.value_std).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("standardise: inputs that leave the range of training") {
+  const Values x{1, 10, 120, 20};
+  RangeCheck check(standardise(x, Values{1, 2}, Names{"a", "b"}, Names{"y"}, kRange), kRange);
+  check.add(x);
+  CHECK(check.rows() == 2);
+  for (const auto& column : check.columns()) CHECK(column.outside == 0);
+  check.add(Values{120 + 1e-5, 20 + 1e-6, 1 - 1e-5, 10 - 1e-6});  // rounding
+  for (const auto& column : check.columns()) CHECK(column.outside == 0);
+  check.add(Values{121, 15, 60, 9.5, -30, 10});
+  check.add(Values{});
+  check.add(Values{130, 15});
+  CHECK(check.rows() == 8);
+  CHECK(check.columns()[0].outside == 3);
+  CHECK(check.columns()[0].furthest == -30);
+  CHECK(check.columns()[1].outside == 1);
+  CHECK(check.columns()[1].furthest == 9.5);
+
+  RangeCheck raw(leave_as_is(1, 1, kRange), kRange);
+  raw.add(Values{-2, 2, 2.5});
+  CHECK(raw.columns()[0].outside == 1);
+  CHECK(raw.columns()[0].furthest == 2.5);
+}

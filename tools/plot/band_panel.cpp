@@ -1,0 +1,56 @@
+#include "tools/plot/band_panel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/error.h"
+
+namespace npzoo::plot {
+
+namespace {
+
+std::vector<std::size_t> ascending(const std::vector<double>& x) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return x[i]; });
+  return order;
+}
+
+void check_length(const std::string& name, const char* what, const std::vector<double>& values,
+                  const std::vector<double>& x) {
+  check(values.size() == x.size(), "[plot] {} has {} x and {} {}, expected as many", name, x.size(), values.size(),
+        what);
+}
+
+}  // namespace
+
+Panel make_panel(const BandPanel& shown) {
+  check_length(shown.name, "means", shown.mean, shown.x);
+  check_length(shown.name, "standard deviations", shown.std, shown.x);
+  check_length(shown.name, "true values", shown.truth.y, shown.truth.x);
+  const std::string label = shown.name + ": mean ± 2σ";
+  Band band{.x = {}, .lower = {}, .upper = {}, .color = shown.color.with_alpha(0.22), .label = label};
+  Line mean{.x = {}, .y = {}, .color = shown.color, .label = label};
+  for (const std::size_t i : ascending(shown.x)) {
+    band.lower.push_back(shown.mean[i] - 2 * shown.std[i]);
+    band.upper.push_back(shown.mean[i] + 2 * shown.std[i]);
+    mean.x.push_back(shown.x[i]);
+    mean.y.push_back(shown.mean[i]);
+  }
+  band.x = mean.x;
+  Panel panel;
+  panel.layers.emplace_back(std::move(band));
+  panel.layers.emplace_back(std::move(mean));
+  if (!shown.truth.x.empty()) {
+    Line truth{.x = {}, .y = {}, .color = kBlack.with_alpha(0.7), .width = 1, .dashed = true, .label = "truth"};
+    for (const std::size_t i : ascending(shown.truth.x)) {
+      truth.x.push_back(shown.truth.x[i]);
+      truth.y.push_back(shown.truth.y[i]);
+    }
+    panel.layers.emplace_back(std::move(truth));
+  }
+  panel.layers.emplace_back(Points{.x = shown.context.x, .y = shown.context.y, .label = "context"});
+  return panel;
+}
+
+}  // namespace npzoo::plot

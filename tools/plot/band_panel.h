@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/plot/chart.h"
+
+namespace npzoo::plot {
+
+/// Pairs (x, y), in any order.
+struct Series {
+  std::vector<double> x, y;
+};
+
+/// What a model of one input says, as a panel: the line of its means and the band mean ± 2 std over x, the points it
+/// was given, and the true function where it is known. The legend calls the prediction `name`.
+struct BandPanel {
+  std::string name;
+  Color color = palette(0);
+  std::vector<double> x, mean, std;  // of equal length, in any order
+  Series context;
+  Series truth{};  // empty: not drawn
+};
+
+/// Without title, labels and ranges. Throws Error where lengths differ.
+Panel make_panel(const BandPanel& shown);
+
+}  // namespace npzoo::plot
