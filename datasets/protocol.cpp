@@ -260,14 +260,15 @@ ValidationConfig read_validation(Reader reader, bool needed) {
 
 OracleValues read_oracle(Reader reader) {
   OracleValues values;
-  const auto read = [&reader](std::string_view key, std::optional<double>& value) {
-    if (reader.has(key)) value = reader.number(key, kFinite);
+  const auto read = [&reader](std::string_view key, std::optional<double>& value, const Rule& rule = kFinite) {
+    if (reader.has(key)) value = reader.number(key, rule);
   };
   read("known_marginal", values.known_marginal);
   read("known_joint", values.known_joint);
   read("bayes_diagonal", values.bayes_diagonal);
   read("bayes_mixture", values.bayes_mixture);
   read("bayes_joint", values.bayes_joint);
+  read("standard_error", values.standard_error, kNonNegative);
   reader.finish();
   return values;
 }

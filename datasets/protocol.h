@@ -50,6 +50,7 @@ struct Published {
 struct OracleValues {
   std::optional<double> known_marginal, known_joint;
   std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;
+  std::optional<double> standard_error;  // of each of them
 };
 
 /// A distribution that trained models are tested on.

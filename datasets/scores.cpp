@@ -1,8 +1,6 @@
 #include "datasets/scores.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "engine/error.h"
@@ -20,6 +18,11 @@ double standard_crps(double z) {
 
 }  // namespace
 
+double log_normal_density(double y, double mean, double variance) {
+  const double error = y - mean;
+  return -0.5 * (std::log(2 * std::numbers::pi * variance) + error * error / variance);
+}
+
 void RunningMean::add(double value) {  // Welford, Technometrics 1962
   ++count_;
   const double delta = value - mean_;
@@ -27,32 +30,23 @@ void RunningMean::add(double value) {  // Welford, Technometrics 1962
   squares_ += delta * (value - mean_);
 }
 
-double RunningMean::standard_error() const {
-  if (count_ < 2) return std::numeric_limits<double>::quiet_NaN();
+Estimate RunningMean::estimate() const {
+  Estimate result{.value = mean_};
   const auto n = static_cast<double>(count_);
-  return std::sqrt(squares_ / (n - 1) / n);
+  if (count_ > 1) result.standard_error = std::sqrt(squares_ / (n - 1) / n);
+  return result;
 }
 
-double GaussianScores::add(std::span<const double> mean, std::span<const double> std, std::span<const double> y,
-                           std::int64_t points) {
-  check(mean.size() == y.size() && std.size() == y.size(), "[scores] {} means, {} deviations and {} values",
-        mean.size(), std.size(), y.size());
-  static const double kLogRootTwoPi = 0.5 * std::log(2 * std::numbers::pi);
-  double sum = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double z = (y[i] - mean[i]) / std[i];
-    sum -= kLogRootTwoPi + std::log(std[i]) + z * z / 2;
-    crps_ += std[i] * standard_crps(z);
-    const double needed = 100 * std::erf(std::abs(z) / std::numbers::sqrt2);  // per cent of the smallest such interval
-    const auto first = static_cast<std::size_t>(std::ceil(needed / kStep)) - (needed > 0);
-    if (first < inside_.size()) ++inside_[first];
-  }
-  values_ += std::ssize(y);
-  log_likelihood_.add(sum / static_cast<double>(points));
-  return sum / static_cast<double>(points);
+void GaussianFit::add(double mean, double std, double y) {
+  const double z = (y - mean) / std;
+  crps_ += std * standard_crps(z);
+  const double needed = 100 * std::erf(std::abs(z) / std::numbers::sqrt2);  // per cent of the smallest such interval
+  const auto first = static_cast<std::size_t>(std::ceil(needed / kStep)) - (needed > 0);
+  if (first < inside_.size()) ++inside_[first];
+  ++values_;
 }
 
-double GaussianScores::coverage(int percent) const {
+double GaussianFit::coverage(int percent) const {
   check(percent >= kStep && percent < 100 && percent % kStep == 0,
         "[scores] interval of {} %, expected a multiple of {} below 100", percent, kStep);
   std::int64_t inside = 0;
@@ -60,7 +54,13 @@ double GaussianScores::coverage(int percent) const {
   return static_cast<double>(inside) / static_cast<double>(values_);
 }
 
-double GaussianScores::calibration_error() const {
+std::map<int, double> GaussianFit::coverage() const {
+  std::map<int, double> shares;
+  for (const int percent : {50, 80, 90, 95}) shares[percent] = coverage(percent);
+  return shares;
+}
+
+double GaussianFit::calibration_error() const {
   double sum = 0;
   int intervals = 0;
   for (int percent = kStep; percent < 100; percent += kStep, ++intervals)

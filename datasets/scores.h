@@ -2,45 +2,51 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
+#include <limits>
+#include <map>
 
 namespace npzoo {
 
-/// Mean of numbers that come one after the other, and how certain it is.
+/// log N(y; mean, variance), in nats.
+double log_normal_density(double y, double mean, double variance);
+
+/// A figure and its standard error, NaN where that is not known.
+struct Estimate {
+  double value = 0;
+  double standard_error = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Mean of independent values that come one by one and count equally.
 class RunningMean {
  public:
   void add(double value);
 
   std::int64_t count() const { return count_; }
-  double mean() const { return mean_; }
-  /// Standard deviation of the numbers over √count; NaN for fewer than two.
-  double standard_error() const;
+  /// 0 of none; the standard error is NaN of fewer than two.
+  Estimate estimate() const;
 
  private:
   std::int64_t count_ = 0;
   double mean_ = 0, squares_ = 0;
 };
 
-/// Scores of Gaussian predictions of single values. Batches count equally in the log-likelihood, values in the rest.
-class GaussianScores {
+/// How Gaussian predictions of single values fit.
+class GaussianFit {
  public:
-  /// One batch: means, standard deviations and what was observed, all of one size. `points` is how many target points
-  /// the values belong to, which are fewer where points have several channels. Returns the batch's log-likelihood.
-  double add(std::span<const double> mean, std::span<const double> std, std::span<const double> y, std::int64_t points);
+  void add(double mean, double std, double y);
 
-  /// Nats per target point, mean over batches.
-  const RunningMean& log_likelihood() const { return log_likelihood_; }
-  /// Continuous ranked probability score in units of y (Gneiting and Raftery, JASA 2007, equation 21).
+  /// Mean continuous ranked probability score, in units of y (Gneiting and Raftery, JASA 2007, equation 21).
   double crps() const { return crps_ / static_cast<double>(values_); }
   /// Share of values inside the central interval of `percent` %, a multiple of 5 from 5 to 95.
   double coverage(int percent) const;
+  /// The same of the intervals that are told everywhere: 50, 80, 90 and 95 %.
+  std::map<int, double> coverage() const;
   /// Mean over the intervals of 5, 10 … 95 % of how far their coverage is off.
   double calibration_error() const;
 
  private:
   static constexpr int kStep = 5;  // per cent
 
-  RunningMean log_likelihood_;
   std::int64_t values_ = 0;
   double crps_ = 0;
   std::array<std::int64_t, 100 / kStep> inside_{};  // values that the interval of (i + 1) kStep % is the first to hold

@@ -13,6 +13,7 @@ int run_command(const DevicesCommand& command);
 int run_command(const TrainCommand& command);
 int run_command(const EvalCommand& command);
 int run_command(const ExportCommand& command);
+int run_command(const OracleCommand& command);
 int run_command(const PredictCommand& command);
 int run_command(const PlotCommand& command);
 int run_command(const GradcheckCommand& command);

@@ -13,7 +13,7 @@ namespace {
 
 struct Words {
   std::string path;                   // "train", "bench scaling"
-  std::vector<std::string> commands;  // that may follow
+  std::vector<std::string> commands;  // or protocols, that may follow
   std::vector<std::string> flags;
 };
 
@@ -24,8 +24,10 @@ std::vector<Words> commands(const CLI::App& app, const std::string& prefix = {})
     Words words{prefix + sub->get_name(), {}, {}};
     for (const CLI::App* nested : sub->get_subcommands([](const CLI::App*) { return true; }))
       words.commands.push_back(nested->get_name());
-    for (const CLI::Option* option : sub->get_options())
+    for (const CLI::Option* option : sub->get_options()) {
       for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
+      if (option->get_positional() && option->get_name() == "protocol") words.commands = protocol_names();
+    }
     const std::vector<Words> below = commands(*sub, words.path + " ");
     found.insert(found.end(), below.begin(), below.end());
     found.push_back(std::move(words));

@@ -60,6 +60,20 @@ void add_export(CLI::App& app, ExportCommand& c) {
   sub.add_option("--out", c.out, "safetensors file to write")->required();
 }
 
+void add_oracle(CLI::App& app, OracleCommand& c) {
+  CLI::App& sub = subcommand(app, "oracle", "Compute the best values that are possible under a protocol.", c.common);
+  sub.add_option("protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file")->required();
+  sub.add_option("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")
+      ->delimiter(',');
+  sub.add_option("--tasks", c.tasks, "for how many the hyper-parameters are integrated out; known ones cost little")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
+  sub.add_option("--seed", c.seed, "of the tasks, instead of the protocol's");
+  sub.add_option("--nodes", c.nodes, "of the quadrature, along each side of a cell")
+      ->check(CLI::Range(4, 32))
+      ->capture_default_str();
+}
+
 void add_predict(CLI::App& app, PredictCommand& c) {
   CLI::App& sub = subcommand(app, "predict", "Predict at the points of a table, given observed points.", c.common);
   sub.add_option("--checkpoint", c.checkpoint, kCheckpointHelp)->required();
@@ -158,6 +172,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   TrainCommand train;
   EvalCommand eval;
   ExportCommand export_weights;
+  OracleCommand oracle;
   PredictCommand predict;
   PlotCommand plot;
   GradcheckCommand gradcheck;
@@ -171,6 +186,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_train(app, train);
   add_eval(app, eval);
   add_export(app, export_weights);
+  add_oracle(app, oracle);
   add_predict(app, predict);
   add_plot(app, plot);
   add_gradcheck(app, gradcheck);
@@ -194,6 +210,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (chosen("train")) return {.command = train};
   if (chosen("eval")) return {.command = eval};
   if (chosen("export")) return {.command = export_weights};
+  if (chosen("oracle")) return {.command = oracle};
   if (chosen("predict")) return {.command = predict};
   if (chosen("plot")) return {.command = plot};
   if (chosen("gradcheck")) return {.command = gradcheck};

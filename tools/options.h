@@ -45,6 +45,15 @@ struct EvalCommand {
   std::optional<std::uint64_t> seed;
 };
 
+struct OracleCommand {
+  CommonOptions common;
+  std::string protocol;
+  std::vector<std::string> tests;  // empty: all
+  std::int64_t tasks = 20'000;
+  std::optional<std::uint64_t> seed;
+  int nodes = 8;
+};
+
 struct ExportCommand {
   CommonOptions common;
   std::string checkpoint;
@@ -157,9 +166,9 @@ struct CompletionCommand {
 };
 
 using Command =
-    std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, ExportCommand, PredictCommand, PlotCommand,
-                 GradcheckCommand, ParityCommand, StreamCommand, ReproduceCommand, BenchTrainStepCommand, BenchForwardCommand,
-                 BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
+    std::variant<ListCommand, DevicesCommand, TrainCommand, EvalCommand, OracleCommand, ExportCommand, PredictCommand,
+                 PlotCommand, GradcheckCommand, ParityCommand, StreamCommand, ReproduceCommand, BenchTrainStepCommand,
+                 BenchForwardCommand, BenchDataCommand, BenchScalingCommand, BenchAttentionCommand, CompletionCommand>;
 
 /// Parses the command line, or prints help or what is wrong with it; then `exit_code` is set and there is no command.
 struct ParsedOptions {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "datasets/scores.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -16,6 +17,12 @@ const double kLogTwoPi = std::log(2 * std::numbers::pi);
 std::vector<double> add_to_diagonal(std::vector<double> matrix, std::int64_t n, double value) {
   for (std::int64_t i = 0; i < n; ++i) matrix[i * n + i] += value;
   return matrix;
+}
+
+/// log N(y; 0, L Lᵀ), given L⁻¹ y.
+double log_density(const Cholesky& factor, std::span<const double> whitened) {
+  const double squares = std::inner_product(whitened.begin(), whitened.end(), whitened.begin(), 0.0);
+  return -0.5 * (static_cast<double>(whitened.size()) * kLogTwoPi + factor.log_determinant() + squares);
 }
 
 void check_values(Points x, std::span<const double> y) {
@@ -51,6 +58,8 @@ GpPosterior::Projection GpPosterior::project(Points xt) const {
   return p;
 }
 
+double GpPosterior::log_evidence() const { return log_density(factor_, whitened_); }
+
 GpMarginals GpPosterior::marginals(Points xt, double target_noise) const {
   const std::int64_t nt = xt.size();
   Projection p = project(xt);
@@ -64,10 +73,7 @@ std::vector<double> GpPosterior::log_likelihood(Points xt, std::span<const doubl
   check_values(xt, yt);
   const auto [mean, variance] = marginals(xt, target_noise);
   std::vector<double> result(yt.size());
-  for (std::size_t t = 0; t < yt.size(); ++t) {
-    const double error = yt[t] - mean[t];
-    result[t] = -0.5 * (kLogTwoPi + std::log(variance[t]) + error * error / variance[t]);
-  }
+  for (std::size_t t = 0; t < yt.size(); ++t) result[t] = log_normal_density(yt[t], mean[t], variance[t]);
   return result;
 }
 
@@ -85,8 +91,7 @@ double GpPosterior::joint_log_likelihood(Points xt, std::span<const double> yt, 
   std::vector<double> error(nt);
   for (std::int64_t t = 0; t < nt; ++t) error[t] = yt[t] - p.mean[t];
   factor.solve_lower(error);
-  const double squares = std::inner_product(error.begin(), error.end(), error.begin(), 0.0);
-  return -0.5 * (static_cast<double>(nt) * kLogTwoPi + factor.log_determinant() + squares);
+  return log_density(factor, error);
 }
 
 }  // namespace npzoo

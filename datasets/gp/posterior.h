@@ -25,6 +25,8 @@ class GpPosterior {
   /// xc (Nc, Dx), yc (Nc). Throws Error when the covariance of the context values is not positive definite.
   GpPosterior(const Kernel& kernel, Points xc, std::span<const double> yc, double context_noise);
 
+  /// log p(yc), the marginal likelihood of the context.
+  double log_evidence() const;
   GpMarginals marginals(Points xt, double target_noise) const;
   /// log p(yt_i | context) for each target by itself.
   std::vector<double> log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;

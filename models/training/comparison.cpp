@@ -58,7 +58,8 @@ Estimate published_estimate(Metric metric, const TestConfig& test, const Publish
 std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle) {
   const std::optional<double>& value = oracle.bayes_diagonal ? oracle.bayes_diagonal : oracle.known_marginal;
   if (!value) return {};
-  return Ceiling{{to_log_likelihood(metric, *value), kOracleError}, !oracle.bayes_diagonal};
+  return Ceiling{{to_log_likelihood(metric, *value), oracle.standard_error.value_or(kOracleError)},
+                 !oracle.bayes_diagonal};
 }
 
 const char* to_string(Verdict verdict) {

@@ -4,17 +4,12 @@
 #include <span>
 
 #include "datasets/protocol.h"
+#include "datasets/scores.h"
 
 namespace npzoo {
 
 // Figures got under a protocol beside published ones and beside what is possible. Whatever the metric of the protocol,
 // all are log-likelihoods in nats per target point here: more is better.
-
-/// A figure and its standard error, NaN where that is not known.
-struct Estimate {
-  double value = 0;
-  double standard_error = 0;
-};
 
 /// What runs of one model with different seeds reached on one test.
 struct SeedMean {

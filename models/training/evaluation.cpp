@@ -14,8 +14,6 @@ namespace npzoo {
 
 namespace {
 
-constexpr int kIntervals[] = {50, 80, 90, 95};
-
 Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
 
 struct ScoredBatch {
@@ -54,8 +52,14 @@ class Total {
  public:
   void add(const ScoredBatch& batch, bool exact) {
     const Tensor mean = on_host(batch.prediction.mean), std = on_host(batch.prediction.std), y = on_host(batch.y);
-    const double log_likelihood =
-        scores_.add(mean.values<double>(), std.values<double>(), y.values<double>(), y.dim(0) * y.dim(1));
+    const auto means = mean.values<double>(), deviations = std.values<double>(), values = y.values<double>();
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += log_normal_density(values[i], means[i], deviations[i] * deviations[i]);
+      fit_.add(means[i], deviations[i], values[i]);
+    }
+    const double log_likelihood = sum / static_cast<double>(y.dim(0) * y.dim(1));
+    log_likelihood_.add(log_likelihood);
     tasks_ += y.dim(0);
     context_squares_ += batch.context_squares;
     context_values_ += batch.context_values;
@@ -67,23 +71,23 @@ class Total {
   Evaluation result() const {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     Evaluation e;
-    e.log_likelihood = scores_.log_likelihood().mean();
-    e.standard_error = scores_.log_likelihood().standard_error();
-    for (const int percent : kIntervals) e.coverage[percent] = scores_.coverage(percent);
-    e.calibration_error = scores_.calibration_error();
-    e.crps = scores_.crps();
+    e.log_likelihood = log_likelihood_.estimate().value;
+    e.standard_error = log_likelihood_.estimate().standard_error;
+    e.coverage = fit_.coverage();
+    e.calibration_error = fit_.calibration_error();
+    e.crps = fit_.crps();
     e.context_rmse = context_values_ > 0 ? std::sqrt(context_squares_ / static_cast<double>(context_values_)) : kNone;
-    e.exact_gp = exact_.count() > 0 ? exact_.mean() : kNone;
-    e.exact_gap = exact_.count() > 0 ? gap_.mean() : kNone;
-    e.exact_gap_error = gap_.standard_error();
+    e.exact_gp = exact_.count() > 0 ? exact_.estimate().value : kNone;
+    e.exact_gap = exact_.count() > 0 ? gap_.estimate().value : kNone;
+    e.exact_gap_error = gap_.estimate().standard_error;
     e.exact_batches = exact_.count();
     e.tasks = tasks_;
     return e;
   }
 
  private:
-  GaussianScores scores_;
-  RunningMean exact_, gap_;
+  GaussianFit fit_;
+  RunningMean log_likelihood_, exact_, gap_;
   double context_squares_ = 0;
   std::int64_t context_values_ = 0, tasks_ = 0;
 };

@@ -108,6 +108,8 @@ TEST_CASE("[gp posterior] marginal likelihood of a context by the chain rule") {
   CHECK(prior.joint_log_likelihood({x, 2}, y, kNoise) ==
         doctest::Approx(prior.joint_log_likelihood({p.xc, 2}, p.yc, kNoise) +
                         p.posterior().joint_log_likelihood({p.xt, 2}, p.yt, kNoise)));
+  CHECK(p.posterior().log_evidence() == doctest::Approx(prior.joint_log_likelihood({p.xc, 2}, p.yc, kNoise)));
+  CHECK(prior.log_evidence() == 0);
 }
 
 TEST_CASE("[gp posterior] the limits: no context, far away, exact observations") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "engine/random.h"
@@ -13,50 +14,59 @@ using namespace npzoo::testing;
 
 TEST_CASE("scores: a running mean and its standard error") {
   RunningMean mean;
-  CHECK(mean.count() == 0);
+  CHECK(mean.estimate().value == 0);
   mean.add(1e9 + 1);
-  CHECK(std::isnan(mean.standard_error()));
+  CHECK(std::isnan(mean.estimate().standard_error));
   for (double value : {2.0, 3.0, 6.0}) mean.add(1e9 + value);
   CHECK(mean.count() == 4);
-  CHECK(mean.mean() == 1e9 + 3);
-  CHECK(mean.standard_error() == doctest::Approx(std::sqrt(14.0 / 3 / 4)).epsilon(1e-12));
+  CHECK(mean.estimate().value == 1e9 + 3);
+  CHECK(mean.estimate().standard_error == doctest::Approx(std::sqrt(14.0 / 3 / 4)).epsilon(1e-12));
 }
 
-TEST_CASE("scores: log-likelihoods are per point, and batches count equally") {
-  GaussianScores scores;
-  const std::vector<double> mean{0, 0, 1, 1}, std{1, 1, 2, 2}, y{0, 0, 1, 1};
-  const double at_zero = -0.5 * std::log(2 * std::acos(-1.0));
-  CHECK(scores.add(mean, std, y, 2) == doctest::Approx(2 * at_zero - std::log(2.0)));
-  CHECK(scores.add(std::vector{0.0}, std::vector{1.0}, std::vector{1.0}, 1) == doctest::Approx(at_zero - 0.5));
-  CHECK(scores.log_likelihood().mean() == doctest::Approx((3 * at_zero - std::log(2.0) - 0.5) / 2));
-  CHECK(error_of([&] { scores.add(mean, std, std::vector{1.0}, 1); }) == "[scores] 4 means, 4 deviations and 1 values");
+TEST_CASE("scores: log density of a normal distribution") {
+  CHECK(log_normal_density(0, 0, 1) == doctest::Approx(-0.5 * std::log(2 * std::numbers::pi)));
+  CHECK(log_normal_density(5, 1, 4) == doctest::Approx(-0.5 * std::log(8 * std::numbers::pi) - 2));
 }
 
-TEST_CASE("scores: coverage counts what lies inside, borders included") {
-  GaussianScores scores;
+TEST_CASE("scores: coverage counts what lies inside") {
+  GaussianFit fit;
   const double z50 = 0.674489750196082, z95 = 1.959963984540054;
-  const std::vector<double> y{0, z50 - 1e-9, -(z50 + 1e-9), z95 - 1e-9, z95 + 1e-9, 40, -40, 0};
-  scores.add(std::vector<double>(8, 0.0), std::vector<double>(8, 1.0), y, 8);
-  CHECK(scores.coverage(5) == 2 / 8.0);
-  CHECK(scores.coverage(50) == 3 / 8.0);
-  CHECK(scores.coverage(55) == 4 / 8.0);
-  CHECK(scores.coverage(90) == 4 / 8.0);
-  CHECK(scores.coverage(95) == 5 / 8.0);
+  for (double y : {0.0, z50 - 1e-9, -(z50 + 1e-9), z95 - 1e-9, z95 + 1e-9, 40.0, -40.0, 0.0}) fit.add(0, 1, y);
+  CHECK(fit.coverage(5) == 2 / 8.0);
+  CHECK(fit.coverage(50) == 3 / 8.0);
+  CHECK(fit.coverage(55) == 4 / 8.0);
+  CHECK(fit.coverage(90) == 4 / 8.0);
+  CHECK(fit.coverage(95) == 5 / 8.0);
+  CHECK(fit.coverage().size() == 4);
+  CHECK(fit.coverage().at(95) == fit.coverage(95));
   for (int percent : {0, 52, 100, -5})
-    CHECK(error_of([&] { scores.coverage(percent); }).starts_with("[scores] interval of "));
+    CHECK(error_of([&] { fit.coverage(percent); }).starts_with("[scores] interval of "));
 }
 
-TEST_CASE("scores: the calibration error is 0 for the truth and known for a wrong width") {
-  constexpr std::int64_t kValues = 200'000;
-  Random random(3, 0);
-  std::vector<double> y(kValues);
-  random.fill_normal(y);
-  const auto error_of_width = [&](double width) {
-    GaussianScores scores;
-    scores.add(std::vector<double>(kValues, 0.0), std::vector<double>(kValues, width), y, kValues);
-    return scores.calibration_error();
+TEST_CASE("scores: the truth is calibrated, and a wrong width is not") {
+  constexpr int kValues = 40'000;
+  std::vector<double> z(kValues);
+  Random(3).fill_normal(z);
+  const auto of_width = [&](double width) {
+    GaussianFit fit;
+    for (double value : z) fit.add(2, 3 * width, 2 + 3 * value);
+    return fit;
   };
-  CHECK(error_of_width(1) < 3 * 0.5 / std::sqrt(kValues));
-  CHECK(error_of_width(1e9) == doctest::Approx(0.5));   // all are inside: 1 − p, which is 0.5 on average
-  CHECK(error_of_width(1e-9) == doctest::Approx(0.5));  // none is
+  const GaussianFit truth = of_width(1);
+  CHECK(truth.calibration_error() < 4 * 0.5 / std::sqrt(kValues));
+  for (const auto& [percent, share] : truth.coverage()) {
+    const double p = percent / 100.0;
+    CHECK(std::abs(share - p) < 4 * std::sqrt(p * (1 - p) / kValues));
+  }
+  CHECK(truth.crps() == doctest::Approx(3 / std::sqrt(std::numbers::pi)).epsilon(0.01));
+  CHECK(of_width(1e9).calibration_error() == doctest::Approx(0.5));   // all are inside: 1 − p, on average 0.5
+  CHECK(of_width(1e-9).calibration_error() == doctest::Approx(0.5));  // none is
+}
+
+TEST_CASE("scores: CRPS is the distance where a prediction is sure") {
+  GaussianFit fit;
+  fit.add(1, 1e-9, 4);
+  fit.add(1, 1e-9, 0);
+  CHECK(fit.crps() == doctest::Approx(2));
+  CHECK(fit.coverage(95) == 0);
 }

@@ -16,7 +16,7 @@ from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, chec
                          write, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "devices", "train", "eval", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
+COMMANDS = ["list", "devices", "train", "eval", "oracle", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
             "bench", "completion"]
 
 @case
@@ -266,6 +266,7 @@ def completion_scripts():
     expect(candidates("npzoo", "bench", "scaling", "--me") == ["--memory-limit"], "and their flags")
     expect("tnp-d" in candidates("npzoo", "train", "--model", "t"), "models are completed")
     expect("quick/gp1d" in candidates("npzoo", "train", "--protocol", "q"), "protocols are completed")
+    expect(candidates("npzoo", "oracle", "q") == ["quick/gp1d"], candidates("npzoo", "oracle", "q"))
     for shell in ("zsh", "fish"):
         text = succeed("completion", shell)
         expect("npzoo" in text, shell)
