@@ -66,6 +66,8 @@ Curve exact_curve(const GpBatch& batch, std::int64_t index, const std::vector<do
 plot::Panel panel(const std::string& title, const Row& row, const std::vector<double>& x, const Curve& curve,
                   plot::Color color, const std::string& name) {
   plot::Panel panel = plot::make_panel({.name = name,
+                                        .x_label = "x",
+                                        .y_label = "y",
                                         .color = color,
                                         .x = x,
                                         .mean = curve.mean,
@@ -73,8 +75,6 @@ plot::Panel panel(const std::string& title, const Row& row, const std::vector<do
                                         .context = {row.xc, row.yc},
                                         .truth = {row.xt, row.yt}});
   panel.title = title;
-  panel.x_label = "x";
-  panel.y_label = "y";
   panel.x_range = plot::Range{x.front(), x.back()};
   return panel;
 }

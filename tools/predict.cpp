@@ -56,11 +56,13 @@ class TargetChunks {
 /// A band for each value column, drawn when all predictions are there.
 class Picture {
  public:
-  Picture(const std::filesystem::path& path, const std::string& model, std::string x_name,
-          std::vector<std::string> y_names, const ObservedRows& context)
-      : path_(path), file_(path), x_name_(std::move(x_name)), y_names_(std::move(y_names)), bands_(y_names_.size()) {
+  Picture(const std::filesystem::path& path, const std::string& model, const std::string& x_name,
+          const std::vector<std::string>& y_names, const ObservedRows& context)
+      : path_(path), file_(path), bands_(y_names.size()) {
     for (std::size_t j = 0; j < bands_.size(); ++j) {
       bands_[j].name = model;
+      bands_[j].x_label = x_name;
+      bands_[j].y_label = y_names[j];
       bands_[j].context.x = context.x;
       for (std::size_t i = j; i < context.y.size(); i += bands_.size()) bands_[j].context.y.push_back(context.y[i]);
     }
@@ -81,11 +83,7 @@ class Picture {
   /// Writes all but the name of the file, which `commit` gives it.
   void draw() {
     plot::Figure figure{.panel_width = 480, .panel_height = 220};
-    for (std::size_t j = 0; j < bands_.size(); ++j) {
-      plot::Panel& panel = figure.panels.emplace_back(plot::make_panel(bands_[j]));
-      panel.x_label = x_name_;
-      panel.y_label = y_names_[j];
-    }
+    for (const plot::BandPanel& band : bands_) figure.panels.push_back(plot::make_panel(band));
     file_.write(plot::draw_figure(figure, path_));
     file_.flush();
   }
@@ -94,8 +92,6 @@ class Picture {
  private:
   std::filesystem::path path_;
   AtomicFile file_;
-  std::string x_name_;
-  std::vector<std::string> y_names_;
   std::vector<plot::BandPanel> bands_;
 };
 

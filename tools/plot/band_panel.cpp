@@ -38,7 +38,7 @@ Panel make_panel(const BandPanel& shown) {
     mean.y.push_back(shown.mean[i]);
   }
   band.x = mean.x;
-  Panel panel;
+  Panel panel{.x_label = shown.x_label, .y_label = shown.y_label};
   panel.layers.emplace_back(std::move(band));
   panel.layers.emplace_back(std::move(mean));
   if (!shown.truth.x.empty()) {

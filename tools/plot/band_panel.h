@@ -15,14 +15,14 @@ struct Series {
 /// What a model of one input says, as a panel: the line of its means and the band mean ± 2 std over x, the points it
 /// was given, and the true function where it is known. The legend calls the prediction `name`.
 struct BandPanel {
-  std::string name;
+  std::string name, x_label{}, y_label{};
   Color color = palette(0);
   std::vector<double> x, mean, std;  // of equal length, in any order
   Series context;
   Series truth{};  // empty: not drawn
 };
 
-/// Without title, labels and ranges. Throws Error where lengths differ.
+/// Without title and ranges. Throws Error where lengths differ.
 Panel make_panel(const BandPanel& shown);
 
 }  // namespace npzoo::plot
