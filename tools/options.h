@@ -49,7 +49,7 @@ struct OracleCommand {
   CommonOptions common;
   std::string protocol;
   std::vector<std::string> tests;  // empty: all
-  std::int64_t tasks = 20'000;
+  std::int64_t tasks = 6000;
   std::optional<std::uint64_t> seed;
   int nodes = 8;
 };

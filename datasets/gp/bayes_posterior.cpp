@@ -8,6 +8,7 @@
 #include "datasets/gp/log_sum.h"
 #include "datasets/gp/quadrature.h"
 #include "datasets/scores.h"
+#include "engine/error.h"
 
 namespace npzoo {
 
@@ -152,6 +153,7 @@ BayesPosterior::BayesPosterior(const GpDistribution& d, Points xc, std::span<con
 }
 
 BayesPredictions BayesPosterior::predict(Points xt, std::span<const double> yt) const {
+  check(xt.size() == std::ssize(yt), "[bayes posterior] {} inputs and {} values, expected equal", xt.size(), yt.size());
   const std::size_t nt = yt.size();
   std::vector<Moments> moments(nt);
   std::vector<LogSum> mixture(nt);

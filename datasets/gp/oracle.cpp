@@ -48,6 +48,8 @@ GpPosterior posterior_in_double(const GpBatch& batch, std::int64_t row) {
   return GpPosterior(batch.kernels[row], task.xc, task.yc, batch.context_noise);
 }
 
+double sum_of(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
 /// Mean over rows and points of what `score(posterior, task)` sums up.
 template <class Score>
 double mean_score(const GpBatch& batch, const Score& score) {
@@ -68,96 +70,82 @@ void in_rounds(std::int64_t batches, std::int64_t together, const BatchProgress&
   }
 }
 
-/// Per target point of one task.
-struct BayesRow {
+/// Of one task, per target point.
+struct TaskScores {
   double diagonal = 0, mixture = 0, joint = 0;
-  GpMarginals predicted;
 };
+double TaskScores::*const kFigures[] = {&TaskScores::diagonal, &TaskScores::mixture, &TaskScores::joint};
 
-BayesRow score_row(const GpDistribution& distribution, const GpBatch& batch, std::int64_t row,
-                   const BayesOptions& options) {
-  const Row task(batch.task, row);
-  const BayesPosterior posterior(distribution, task.xc, task.yc, options, batch.kernels[row]);
-  BayesPredictions p = posterior.predict(task.xt, task.yt);
-  BayesRow result;
-  for (std::size_t t = 0; t < task.yt.size(); ++t) {
-    result.diagonal += log_normal_density(task.yt[t], p.diagonal.mean[t], p.diagonal.variance[t]);
-    result.mixture += p.log_likelihood[t];
+TaskScores score(const BayesPredictions& predictions, std::span<const double> yt) {
+  const auto& [mean, variance] = predictions.diagonal;
+  TaskScores scores{.joint = predictions.joint_log_likelihood.value_or(0)};
+  for (std::size_t t = 0; t < yt.size(); ++t) {
+    scores.diagonal += log_normal_density(yt[t], mean[t], variance[t]);
+    scores.mixture += predictions.log_likelihood[t];
   }
-  result.joint = p.joint_log_likelihood.value_or(0);
-  for (double* sum : {&result.diagonal, &result.mixture, &result.joint}) *sum /= static_cast<double>(task.yt.size());
-  result.predicted = std::move(p.diagonal);
-  return result;
+  for (const auto figure : kFigures) scores.*figure /= static_cast<double>(yt.size());
+  return scores;
 }
 
-double BayesRow::*const kFigures[] = {&BayesRow::diagonal, &BayesRow::mixture, &BayesRow::joint};
-
-/// A batch with the scores of its tasks, and the first one's by a finer rule.
-struct ScoredBatch {
+/// The first task of a batch.
+struct ScoredTask {
   GpBatch batch;
-  std::vector<BayesRow> rows;  // (B)
-  BayesRow finer{};
+  BayesPredictions predictions;
+  TaskScores scores, finer;
+  double known_marginal = 0, known_joint = 0;
+
+  ScoredTask(const GpSampler& sampler, std::int64_t index, const BayesOptions& options, bool check_quadrature)
+      : batch(in_double(sampler.batch(static_cast<std::uint64_t>(index)))) {
+    const Row task(batch.task, 0);
+    const auto nt = static_cast<double>(task.yt.size());
+    const auto predict = [&](const BayesOptions& o) {
+      return BayesPosterior(sampler.distribution(), task.xc, task.yc, o, batch.kernels[0]).predict(task.xt, task.yt);
+    };
+    predictions = predict(options);
+    scores = score(predictions, task.yt);
+    finer = check_quadrature ? score(predict(options.finer()), task.yt) : scores;
+    const GpPosterior known = posterior_in_double(batch, 0);
+    known_marginal = sum_of(known.log_likelihood(task.xt, task.yt, batch.target_noise)) / nt;
+    if (batch.target_noise > 0) known_joint = known.joint_log_likelihood(task.xt, task.yt, batch.target_noise) / nt;
+  }
 };
 
-/// Scores `count` batches, sharing the tasks out among threads.
-std::vector<ScoredBatch> score_batches(const GpSampler& sampler, std::int64_t first, std::int64_t count,
-                                       const BayesOptions& options) {
-  const std::int64_t rows = sampler.batch_size(), items = rows + 1;
-  std::vector<ScoredBatch> scored;
-  for (std::int64_t b = first; b < first + count; ++b)
-    scored.push_back({in_double(sampler.batch(static_cast<std::uint64_t>(b))), std::vector<BayesRow>(rows)});
-  thread_pool().for_range(count * items, 1, [&](std::int64_t i, std::int64_t) {
-    ScoredBatch& s = scored[i / items];
-    const std::int64_t row = i % items;
-    if (row < rows)
-      s.rows[row] = score_row(sampler.distribution(), s.batch, row, options);
-    else
-      s.finer = score_row(sampler.distribution(), s.batch, 0, options.finer());
-  });
-  return scored;
-}
-
-/// Appends the means of one batch, and adds to `changes` what the finer rule changes.
-void add(const ScoredBatch& scored, bool joint, BayesScores& scores, BayesRow& changes) {
-  BayesRow mean;
-  for (const auto figure : kFigures) {
-    for (const BayesRow& row : scored.rows) mean.*figure += row.*figure / static_cast<double>(scored.rows.size());
-    changes.*figure += std::abs(scored.finer.*figure - scored.rows[0].*figure);
+void append(const ScoredTask& task, BayesScores& to) {
+  to.diagonal.push_back(task.scores.diagonal);
+  to.mixture.push_back(task.scores.mixture);
+  to.known.marginal.push_back(task.known_marginal);
+  if (task.batch.target_noise > 0) {
+    to.joint.push_back(task.scores.joint);
+    to.known.joint.push_back(task.known_joint);
   }
-  scores.diagonal.push_back(mean.diagonal);
-  scores.mixture.push_back(mean.mixture);
-  if (joint) scores.joint.push_back(mean.joint);
-  for (std::size_t b = 0; b < scored.rows.size(); ++b) {
-    const GpMarginals& predicted = scored.rows[b].predicted;
-    const auto yt = Row(scored.batch.task, static_cast<std::int64_t>(b)).yt;
-    for (std::size_t t = 0; t < yt.size(); ++t)
-      scores.fit.add(predicted.mean[t], std::sqrt(predicted.variance[t]), yt[t]);
-  }
+  const auto& [mean, variance] = task.predictions.diagonal;
+  const auto yt = Row(task.batch.task, 0).yt;
+  for (std::size_t t = 0; t < yt.size(); ++t) to.fit.add(mean[t], std::sqrt(variance[t]), yt[t]);
 }
 
 double variance(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  const double mean = sum_of(values) / n;
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return squares / (n - 1);
 }
 
-/// Mean of `known` less the mean of what of it is lost in the batches that `scores` has.
-Estimate with_control(std::span<const double> known, std::span<const double> scores) {
+/// Mean of `known` less what is lost on average: `same` are the known scores that `scores` would be without the loss.
+Estimate with_control(std::span<const double> known, std::span<const double> same, std::span<const double> scores) {
   check(!scores.empty() && scores.size() <= known.size(),
         "[oracle] {} batches with known kernels for {} without, expected as many or more, for at least one",
         known.size(), scores.size());
   const auto m = static_cast<double>(known.size()), n = static_cast<double>(scores.size());
   std::vector<double> terms;  // of the sum that the estimate is, one a batch
-  for (std::size_t i = 0; i < scores.size(); ++i) terms.push_back(known[i] / m - (known[i] - scores[i]) / n);
-  const auto rest = known.subspan(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) terms.push_back(known[i] / m - (same[i] - scores[i]) / n);
   Estimate estimate;
-  estimate.value =
-      std::accumulate(terms.begin(), terms.end(), 0.0) + std::accumulate(rest.begin(), rest.end(), 0.0) / m;
+  estimate.value = sum_of(terms) + sum_of(known.subspan(scores.size())) / m;
   estimate.standard_error = std::sqrt(n * variance(terms) + (m - n) * variance(known) / (m * m));
   return estimate;
 }
+
+Estimate mean_of(std::span<const double> values) { return with_control(values, values, values); }
 
 }  // namespace
 
@@ -167,8 +155,7 @@ GpPosterior exact_posterior(const GpBatch& batch, std::int64_t row) {
 
 double exact_marginal_log_likelihood(const GpBatch& batch) {
   return mean_score(batch, [&](const GpPosterior& posterior, const Row& task) {
-    const auto values = posterior.log_likelihood(task.xt, task.yt, batch.target_noise);
-    return std::accumulate(values.begin(), values.end(), 0.0);
+    return sum_of(posterior.log_likelihood(task.xt, task.yt, batch.target_noise));
   });
 }
 
@@ -194,27 +181,33 @@ KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const B
 
 BayesScores bayes_scores(const GpSampler& sampler, std::int64_t batches, const BayesOptions& options,
                          const BatchProgress& progress) {
-  constexpr std::int64_t kTasksTogether = 32;
-  const bool joint = sampler.distribution().target_noise > 0;
-  const std::int64_t together = std::max<std::int64_t>(1, kTasksTogether / sampler.batch_size());
+  constexpr std::int64_t kTogether = 32, kCheckEvery = 16;
   BayesScores scores;
-  BayesRow changes;
-  in_rounds(batches, together, progress, [&](std::int64_t first, std::int64_t count) {
-    for (const ScoredBatch& scored : score_batches(sampler, first, count, options)) add(scored, joint, scores, changes);
+  TaskScores changes;
+  in_rounds(batches, kTogether, progress, [&](std::int64_t first, std::int64_t count) {
+    std::vector<std::optional<ScoredTask>> scored(count);
+    thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
+      scored[i].emplace(sampler, first + i, options, (first + i) % kCheckEvery == 0);
+    });
+    for (const auto& task : scored) {
+      append(*task, scores);
+      for (const auto figure : kFigures) changes.*figure += std::abs(task->finer.*figure - task->scores.*figure);
+    }
   });
+  const auto checked = static_cast<double>((batches + kCheckEvery - 1) / kCheckEvery);
   for (const auto figure : kFigures)
-    scores.quadrature_error = std::max(scores.quadrature_error, changes.*figure / static_cast<double>(batches));
+    scores.quadrature_error = std::max(scores.quadrature_error, changes.*figure / checked);
   return scores;
 }
 
 OracleEstimates estimate_oracles(const KnownScores& known, const BayesScores& bayes) {
   OracleEstimates estimates;
-  estimates.known_marginal = with_control(known.marginal, known.marginal);
-  estimates.bayes_diagonal = with_control(known.marginal, bayes.diagonal);
-  estimates.bayes_mixture = with_control(known.marginal, bayes.mixture);
+  estimates.known_marginal = mean_of(known.marginal);
+  estimates.bayes_diagonal = with_control(known.marginal, bayes.known.marginal, bayes.diagonal);
+  estimates.bayes_mixture = with_control(known.marginal, bayes.known.marginal, bayes.mixture);
   if (!known.joint.empty()) {
-    estimates.known_joint = with_control(known.joint, known.joint);
-    estimates.bayes_joint = with_control(known.joint, bayes.joint);
+    estimates.known_joint = mean_of(known.joint);
+    estimates.bayes_joint = with_control(known.joint, bayes.known.joint, bayes.joint);
   }
   return estimates;
 }

@@ -24,32 +24,33 @@ double exact_joint_log_likelihood(const GpBatch& batch);
 /// Called with the number of batches done; may throw to stop.
 using BatchProgress = std::function<void(std::int64_t done)>;
 
-/// Log-likelihoods in nats per target point, mean of each of the first batches of a sampler. Joint ones are empty where
-/// targets carry no noise: the density of values that determine each other says nothing.
+/// Log-likelihoods in nats per target point. Joint ones are empty where targets carry no noise: the density of values
+/// that determine each other says nothing.
 struct KnownScores {
   std::vector<double> marginal, joint;
 };
-/// The true kernels are known.
+/// Under the true kernels, the mean of each of the first batches of a sampler.
 KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const BatchProgress& progress = {});
 
+/// Of tasks whose kernels are integrated out, given each task's own context: `diagonal` is the best that independent
+/// Gaussians can reach, `mixture` the best of any independent distributions, `joint` of any distribution.
 struct BayesScores {
   std::vector<double> diagonal, mixture, joint;
+  KnownScores known;            // of the same tasks
   GaussianFit fit;              // of the diagonal Gaussians
-  double quadrature_error = 0;  // what a finer rule changes: mean over the batches' first tasks, the worst figure's
+  double quadrature_error = 0;  // what a finer rule changes: mean over every 16th task, the worst figure's
 };
-/// The kernels are integrated out, given each task's own context: `diagonal` is the best that independent Gaussians can
-/// reach, `mixture` the best of any independent distributions, `joint` of any distribution.
+/// Of the first task of each of the first batches: the others of a batch are like it.
 BayesScores bayes_scores(const GpSampler& sampler, std::int64_t batches, const BayesOptions& options = {},
                          const BatchProgress& progress = {});
 
-/// What is possible in expectation.
+/// What is possible in expectation. Standard errors are over batches.
 struct OracleEstimates {
   Estimate known_marginal, bayes_diagonal, bayes_mixture;
   std::optional<Estimate> known_joint, bayes_joint;
 };
 /// `known` of at least the batches of `bayes`, of the same sampler. What is lost by not knowing the kernel varies less
-/// than what is possible, so that the batches that `known` has more make the others' estimates better as well (a
-/// control variate).
+/// than what is possible, so it is taken from the mean of all that `known` has (a control variate).
 OracleEstimates estimate_oracles(const KnownScores& known, const BayesScores& bayes);
 
 /// Whether an estimate is within three standard errors and 0.01 of a value that is stated with an error of its own.

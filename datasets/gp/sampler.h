@@ -40,7 +40,6 @@ class GpSampler {
   GpBatch batch(std::uint64_t index) const;
 
   const GpDistribution& distribution() const { return distribution_; }
-  std::int64_t batch_size() const { return batch_size_; }
   Device device() const { return device_; }
 
  private:

@@ -238,3 +238,11 @@ TEST_CASE("[bayes posterior] a covariance that cannot be factorised is named") {
   CHECK_THROWS_WITH_AS(BayesPosterior(d, {twice, 1}, y),
                        "[cholesky] 2 x 2 matrix is not positive definite: pivot 1 is 0, expected > 0", Error);
 }
+
+TEST_CASE("[bayes posterior] as many values as inputs") {
+  const GpDistribution d = distribution({{KernelKind::rbf, constant(0.3), constant(1), {}}});
+  const std::vector<double> x{0.5, 0.7}, y{0};
+  CHECK_THROWS_WITH_AS(BayesPosterior(d, {{}, 1}, {}).predict({x, 1}, y),
+                       "[bayes posterior] 2 inputs and 1 values, expected equal", Error);
+  CHECK_THROWS_WITH_AS(BayesPosterior(d, {x, 1}, y), "[gp] 2 inputs and 1 values, expected equal", Error);
+}

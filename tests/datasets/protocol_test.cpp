@@ -183,7 +183,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
            Case{"seed = 0", "seed = -1", "validation.seed is -1, expected an integer from 0"},
            Case{"name = \"rbf\"", "title = \"rbf\"", "evaluation.tests[0].name is missing"},
            Case{"known_joint = 1.810", "known_mode = 1", "evaluation.tests[0].oracle.known_mode is an unknown key"},
-           Case{"known_joint = 1.810", "standard_error = -0.5",
+           Case{"standard_error = 0.005", "standard_error = -0.5",
                 "evaluation.tests[0].oracle.standard_error is -0.5, expected a number >= 0"},
            Case{"cnp = [0.26, 0.02]", "cnp = [0.26, -1]", "published.cnp is [0.26, -1], expected an error >= 0"},
            Case{"cnp = [0.26, 0.02]", "cnp = \"good\"", "published.cnp is 'good', expected a finite number"},

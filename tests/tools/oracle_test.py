@@ -27,7 +27,7 @@ def json_of_every_test():
     expect([row["test"] for row in rows] == ["rbf", "free"], rows)
     for row in rows:
         check_keys(row, "protocol", "test", "tasks", "known_tasks", "quadrature_error", "stated", "differs", *FIGURES)
-        expect((row["protocol"], row["tasks"], row["known_tasks"]) == ("two", 32, 1024), row)
+        expect((row["protocol"], row["tasks"], row["known_tasks"]) == ("two", 30, 720), row)
         for figure in FIGURES:
             check_keys(row[figure], "value", "standard_error")
             expect(math.isfinite(row[figure]["value"]) and row[figure]["standard_error"] > 0, figure, row)
@@ -45,7 +45,7 @@ def json_of_every_test():
 @case
 def the_table():
     text = succeed("oracle", protocol(), "--tasks", 8, "--tests", "free")
-    for part in ("two / free: 8 tasks, 256 with known kernels", "known, marginal", "Bayes, joint", "diagonal's coverage",
+    for part in ("two / free: 8 tasks, 192 with known kernels", "known, marginal", "Bayes, joint", "diagonal's coverage",
                  "quadrature error"):
         expect(part in text, part, "expected in", text)
     expect("states another" not in text, text)
@@ -86,9 +86,9 @@ def noise_free_targets():
 
 
 @case
-def a_single_batch_has_no_standard_error():
-    (row,) = as_json("oracle", protocol(batch_size=40), "--tests", "free", "--tasks", 1)
-    expect(row["tasks"] == 40 and row["bayes_mixture"]["standard_error"] is None, row)
+def a_single_task_has_no_standard_error():
+    (row,) = as_json("oracle", protocol(), "--tests", "free", "--tasks", 1)
+    expect(row["tasks"] == 1 and row["bayes_mixture"]["standard_error"] is None, row)
 
 
 @case
