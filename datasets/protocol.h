@@ -43,6 +43,8 @@ inline double to_log_likelihood(Metric metric, double value) { return metric == 
 struct Published {
   double value = 0;
   std::optional<double> error;
+
+  bool operator==(const Published&) const = default;
 };
 
 /// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
@@ -51,6 +53,8 @@ struct OracleValues {
   std::optional<double> known_marginal, known_joint;
   std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;
   std::optional<double> standard_error;  // of each of them
+
+  bool operator==(const OracleValues&) const = default;
 };
 
 /// A distribution that trained models are tested on.

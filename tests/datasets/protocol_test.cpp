@@ -36,8 +36,8 @@ std::string error_of(const std::string& text) {
 
 TEST_CASE("[protocol] every protocol in the program loads under its own name and can be drawn from") {
   const std::vector<std::string> names = protocol_names();
-  CHECK(names == std::vector<std::string>{"quick/gp1d", "tnp-kr/gp1d-matern", "tnp-kr/gp1d-periodic", "tnp-kr/gp1d-rbf",
-                                          "tnp-kr/gp2d-rbf", "tnp/gp-rbf"});
+  CHECK(names == std::vector<std::string>{"npzoo/gp-rbf", "quick/gp1d", "tnp-kr/gp1d-matern", "tnp-kr/gp1d-periodic",
+                                          "tnp-kr/gp1d-rbf", "tnp-kr/gp2d-rbf", "tnp/gp-rbf"});
   for (const std::string& name : names) {
     CAPTURE(name);
     const Protocol p = load_protocol(name);
@@ -99,6 +99,25 @@ TEST_CASE("[protocol] tnp/gp-rbf in full") {
   CHECK(std::get<bool>(model_config(p, "tnp-d").at("bound_std")) == false);
 }
 
+TEST_CASE("[protocol] npzoo/gp-rbf is scored as tnp/gp-rbf is, after a training of its own") {
+  const Protocol ours = load_protocol("npzoo/gp-rbf"), theirs = load_protocol("tnp/gp-rbf");
+  CHECK(ours.data == theirs.data);
+  CHECK(ours.evaluation.batches == theirs.evaluation.batches);
+  CHECK(ours.evaluation.batch_size == theirs.evaluation.batch_size);
+  CHECK(ours.evaluation.seed == theirs.evaluation.seed);
+  CHECK(ours.evaluation.metric == theirs.evaluation.metric);
+  REQUIRE(ours.evaluation.tests.size() == theirs.evaluation.tests.size());
+  for (std::size_t i = 0; i < ours.evaluation.tests.size(); ++i) {
+    const TestConfig &test = ours.evaluation.tests[i], &same = theirs.evaluation.tests[i];
+    CAPTURE(test.name);
+    CHECK(test.name == same.name);
+    CHECK(test.data == same.data);
+    CHECK(test.oracle == same.oracle);
+    for (const auto& [model, row] : test.published) CHECK(row == same.published.at(model));
+  }
+  CHECK(ours.models.at("tnp-d") == theirs.models.at("tnp-d"));
+}
+
 TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
   const Protocol p = load_protocol("tnp-kr/gp1d-periodic");
   const KernelPrior& kernel = p.data.kernels[0];
@@ -125,7 +144,7 @@ TEST_CASE("[protocol] a user's own file") {
 
 TEST_CASE("[protocol] unknown names list what there is") {
   CHECK_THROWS_WITH_AS(load_protocol("gp"),
-                       "[protocol] gp is unknown, expected a path ending in .toml or one of: quick/gp1d, "
+                       "[protocol] gp is unknown, expected a path ending in .toml or one of: npzoo/gp-rbf, quick/gp1d, "
                        "tnp-kr/gp1d-matern, tnp-kr/gp1d-periodic, tnp-kr/gp1d-rbf, tnp-kr/gp2d-rbf, tnp/gp-rbf",
                        Error);
   CHECK_THROWS_WITH_AS(
