@@ -89,8 +89,8 @@ def scores(store):
 
 
 def runs(store):
-    rows = [[f"`{run['model']}`", run["training_commit"] or NONE, run["commit"], run["machine"], str(run["seed"]), f"{run['parameters']:,}",
-             f"{run['steps']:,}", str(run["batch_size"]), f"{run['lr']:g}", f"{run['seconds']:,.0f}"]
+    rows = [[f"`{run['model']}`", run["training_commit"] or NONE, run["commit"], run["machine"], str(run["seed"]),
+             f"{run['parameters']:,}", f"{run['steps']:,}", str(run["batch_size"]), f"{run['lr']:g}", f"{run['seconds']:,.0f}"]
             for run in store["runs"]]
     return table(["model", "trained with", "scored with", "machine", "seed", "parameters", "steps", "batch", "learning rate",
                   "seconds"], rows, ["model", "trained with", "scored with", "machine"])
@@ -99,23 +99,24 @@ def runs(store):
 def not_run(store):
     """Published figures alone."""
     rows = [[row["test"], f"`{row['model']}`", published(row)] for row in store["not_run"]]
-    return f"\nNot run:\n\n{table(['test', 'model', 'published'], rows, ['test', 'model'])}" if rows else ""
+    return f"Not run:\n\n{table(['test', 'model', 'published'], rows, ['test', 'model'])}"
 
 
-def section(store):
-    source = " ".join(store["source"].split())
-    return f"""
-## {store['protocol']}
-
-{METRICS[store['metric']].capitalize()}. {source}
-
-{comparison(store)}
+def results(store):
+    return f"""{comparison(store)}
 Share of targets within central intervals, in per cent, and other scores:
 
 {scores(store)}
 Commits, and the machine of the evaluation:
 
-{runs(store)}{not_run(store)}"""
+{runs(store)}"""
+
+
+def section(store):
+    source = " ".join(store["source"].split())
+    head = f"\n## {store['protocol']}\n\n{METRICS[store['metric']].capitalize()}. {source}\n"
+    parts = [head, results(store) if store["runs"] else "", not_run(store) if store["not_run"] else ""]
+    return "\n".join(part for part in parts if part)
 
 
 def report(stores):

@@ -65,6 +65,17 @@ std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol
   return names;
 }
 
+/// Where nothing has been run there are the published rows, to be reported as not run.
+void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
+  if (std::filesystem::exists(store)) return;
+  check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
+        c.results.string());
+  const bool published =
+      std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) { return !t.published.empty(); });
+  check(published, "[reproduce] {} is not there, and {} has no published row: nothing to report on", store.string(),
+        protocol.name);
+}
+
 /// One seed of every model comes before the next seed.
 std::vector<TableRun> plan_runs(const ReproduceCommand& c, const Protocol& protocol, const TableRunOptions& options) {
   std::vector<TableRun> runs;
@@ -202,7 +213,7 @@ int run_command(const ReproduceCommand& c) {
   const Table table = read_table(c);
   const std::filesystem::path path = results_path(c.results, table.protocol);
   const auto stored = [&] { return table.shortened ? json::array() : load_runs(path, table.protocol); };
-  check(!c.report || std::filesystem::exists(path), "[reproduce] {} is not there: nothing to report on", path.string());
+  if (c.report) check_reportable(c, table.protocol, path);
   static_cast<void>(stored());  // days later would be too late to find that it is damaged
 
   TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};

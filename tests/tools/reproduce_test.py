@@ -285,13 +285,25 @@ def stopped_runs_go_on_with_the_same_bits():
 
 
 @case
+def a_table_of_which_nothing_has_been_run():
+    (HERE / "nothing/results").mkdir(parents=True)
+    told = as_json(*flags("nothing"), "--report")
+    expect(told["rows"] == [] and {row["model"] for row in told["not_run"]} >= {"np"}, told)
+    report, readme = made_report("nothing")
+    expect("| rbf | `np` | -1.20 |" in report and "Commits" not in report and "within central" not in report, report)
+    expect("small/table" not in readme, "the main table has what was run alone")
+
+
+@case
 def what_cannot_be_run():
     args = flags("wrong")
     fail("reproduce", "no/such", naming=["no/such", "quick/gp1d"])
     fail("reproduce", "quick/gp1d", naming=["quick/gp1d", "--models"])
     fail(*args, "--models", "gpt", naming=["gpt", "tnp-d"])
     fail(*args, "--models", "cmanp", naming=["small/table", "cmanp"])
-    fail(*args, "--report", naming=["small-table.json"])
+    fail(*args, "--report", naming=["wrong/results"])
+    (HERE / "wrong/results").mkdir(parents=True)
+    fail(*flags("wrong", "quick/gp1d"), "--report", naming=["quick-gp1d.json", "no published row"])
     for name in ("../up", "/top", "a//b", "a/./b", "a b", ""):
         fail(*flags("wrong", write("odd.toml", table().read_text().replace("small/table", name))), naming=[f"'{name}'"])
     for more in ([], ["--steps", "0"], ["--batches", "0"], ["--jobs", "0"], ["--seeds", "one"], ["--seeds", "-1"],
