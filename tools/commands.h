@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "tools/options.h"
 
@@ -29,6 +31,9 @@ int run_command(const CompletionCommand& command);
 
 /// Applies the flags that every command shares.
 void apply(const CommonOptions& common);
+
+/// Throws Error where --json and a table would both go to standard output.
+void check_output(std::string_view command, const CommonOptions& common, const std::filesystem::path& out);
 
 /// For messages: names out of files from strangers may hold line ends and escape sequences.
 std::string one_line(std::string text);

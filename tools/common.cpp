@@ -18,6 +18,11 @@ void apply(const CommonOptions& common) {
   set_matmul_precision(precision);
 }
 
+void check_output(std::string_view command, const CommonOptions& common, const std::filesystem::path& out) {
+  check(!common.json || out != "-", "[{}] --json and --out - are both for standard output, expected a file for --out",
+        command);
+}
+
 void warn_of_clamped_denominators(std::int64_t count) {
   if (count > 0)
     fmt::print(stderr,

@@ -181,6 +181,7 @@ int predict(const PredictCommand& c) {
 
 int run_command(const PredictCommand& c) {
   apply(c.common);
+  check_output("predict", c.common, c.out);
   const NoGrad off;
   try {
     return predict(c);

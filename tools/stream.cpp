@@ -131,6 +131,7 @@ int stream(const StreamCommand& c) {
 
 int run_command(const StreamCommand& c) {
   apply(c.common);
+  check_output("stream", c.common, c.out);
   const NoGrad off;
   try {
     return stream(c);

@@ -51,6 +51,7 @@ def table():
     targets = args.index("--targets") + 1
     expect(succeed(*args[:targets], "-", "--out", "-", stdin=TARGETS) == text, "predict from '-' differs")
     check_close(numbers(succeed(*args[:-1], "-", "--chunk", 2)), numbers(text))
+    fail(*args[:-1], "-", "--json", naming=["--json", "--out -"])
     expect(predicted(context="y,x\n0.5,-1.0\n0.1,0.0\n-0.3,1.5\n") == text, "the order of columns matters")
     expect(predicted(context="# seen\n#\n" + CONTEXT, targets="# asked\n" + TARGETS) == text, "comments matter")
 

@@ -45,6 +45,7 @@ def one_answer_at_the_end():
     expect(text.startswith("context_rows,x,mean_y,std_y\n8,-2,"), text)
     check_close([row[1:] for row in numbers(text)], predicted(ROWS))
     expect(succeed(*stream_args(out="-")) == text, "stream to '-' differs")
+    fail(*stream_args(out="-"), "--json", naming=["--json", "--out -"])
 
 
 @case
