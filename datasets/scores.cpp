@@ -41,9 +41,10 @@ void GaussianFit::add(double mean, double std, double y) {
   const double z = (y - mean) / std;
   crps_ += std * standard_crps(z);
   const double needed = 100 * std::erf(std::abs(z) / std::numbers::sqrt2);  // per cent of the smallest such interval
+  ++values_;
+  if (std::isnan(needed)) return;  // no interval around such a prediction holds anything
   const auto first = static_cast<std::size_t>(std::ceil(needed / kStep)) - (needed > 0);
   if (first < inside_.size()) ++inside_[first];
-  ++values_;
 }
 
 double GaussianFit::coverage(int percent) const {

@@ -70,3 +70,11 @@ TEST_CASE("scores: CRPS is the distance where a prediction is sure") {
   CHECK(fit.crps() == doctest::Approx(2));
   CHECK(fit.coverage(95) == 0);
 }
+
+TEST_CASE("scores: a prediction that is not a number covers nothing") {
+  GaussianFit fit;
+  fit.add(std::nan(""), 1, 0);
+  fit.add(0, 1, 0);
+  CHECK(fit.coverage(95) == 0.5);
+  CHECK(std::isnan(fit.crps()));
+}
