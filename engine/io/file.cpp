@@ -83,6 +83,12 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
   }
 }
 
+std::optional<Descriptor> lock_directory(const fs::path& directory) {
+  Descriptor opened = open_file(directory, O_RDONLY | O_DIRECTORY, directory.string(), "open the directory");
+  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
+  return opened;
+}
+
 ReadOnlyFile::ReadOnlyFile(const fs::path& path, std::function<bool()> give_up)
     : name_(path == "-" ? "<stdin>" : path.string()), give_up_(std::move(give_up)) {
   file_ = path == "-" ? duplicate(STDIN_FILENO, name_) : open_file(path, O_RDONLY, name_, "open");

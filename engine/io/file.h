@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class Descriptor {
 
 /// Writes every byte, however many system calls that takes. `name` is what the Error calls the file.
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
+
+/// A directory that is this caller's own as long as the result lives; none where another holds it. Nothing is left of
+/// it when a process dies. Throws Error where there is no such directory; a file system without locks keeps nobody out.
+std::optional<Descriptor> lock_directory(const std::filesystem::path& directory);
 
 /// Thrown by a reader that was told to give up.
 class Cancelled : public Error {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/io/file.h"
 #include "engine/io/json_lines.h"
 #include "models/training/trainer.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
@@ -21,6 +22,7 @@ class Session {
       : options_(options),
         observer_(observer),
         path_(options.out / "checkpoint.safetensors"),
+        lock_(occupy()),
         trainer_(open(run)),
         metrics_(open_metrics()),
         started_(Clock::now()),
@@ -45,10 +47,18 @@ class Session {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Trainer open(const TrainingRun& run) {
+  /// Two processes in one directory would each undo what the other does.
+  Descriptor occupy() const {
     std::error_code error;
     std::filesystem::create_directories(options_.out, error);
     check(!error, "[train] {} cannot be made: {}", options_.out.string(), error.message());
+    std::optional<Descriptor> lock = lock_directory(options_.out);
+    check(lock.has_value(), "[train] another process trains in {}; wait for it or choose another --out",
+          options_.out.string());
+    return std::move(*lock);
+  }
+
+  Trainer open(const TrainingRun& run) {
     const bool begun = std::filesystem::exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
@@ -121,6 +131,7 @@ class Session {
   const TrainOptions& options_;
   TrainObserver& observer_;
   std::filesystem::path path_;
+  Descriptor lock_;  // of the directory
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;

@@ -81,6 +81,30 @@ TEST_CASE("file: what a killed writer left is removed, what a living one writes 
   CHECK(read_text(path) == "living");
 }
 
+TEST_CASE("file: a locked directory is nobody else's, until its process dies") {
+  const TemporaryDirectory directory;
+  const fs::path run = directory / "run";
+  fs::create_directory(run);
+  {
+    const auto lock = lock_directory(run);
+    CHECK(lock.has_value());
+    CHECK_FALSE(lock_directory(run).has_value());
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lock = lock_directory(run);
+    ::raise(lock ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  CHECK(lock_directory(run).has_value());
+  CHECK(fs::is_empty(run));
+  const std::string missing = directory / "missing";
+  CHECK(error_of([&] { lock_directory(missing); }) ==
+        "[" + missing + "] cannot open the directory: No such file or directory");
+}
+
 TEST_CASE("file: a symbolic link stays and its target changes") {
   TemporaryDirectory directory;
   put(directory / "target", "old");

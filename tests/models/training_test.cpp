@@ -194,6 +194,22 @@ TEST_CASE("train: another run is refused and the first left alone") {
   CHECK(train_to(other, {.out = out, .resume = true}).finished);
 }
 
+TEST_CASE("train: two processes in one directory") {
+  const TemporaryDirectory directory;
+  const fs::path out = directory / "run";
+  const TrainingRun run = small_run();
+  fs::create_directory(out);
+  std::ofstream(out / "metrics.jsonl") << "{\"loss\": 1.0, \"step\": 1}\n";
+  {
+    const auto other = lock_directory(out);
+    for (const bool resume : {false, true})
+      CHECK(error_of([&] { train_to(run, {.out = out, .resume = resume}); }) ==
+            "[train] another process trains in " + out.string() + "; wait for it or choose another --out");
+    CHECK(metrics_in(out).size() == 1);
+  }
+  CHECK(train_to(run, {.out = out}).finished);
+}
+
 TEST_CASE("train: the best validation is kept") {
   const TemporaryDirectory directory;
   // A learning rate that makes the loss jump about, so that the last weights are not the best.
