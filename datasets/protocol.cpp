@@ -12,10 +12,7 @@
 #include "datasets/protocol_files.h"
 #include "engine/error.h"
 #include "engine/io/file.h"
-
-// Malformed input reaches assertions of toml++ 3.3 behind which its errors are (marzer/tomlplusplus pull request 301).
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
+#include "engine/io/toml.h"
 
 namespace npzoo {
 
@@ -331,13 +328,8 @@ std::map<std::string, ModelConfig> read_models(Reader reader) {
 
 }  // namespace
 
-Protocol parse_protocol(std::string_view text, const std::string& where) try {
-  // toml++ 3.3 has undefined behaviour for many other characters (github.com/marzer/tomlplusplus/issues/190 and 295).
-  const auto foreign = std::ranges::find_if(text, [](char c) { return static_cast<unsigned char>(c) > 127; });
-  check(foreign == text.end(),
-        "[protocol] {}: line {} holds a character outside ASCII, expected an escape like \\u00e9", where,
-        1 + std::count(text.begin(), foreign, '\n'));
-  const toml::table root = toml::parse(text, where);
+Protocol parse_protocol(std::string_view text, const std::string& where) {
+  const toml::table root = parse_toml(text, "[protocol] " + where);
   Reader reader(root, where, "");
   Protocol protocol;
   protocol.name = reader.text("name");
@@ -351,9 +343,6 @@ Protocol parse_protocol(std::string_view text, const std::string& where) try {
   protocol.text = text;
   reader.finish();
   return protocol;
-} catch (const toml::parse_error& error) {
-  const toml::source_position at = error.source().begin;
-  fail("[protocol] {}: line {}, column {}: {}", where, at.line, at.column, error.description());
 }
 
 Protocol load_protocol(const std::string& name_or_path) {
@@ -361,7 +350,7 @@ Protocol load_protocol(const std::string& name_or_path) {
     if (file.name == name_or_path) return parse_protocol(file.text, name_or_path);
   check(name_or_path.ends_with(".toml"), "[protocol] {} is unknown, expected a path ending in .toml or one of: {}",
         name_or_path, fmt::join(protocol_names(), ", "));
-  return parse_protocol(read_text(name_or_path, std::size_t{1} << 20), name_or_path);
+  return parse_protocol(read_text(name_or_path, kMaxTomlBytes), name_or_path);
 }
 
 std::vector<std::string> protocol_names() {

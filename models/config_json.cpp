@@ -1,8 +1,11 @@
 #include "models/config_json.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/io/json.h"
 
 namespace npzoo {
 
@@ -15,7 +18,7 @@ std::string to_json(const ModelConfig& config) {
 }
 
 ModelConfig model_config_from_json(std::string_view text, std::string_view where) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = parse_json(text, fmt::format("{}: the model's config", where));
   check(object.is_object(), "{}: the model's config is no JSON object", where);
   ModelConfig config;
   for (const auto& [key, value] : object.items()) {

@@ -13,6 +13,7 @@
 #include "datasets/gp/sampler.h"
 #include "engine/config.h"
 #include "engine/flops.h"
+#include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "engine/memory.h"
 #include "models/config_json.h"
@@ -56,7 +57,7 @@ std::optional<std::int64_t> optional_size(const json& object, const char* key, s
 }
 
 json parse(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
+  const json value = parse_json_or_discard(text);
   check(value.is_object(), "[worker] '{}' is no JSON object", text);
   return value;
 }
@@ -83,7 +84,7 @@ double gflop_of(const std::function<void()>& f) {
 
 json describe_model(Model& model, const ModelSpec& spec, const Task& task) {
   return {{"parameters", count_elements(named_parameters(model))},
-          {"model_config", json::parse(to_json(spec.config))},
+          {"model_config", parse_json_or_discard(to_json(spec.config))},
           {"batch", task.xt.dim(0)},
           {"context", task.xc.dim(1)},
           {"targets", task.xt.dim(1)}};

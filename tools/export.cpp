@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/io/file.h"
+#include "engine/io/json.h"
 #include "models/training/checkpoint.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
@@ -24,7 +25,7 @@ std::string training_command(const TrainingRun& run) {
 
 /// The scores in a file of `eval --json`, or of `reproduce`, which has them under "results".
 json read_scores(const std::filesystem::path& path, const TrainingRun& run) {
-  const json content = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
+  const json content = parse_json_or_discard(read_text(path));
   const json scores = content.is_object() ? content.value("results", json()) : content;
   check(scores.is_array() && !scores.empty(), "[export] {}: expected the scores that npzoo eval --json prints",
         path.string());

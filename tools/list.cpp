@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "datasets/protocol.h"
+#include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/weights.h"
@@ -33,7 +34,7 @@ json list_models() {
 /// Scores by test distribution, the first one's first.
 json scores_of(const Checkpoint& c) {
   json scores = json::array();
-  for (const json& row : json::parse(c.exported->evaluation))
+  for (const json& row : parse_json(c.exported->evaluation, "[list] evaluation"))
     scores.push_back({{"test", row.at("test")},
                       {"log_likelihood", row.at("log_likelihood")},
                       {"standard_error", row.at("standard_error")}});

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/training/comparison.h"
 #include "tools/json_output.h"
@@ -159,7 +160,7 @@ json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   if (!std::filesystem::exists(path)) return json::array();
   const std::string text = read_text(path);
   try {
-    const json store = json::parse(text);
+    const json store = parse_json(text, fmt::format("[results] {} holds no results", path.string()));
     const std::string found = store.at("protocol");
     check(found == protocol.name, "[results] {} holds results of {}, expected those of {}", path.string(), found,
           protocol.name);

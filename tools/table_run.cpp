@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "engine/io/file.h"
+#include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/training/trainer.h"
 #include "tools/commands.h"
@@ -102,11 +103,12 @@ json TableRun::subject() const {
 
 /// Makes evaluation.json of what `npzoo eval` printed.
 void TableRun::keep_evaluation() {
-  const json evaluation = {{"commit", kCommit},
-                           {"machine", options_.machine},
-                           {"command", fmt::format("{}", fmt::join(evaluate_command().arguments, " "))},
-                           {"subject", subject()},
-                           {"results", json::parse(read_text(file(kEvaluationOutput)))}};
+  const json evaluation = {
+      {"commit", kCommit},
+      {"machine", options_.machine},
+      {"command", fmt::format("{}", fmt::join(evaluate_command().arguments, " "))},
+      {"subject", subject()},
+      {"results", parse_json(read_text(file(kEvaluationOutput)), "[reproduce] " + file(kEvaluationOutput).string())}};
   AtomicFile kept(file(kEvaluation));
   kept.write(evaluation.dump(1) + "\n");
   kept.commit();
@@ -115,7 +117,7 @@ void TableRun::keep_evaluation() {
 
 void TableRun::read_evaluation() {
   if (!std::filesystem::exists(file(kEvaluation))) return;
-  json found = json::parse(read_text(file(kEvaluation)), nullptr, /*allow_exceptions=*/false);
+  json found = parse_json_or_discard(read_text(file(kEvaluation)));
   const bool usable = found.is_object() && found.value("subject", json()) == subject() &&
                       found.value("results", json()).is_array() && found.value("commit", json()).is_string() &&
                       found.value("machine", json()).is_string();
@@ -164,7 +166,7 @@ void TableRun::clean_up() const {
 std::int64_t TableRun::steps_done() const {
   if (stage_ != Stage::training) return step_;
   for (const std::string& line : last_lines(file(kMetrics))) {
-    const json entry = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json entry = parse_json_or_discard(line);
     if (entry.is_object() && entry.contains("step") && entry["step"].is_number_integer()) return entry["step"];
   }
   return step_;

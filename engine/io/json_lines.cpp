@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "engine/io/json.h"
 
 namespace npzoo {
 
@@ -35,7 +36,7 @@ void truncate_after(const std::filesystem::path& path, std::string_view key, std
   std::size_t end = 0;
   for (std::int64_t number = 1; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1, ++number) {
     const std::string_view line(text.data() + begin, end + 1 - begin);
-    const json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json object = parse_json_or_discard(line);
     check(object.is_object(), "[{}:{}] is not a JSON object", path.string(), number);
     const auto found = object.find(key);
     const bool later = found != object.end() && found->is_number() && found->get<double>() > static_cast<double>(last);

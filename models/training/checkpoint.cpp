@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "models/config_json.h"
 #include "models/registry.h"
@@ -84,7 +85,7 @@ void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& 
   c.run.spec.name = metadata(file, "model", name);
   c.run.spec.config = model_config_from_json(metadata(file, "config", name), "[checkpoint] " + name);
   try {
-    run_from_json(json::parse(metadata(file, "run", name)), c);
+    run_from_json(parse_json(metadata(file, "run", name), fmt::format("[checkpoint] {}: damaged metadata", name)), c);
   } catch (const json::exception& e) {
     fail("[checkpoint] {}: damaged metadata: {}", name, e.what());
   }
@@ -155,16 +156,19 @@ void export_weights(const std::filesystem::path& path, const Checkpoint& c, cons
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-  const TensorFile file = load_safetensors(path);
+  return read_checkpoint(load_safetensors(path), path.string());
+}
+
+Checkpoint read_checkpoint(const TensorFile& file, const std::string& name) {
   Checkpoint c;
-  read_metadata(file, path.string(), c);
-  check_names(expected_tensors(c, file), file, path.string());
+  read_metadata(file, name, c);
+  check_names(expected_tensors(c, file), file, name);
   for (const auto& [full_name, tensor] : file.tensors) {
-    check(tensor.dtype() != DType::int64, "[checkpoint] {}: tensor '{}' is int64, expected float32 or float64",
-          path.string(), full_name);
-    std::string name = full_name;
-    Weights* weights = destination(c, name);
-    weights->emplace(std::move(name), tensor);
+    check(tensor.dtype() != DType::int64, "[checkpoint] {}: tensor '{}' is int64, expected float32 or float64", name,
+          full_name);
+    std::string own_name = full_name;
+    Weights* weights = destination(c, own_name);
+    weights->emplace(std::move(own_name), tensor);
   }
   return c;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "datasets/protocol.h"
+#include "engine/io/safetensors.h"
 #include "engine/optim/optimiser.h"
 #include "models/model.h"
 
@@ -60,6 +61,8 @@ void export_weights(const std::filesystem::path& path, const Checkpoint& checkpo
 /// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors
 /// are not those of its model.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
+/// The same of a file's content. `name` is what messages call it.
+Checkpoint read_checkpoint(const TensorFile& file, const std::string& name);
 
 /// The model of a checkpoint with the weights that count: those of the best validation where the protocol keeps them,
 /// else the last.

@@ -219,6 +219,15 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
   }
 }
 
+TEST_CASE("[protocol] keys nested without end are refused before they overflow the stack") {
+  std::string key = "a";
+  for (int i = 0; i < 500'000; ++i) key += ".a";
+  CHECK(error_of(key + " = 1") == "[protocol] f.toml: line 1: a key of more than 16 parts");
+  CHECK(error_of(load_protocol("quick/gp1d").text + "\n[models." + key + "]").ends_with("a key of more than 16 parts"));
+  CHECK(error_of(std::string((1 << 20) + 1, '\n')) ==
+        "[protocol] f.toml: 1048577 bytes of TOML found, expected at most 1048576");
+}
+
 TEST_CASE("[protocol] the best weights cannot be kept without validation") {
   const std::string never = replaced(load_protocol("tnp/gp-rbf").text, "every = 5000", "every = 0");
   CHECK(parse_protocol(never, "f.toml").validation.every == 0);

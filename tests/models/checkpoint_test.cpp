@@ -164,6 +164,20 @@ TEST_CASE("checkpoint: metadata of another program, or damaged") {
   CHECK(message_after([](TensorFile& f) { f.metadata["protocol_text"] = "x = 1"; }).starts_with("[protocol] FILE: "));
 }
 
+TEST_CASE("checkpoint: metadata nested without end") {
+  const std::string brackets(1'000'000, '[');
+  std::string key = "a";
+  for (int i = 0; i < 500'000; ++i) key += ".a";
+  CHECK(message_after([&](TensorFile& f) { f.metadata["protocol_text"] = key + " = 1"; }) ==
+        "[protocol] FILE: line 1: a key of more than 16 parts");
+  CHECK(message_after([&](TensorFile& f) { f.metadata["protocol_text"] = "a = " + brackets; }) ==
+        "[protocol] FILE: line 1: more than 16 brackets within each other");
+  CHECK(message_after([&](TensorFile& f) { f.metadata["config"] = brackets; }) ==
+        "[checkpoint] FILE: the model's config: more than 64 levels of JSON at byte 64");
+  CHECK(message_after([&](TensorFile& f) { f.metadata["run"] = brackets; }) ==
+        "[checkpoint] FILE: damaged metadata: more than 64 levels of JSON at byte 64");
+}
+
 TEST_CASE("checkpoint: numbers that no run can have") {
   for (const auto& [key, value] : std::initializer_list<std::pair<std::string, json>>{{"step", -1},
                                                                                       {"step", 21},

@@ -1,0 +1,22 @@
+#pragma once
+
+// Malformed input reaches assertions of toml++ 3.3 behind which its errors are (marzer/tomlplusplus pull request 301).
+#define TOML_ASSERT(condition) static_cast<void>(0)
+#include <toml++/toml.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace npzoo {
+
+/// Bounds of what is read, far beyond what any protocol holds. toml++ destroys a table, and whoever walks through one
+/// visits it, by functions that call themselves once a level.
+constexpr int kMaxTomlNesting = 16;   // brackets within brackets
+constexpr int kMaxTomlKeyParts = 16;  // a.b.c has three
+constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
+
+/// The one way in which TOML is read, whoever wrote it: in ASCII and within the bounds above. Throws Error that begins
+/// with `where` for anything else.
+toml::table parse_toml(std::string_view text, std::string_view where);
+
+}  // namespace npzoo

@@ -1,0 +1,79 @@
+#include "engine/io/toml.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+std::string repeated(std::string_view text, std::int64_t times) {
+  std::string result;
+  for (std::int64_t i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+std::string message(std::string_view text) {
+  return error_of([&] { parse_toml(text, "[toml] f"); });
+}
+
+const std::string kTooManyParts = fmt::format("a key of more than {} parts", kMaxTomlKeyParts);
+const std::string kTooNested = fmt::format("more than {} brackets within each other", kMaxTomlNesting);
+
+}  // namespace
+
+TEST_CASE("toml: dots and brackets that are no keys and no nesting are not counted") {
+  const std::string openings = repeated("[.", 1000), lines = repeated("[.\n", 1000);
+  for (const std::string& text : std::initializer_list<std::string>{
+           fmt::format("a = \"{}\"", openings),
+           fmt::format("a = '{}'", openings),
+           fmt::format("a = \"\"\"\n{}\\\"\"\" \"\"\"\"\"", lines),
+           fmt::format("a = '''\n{}'' ''''", lines),
+           fmt::format("a = \"\\\\\\\"{}\"", openings),
+           fmt::format("a = 1 # {}\nb = 2", openings),
+           fmt::format("a = [{}]", repeated("1.5, ", 1000)),
+           fmt::format("a = [{}]", repeated("[[]], ", 1000)),
+           fmt::format("\"{}\" = 1", openings),
+           fmt::format("a{} = 1", repeated(".a", kMaxTomlKeyParts - 1)),
+           fmt::format("a = {}{}", repeated("[", kMaxTomlNesting), repeated("]", kMaxTomlNesting)),
+       }) {
+    CAPTURE(text);
+    CHECK(message(text) == "no error");
+  }
+}
+
+TEST_CASE("toml: nesting is bounded before anything is parsed") {
+  const std::string dots = repeated(".a", 300'000);
+  for (const std::string& text : std::initializer_list<std::string>{
+           fmt::format("a{} = 1", dots),
+           fmt::format("[a{}]", dots),
+           fmt::format("[[a{}]]", dots),
+           fmt::format("a = {{ a{} = 1 }}", dots),
+           fmt::format("a{} = 1", repeated(" . a", 200'000)),
+           fmt::format("\"a\"{} = 1", repeated(".\"a.b\"", 100'000)),
+           fmt::format("''{} = 1", repeated(".''", 200'000)),
+           fmt::format("a = {{ b = \"\"\"\"\"\"\", c{} = 1 }}", dots),
+           fmt::format("a = {{ b = '''''''', c{} = 1 }}", dots),
+           fmt::format("a = \"unfinished\nb{} = 1", dots),
+       }) {
+    CAPTURE(text.substr(0, 40));
+    CHECK(message(text).ends_with(kTooManyParts));
+  }
+  CHECK(message(fmt::format("x = 1\na{} = 1", dots)) == fmt::format("[toml] f: line 2: {}", kTooManyParts));
+  const std::string first = fmt::format("[toml] f: line 1: {}", kTooNested);
+  CHECK(message(fmt::format("a = {}", repeated("[", 500'000))) == first);
+  CHECK(message(fmt::format("a = {}", repeated("{ a = ", 150'000))) == first);
+  CHECK(message(fmt::format("a = {}", repeated("[ { a = ", 100'000))) == first);
+}
+
+TEST_CASE("toml: size and characters are bounded") {
+  CHECK(message("#" + std::string(kMaxTomlBytes, '.')) ==
+        fmt::format("[toml] f: {} bytes of TOML found, expected at most {}", kMaxTomlBytes + 1, kMaxTomlBytes));
+  CHECK(message("a = 1\n# \xC3\xA9") ==
+        "[toml] f: line 2 holds a character outside ASCII, expected an escape like \\u00e9");
+  CHECK(message("a = 1\na = 2").starts_with("[toml] f: line 2, column "));
+  CHECK(parse_toml("a.b = 3", "[toml] f")["a"]["b"].value<int>() == 3);
+}
