@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <system_error>
 
 #include "engine/error.h"
@@ -45,20 +47,108 @@ struct stat status_of(const Descriptor& file, const std::string& name) {
 
 fs::path directory_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
+/// What a path leads to once its last part is no symbolic link; that need not exist.
+fs::path behind_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as the system follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    const fs::path target = fs::read_symlink(path, error);
+    path = directory_of(path) / target;  // the target alone where it is absolute
+  }
+  return path;
+}
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+/// What the temporary files of a destination are called up to their process and number.
 std::string temporary_prefix(const fs::path& destination) {
-  return fmt::format(".{}.tmp-", destination.filename().string());
+  constexpr std::string_view kMark = ".npzoo-tmp-";
+  constexpr std::size_t kHash = 17, kMostDigits = 30;  // of two numbers and the '-' between them
+  const long limit = ::pathconf(directory_of(destination).c_str(), _PC_NAME_MAX);
+  const std::size_t room = (limit > 0 ? static_cast<std::size_t>(limit) : NAME_MAX) - kMark.size() - kMostDigits - 1;
+  std::string name = destination.filename();
+  if (name.size() > room) {
+    std::size_t end = room - kHash;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // within a character of UTF-8
+    name = fmt::format("{}~{:016x}", name.substr(0, end), fnv1a(name));
+  }
+  return fmt::format(".{}{}", name, kMark);
+}
+
+bool is_temporary(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  const std::size_t dash = name.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
 // A writer holds a lock on its temporary file for as long as it lives, so one that can be locked belongs to nobody.
 // Unlike a look at the process id this is right in containers, where the same few ids come back at every start.
-void remove_leftovers(const fs::path& destination) {
-  const std::string prefix = temporary_prefix(destination);
+void remove_leftover(const fs::path& path) {
+  const Descriptor leftover(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!leftover.is_open() || ::flock(leftover.get(), LOCK_EX | LOCK_NB) != 0) return;
+  struct stat status;
+  if (::fstat(leftover.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return;
+  // Where another writer removed it before the lock, its name may be that of a new file already.
+  if (status.st_nlink == 1) ::unlink(path.c_str());
+}
+
+void remove_leftovers(const fs::path& directory, std::string_view prefix) {
   std::error_code error;
-  fs::directory_iterator entry(directory_of(destination), error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(prefix)) continue;
-    const Descriptor leftover(::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (leftover.is_open() && ::flock(leftover.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error))
+    if (is_temporary(entry->path().filename().string(), prefix)) remove_leftover(entry->path());
+}
+
+void check_replaceable(const fs::path& path, const struct stat& status, const std::string& name) {
+  const bool writable = (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0;  // root may write all the same
+  check(writable, "[{}] is read-only (mode {:04o}), expected a file that may be written", name, status.st_mode & 07777);
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail_system(name, "write");
+}
+
+/// Mode, owner and group. A group that cannot be passed on has no more rights than everybody.
+bool take_over(const struct stat& replaced, const Descriptor& file) {
+  constexpr auto kNoChange = static_cast<uid_t>(-1);
+  mode_t mode = replaced.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  const auto change = [&](uid_t owner) { return ::fchown(file.get(), owner, replaced.st_gid) == 0; };
+  if (!change(replaced.st_uid) && !change(kNoChange)) mode = (mode & ~S_IRWXG) | (mode & S_IRWXO) << 3;
+  return ::fchmod(file.get(), mode) == 0;
+}
+
+struct Temporary {
+  fs::path path;
+  Descriptor file;
+};
+
+/// `replaced` tells of the file at the destination, if there is one.
+Temporary create_temporary(const fs::path& destination, const struct stat* replaced, const std::string& name) {
+  constexpr mode_t kPrivate = 0600, kAsUmaskSays = 0666;
+  static std::atomic<std::int64_t> counter{0};
+  const fs::path directory = directory_of(destination);
+  const std::string prefix = temporary_prefix(destination);
+  remove_leftovers(directory, prefix);
+  while (true) {
+    const fs::path path = directory / fmt::format("{}{}-{}", prefix, ::getpid(), counter++);
+    const mode_t mode = replaced ? kPrivate : kAsUmaskSays;
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file.is_open() && errno == EEXIST) continue;
+    if (!file.is_open()) fail_system(name, "create a file in its directory");
+    // Before it is locked another writer may take it for a leftover: that one has the lock then, or has removed it.
+    // Where the file system has no locks nothing is removed, and leftovers stay: they do no harm.
+    const bool taken = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (taken || status_of(file, name).st_nlink == 0) continue;
+    if (!replaced || take_over(*replaced, file)) return {path, std::move(file)};
+    const int code = errno;
+    ::unlink(path.c_str());
+    errno = code;
+    fail_system(name, "keep the mode");
   }
 }
 
@@ -78,6 +168,7 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) throw BrokenPipe(fmt::format("[{}] cannot write: nobody reads it", name));
     if (written < 0) fail_system(name, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -87,6 +178,22 @@ std::optional<Descriptor> lock_directory(const fs::path& directory) {
   Descriptor opened = open_file(directory, O_RDONLY | O_DIRECTORY, directory.string(), "open the directory");
   if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
   return opened;
+}
+
+bool is_same_file(const fs::path& output, const fs::path& input) {
+  struct stat a, b;
+  const auto look = [](const fs::path& path, int standard_stream, struct stat& status) {
+    return (path == "-" ? ::fstat(standard_stream, &status) : ::stat(path.c_str(), &status)) == 0;
+  };
+  const bool has_a = look(output, STDOUT_FILENO, a), has_b = look(input, STDIN_FILENO, b);
+  if (has_a && has_b) return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  const auto place = [](const fs::path& path) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(behind_links(path));
+    const fs::path plain = fs::weakly_canonical(whole, error);
+    return error ? whole.lexically_normal() : plain;
+  };
+  return !has_a && !has_b && place(output) == place(input);
 }
 
 ReadOnlyFile::ReadOnlyFile(const fs::path& path, std::function<bool()> give_up)
@@ -144,36 +251,25 @@ std::string read_text(const fs::path& path, std::size_t max_bytes) {
 }
 
 AtomicFile::AtomicFile(const fs::path& destination)
-    : destination_(destination), name_(destination == "-" ? "<stdout>" : destination.string()) {
+    : destination_(behind_links(destination)), name_(destination == "-" ? "<stdout>" : destination.string()) {
   buffer_.reserve(kBufferBytes);
   if (destination == "-") {
     file_ = duplicate(STDOUT_FILENO, name_);
     return;
   }
-  std::error_code error;
-  // Renaming onto a symbolic link would replace the link and leave the file it points to as it was.
-  if (const auto target = fs::canonical(destination, error); !error) destination_ = target;
-  const auto status = fs::status(destination_, error);
-  check(!fs::is_directory(status), "[{}] is a directory, expected a file", name_);
-  if (!fs::exists(status) || fs::is_regular_file(status)) {
-    create_temporary();
-  } else {
-    file_ = open_file(destination_, O_WRONLY, name_, "open");
+  struct stat status;
+  const bool exists = ::stat(destination.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) fail_system(name_, "create");
+  check(!exists || !S_ISDIR(status.st_mode), "[{}] is a directory, expected a file", name_);
+  if (exists && !S_ISREG(status.st_mode)) {
+    file_ = open_file(destination, O_WRONLY, name_, "open");
+    return;
   }
-}
-
-void AtomicFile::create_temporary() {
-  static std::atomic<std::int64_t> counter{0};
   check(destination_.has_filename(), "[{}] names no file", name_);
-  remove_leftovers(destination_);
-  do {
-    const std::string suffix = fmt::format("{}-{}", ::getpid(), counter++);
-    temporary_ = directory_of(destination_) / (temporary_prefix(destination_) + suffix);
-    file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  } while (!file_.is_open() && errno == EEXIST);
-  if (!file_.is_open()) fail_system(name_, "create");
-  // Where the file system has no locks this fails, and then leftovers are never removed: they do no harm.
-  ::flock(file_.get(), LOCK_EX | LOCK_NB);
+  if (exists) check_replaceable(destination_, status, name_);
+  Temporary temporary = create_temporary(destination_, exists ? &status : nullptr, name_);
+  temporary_ = std::move(temporary.path);
+  file_ = std::move(temporary.file);
 }
 
 AtomicFile::~AtomicFile() {

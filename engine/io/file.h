@@ -34,12 +34,22 @@ class Descriptor {
   int fd_ = -1;
 };
 
+/// Thrown by a writer to a pipe that nobody reads any more, where the process ignores SIGPIPE.
+class BrokenPipe : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Writes every byte, however many system calls that takes. `name` is what the Error calls the file.
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
 
 /// A directory that is this caller's own as long as the result lives; none where another holds it. Nothing is left of
 /// it when a process dies. Throws Error where there is no such directory; a file system without locks keeps nobody out.
 std::optional<Descriptor> lock_directory(const std::filesystem::path& directory);
+
+/// Whether writing `output` would change what reading `input` gives: both are one regular file, by whatever names and
+/// links, or would be if they existed. `-` is standard output and standard input.
+bool is_same_file(const std::filesystem::path& output, const std::filesystem::path& input);
 
 /// Thrown by a reader that was told to give up.
 class Cancelled : public Error {
@@ -78,12 +88,18 @@ std::string read_text(const std::filesystem::path& path, std::size_t max_bytes =
 
 /// Writes a file so that its path holds either the old content or all of the new, whatever happens in between.
 ///
-/// Bytes go to a temporary file `.NAME.tmp-PID-N` beside the destination and `commit()` puts it in place, durably.
-/// Without a commit the destructor removes it. A killed process leaves its temporary file behind; the next writer of
-/// the same destination removes it. A destination that is not a regular file (a pipe, a device, `-` for standard
-/// output) cannot be replaced and is written straight through.
+/// Bytes go to a temporary file `.NAME.npzoo-tmp-PID-N` beside the destination (a NAME too long for that is shortened)
+/// and `commit()` puts it in place, durably. Without a commit the destructor removes it. A killed process leaves its
+/// temporary file behind; the next writer of the same destination removes it. Of several writers at once the last to
+/// commit wins.
+///
+/// A symbolic link stays and leads to the new content, even where it led nowhere. A file that is replaced passes on its
+/// mode and, as far as that is permitted, its owner and group; further names of it (hard links) keep the old content. A
+/// file that is read-only is refused, to root as well. A destination that is not a regular file (a pipe, a device, `-`
+/// for standard output) cannot be replaced and is written straight through.
 class AtomicFile {
  public:
+  /// Throws Error where the destination cannot be written.
   explicit AtomicFile(const std::filesystem::path& destination);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -98,10 +114,8 @@ class AtomicFile {
   void commit();
 
  private:
-  void create_temporary();
-
-  std::filesystem::path destination_;
-  std::filesystem::path temporary_;  // empty: written straight through
+  std::filesystem::path destination_;  // no symbolic link
+  std::filesystem::path temporary_;    // empty: written straight through
   std::string name_;
   Descriptor file_;
   std::vector<std::byte> buffer_;

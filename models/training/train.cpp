@@ -59,6 +59,7 @@ class Session {
   }
 
   Trainer open(const TrainingRun& run) {
+    const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
     const bool begun = std::filesystem::exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());

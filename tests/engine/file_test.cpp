@@ -24,63 +24,6 @@ void put(const fs::path& path, std::string_view text) { std::ofstream(path, std:
 
 }  // namespace
 
-TEST_CASE("file: nothing is visible before the commit and nothing is left without one") {
-  TemporaryDirectory directory;
-  const fs::path path = directory / "out.csv";
-  put(path, "old");
-  {
-    AtomicFile file(path);
-    file.write("new");
-    CHECK(directory.count() == 2);
-    CHECK(read_text(path) == "old");
-  }
-  CHECK(directory.count() == 1);
-  CHECK(read_text(path) == "old");
-  AtomicFile file(path);
-  file.write("new");
-  file.commit();
-  CHECK(directory.count() == 1);
-  CHECK(read_text(path) == "new");
-}
-
-TEST_CASE("file: writes of every size keep their order") {
-  TemporaryDirectory directory;
-  std::string expected;
-  AtomicFile file(directory / "out");
-  for (const std::size_t size : {1, 0, 1000, 262143, 1, 262144, 262145, 5, 600000, 7}) {
-    const std::string piece(size, static_cast<char>('a' + size % 26));
-    file.write(piece);
-    expected += piece;
-  }
-  file.commit();
-  CHECK(read_text(directory / "out") == expected);
-}
-
-TEST_CASE("file: what a killed writer left is removed, what a living one writes is not") {
-  TemporaryDirectory directory;
-  const fs::path path = directory / "weights";
-  AtomicFile living(path);
-  living.write("living");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    AtomicFile killed(path);
-    killed.write(std::string(300000, 'k'));
-    ::raise(SIGKILL);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFSIGNALED(status));
-  CHECK(directory.count() == 2);
-  CHECK_FALSE(fs::exists(path));
-  {
-    AtomicFile next(path);
-    CHECK(directory.count() == 2);
-  }
-  living.commit();
-  CHECK(directory.count() == 1);
-  CHECK(read_text(path) == "living");
-}
-
 TEST_CASE("file: a locked directory is nobody else's, until its process dies") {
   const TemporaryDirectory directory;
   const fs::path run = directory / "run";
@@ -105,22 +48,33 @@ TEST_CASE("file: a locked directory is nobody else's, until its process dies") {
         "[" + missing + "] cannot open the directory: No such file or directory");
 }
 
-TEST_CASE("file: a symbolic link stays and its target changes") {
+TEST_CASE("file: one file under several names") {
   TemporaryDirectory directory;
-  put(directory / "target", "old");
-  fs::create_symlink("target", directory / "link");
-  AtomicFile file(directory / "link");
-  file.write("new");
-  file.commit();
-  CHECK(fs::is_symlink(directory / "link"));
-  CHECK(read_text(directory / "target") == "new");
-}
-
-TEST_CASE("file: devices are written straight through and stay devices") {
-  AtomicFile file("/dev/null");
-  file.write("nothing");
-  file.commit();
-  CHECK(fs::is_character_file("/dev/null"));
+  const fs::path path = directory / "file", other = directory / "other", none = directory / "none";
+  put(path, "same");
+  put(other, "same");
+  fs::create_directory(directory / "folder");
+  fs::create_symlink("file", directory / "link");
+  fs::create_symlink("none", directory / "dangling");
+  fs::create_hard_link(path, directory / "hard");
+  for (const char* name : {"file", "./file", "folder/../file", "link", "hard"}) {
+    CAPTURE(name);
+    CHECK(is_same_file(path, directory / name));
+    CHECK(is_same_file(directory / name, path));
+    CHECK_FALSE(is_same_file(other, directory / name));
+    CHECK_FALSE(is_same_file(none, directory / name));
+    CHECK_FALSE(is_same_file(directory / name, none));
+  }
+  for (const char* name : {"none", "./none", "folder/../none", "dangling"}) {
+    CAPTURE(name);
+    CHECK(is_same_file(none, directory / name));
+    CHECK(is_same_file(directory / name, none));
+    CHECK_FALSE(is_same_file(directory / "nothing", directory / name));
+    CHECK_FALSE(is_same_file(directory / "folder/none", directory / name));
+  }
+  CHECK(is_same_file("no such file", "./no such file"));
+  CHECK(is_same_file("no such folder/file", fs::absolute("no such folder/file")));
+  CHECK_FALSE(is_same_file("/dev/null", "/dev/null"));  // nothing is lost there
 }
 
 TEST_CASE("file: through a pipe bytes go when they are flushed, and a reader can give up waiting") {
@@ -150,22 +104,6 @@ TEST_CASE("file: through a pipe bytes go when they are flushed, and a reader can
   writer.write("three");
   writer.commit();
   CHECK(patient.read(bytes) == 5);
-}
-
-TEST_CASE("file: errors of a writer") {
-  TemporaryDirectory directory;
-  const std::string missing = directory / "missing/out";
-  CHECK(error_of([&] { AtomicFile file(missing); }) == "[" + missing + "] cannot create: No such file or directory");
-  const std::string folder = directory / "";
-  CHECK(error_of([&] { AtomicFile file(folder); }) == "[" + folder + "] is a directory, expected a file");
-  CHECK(error_of([] { AtomicFile file(""); }) == "[] names no file");
-  const auto fill = [](std::size_t bytes) {
-    AtomicFile file("/dev/full");
-    file.write(std::string(bytes, ' '));
-    file.commit();
-  };
-  CHECK(error_of([&] { fill(1); }) == "[/dev/full] cannot write: No space left on device");
-  CHECK(error_of([&] { fill(300000); }) == "[/dev/full] cannot write: No space left on device");
 }
 
 TEST_CASE("file: reading in order and by position") {

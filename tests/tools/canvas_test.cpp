@@ -191,6 +191,6 @@ TEST_CASE("chart: errors") {
         fmt::format("[{}] is a figure without panels, expected at least one", path.string()));
   const fs::path lost = directory / "lost/f.svg";
   CHECK(error_of([&] { write_figure({.panels = {Panel{}}}, lost); }) ==
-        fmt::format("[{}] cannot create: No such file or directory", lost.string()));
+        fmt::format("[{}] cannot create a file in its directory: No such file or directory", lost.string()));
   CHECK(directory.count() == 0);
 }
