@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tools/options.h"
 
@@ -32,8 +33,16 @@ int run_command(const CompletionCommand& command);
 /// Applies the flags that every command shares.
 void apply(const CommonOptions& common);
 
-/// Throws Error where --json and a table would both go to standard output.
-void check_output(std::string_view command, const CommonOptions& common, const std::filesystem::path& out);
+/// A file that a command line names; none where the path is empty.
+struct NamedFile {
+  std::string_view flag;
+  std::filesystem::path path;
+};
+
+/// Before any work: throws Error where what a command is about to write would destroy what it reads, a state of
+/// training, or another file that it writes, or where --json and a file would both go to standard output.
+void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
+                   const std::vector<NamedFile>& inputs);
 
 /// For messages: names out of files from strangers may hold line ends and escape sequences.
 std::string one_line(std::string text);

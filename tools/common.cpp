@@ -2,7 +2,9 @@
 
 #include "engine/backend.h"
 #include "engine/error.h"
+#include "engine/io/file.h"
 #include "engine/precision.h"
+#include "models/training/checkpoint.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
 
@@ -18,9 +20,20 @@ void apply(const CommonOptions& common) {
   set_matmul_precision(precision);
 }
 
-void check_output(std::string_view command, const CommonOptions& common, const std::filesystem::path& out) {
-  check(!common.json || out != "-", "[{}] --json and --out - are both for standard output, expected a file for --out",
-        command);
+void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
+                   const std::vector<NamedFile>& inputs) {
+  std::vector<NamedFile> others = inputs;
+  for (const auto& [flag, path] : outputs) {
+    if (path.empty()) continue;
+    check(!common.json || path != "-", "[{}] --json and {} - are both for standard output, expected a file for {}",
+          command, flag, flag);
+    for (const NamedFile& other : others)
+      check(other.path.empty() || !is_same_file(path, other.path), "[{}] {} {} is {} as well, expected another file",
+            command, flag, path.string(), other.flag);
+    check(!holds_training(path), "[{}] {} {} holds a state of training, expected another file", command, flag,
+          path.string());
+    others.push_back({flag, path});
+  }
 }
 
 void warn_of_clamped_denominators(std::int64_t count) {

@@ -44,16 +44,16 @@ json read_scores(const std::filesystem::path& path, const TrainingRun& run) {
 
 int run_command(const ExportCommand& c) {
   apply(c.common);
-  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
-  check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
   const std::filesystem::path evaluation =
       c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
+  check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", c.checkpoint}, {"--evaluation", evaluation}});
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
   const json scores = read_scores(evaluation, checkpoint.run);
-  export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores.dump()});
-  const auto bytes = std::filesystem::file_size(c.out);
+  const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores.dump()});
   if (c.common.json)
     print_json({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}});
-  else
+  else if (c.out != "-")
     fmt::print("{}: {} bytes\n", c.out.string(), bytes);
   return 0;
 }

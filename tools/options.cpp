@@ -57,7 +57,7 @@ void add_export(CLI::App& app, ExportCommand& c) {
   sub.add_option("--checkpoint", c.checkpoint, "file that train wrote")->required();
   sub.add_option("--evaluation", c.evaluation,
                  "what eval --json or reproduce told of it; evaluation.json beside the checkpoint where not given");
-  sub.add_option("--out", c.out, "safetensors file to write")->required();
+  sub.add_option("--out", c.out, "safetensors file to write, '-' for standard output")->required();
 }
 
 void add_oracle(CLI::App& app, OracleCommand& c) {

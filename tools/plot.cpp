@@ -94,6 +94,8 @@ GpDistribution dense(GpDistribution data) {
 
 int run_command(const PlotCommand& c) {
   apply(c.common);
+  check_outputs("plot", c.common, {{"--out", c.out}},
+                {{"--checkpoint", find_weights(c.checkpoint)}, {"--protocol", c.protocol}});
   const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);

@@ -98,8 +98,6 @@ class Picture {
 void check_picture(const PredictCommand& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
-  check(c.plot.lexically_normal() != c.out.lexically_normal(), "[plot] {} is --out as well, expected another file",
-        c.plot.string());
   check(x_names.size() == 1, "[plot] {} trained under {} has {} inputs, {}, expected a model of one", run.spec.name,
         run.protocol.name, x_names.size(), fmt::join(x_names, " and "));
 }
@@ -181,7 +179,8 @@ int predict(const PredictCommand& c) {
 
 int run_command(const PredictCommand& c) {
   apply(c.common);
-  check_output("predict", c.common, c.out);
+  check_outputs("predict", c.common, {{"--out", c.out}, {"--plot", c.plot}},
+                {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
   const NoGrad off;
   try {
     return predict(c);

@@ -131,7 +131,8 @@ int stream(const StreamCommand& c) {
 
 int run_command(const StreamCommand& c) {
   apply(c.common);
-  check_output("stream", c.common, c.out);
+  check_outputs("stream", c.common, {{"--out", c.out}},
+                {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
   const NoGrad off;
   try {
     return stream(c);

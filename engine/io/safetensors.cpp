@@ -88,7 +88,7 @@ TensorFile parse_safetensors(std::span<const std::byte> content, std::string nam
   return SafetensorsReader(content, std::move(name)).read_all();
 }
 
-void save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
+std::int64_t save_safetensors(const std::filesystem::path& path, const TensorFile& content) {
   AtomicFile file(path);
   std::vector<std::pair<std::string_view, Tensor>> order;
   for (const auto& [name, tensor] : content.tensors) {
@@ -116,6 +116,7 @@ void save_safetensors(const std::filesystem::path& path, const TensorFile& conte
     file.write(here.raw());
   }
   file.commit();
+  return kPrefixBytes + static_cast<std::int64_t>(length) + end;
 }
 
 void check_names(const std::map<std::string, Shape>& expected, const TensorFile& file, std::string_view name) {

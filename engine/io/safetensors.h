@@ -57,8 +57,9 @@ TensorFile load_safetensors(const std::filesystem::path& path);
 TensorFile parse_safetensors(std::span<const std::byte> content, std::string name = "<memory>");
 
 /// Writes what load_safetensors reads, all of it or, after a failure, nothing (see AtomicFile). The header is sorted by
-/// name; wider dtypes come first in the data, so that every tensor is aligned for programs that map the file.
-void save_safetensors(const std::filesystem::path& path, const TensorFile& content);
+/// name; wider dtypes come first in the data, so that every tensor is aligned for programs that map the file. Returns
+/// the number of bytes.
+std::int64_t save_safetensors(const std::filesystem::path& path, const TensorFile& content);
 
 /// Compares the tensors of `file` with those a model needs and throws one Error that lists every missing, unexpected
 /// and wrongly shaped tensor, at most ten of each. `name` is what the message calls the file.

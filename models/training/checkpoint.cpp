@@ -146,13 +146,13 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   save_safetensors(path, file);
 }
 
-void export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {
+std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {
   check(!c.commit.empty(), "[export] the checkpoint does not tell the commit that it was trained with");
   TensorFile file{describe(c, kWeightsFormat), {}};
   file.metadata["command"] = provenance.command;
   file.metadata["evaluation"] = provenance.evaluation;
   for (const auto& [name, tensor] : weights_that_count(c)) file.tensors[name] = tensor.to(DType::float32);
-  save_safetensors(path, file);
+  return save_safetensors(path, file);
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
@@ -171,6 +171,18 @@ Checkpoint read_checkpoint(const TensorFile& file, const std::string& name) {
     weights->emplace(std::move(own_name), tensor);
   }
   return c;
+}
+
+bool holds_training(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  try {
+    const SafetensorsReader file(path);
+    const auto format = file.metadata().find("format");
+    return format != file.metadata().end() && format->second == kCheckpointFormat;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {

@@ -55,14 +55,20 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
-/// score, and to give to others. Throws Error where the checkpoint does not tell its commit.
-void export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint, const Provenance& provenance);
+/// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
+/// commit.
+std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                            const Provenance& provenance);
 
 /// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors
 /// are not those of its model.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 /// The same of a file's content. `name` is what messages call it.
 Checkpoint read_checkpoint(const TensorFile& file, const std::string& name);
+
+/// Whether a file holds a state of training, which nothing but the training itself may replace; false as well for a
+/// file that is not there or cannot be read.
+bool holds_training(const std::filesystem::path& path);
 
 /// The model of a checkpoint with the weights that count: those of the best validation where the protocol keeps them,
 /// else the last.
