@@ -1,7 +1,6 @@
 #include "tools/interrupt.h"
 
 #include <atomic>
-#include <csignal>
 
 namespace npzoo {
 
@@ -10,22 +9,26 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);  // as a signal handler needs it
 
-extern "C" void npzoo_on_interrupt(int signal) {
-  interrupted.store(true);
-  std::signal(signal, SIG_DFL);
-}
+extern "C" void npzoo_on_interrupt(int) { interrupted.store(true); }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   interrupted.store(false);
-  std::signal(SIGINT, npzoo_on_interrupt);
-  std::signal(SIGTERM, npzoo_on_interrupt);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    struct sigaction ours {};
+    ours.sa_handler = npzoo_on_interrupt;
+    sigemptyset(&ours.sa_mask);
+    // A terminal's end may be told twice, by the system and by the shell.
+    ours.sa_flags = SA_RESTART | (kSignals[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    ::sigaction(kSignals[i], &ours, nullptr);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 bool InterruptGuard::requested() const { return interrupted.load(); }

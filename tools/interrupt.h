@@ -1,11 +1,17 @@
 #pragma once
 
+#include <array>
+#include <csignal>
+
 namespace npzoo {
 
+/// The exit status of a command that was asked to stop, by whichever signal: what it had done is saved.
 constexpr int kInterruptedExit = 130;
 
-/// While alive, the first Ctrl-C (or SIGTERM) only sets a flag, so that work can be saved; the second one ends the
-/// program as usual.
+/// While alive, Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) only set a flag, so that work can be
+/// saved. A second SIGINT or SIGTERM ends the program at once; its temporary files are removed by who writes there
+/// next. Signals that were ignored stay ignored: `nohup` and the background jobs of shell scripts are left alone. What
+/// each signal did before is restored at the end.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,6 +20,11 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   bool requested() const;
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+  std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 }  // namespace npzoo

@@ -1,11 +1,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 #include <variant>
 
 #include "engine/error.h"
+#include "engine/io/file.h"
 #include "tools/commands.h"
 
 namespace {
@@ -18,18 +22,43 @@ void reserve_standard_streams() {
     if (::fcntl(fd, F_GETFD) == -1) static_cast<void>(::open("/dev/null", kModes[fd]));
 }
 
+int report(const std::exception& e) {
+  std::fputs(fmt::format("npzoo: error: {}\n", npzoo::one_line(e.what())).c_str(), stderr);  // must not throw
+  return 1;
+}
+
+void flush_standard_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  if (errno == EPIPE) throw npzoo::BrokenPipe("[<stdout>] cannot write: nobody reads it");
+  npzoo::fail("[npzoo] standard output cannot be written");
+}
+
+/// Without a word and by the signal, as programs in a pipeline end when nobody reads them any more; where SIGPIPE was
+/// ignored from the start, with an error.
+int end_unread(void (*on_broken_pipe)(int), const std::exception& e) {
+  std::signal(SIGPIPE, on_broken_pipe);
+  std::raise(SIGPIPE);
+  return report(e);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   reserve_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that would grow too large is an error like a full disk
+  // Nobody may be reading the progress of what goes to a file: that goes on.
+  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   try {
     const npzoo::ParsedOptions options = npzoo::parse_options(argc, argv);
     const auto run = [](const auto& command) { return npzoo::run_command(command); };
     const int status = options.command ? std::visit(run, *options.command) : options.exit_code;
-    npzoo::check(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "[npzoo] standard output cannot be written");
+    flush_standard_output();
     return status;
+  } catch (const npzoo::BrokenPipe& e) {
+    return end_unread(on_broken_pipe, e);
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::broken_pipe ? end_unread(on_broken_pipe, e) : report(e);
   } catch (const std::exception& e) {
-    std::fputs(fmt::format("npzoo: error: {}\n", npzoo::one_line(e.what())).c_str(), stderr);  // must not throw
-    return 1;
+    return report(e);
   }
 }

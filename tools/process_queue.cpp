@@ -39,8 +39,7 @@ class BlockedSignals {
   BlockedSignals() {
     sigset_t blocked;
     sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&blocked, number);
     ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
   BlockedSignals(const BlockedSignals&) = delete;
@@ -76,6 +75,7 @@ void end_with_parent(pid_t parent) {
   ::dup2(launch.log, STDERR_FILENO);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  if (std::signal(SIGHUP, SIG_DFL) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // as `nohup` wants it
   signals.restore();
   ::execv(launch.program, launch.arguments.data());
   for (const char* part : {launch.program, ": this program cannot be started\n"})

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
@@ -13,6 +14,10 @@ PROGRAM = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else sys
 TEMPORARY = tempfile.TemporaryDirectory(prefix="npzoo-")  # removed when the program ends
 HERE = pathlib.Path(TEMPORARY.name)
 TIMEOUT = 300
+
+# In the background of a script Ctrl-C is ignored, and so it would be by every program that the tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROTOCOL = """
 name = "{name}"

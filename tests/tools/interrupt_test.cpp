@@ -1,0 +1,68 @@
+#include "tools/interrupt.h"
+
+#include <doctest/doctest.h>
+
+using npzoo::InterruptGuard;
+
+namespace {
+
+using Handler = void (*)(int);
+
+bool is_handled_by(Handler handler, int number) {
+  struct sigaction action;
+  REQUIRE(::sigaction(number, nullptr, &action) == 0);
+  return action.sa_handler == handler;
+}
+
+/// While it lives, a signal is handled in this way.
+class Handled {
+ public:
+  Handled(int number, Handler handler) : number_(number), before_(std::signal(number, handler)) {}
+  Handled(const Handled&) = delete;
+  Handled& operator=(const Handled&) = delete;
+  ~Handled() { std::signal(number_, before_); }
+
+ private:
+  int number_;
+  Handler before_;
+};
+
+void nothing(int) {}
+
+}  // namespace
+
+TEST_CASE("interrupt: each signal that stops work asks for it, and what it did before is restored") {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    CAPTURE(number);
+    const Handled before(number, nothing);
+    {
+      const InterruptGuard guard;
+      CHECK_FALSE(guard.requested());
+      std::raise(number);
+      CHECK(guard.requested());
+    }
+    CHECK(is_handled_by(nothing, number));
+    CHECK_FALSE(InterruptGuard().requested());
+  }
+}
+
+TEST_CASE("interrupt: a second Ctrl-C ends the program, a second hangup does not") {
+  const Handled interrupt(SIGINT, SIG_DFL), terminate(SIGTERM, SIG_DFL), hangup(SIGHUP, SIG_DFL);
+  const InterruptGuard guard;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::raise(number);
+  CHECK(is_handled_by(SIG_DFL, SIGINT));
+  CHECK(is_handled_by(SIG_DFL, SIGTERM));
+  std::raise(SIGHUP);
+  CHECK(guard.requested());
+}
+
+TEST_CASE("interrupt: what was ignored stays ignored") {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    CAPTURE(number);
+    const Handled before(number, SIG_IGN);
+    const InterruptGuard guard;
+    CHECK(is_handled_by(SIG_IGN, number));
+    std::raise(number);
+    CHECK_FALSE(guard.requested());
+  }
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Tests of how the program ends when it is told to: signals_test.py PATH_TO_NPZOO"""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+
+from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, metrics, model_hash, predict_args,
+                         read_safetensors, run_cases, small_protocol, trained, write)
+
+STEPS = 400
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+
+
+def start(*args, ignored=(), **options):
+    """Signals do what they do by default, whatever the tests themselves were started with, or are ignored."""
+    def prepare():
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL, preexec_fn=prepare, restore_signals=False,
+                            **options)
+
+
+def train(out):
+    return ["train", "--protocol", small_protocol(), "--model", "tnp-d", "--steps", STEPS, "--batch", 4, "--out", HERE / out]
+
+
+def whole():
+    return trained("whole", small_protocol(), steps=STEPS)
+
+
+def step_of(out):
+    return json.loads(read_safetensors(HERE / out / "checkpoint.safetensors")[0]["run"])["step"]
+
+
+def check_saved(out):
+    """It was stopped on the way, and goes on with the same bits."""
+    expect(0 < step_of(out) < STEPS, out, "stopped at step", step_of(out))
+    process = start("train", "--resume", "--out", HERE / out)
+    process.communicate(timeout=TIMEOUT)
+    check_whole(out)
+
+
+def check_whole(out):
+    expect(model_hash(HERE / out / "checkpoint.safetensors") == model_hash(whole() / "checkpoint.safetensors"), "other weights")
+    expect(metrics(HERE / out) == metrics(whole()), "other metrics")
+
+
+@case
+def each_signal_saves():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with start(*train(number.name)) as process:
+            process.stderr.readline()  # printed once some of the way is done
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=TIMEOUT)
+        expect(process.returncode == 130, "exit status", process.returncode, "after", number.name)
+        expect(errors.splitlines()[-1].startswith("interrupted; npzoo train --resume"), errors)
+        check_saved(number.name)
+
+
+@case
+def the_end_of_its_terminal_saves():
+    master, slave = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        os.close(os.open(os.ttyname(slave), os.O_RDWR))  # the first one opened is a session's own
+
+    arguments = [PROGRAM, *map(str, train("terminal"))]
+    with subprocess.Popen(arguments, stdin=slave, stdout=slave, stderr=slave, preexec_fn=take_terminal) as process:
+        os.close(slave)
+        shown = b""
+        while b"validation" not in shown:
+            shown += os.read(master, 1000)
+        os.close(master)
+        process.wait(TIMEOUT)
+    expect(process.returncode > 0, "exit status", process.returncode)
+    check_saved("terminal")
+
+
+def mask_of(process, kind):
+    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith(f"{kind}:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+@case
+def what_was_ignored_stays_ignored():
+    ignored = (signal.SIGINT, signal.SIGHUP)  # as in the background of a script under nohup
+    with start(*train("ignoring"), ignored=ignored) as process:
+        process.stderr.readline()
+        if pathlib.Path("/proc/self/status").exists():
+            for number in ignored:
+                expect(mask_of(process, "SigIgn") & 1 << number - 1, number.name, "is no longer ignored")
+        for number in ignored:
+            process.send_signal(number)
+        process.communicate(timeout=TIMEOUT)
+    expect(process.returncode == 0, "exit status", process.returncode)
+    check_whole("ignoring")
+
+
+@case
+def training_goes_on_when_nobody_reads_its_progress():
+    with start(*train("unread"), stdout=subprocess.DEVNULL) as process:
+        process.stderr.readline()
+        process.stderr.close()
+        process.wait(TIMEOUT)
+    expect(process.returncode == 0, "exit status", process.returncode)
+    check_whole("unread")
+
+
+@case
+def a_reader_that_leaves_ends_the_program():
+    many = write("many.csv", "x\n" + "0.5\n" * 20_000)
+    args = [*predict_args()[:-1], "-"]
+    args[args.index("--targets") + 1] = many
+    for command in (args, ["list", "ops"], ["--help"]):
+        for ignored in ((), (signal.SIGPIPE,)):
+            with start(*command, ignored=ignored) as process:
+                process.stdout.close()
+                errors = process.stderr.read()
+                process.wait(TIMEOUT)
+            complaints = [line for line in errors.splitlines() if "error" in line]
+            if ignored:
+                expect(process.returncode == 1 and len(complaints) == 1, "exit status", process.returncode, errors)
+            else:
+                expect(process.returncode == -signal.SIGPIPE and not complaints, "exit status", process.returncode, errors)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
