@@ -23,30 +23,39 @@ std::uint32_t next_serial() {
 void Grads::add(const Tensor& x, Tensor d_x) {
   if (!wants(x) || !d_x.defined()) return;
   if (d_x.shape() != x.shape()) d_x = sum_to(d_x, x.shape());
-  Tensor& slot = slots_[x.variable().index];
-  if (!slot.defined()) {
-    slot = std::move(d_x);
+  Slot& slot = slots_[x.variable().index];
+  if (!slot.grad.defined()) {
+    slot = {std::move(d_x)};
     return;
   }
-  // The first contribution may also stand in another slot: only a sole owner may be added to.
-  if (!slot.unique()) slot = slot.clone();
-  add_into(slot, d_x);
+  unshare(slot);
+  add_into(slot.grad, d_x);
 }
 
 Grads::Target Grads::into(const Tensor& x) {
   check(wants(x), "[grads] a gradient was asked for a tensor that is no variable of this recording");
-  Tensor& slot = slots_[x.variable().index];
-  if (!slot.defined()) {
-    slot = Tensor::empty_like(x);
-    return {slot, false};
+  Slot& slot = slots_[x.variable().index];
+  if (!slot.grad.defined()) {
+    slot = {Tensor::empty_like(x), true};
+    return {slot.grad, false};
   }
-  if (!slot.unique()) slot = slot.clone();
-  return {slot, true};
+  unshare(slot);
+  return {slot.grad, true};
+}
+
+void Grads::unshare(Slot& slot) {
+  if (!slot.grad.unique()) {
+    // What a kernel has not written yet can be neither copied nor added to.
+    check(!slot.own, "[grads] a contribution to a gradient of shape {} found while another one is being written",
+          slot.grad.shape());
+    slot.grad = slot.grad.clone();
+  }
+  slot.own = true;
 }
 
 const Tensor& Grads::find(const Tensor& x) const {
   check(wants(x), "[grads] the tensor was not watched by the recording that was played");
-  return slots_[x.variable().index];
+  return slots_[x.variable().index].grad;
 }
 
 Tensor Grads::of(const Tensor& x) const {
@@ -150,12 +159,13 @@ void Tape::play_until(std::size_t remaining) {
     nodes_.pop_back();
     const ClosureOwner owner{node.closure, node.destroy};
     const auto first = grads_.slots_.begin() + node.first_output;
-    if (std::any_of(first, first + node.outputs, [](const Tensor& d) { return d.defined(); })) {
+    if (std::any_of(first, first + node.outputs, [](const Grads::Slot& slot) { return slot.grad.defined(); })) {
       if (node.outputs == 1) {
-        const Tensor d_out = std::move(*first);
+        const Tensor d_out = std::move(first->grad);
         node.play(node.closure, {&d_out, 1}, grads_);
       } else {
-        const std::vector<Tensor> d_outs(std::make_move_iterator(first), std::make_move_iterator(first + node.outputs));
+        std::vector<Tensor> d_outs;
+        for (auto slot = first; slot != first + node.outputs; ++slot) d_outs.push_back(std::move(slot->grad));
         node.play(node.closure, d_outs, grads_);
       }
       if (profile_) profile_->lap(node.name, &Profile::Passes::backward);

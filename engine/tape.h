@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -28,7 +29,8 @@ class Grads {
   /// summed. A contribution of the broadcast shape is summed to x's shape here.
   void add(const Tensor& x, Tensor d_x);
 
-  /// A tensor of x's shape for a kernel to write to; with `accumulate` it must add instead of overwrite.
+  /// A tensor of x's shape for a kernel to write to; with `accumulate` it must add instead of overwrite. The gradient
+  /// is the kernel's as long as the Target lives: Error where another contribution to it is made meanwhile.
   struct Target {
     Tensor grad;
     bool accumulate;
@@ -43,7 +45,17 @@ class Grads {
 
  private:
   friend class Tape;
-  std::vector<Tensor> slots_;
+
+  struct Slot {
+    Tensor grad;
+    bool own =
+        false;  // made here, so that whoever else has it is a Target; a contribution that was moved in may be shared
+  };
+
+  /// Makes the slot's gradient one that may be added to.
+  static void unshare(Slot& slot);
+
+  std::vector<Slot> slots_;
   std::uint32_t serial_ = 0;
 };
 
@@ -181,6 +193,13 @@ Tape* current_tape();
 template <class F>
 void record(const char* name, Tensor& out, Recorder::Inputs inputs, F&& backward) {
   if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, {&out, 1}, std::forward<F>(backward));
+}
+
+/// The same for an operation of any number of inputs.
+template <class F>
+void record(const char* name, Tensor& out, std::span<const Tensor> inputs, F&& backward) {
+  if (std::ranges::any_of(inputs, needs_grad))
+    Recorder::push(*current_tape(), name, {&out, 1}, std::forward<F>(backward));
 }
 
 /// The same for an operation with several outputs: `backward(std::span<const Tensor> d_outs, grads)`. An output that
