@@ -65,12 +65,9 @@ Tensor concat(std::span<const Tensor> xs, int axis_index) {
     write(x, piece_of(axis, begin, x.dim(axis.index)), out);
     begin += x.dim(axis.index);
   }
-  if (std::ranges::none_of(xs, needs_grad)) return out;
-
   std::vector<Tensor> symbols;
   for (const Tensor& x : xs) symbols.push_back(x.symbol());
-  Tape* tape = current_tape();
-  Recorder::push(*tape, "concat", {&out, 1}, [axis, symbols = std::move(symbols)](const Tensor& d_out, Grads& grads) {
+  record("concat", out, xs, [axis, symbols = std::move(symbols)](const Tensor& d_out, Grads& grads) {
     std::int64_t begin = 0;
     for (const Tensor& x : symbols) {
       const std::int64_t size = x.dim(axis.index);
