@@ -10,7 +10,7 @@
 namespace npzoo {
 
 /// A tensor that a module owns. One that is not trained is part of the module's state all the same: it is saved with
-/// the weights and converted with them, but no optimiser changes it.
+/// the weights, but no optimiser changes it.
 struct Parameter {
   Tensor value;
   bool trained = true;
@@ -78,10 +78,5 @@ std::vector<NamedParameter> named_parameters(Module& module) {
 }
 
 std::int64_t count_elements(const std::vector<NamedParameter>& parameters);
-
-/// Converts every parameter.
-void convert(const std::vector<NamedParameter>& parameters, DType dtype);
-/// Moves every parameter.
-void move(const std::vector<NamedParameter>& parameters, Device device);
 
 }  // namespace npzoo

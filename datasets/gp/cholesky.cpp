@@ -59,15 +59,6 @@ void Cholesky::solve_lower(std::span<double> b) const {
   }
 }
 
-void Cholesky::solve_upper(std::span<double> b) const {
-  const std::int64_t m = columns(b, n_);
-  for (std::int64_t i = n_; i-- > 0;) {
-    double* row = b.data() + i * m;
-    for (std::int64_t c = 0; c < m; ++c) row[c] /= (*this)(i, i);
-    for (std::int64_t j = 0; j < i; ++j) subtract_scaled(b.data() + j * m, row, (*this)(i, j), m);
-  }
-}
-
 void Cholesky::multiply(std::span<const double> z, std::span<double> out) const {
   for (std::int64_t i = 0; i < n_; ++i) out[i] = dot(l_.data() + i * n_, z.data(), i + 1);
 }

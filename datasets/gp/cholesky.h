@@ -19,8 +19,6 @@ class Cholesky {
   double operator()(std::int64_t row, std::int64_t column) const { return l_[row * n_ + column]; }
   /// B ← L⁻¹ B.
   void solve_lower(std::span<double> b) const;
-  /// B ← L⁻ᵀ B.
-  void solve_upper(std::span<double> b) const;
   /// L z: turns standard normal values into draws with covariance A. `z` and `out` have n elements and do not overlap.
   void multiply(std::span<const double> z, std::span<double> out) const;
   /// log det A.

@@ -9,9 +9,9 @@ namespace npzoo {
 ///
 ///     constant   lr
 ///     cosine     linear from 0 over `warmup_steps`, then half a cosine down to 0
-///     one-cycle  from lr/divisor up to lr over the fraction `warmup` of the run, then down to
-///     lr/(divisor·final_divisor),
-///                both by half a cosine (optax `cosine_onecycle_schedule`)
+///     one-cycle  from lr/divisor up to lr over the fraction `warmup` of the run,
+///                then down to lr/(divisor·final_divisor), both by half a cosine
+///                (optax `cosine_onecycle_schedule`)
 struct ScheduleConfig {
   std::string name;  // "constant", "cosine" or "one-cycle"
   std::int64_t warmup_steps = 0;

@@ -59,12 +59,6 @@ void check_states(const AttentionState& a, const AttentionState& b) {
 
 }  // namespace
 
-AttentionState empty_attention_state(std::int64_t batch, std::int64_t latents, std::int64_t channels, int heads,
-                                     DType dtype, std::optional<Device> device) {
-  return {Tensor::zeros({batch, latents, channels}, dtype, device),
-          Tensor::full({batch, heads, latents}, -std::numeric_limits<double>::infinity(), dtype, device)};
-}
-
 AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
                                            const AttentionOptions& options) {
   const AttentionProblem problem("incremental_cross_attention", q, k, v, mask, options);

@@ -11,10 +11,6 @@ struct AttentionState {
   Tensor log_sum_exp;  // (B, H, L): of scale · q kᵀ over the keys; −∞ where no key was seen
 };
 
-/// State after no key, on the default device where none is named.
-AttentionState empty_attention_state(std::int64_t batch, std::int64_t latents, std::int64_t channels, int heads,
-                                     DType dtype, std::optional<Device> device = {});
-
 /// Cross-attention that can go on. Arguments, mask and options as in `masked_attention`, q being those of the latents
 /// (B, L, H·D). Saves q, k, v and the state. Differentiable in both parts of the state.
 AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,

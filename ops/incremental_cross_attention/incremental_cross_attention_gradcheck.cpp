@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "ops/concat/concat.h"
 #include "ops/gradcheck_cases.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
@@ -44,7 +46,9 @@ void incremental_cross_attention_gradcheck_cases(GradcheckCases& cases) {
             });
   cases.add("incremental_cross_attention, from an empty state", {cases.normal({2, 3, 6}), cases.normal({2, 4, 6})},
             [](const auto& in) {
-              const auto state = empty_attention_state(2, 3, 6, 2, DType::float64);
+              const AttentionState state{
+                  Tensor::zeros({2, 3, 6}, DType::float64),
+                  Tensor::full({2, 2, 3}, -std::numeric_limits<double>::infinity(), DType::float64)};
               return joined(update(state, in[0], in[1], in[1], PrefixMask::all(), {.heads = 2}));
             });
 }

@@ -51,13 +51,3 @@ TEST_CASE("module: an undefined parameter is none") {
   Leaf leaf;
   CHECK(names(named_parameters(leaf)) == std::vector<std::string>{"weight"});
 }
-
-TEST_CASE("module: conversion keeps the values") {
-  Leaf leaf;
-  leaf.weight.value = normal<float>({2, 3}, 1);
-  const auto before = doubles(leaf.weight.value);
-  const auto parameters = named_parameters(leaf);
-  convert(parameters, DType::float64);
-  CHECK(leaf.weight.value.dtype() == DType::float64);
-  CHECK(doubles(leaf.weight.value) == before);
-}

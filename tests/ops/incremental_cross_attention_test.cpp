@@ -31,7 +31,8 @@ AttentionState attend(const std::vector<Tensor>& in, const PrefixMask& mask = Pr
 }
 
 AttentionState empty_state(DType dtype) {
-  return empty_attention_state(kBatch, kLatents, kHeads * kValueWidth, kHeads, dtype);
+  return {Tensor::zeros({kBatch, kLatents, kHeads * kValueWidth}, dtype),
+          Tensor::full({kBatch, kHeads, kLatents}, -kInfinity, dtype)};
 }
 
 /// Largest difference of means and log-sum-exps.
