@@ -11,14 +11,19 @@ double inverse_sqrt(std::int64_t n) { return 1 / std::sqrt(static_cast<double>(s
 
 }  // namespace
 
-Tensor Initializer::allocate(const Shape& shape) {
+/// `draw` gives one element.
+template <class Draw>
+Tensor Initializer::make(const Shape& shape, Draw draw) {
   for (std::int64_t extent : shape)
     check(extent <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape,
           elements_left_);
   check(shape.numel() <= elements_left_, "[init] a weight of shape {} exceeds the {} elements allowed", shape,
         elements_left_);
   elements_left_ -= shape.numel();
-  return Tensor::empty(shape, DType::float32, Device::cpu);
+  if (!drawn_) return Tensor::empty(shape);
+  Tensor result = Tensor::empty(shape, DType::float32, Device::cpu);
+  for (float& x : result.values<float>()) x = static_cast<float>(draw());
+  return result.to(default_device());
 }
 
 RandomState Initializer::new_stream(std::int64_t elements) {
@@ -29,23 +34,19 @@ RandomState Initializer::new_stream(std::int64_t elements) {
 }
 
 Tensor Initializer::uniform(const Shape& shape, double bound) {
-  Tensor result = allocate(shape);
-  for (float& x : result.values<float>()) x = static_cast<float>(random_.uniform(-bound, bound));
-  return result.to(default_device());
+  return make(shape, [&] { return random_.uniform(-bound, bound); });
 }
 
 Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
   // A normal cut off at two deviations has this deviation itself; jax divides by it, and so the variance comes out
   // right.
   constexpr double kCutDeviation = 0.87962566103423978;
-  Tensor result = allocate(shape);
-  for (float& x : result.values<float>()) {
+  return make(shape, [&] {
     double draw;
     do draw = random_.normal();
     while (std::abs(draw) > 2);
-    x = static_cast<float>(draw * deviation / kCutDeviation);
-  }
-  return result.to(default_device());
+    return draw * deviation / kCutDeviation;
+  });
 }
 
 Tensor Initializer::linear_weight(std::int64_t out, std::int64_t in) {
@@ -62,9 +63,7 @@ Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64
 }
 
 Tensor Initializer::standard_normal(const Shape& shape) {
-  Tensor result = allocate(shape);
-  for (float& x : result.values<float>()) x = static_cast<float>(random_.normal());
-  return result.to(default_device());
+  return make(shape, [&] { return random_.normal(); });
 }
 
 }  // namespace npzoo

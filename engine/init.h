@@ -15,6 +15,8 @@ enum class Framework : std::uint8_t { torch, flax };
 struct InitialWeights {
   std::uint64_t seed = 0;
   std::int64_t max_elements = std::numeric_limits<std::int64_t>::max();
+  bool drawn =
+      true;  // without, their elements are undefined: where shapes are all that matters, or others are assigned
 };
 
 /// Draws initial weights, float32, in the order they are asked for, and puts them on the default device. Throws Error
@@ -22,9 +24,13 @@ struct InitialWeights {
 class Initializer {
  public:
   Initializer(Framework framework, const InitialWeights& weights)
-      : framework_(framework), elements_left_(weights.max_elements), random_(weights.seed, kStream) {}
+      : framework_(framework),
+        drawn_(weights.drawn),
+        elements_left_(weights.max_elements),
+        random_(weights.seed, kStream) {}
 
   Framework framework() const { return framework_; }
+  bool drawn() const { return drawn_; }
 
   /// Weight (out, in) of a linear layer as the framework makes it by default: torch U(±1/√in) (Kaiming uniform with
   /// a = √5), flax the truncated normal of variance 1/in (LeCun).
@@ -42,11 +48,13 @@ class Initializer {
  private:
   static constexpr std::uint64_t kStream = 0x696e6974;  // apart from the streams that data is drawn from
 
-  Tensor allocate(const Shape& shape);  // on the CPU
+  template <class Draw>
+  Tensor make(const Shape& shape, Draw draw);
   Tensor uniform(const Shape& shape, double bound);
   Tensor truncated_normal(const Shape& shape, double deviation);
 
   Framework framework_;
+  bool drawn_;
   std::int64_t elements_left_;
   Random random_;
   std::uint64_t streams_ = 0;  // given away

@@ -17,16 +17,17 @@ using nlohmann::json;
 
 /// One row for each model under each protocol that has a preset of it: the counts differ.
 json list_models() {
+  std::vector<Protocol> protocols;
+  for (const std::string& name : protocol_names()) protocols.push_back(load_protocol(name));
   json rows = json::array();
   for (const ModelInfo& info : models())
-    for (const std::string& name : protocol_names()) {
-      const Protocol protocol = load_protocol(name);
+    for (const Protocol& protocol : protocols) {
       if (!protocol.models.contains(info.name)) continue;
-      const auto model = make_model(model_spec(protocol, info.name));
+      const auto model = make_model(model_spec(protocol, info.name), {.drawn = false});
       rows.push_back({{"name", info.name},
                       {"parameters", count_elements(named_parameters(*model))},
                       {"paper", info.paper},
-                      {"protocol", name}});
+                      {"protocol", protocol.name}});
     }
   return rows;
 }

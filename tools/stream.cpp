@@ -24,7 +24,8 @@ std::string streaming_models() {
   std::vector<std::string> names;
   for (const ModelInfo& info : models()) {
     const auto protocol = protocol_with_preset(info.name);
-    if (protocol && make_model(model_spec(*protocol, info.name))->streams()) names.emplace_back(info.name);
+    if (protocol && make_model(model_spec(*protocol, info.name), {.drawn = false})->streams())
+      names.emplace_back(info.name);
   }
   return names.empty() ? "none of this build" : fmt::format("{}", fmt::join(names, ", "));
 }

@@ -185,7 +185,7 @@ json TableRun::result() const {
           {"steps", training.steps},
           {"batch_size", training.batch_size},
           {"lr", training.optimiser.lr},
-          {"parameters", count_elements(named_parameters(*make_model(run_.spec)))},
+          {"parameters", count_elements(named_parameters(*make_model(run_.spec, {.drawn = false})))},
           {"seconds", seconds_},
           {"training_commit", commit_},
           {"commit", evaluation_.at("commit")},

@@ -12,7 +12,7 @@ constexpr std::uint64_t kBlocksOfADraw = std::uint64_t{1} << 32;  // more than a
 
 RandomFeatures::RandomFeatures(const RandomFeatureConfig& config, std::int64_t width, Initializer& init)
     : config_(config), width_(width), start_(init.new_stream(config.count * width)) {
-  projection = {draw(0).to(DType::float32), false};
+  projection = {init.drawn() ? draw(0).to(DType::float32) : Tensor::empty({config.count, width}), false};
 }
 
 void RandomFeatures::begin_step(std::int64_t step) {

@@ -105,7 +105,7 @@ Weights* destination(Checkpoint& c, std::string& name) {
 
 /// Every tensor that a checkpoint in this state must hold.
 std::map<std::string, Shape> expected_tensors(const Checkpoint& c, const TensorFile& file) {
-  const auto model = make_model(c.run.spec, {.max_elements = file.elements()});
+  const auto model = make_model(c.run.spec, {.max_elements = file.elements(), .drawn = false});
   std::map<std::string, Shape> shapes;
   for (const auto& [name, parameter] : named_tensors(*model)) {
     const Shape& shape = parameter->value.shape();
@@ -186,7 +186,7 @@ bool holds_training(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {
-  auto model = make_model(c.run.spec);
+  auto model = make_model(c.run.spec, {.drawn = false});
   assign(named_tensors(*model), weights_that_count(c));
   return model;
 }

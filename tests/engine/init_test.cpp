@@ -95,6 +95,15 @@ TEST_CASE("init: layers without inputs or outputs") {
   CHECK(std::abs(init.linear_bias(1, 0).item()) <= 1);
 }
 
+TEST_CASE("init: weights that are not drawn have their shapes, and count") {
+  Initializer init(Framework::flax, {.max_elements = 20, .drawn = false});
+  CHECK(!init.drawn());
+  CHECK(init.linear_weight(2, 3).shape() == Shape{2, 3});
+  CHECK(init.xavier_uniform(2, 3, 6, 3).shape() == Shape{2, 3});
+  CHECK(init.standard_normal({4}).dtype() == DType::float32);
+  CHECK(error_of([&] { init.standard_normal({5}); }) == "[init] a weight of shape (5) exceeds the 4 elements allowed");
+}
+
 TEST_CASE("init: no more elements than are allowed") {
   Initializer init(Framework::torch, {.seed = 1, .max_elements = 10});
   init.linear_weight(2, 3);

@@ -240,6 +240,26 @@ TEST_CASE("model: weights survive a checkpoint file bit for bit") {
   }
 }
 
+TEST_CASE(
+    "model: without drawn weights it has the same parameters, and is another one's equal once they are assigned") {
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const auto model = make_model(c.spec), empty = make_model(c.spec, {.drawn = false});
+    const auto from = named_tensors(*model), to = named_tensors(*empty);
+    REQUIRE(from.size() == to.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      CHECK(to[i].name == from[i].name);
+      CHECK(to[i].parameter->trained == from[i].parameter->trained);
+      REQUIRE(to[i].parameter->value.shape() == from[i].parameter->value.shape());
+      CHECK(to[i].parameter->value.dtype() == from[i].parameter->value.dtype());
+      CHECK(to[i].parameter->value.device() == from[i].parameter->value.device());
+      to[i].parameter->value = from[i].parameter->value.clone();
+    }
+    const Task task = random_task(*model, {2, 5, 3}, DType::float32);
+    CHECK(same_bits(empty->predict(task).mean, model->predict(task).mean));
+  }
+}
+
 TEST_CASE("model: thirty steps lower the loss") {
   for (const ModelCase& c : all_models()) {
     CAPTURE(c.label);
