@@ -4,11 +4,14 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/machine.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -31,6 +34,10 @@ void pause_briefly() {
 constexpr int kSpins = 2000;
 
 thread_local bool inside = false;
+
+void check_count(int threads) {
+  check(threads >= 0, "[threads] {} threads asked for, expected 0 (all) or more", threads);
+}
 
 /// Sets the flag for the length of its scope.
 struct Inside {
@@ -103,20 +110,39 @@ struct ThreadPool::State {
     epoch.fetch_add(1);
     if (sleepers.load() > 0) epoch.notify_all();
   }
+
+  /// False where the system refuses one of them.
+  bool start(int count) try {
+    workers.reserve(static_cast<std::size_t>(count));
+    while (std::ssize(workers) < count) workers.emplace_back([this] { work(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+
+  void stop() {
+    stopping.store(true, std::memory_order_release);
+    epoch.fetch_add(1);
+    epoch.notify_all();
+    for (std::thread& worker : workers) worker.join();
+    workers.clear();
+    stopping.store(false, std::memory_order_release);
+  }
 };
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  check(threads >= 0, "[threads] {} threads asked for, expected 0 (all) or more", threads);
-  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->work(); });
+  check_count(threads);
+  int workers = std::min(threads == 0 ? usable_cores() : threads, most_threads()) - 1;
+  while (!state_->start(workers)) {
+    // A limit is near, of threads or of address space: half of what can be had leaves room for the work itself.
+    workers = static_cast<int>(state_->workers.size()) / 2;
+    state_->stop();
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  state_->stopping.store(true, std::memory_order_release);
-  state_->epoch.fetch_add(1);
-  state_->epoch.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() { state_->stop(); }
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
@@ -151,17 +177,27 @@ bool ThreadPool::inside_loop() { return inside; }
 
 namespace {
 
-std::unique_ptr<ThreadPool>& the_pool() {
-  static auto pool = std::make_unique<ThreadPool>(0);
-  return pool;
+struct ProcessPool {
+  int asked;
+  std::unique_ptr<ThreadPool> pool;
+};
+
+/// Made with so many threads where it is not there yet.
+ProcessPool& process_pool(int threads = 0) {
+  static ProcessPool process{threads, std::make_unique<ThreadPool>(threads)};
+  return process;
 }
 
 }  // namespace
 
-ThreadPool& thread_pool() { return *the_pool(); }
+ThreadPool& thread_pool() { return *process_pool().pool; }
 
 void set_threads(int threads) {
-  if (threads == 0 || thread_pool().threads() != threads) the_pool() = std::make_unique<ThreadPool>(threads);
+  ProcessPool& process = process_pool(threads);
+  if (process.asked == threads) return;
+  check_count(threads);
+  process.pool.reset();  // before the next one: both together may be more than the system allows
+  process = {threads, std::make_unique<ThreadPool>(threads)};
 }
 
 }  // namespace npzoo

@@ -11,7 +11,7 @@ namespace npzoo {
 /// Chunk boundaries depend on the range and the grain alone, so results do not depend on the number of threads.
 class ThreadPool {
  public:
-  /// `threads` counts the caller: 1 starts no worker. 0 means one per hardware thread.
+  /// `threads` counts the caller; 0 means `usable_cores()`. Fewer where `most_threads()` or the system demands it.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

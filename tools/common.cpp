@@ -3,6 +3,8 @@
 #include "engine/backend.h"
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "engine/machine.h"
+#include "engine/parallel.h"
 #include "engine/precision.h"
 #include "models/training/checkpoint.h"
 #include "tools/commands.h"
@@ -10,10 +12,24 @@
 
 namespace npzoo {
 
+namespace {
+
+void warn_of_fewer_threads(int asked) {
+  const int found = thread_pool().threads();
+  if (found >= asked) return;
+  const std::string reason = found == most_threads()
+                                 ? fmt::format("more would only wait for the {} core(s)", usable_cores())
+                                 : "the system starts no more";
+  fmt::print(stderr, "npzoo: warning: [threads] {} instead of {}: {}\n", found, asked, reason);
+}
+
+}  // namespace
+
 void apply(const CommonOptions& common) {
   const Precision precision = parse_precision(common.precision);
   static_cast<void>(active_isa());
   set_threads(common.threads);
+  warn_of_fewer_threads(common.threads == 0 ? usable_cores() : common.threads);
   const Device device = select_device(common.device);
   check(device == Device::cuda || precision == Precision::float32,
         "[precision] {} needs a CUDA device; the CPU computes in float32", common.precision);

@@ -48,7 +48,8 @@ void add_common(CLI::App& app, CommonOptions& common) {
   app.add_option("--precision", common.precision, "of matrix products: float32 (tf32 and bf16 need CUDA)")
       ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
       ->capture_default_str();
-  app.add_option("--threads", common.threads, "number of threads, 0 for one per core; results do not depend on it")
+  app.add_option("--threads", common.threads,
+                 "number of threads, 0 for one per usable core; results do not depend on it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--json", common.json, "print the result as JSON on standard output, and nothing else there");

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "engine/machine.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -125,6 +126,14 @@ TEST_CASE("parallel: pools come and go, used or not") {
   }
 }
 
+TEST_CASE("parallel: as many threads as are asked for, up to what the machine bears") {
+  CHECK(ThreadPool(0).threads() == usable_cores());
+  CHECK(ThreadPool(most_threads()).threads() == most_threads());
+  ThreadPool pool(50'000);
+  CHECK(pool.threads() == most_threads());
+  CHECK(all_once(visits(pool, 1000, 1)));
+}
+
 TEST_CASE("parallel: the pool of the process") {
   const ThreadCount keep(1);
   for (int threads : {1, 2, 5}) {
@@ -136,7 +145,7 @@ TEST_CASE("parallel: the pool of the process") {
     CHECK(all_once(visits(thread_pool(), 1000, 3)));
   }
   set_threads(0);
-  CHECK(thread_pool().threads() == static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  CHECK(thread_pool().threads() == usable_cores());
   CHECK(error_of([] { set_threads(-1); }) == "[threads] -1 threads asked for, expected 0 (all) or more");
   CHECK(all_once(visits(thread_pool(), 1000, 3)));
 }
