@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -14,6 +15,7 @@
 
 #include "engine/cuda/gpu.h"
 #include "engine/error.h"
+#include "engine/machine.h"
 
 namespace npzoo {
 
@@ -72,6 +74,9 @@ class BlockSource {
   /// True where the guards can be written and read.
   virtual bool guarded() const { return kGuard; }
   virtual std::string name() const = 0;
+  /// Bytes that there can be at most. What is asked for beyond is refused, though the system might promise it: it kills
+  /// a process that then uses it.
+  virtual std::int64_t capacity() const { return std::numeric_limits<std::int64_t>::max(); }
   /// Makes every float of the block a NaN.
   virtual void poison(Block* block) {
     if (kGuard) std::memset(block->data, kPoisonByte, block->bytes);
@@ -184,9 +189,10 @@ class Pool {
 
   /// A free block of this thread's arena, or else of another one, which it then leaves.
   Block* cached(SizeClass wanted) {
-    const int own = own_arena(), others = own == kGraphArena ? 1 : kThreadArenas;
-    for (int i = 0; i < others; ++i) {
-      Arena& arena = arenas_[own == kGraphArena ? own : (own + i) % kThreadArenas];
+    const int own = own_arena();
+    const bool alone = own == kGraphArena || !by_thread_;  // nothing is ever put into the arenas beside it
+    for (int i = 0; i < (alone ? 1 : kThreadArenas); ++i) {
+      Arena& arena = arenas_[alone ? own : (own + i) % kThreadArenas];
       std::lock_guard lock(arena.mutex);
       Block* block = arena.free[wanted.index];
       if (!block) continue;
@@ -201,10 +207,13 @@ class Pool {
   Block* from_system(SizeClass wanted) {
     const auto total = static_cast<std::int64_t>(source_->footprint(wanted.bytes));
     if (limit_bytes_ > 0 && reserved_bytes_ + total > limit_bytes_) release_cached();
-    Block* block = source_->acquire(wanted.bytes);
+    const auto acquire = [&] {
+      return reserved_bytes_ <= source_->capacity() - total ? source_->acquire(wanted.bytes) : nullptr;
+    };
+    Block* block = acquire();
     if (!block) {
       release_cached();
-      block = source_->acquire(wanted.bytes);
+      block = acquire();
     }
     if (!block)
       throw OutOfMemory(fmt::format("[memory] {} has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
@@ -265,6 +274,10 @@ class HostSource final : public BlockSource {
   }
   std::size_t footprint(std::size_t bytes) const override { return sizeof(Block) + bytes + 2 * kGuardBytes; }
   std::string name() const override { return "the system"; }
+  std::int64_t capacity() const override { return capacity_; }
+
+ private:
+  const std::int64_t capacity_ = usable_memory();
 };
 
 /// Memory whose blocks are described beside it.

@@ -8,23 +8,26 @@
 
 namespace npzoo {
 
+namespace {
+
+std::int64_t product(std::span<const std::int64_t> dims, const Shape& shape) {
+  std::int64_t count = 1;
+  for (std::int64_t dim : dims)
+    check(!__builtin_mul_overflow(count, dim, &count), "[shape] {} has more elements than memory can hold", shape);
+  return count;
+}
+
+}  // namespace
+
 Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   check(dims.size() <= kMaxRank, "[shape] {} axes given, at most {} are supported", dims.size(), kMaxRank);
   for (std::int64_t dim : dims) check(dim >= 0, "[shape] extent {} is negative", dim);
   std::copy(dims.begin(), dims.end(), dims_.begin());
 }
 
-std::int64_t Shape::numel() const {
-  std::int64_t product = 1;
-  for (std::int64_t dim : *this) product *= dim;
-  return product;
-}
+std::int64_t Shape::numel() const { return product({begin(), end()}, *this); }
 
-std::int64_t Shape::rows() const {
-  std::int64_t product = 1;
-  for (int axis = 0; axis + 1 < rank_; ++axis) product *= dims_[axis];
-  return product;
-}
+std::int64_t Shape::rows() const { return product({begin(), begin() + std::max(rank_ - 1, 0)}, *this); }
 
 int Shape::index(int axis) const {
   const int i = axis < 0 ? axis + rank_ : axis;

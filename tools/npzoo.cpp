@@ -5,11 +5,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 #include <variant>
 
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "engine/memory.h"
 #include "tools/commands.h"
 
 namespace {
@@ -41,6 +44,13 @@ int end_unread(void (*on_broken_pipe)(int), const std::exception& e) {
   return report(e);
 }
 
+/// Without allocating anything.
+int no_memory(const char* what) {
+  std::fprintf(stderr, "npzoo: error: [memory] %s; tensors use %lld bytes\n", what,
+               static_cast<long long>(npzoo::memory_stats().live_bytes));
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +68,10 @@ int main(int argc, char** argv) {
     return end_unread(on_broken_pipe, e);
   } catch (const std::system_error& e) {
     return e.code() == std::errc::broken_pipe ? end_unread(on_broken_pipe, e) : report(e);
+  } catch (const std::bad_alloc&) {
+    return no_memory("the system has no more for what was asked");
+  } catch (const std::length_error&) {
+    return no_memory("more elements were asked for than there can be");
   } catch (const std::exception& e) {
     return report(e);
   }

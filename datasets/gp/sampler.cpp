@@ -1,12 +1,15 @@
 #include "datasets/gp/sampler.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "datasets/gp/cholesky.h"
 #include "datasets/gp/draw.h"
 #include "engine/error.h"
+#include "engine/machine.h"
+#include "engine/memory.h"
 
 namespace npzoo {
 
@@ -113,6 +116,15 @@ GpBatch draw_on_host(const GpDistribution& d, const GpCounts& counts, Random& ra
           d.target_noise};
 }
 
+/// What a batch of the most points takes of the host's memory at the very least, in doubles so that nothing overflows.
+double least_bytes(const GpDistribution& d, std::int64_t batch_size, Device device) {
+  const bool all = d.targets == GpDistribution::Targets::all;
+  const auto points = static_cast<double>(all ? d.points + grid_points(d) : d.points - 1);
+  const double values =
+      device == Device::cpu ? 2 * points * static_cast<double>(d.dims + 1) : 1;  // twice: as tensors too
+  return static_cast<double>(batch_size) * (sizeof(double) * values + sizeof(Kernel));
+}
+
 }  // namespace
 
 GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split, DType dtype,
@@ -133,15 +145,21 @@ GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::
   const std::int64_t needed = d.context.high - 1 + (all ? 0 : d.min_targets + 1);
   check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
   check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);
+  if (const double bytes = least_bytes(d, batch_size, device); bytes > static_cast<double>(usable_memory()))
+    throw OutOfMemory(
+        fmt::format("[memory] a batch of {} tasks takes {:.0f} bytes or more, expected at most the {} there are",
+                    batch_size, bytes, usable_memory()));
 }
 
-GpBatch GpSampler::batch(std::uint64_t index) const {
+GpBatch GpSampler::batch(std::uint64_t index) const try {
   Random random(seed_, static_cast<std::uint64_t>(split_) << 56 | index);
   const GpCounts counts = draw_counts(distribution_, batch_size_, random);
   GpBatch batch = device_ == Device::cuda ? draw_on_device(distribution_, counts, random, dtype_)
                                           : draw_on_host(distribution_, counts, random, dtype_);
   if (distribution_.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size_}, counts.context);
   return batch;
+} catch (const std::bad_alloc&) {
+  throw OutOfMemory(fmt::format("[memory] the system has no room for a batch of {} tasks", batch_size_));
 }
 
 }  // namespace npzoo

@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "engine/machine.h"
 #include "engine/optim/optimiser.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/layer_norm/layer_norm.h"
@@ -128,6 +129,13 @@ TEST_CASE("memory: a request that nothing can meet") {
   CHECK(memory_stats().live_bytes == before.live_bytes);
   if (!kHasCuda && !kHasEmulator)
     CHECK(error_of([] { const Buffer far(8, Device::cuda); }) == "[device] this build of npzoo has no CUDA support");
+}
+
+TEST_CASE("memory: no more altogether than the machine has, whatever the system promises") {
+  if (kGuardBuild) return;  // it writes to all of a block
+  const auto most = static_cast<std::size_t>(usable_memory() / 3 * 2);
+  const auto both = [most] { const Buffer one(most), other(most); };
+  CHECK_THROWS_AS(both(), OutOfMemory);
 }
 
 TEST_CASE("memory: a limit of what tensors use") {

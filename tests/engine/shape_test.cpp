@@ -23,6 +23,21 @@ TEST_CASE("shape: extents, and how many elements they make") {
   CHECK(std::vector<std::int64_t>(shape.begin(), shape.end()) == std::vector<std::int64_t>{2, 3, 4});
 }
 
+TEST_CASE("shape: more elements than a number can count") {
+  const std::int64_t large = std::int64_t{1} << 32;
+  CHECK(Shape{large, large / 4}.numel() == std::int64_t{1} << 62);
+  CHECK(Shape{0, large, large}.numel() == 0);
+  CHECK(error_of([&] {
+          static_cast<void>(Shape{large, large}.numel());
+        }) == "[shape] (4294967296, 4294967296) has more elements than memory can hold");
+  CHECK(error_of([&] {
+          static_cast<void>(Shape{large, large, 1}.rows());
+        }) == "[shape] (4294967296, 4294967296, 1) has more elements than memory can hold");
+  CHECK(error_of([&] {
+          static_cast<void>(Tensor::from<float>(Shape{large, large}, {}));
+        }) == "[shape] (4294967296, 4294967296) has more elements than memory can hold");
+}
+
 TEST_CASE("shape: axes are changed and taken out") {
   const Shape shape{2, 3, 4};
   CHECK(shape.with(-2, 0) == Shape{2, 0, 4});
