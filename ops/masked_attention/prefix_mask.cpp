@@ -1,6 +1,13 @@
 #include "ops/masked_attention/prefix_mask.h"
 
+#include <mutex>
+
 namespace npzoo {
+
+struct PrefixMask::DeviceCounts {
+  std::once_flag once;
+  Tensor counts;
+};
 
 PrefixMask PrefixMask::first(std::int64_t n) {
   PrefixMask mask;
@@ -20,6 +27,7 @@ PrefixMask PrefixMask::lengths(const Tensor& counts) {
         counts.shape());
   PrefixMask mask;
   mask.counts_ = counts;
+  if (counts.defined()) mask.device_counts_ = std::make_shared<DeviceCounts>();
   return mask;
 }
 
@@ -38,8 +46,9 @@ void PrefixMask::check_fits(std::int64_t batch, std::int64_t queries) const {
 PrefixRule PrefixMask::rule(Device device) const {
   PrefixRule rule{.first = first_, .growth = growth_, .skipped = skipped_};
   if (!counts_.defined()) return rule;
-  if (device == Device::cuda && !device_counts_.defined()) device_counts_ = counts_.to(device);
-  rule.counts = (device == Device::cuda ? device_counts_ : counts_).data<std::int64_t>();
+  if (device == Device::cuda)
+    std::call_once(device_counts_->once, [this, device] { device_counts_->counts = counts_.to(device); });
+  rule.counts = (device == Device::cuda ? device_counts_->counts : counts_).data<std::int64_t>();
   rule.batch_stride = counts_.rank() == 1 ? 1 : counts_.dim(1);
   rule.row_stride = counts_.rank() == 1 ? 0 : 1;
   return rule;

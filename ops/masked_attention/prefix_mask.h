@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 
 #include "engine/tensor.h"
 #include "ops/masked_attention/prefix_rule.h"
@@ -28,7 +29,8 @@ class PrefixMask {
 
   /// Throws Error unless the mask fits `batch` × `queries` rows.
   void check_fits(std::int64_t batch, std::int64_t queries) const;
-  /// For kernels of `device`; valid as long as the mask lives. A CUDA device gets its own copy of the counts, once.
+  /// For kernels of `device`; valid as long as the mask lives. A CUDA device gets its own copy of the counts, once,
+  /// whichever thread asks first.
   PrefixRule rule(Device device) const;
   std::int64_t visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
     return rule(Device::cpu).visible(batch, query, keys);
@@ -38,8 +40,10 @@ class PrefixMask {
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::int64_t growth_ = 0;
   std::int64_t skipped_ = 0;
-  Tensor counts_;                 // on the CPU
-  mutable Tensor device_counts_;  // the same on a CUDA device, where its kernels have asked for them
+  struct DeviceCounts;
+
+  Tensor counts_;                                // on the CPU
+  std::shared_ptr<DeviceCounts> device_counts_;  // the same on a CUDA device, made once for all copies of the mask
 };
 
 }  // namespace npzoo

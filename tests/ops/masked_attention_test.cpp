@@ -1,6 +1,7 @@
 #include "ops/masked_attention/masked_attention.h"
 
 #include <numeric>
+#include <thread>
 
 #include "engine/flops.h"
 #include "ops/elementwise/elementwise.h"
@@ -108,6 +109,19 @@ TEST_CASE("prefix_mask: how many keys a row sees") {
   CHECK(rows.visible(1, 0, 5) == 3);
   CHECK(rows.visible(1, 1, 5) == 5);
   CHECK(PrefixMask::lengths({}).visible(0, 0, 5) == 5);
+}
+
+TEST_CASE("prefix_mask: a device has one copy of the counts, whichever thread asks for it first") {
+  if (!has_gpu()) return;
+  const auto mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {1, 4}));
+  const PrefixMask copy = mask.after(1);
+  std::vector<PrefixRule> rules(8);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    threads.emplace_back([&, i] { rules[i] = (i % 2 ? mask : copy).rule(Device::cuda); });
+  for (std::thread& thread : threads) thread.join();
+  for (const PrefixRule& rule : rules) CHECK(rule.counts == rules[0].counts);
+  CHECK(rules[0].counts != mask.rule(Device::cpu).counts);
 }
 
 TEST_CASE_TEMPLATE("masked_attention: values and gradients are those of a dense mask", T, float, double) {
