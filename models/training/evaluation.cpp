@@ -1,7 +1,9 @@
 #include "models/training/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "datasets/gp/oracle.h"
@@ -37,13 +39,48 @@ void score_context(const Prediction& prediction, const Task& task, ScoredBatch& 
   }
 }
 
-ScoredBatch score(const Model& model, const GpBatch& batch, bool context, bool exact) {
+ScoredBatch score(const Model& model, const Task& task, bool context) {
   const NoGrad off;
-  const Task& task = batch.task;
   const auto state = model.condition({task.xc, task.yc, task.lengths});
   ScoredBatch scored{.prediction = model.query(*state, task.xt), .y = task.yt};
   if (context) score_context(model.query(*state, task.xc), task, scored);
-  if (exact) scored.exact_gp = exact_marginal_log_likelihood(batch);
+  return scored;
+}
+
+/// Batches first, first + 1 … of a sampler on the host, each on one thread. The exact posterior of the first `exact`.
+std::vector<ScoredBatch> score_on_host(const Model& model, const GpSampler& sampler, std::int64_t first,
+                                       std::int64_t count, std::int64_t exact, bool context) {
+  std::vector<ScoredBatch> scored(count);
+  thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
+    const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    scored[i] = score(model, batch.task, context);
+    if (i < exact) scored[i].exact_gp = exact_marginal_log_likelihood(batch);
+  });
+  return scored;
+}
+
+GpBatch on_host(GpBatch batch) {
+  for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
+    batch.task.*part = (batch.task.*part).to(Device::cpu);
+  return batch;
+}
+
+/// The same of one on a device, which has one stream of work: while the models' kernels run, the host's threads compute
+/// the exact posteriors.
+std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sampler, std::int64_t first,
+                                         std::int64_t count, std::int64_t exact, bool context) {
+  std::vector<Task> tasks;
+  std::vector<GpBatch> here;
+  for (std::int64_t i = 0; i < count; ++i) {
+    GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    tasks.push_back(batch.task);
+    if (i < exact) here.push_back(on_host(std::move(batch)));
+  }
+  std::vector<ScoredBatch> scored;
+  for (const Task& task : tasks) scored.push_back(score(model, task, context));
+  thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
+    scored[i].exact_gp = exact_marginal_log_likelihood(here[i]);
+  });
   return scored;
 }
 
@@ -96,20 +133,16 @@ class Total {
 
 Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options) {
   check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
-  constexpr std::int64_t kTogether = 16;
+  // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
+  const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
   const std::int64_t exact_batches = std::min(options.exact_batches, options.batches);
   const std::int64_t clamped_before = clamped_denominators();
   Total total;
-  for (std::int64_t first = 0; first < options.batches; first += kTogether) {
-    std::vector<ScoredBatch> scored(std::min(kTogether, options.batches - first));
-    const auto score_one = [&](std::int64_t i, std::int64_t) {
-      scored[i] = score(model, sampler.batch(static_cast<std::uint64_t>(first + i)), options.context,
-                        first + i < exact_batches);
-    };
-    if (sampler.device() == Device::cpu)
-      thread_pool().for_range(std::ssize(scored), 1, score_one);
-    else  // a CUDA device has one stream of work
-      for (std::int64_t i = 0; i < std::ssize(scored); ++i) score_one(i, i + 1);
+  for (std::int64_t first = 0; first < options.batches; first += together) {
+    const auto score_some = sampler.device() == Device::cpu ? score_on_host : score_on_device;
+    const std::int64_t count = std::min(together, options.batches - first);
+    const std::vector<ScoredBatch> scored =
+        score_some(model, sampler, first, count, exact_batches - first, options.context);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
       total.add(scored[i], first + i < exact_batches);
       if (options.progress) options.progress(first + i + 1);

@@ -183,12 +183,18 @@ TEST_CASE("evaluate: the same for every number of threads, and it may be stopped
   const ConstantModel model(0, 1);
   const auto score = [&](int threads) {
     const ThreadCount count(threads);
-    return evaluate(model, sampler, {.batches = 20, .exact_batches = 3});
+    return evaluate(model, sampler, {.batches = 40, .exact_batches = 18});
   };
-  const Evaluation expected = score(1), found = score(3);
-  CHECK(found.log_likelihood == expected.log_likelihood);
-  CHECK(found.exact_gp == expected.exact_gp);
-  CHECK(found.crps == expected.crps);
+  const Evaluation expected = score(1);
+  CHECK(expected.exact_batches == 18);
+  for (const int threads : {3, 9}) {  // groups of 16 batches, and of 36
+    CAPTURE(threads);
+    const Evaluation found = score(threads);
+    CHECK(found.log_likelihood == expected.log_likelihood);
+    CHECK(found.exact_gp == expected.exact_gp);
+    CHECK(found.exact_gap == expected.exact_gap);
+    CHECK(found.crps == expected.crps);
+  }
   std::int64_t done = 0;
   const auto stop = [&](std::int64_t batches) {
     done = batches;
@@ -196,4 +202,23 @@ TEST_CASE("evaluate: the same for every number of threads, and it may be stopped
   };
   CHECK(error_of([&] { evaluate(model, sampler, {.batches = 6, .progress = stop}); }) == "[test] stopped");
   CHECK(done == 2);
+}
+
+TEST_CASE("evaluate: on a device as on the CPU") {
+  if (!has_gpu()) return;
+  const ConstantModel model(0.3, 0.7);
+  const auto score = [&](Device device) {
+    const GpSampler sampler(known_process(12), 4, 5, Split::evaluation, DType::float64, device);
+    return evaluate(model, sampler, {.batches = 20, .exact_batches = 18, .context = true});
+  };
+  const OnCpu off;
+  const Evaluation expected = score(Device::cpu);
+  const OnGpu on;
+  const Evaluation found = score(Device::cuda);
+  CHECK(found.exact_batches == 18);
+  CHECK(found.tasks == 80);
+  for (double Evaluation::*figure :
+       {&Evaluation::log_likelihood, &Evaluation::standard_error, &Evaluation::crps, &Evaluation::context_rmse,
+        &Evaluation::exact_gp, &Evaluation::exact_gap, &Evaluation::exact_gap_error})
+    CHECK(found.*figure == doctest::Approx(expected.*figure).epsilon(1e-9));
 }
