@@ -68,8 +68,8 @@ std::uint64_t fnv1a(std::string_view text) {
 std::string temporary_prefix(const fs::path& destination) {
   constexpr std::string_view kMark = ".npzoo-tmp-";
   constexpr std::size_t kHash = 17, kMostDigits = 30;  // of two numbers and the '-' between them
-  const long limit = ::pathconf(directory_of(destination).c_str(), _PC_NAME_MAX);
-  const std::size_t room = (limit > 0 ? static_cast<std::size_t>(limit) : NAME_MAX) - kMark.size() - kMostDigits - 1;
+  const long limit = std::clamp<long>(::pathconf(directory_of(destination).c_str(), _PC_NAME_MAX), 64, NAME_MAX);
+  const std::size_t room = static_cast<std::size_t>(limit) - kMark.size() - kMostDigits - 1;
   std::string name = destination.filename();
   if (name.size() > room) {
     std::size_t end = room - kHash;
@@ -91,20 +91,21 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
 
 // A writer holds a lock on its temporary file for as long as it lives, so one that can be locked belongs to nobody.
 // Unlike a look at the process id this is right in containers, where the same few ids come back at every start.
-void remove_leftover(const fs::path& path) {
+void remove_leftover(const fs::path& path, const struct stat* replaced) {
   const Descriptor leftover(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!leftover.is_open() || ::flock(leftover.get(), LOCK_EX | LOCK_NB) != 0) return;
   struct stat status;
-  if (::fstat(leftover.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return;
+  if (::fstat(leftover.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (status.st_uid != ::geteuid() && !(replaced && status.st_uid == replaced->st_uid)) return;
   // Where another writer removed it before the lock, its name may be that of a new file already.
   if (status.st_nlink == 1) ::unlink(path.c_str());
 }
 
-void remove_leftovers(const fs::path& directory, std::string_view prefix) {
+void remove_leftovers(const fs::path& directory, std::string_view prefix, const struct stat* replaced) {
   std::error_code error;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error))
-    if (is_temporary(entry->path().filename().string(), prefix)) remove_leftover(entry->path());
+    if (is_temporary(entry->path().filename().string(), prefix)) remove_leftover(entry->path(), replaced);
 }
 
 void check_replaceable(const fs::path& path, const struct stat& status, const std::string& name) {
@@ -133,7 +134,7 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
   static std::atomic<std::int64_t> counter{0};
   const fs::path directory = directory_of(destination);
   const std::string prefix = temporary_prefix(destination);
-  remove_leftovers(directory, prefix);
+  remove_leftovers(directory, prefix, replaced);
   while (true) {
     const fs::path path = directory / fmt::format("{}{}-{}", prefix, ::getpid(), counter++);
     const mode_t mode = replaced ? kPrivate : kAsUmaskSays;

@@ -250,7 +250,10 @@ TEST_CASE("file: mode, owner and group of what is replaced are kept") {
     return;
   }
   REQUIRE(::chown(path.c_str(), AnotherUser::kNobody, 1234) == 0);
+  be_killed_writing(path);  // what it leaves has been given away
+  CHECK(directory.count() == 3);
   replace(path, "new");
+  CHECK(directory.count() == 2);
   CHECK(status_of(path).st_uid == AnotherUser::kNobody);
   CHECK(status_of(path).st_gid == 1234);
   REQUIRE(::chown(path.c_str(), 0, 0) == 0);
