@@ -1,10 +1,9 @@
-#include <cublasLt.h>
-
 #include <map>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 
+#include "engine/cuda/cublas.h"
 #include "engine/cuda/epilogue.h"
 #include "engine/error.h"
 #include "engine/gemm.h"
@@ -16,7 +15,7 @@ namespace npzoo {
 namespace {
 
 void check_blas(cublasStatus_t status, const char* what) {
-  check(status == CUBLAS_STATUS_SUCCESS, "[cublas] {}: {}", what, cublasLtGetStatusString(status));
+  check(status == CUBLAS_STATUS_SUCCESS, "[cublas] {}: {}", what, cublas().cublasLtGetStatusString(status));
 }
 
 /// A matrix as cuBLAS sees it, column by column.
@@ -52,7 +51,7 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA a
 
 /// The library's handle and its working memory.
 struct Library {
-  Library() : workspace(kWorkspaceBytes, Device::cuda) { check_blas(cublasLtCreate(&handle), "starting"); }
+  Library() : workspace(kWorkspaceBytes, Device::cuda) { check_blas(cublas().cublasLtCreate(&handle), "starting"); }
 
   cublasLtHandle_t handle = nullptr;
   Buffer workspace;
@@ -68,7 +67,7 @@ class Plan {
  public:
   Plan(cudaDataType_t type, cublasComputeType_t compute, const Layout& a, const Layout& b, const Layout& c,
        std::int64_t batch, cublasLtEpilogue_t epilogue) {
-    check_blas(cublasLtMatmulDescCreate(&product_, compute, type), "describing a product");
+    check_blas(cublas().cublasLtMatmulDescCreate(&product_, compute, type), "describing a product");
     const cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     set(CUBLASLT_MATMUL_DESC_TRANSA, of_b);
@@ -84,28 +83,30 @@ class Plan {
   void run(const Gemm<T>& p, cudaStream_t stream) {
     if (p.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
     const T beta = p.accumulate ? T(1) : T(0);
-    check_blas(cublasLtMatmul(library().handle, product_, &p.alpha, p.b, b_, p.a, a_, &beta, p.c, c_, p.c, c_,
-                              &algorithm_, library().workspace.data(), kWorkspaceBytes, stream),
+    check_blas(cublas().cublasLtMatmul(library().handle, product_, &p.alpha, p.b, b_, p.a, a_, &beta, p.c, c_, p.c, c_,
+                                       &algorithm_, library().workspace.data(), kWorkspaceBytes, stream),
                "multiplying");
   }
 
  private:
   template <class V>
   void set(cublasLtMatmulDescAttributes_t attribute, const V& value) {
-    check_blas(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof(value)), "describing a product");
+    check_blas(cublas().cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof(value)),
+               "describing a product");
   }
 
   static cublasLtMatrixLayout_t describe(cudaDataType_t type, const Layout& m, std::int64_t batch) {
     cublasLtMatrixLayout_t layout = nullptr;
-    check_blas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(m.rows),
-                                          static_cast<std::uint64_t>(m.columns), m.stride),
+    check_blas(cublas().cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(m.rows),
+                                                   static_cast<std::uint64_t>(m.columns), m.stride),
                "describing a matrix");
     if (batch > 1) {
       const auto count = static_cast<std::int32_t>(batch);
-      check_blas(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
-                 "describing a batch");
-      check_blas(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m.step,
-                                                  sizeof(m.step)),
+      check_blas(
+          cublas().cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
+          "describing a batch");
+      check_blas(cublas().cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m.step,
+                                                           sizeof(m.step)),
                  "describing a batch");
     }
     return layout;
@@ -113,11 +114,11 @@ class Plan {
 
   void choose_algorithm() {
     cublasLtMatmulPreference_t wishes = nullptr;
-    check_blas(cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");
+    check_blas(cublas().cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");
     const std::size_t workspace = kWorkspaceBytes;
     const std::uint32_t alignment = 64;
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-      check_blas(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)),
+      check_blas(cublas().cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)),
                  "choosing an algorithm");
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
@@ -127,11 +128,12 @@ class Plan {
       wish(attribute, alignment);
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    check_blas(cublasLtMatmulAlgoGetHeuristic(library().handle, product_, b_, a_, c_, c_, wishes, 1, &found, &count),
-               "choosing an algorithm");
+    check_blas(
+        cublas().cublasLtMatmulAlgoGetHeuristic(library().handle, product_, b_, a_, c_, c_, wishes, 1, &found, &count),
+        "choosing an algorithm");
     check(count > 0, "[cublas] there is no algorithm for a product");
     algorithm_ = found.algo;
-    cublasLtMatmulPreferenceDestroy(wishes);
+    cublas().cublasLtMatmulPreferenceDestroy(wishes);
   }
 
   cublasLtMatmulDesc_t product_ = nullptr;

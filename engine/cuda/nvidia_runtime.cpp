@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "engine/cuda/context.h"
+#include "engine/cuda/cublas.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -166,6 +167,7 @@ void check_launch(const CudaContext<Gpu::nvidia>& cuda, const char* kernel) {
 
 std::unique_ptr<GpuRuntime> make_nvidia_runtime() {
   check(!list_nvidia_gpus().empty(), "[device] {}", why_no_nvidia_gpu());
+  cublas();  // what is missing is told at once
   return std::make_unique<NvidiaRuntime>();
 }
 

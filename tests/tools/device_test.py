@@ -3,10 +3,11 @@
 
 import math
 import pathlib
+import subprocess
 import sys
 
-from cli_support import (HERE, as_json, case, check_close, check_error, check_keys, checkpoint, expect, fail, model_hash,
-                         npzoo, numbers, run_cases, succeed, wrong_usage, write)
+from cli_support import (HERE, PROGRAM, as_json, case, check_close, check_error, check_keys, checkpoint, expect, fail,
+                         model_hash, npzoo, numbers, run_cases, succeed, wrong_usage, write)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 DEVICES = {row["device"]: row for row in as_json("devices")}
@@ -42,6 +43,13 @@ def a_device_that_is_not_there_is_one_clear_line():
         expect(as_json("gradcheck", "concat", "--device", "auto")["device"] == "cpu", "auto falls back to the CPU")
     if "emulated" not in DEVICES:
         fail("gradcheck", "concat", "--device", "emulated", naming=["no emulated device"])
+
+
+@case
+def a_program_without_a_gpu_loads_none_of_its_libraries():
+    libraries = subprocess.run([PROGRAM], env={"LD_TRACE_LOADED_OBJECTS": "1"}, stdout=subprocess.PIPE, text=True).stdout
+    expect("libc.so" in libraries, "a list of libraries expected in", libraries)
+    expect(not any(name in libraries for name in ("libcublas", "libcurand", "libcuda")), libraries)
 
 
 @gpu_case
