@@ -1,24 +1,19 @@
 #include "engine/random.h"
 
-#include <Random123/philox.h>
-
 #include <cmath>
 #include <numbers>
 #include <numeric>
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/philox.h"
 
 namespace npzoo {
 
 std::array<std::uint32_t, 4> philox(const RandomState& state) {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  const r123::Philox4x32::ctr_type counter{
-      {low(state.offset), high(state.offset), low(state.stream), high(state.stream)}};
-  const r123::Philox4x32::key_type key{{low(state.seed), high(state.seed)}};
-  const auto block = r123::Philox4x32{}(counter, key);
-  return {block[0], block[1], block[2], block[3]};
+  std::uint32_t words[4];
+  philox_words(state, words);
+  return std::to_array(words);
 }
 
 RandomState Random::reserve(std::uint64_t blocks) {

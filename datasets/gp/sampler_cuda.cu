@@ -4,8 +4,8 @@
 #include "datasets/gp/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/pack.h"
-#include "engine/cuda/philox.h"
 #include "engine/memory.h"
+#include "engine/philox.h"
 
 namespace npzoo {
 

@@ -1,5 +1,5 @@
 #include "engine/cuda/pack.h"
-#include "engine/cuda/philox.h"
+#include "engine/philox.h"
 #include "ops/dropout/kernels.h"
 
 namespace npzoo {

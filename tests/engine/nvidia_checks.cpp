@@ -1,12 +1,33 @@
 #include <dlfcn.h>
 
 #include "engine/cuda/cublas.h"
+#include "tests/engine/curand_probe.h"
 #include "tests/testing.h"
 
 // Of builds with kernels for NVIDIA devices: what can be tested where there is none.
 
 using namespace npzoo;
 using namespace npzoo::testing;
+
+TEST_CASE("curand: its Philox gives the words of Random123") {
+  Random random(13);
+  const auto number = [&] {
+    const auto block = random.next_block();
+    return (std::uint64_t{block[0]} << 32) | block[1];
+  };
+  constexpr std::uint64_t kEnds[] = {0, 1, 0xffffffff, 0x100000000, ~std::uint64_t{0}};
+  std::vector<RandomState> states;
+  for (std::uint64_t seed : kEnds)
+    for (std::uint64_t stream : kEnds)
+      for (std::uint64_t offset : kEnds) states.push_back({seed, stream, offset});
+  for (int i = 0; i < 100'000; ++i) states.push_back({number(), number(), number()});
+  const auto different = std::ranges::find_if_not(states, [](const RandomState& state) {
+    std::uint32_t words[4];
+    curand_words(state, words);
+    return std::ranges::equal(words, philox(state));
+  });
+  CHECK(different == states.end());
+}
 
 TEST_CASE("cublas: everything that is used of it is found") {
   const auto text = cublas().cublasLtGetStatusString;
