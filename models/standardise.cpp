@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 
@@ -21,6 +22,15 @@ std::vector<double> mapped(std::span<const double> rows, const std::vector<Map>&
   std::vector<double> result(rows.begin(), rows.end());
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = maps[i % maps.size()](result[i]);
   return result;
+}
+
+Interval support(const Prior& prior) {
+  switch (prior.kind) {
+    case Prior::Kind::constant: return {prior.a, prior.a};
+    case Prior::Kind::uniform: return {prior.a, prior.b};
+    case Prior::Kind::beta: break;
+  }
+  return {0, 1};
 }
 
 void check_scale(double scale, const std::string& name, double least, double largest) {
@@ -58,13 +68,19 @@ ValueMap value_map(const std::vector<double>& y, const std::string& name, double
 
 TrainingRange training_range(const Protocol& protocol) {
   const GpDistribution& data = protocol.data;
-  double variance = 0;
-  for (const KernelPrior& kernel : data.kernels) variance += kernel.scale.mean_square();
+  double variance = 0, widest = 0, narrowest = std::numeric_limits<double>::infinity();
+  for (const KernelPrior& kernel : data.kernels) {
+    variance += kernel.scale.mean_square();
+    widest = std::max(widest, support(kernel.scale).high);
+    narrowest = std::min(narrowest, support(kernel.scale).low);
+  }
   return {{data.low, data.high},
           data.context.low,
           data.context.high - 1,
           std::sqrt(variance / static_cast<double>(data.kernels.size())),
-          data.target_noise};
+          data.target_noise,
+          widest,
+          narrowest};
 }
 
 std::vector<double> Standardisation::map_inputs(std::span<const double> x) const { return mapped(x, inputs); }
@@ -88,6 +104,27 @@ Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const Training
 RangeCheck::RangeCheck(const Standardisation& units, const TrainingRange& range)
     : maps_(units.inputs), inputs_(range.inputs), columns_(maps_.size()), distance_(maps_.size()) {}
 
+ValueCheck::ValueCheck(const Standardisation& units, const TrainingRange& range)
+    : maps_(units.values),
+      limit_(5 * std::hypot(range.widest_std, range.target_noise)),
+      columns_(maps_.size()),
+      squares_(maps_.size()) {}
+
+void ValueCheck::add(std::span<const double> y) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t c = i % maps_.size();
+    if (c == 0) ++rows_;
+    Column& column = columns_[c];
+    const double in_model = maps_[c](y[i]), distance = in_model - column.mean;
+    column.mean += distance / static_cast<double>(rows_);
+    squares_[c] += distance * (in_model - column.mean);
+    column.std = std::sqrt(squares_[c] / static_cast<double>(rows_));
+    if (std::abs(in_model) <= limit_) continue;
+    if (column.outside == 0 || std::abs(in_model) > std::abs(maps_[c](column.furthest))) column.furthest = y[i];
+    ++column.outside;
+  }
+}
+
 void RangeCheck::add(std::span<const double> x) {
   constexpr double kRounding = 1e-6;  // of float32, relative to the range
   const double slack = kRounding * (inputs_.high - inputs_.low);
@@ -95,6 +132,7 @@ void RangeCheck::add(std::span<const double> x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t c = i % maps_.size();
     const double in_model = maps_[c](x[i]);
+    columns_[c].seen = {std::min(columns_[c].seen.low, in_model), std::max(columns_[c].seen.high, in_model)};
     const double distance = std::max(inputs_.low - in_model, in_model - inputs_.high);
     if (distance <= slack) continue;
     ++columns_[c].outside;

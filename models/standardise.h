@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct TrainingRange {
   std::int64_t min_context = 0, max_context = 0;  // points
   double value_std = 1;                           // root of the mean variance of the functions, without noise
   double target_noise = 0;                        // a standard deviation
+  double widest_std = 1, narrowest_std = 1;       // of functions without noise: the prior's largest and least scale
 };
 
 TrainingRange training_range(const Protocol& protocol);
@@ -64,12 +66,40 @@ Standardisation standardise(std::span<const double> x, std::span<const double> y
 /// Changes nothing.
 Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const TrainingRange& range);
 
+/// Looks at values, column by column, as they go by: whether training showed a model such ones.
+class ValueCheck {
+ public:
+  struct Column {
+    std::int64_t outside = 0;  // further from 0 than any but one in a million is in training
+    double furthest = 0;       // of these, in the units of the table; unspecified where there are none
+    double mean = 0, std = 0;  // of all rows, in the units of the model
+  };
+
+  ValueCheck(const Standardisation& units, const TrainingRange& range);
+
+  /// Row-major, in the units of the table; any number of calls.
+  void add(std::span<const double> y);
+
+  /// The largest magnitude that counts as seen in training, in the units of the model.
+  double limit() const { return limit_; }
+  std::int64_t rows() const { return rows_; }
+  const std::vector<Column>& columns() const { return columns_; }
+
+ private:
+  std::vector<ValueMap> maps_;
+  double limit_;
+  std::int64_t rows_ = 0;
+  std::vector<Column> columns_;
+  std::vector<double> squares_;  // sums of squared distances from the mean
+};
+
 /// Counts the inputs that leave the range of training by more than rounding explains, column by column.
 class RangeCheck {
  public:
   struct Column {
     std::int64_t outside = 0;
     double furthest = 0;  // of these, in the units of the table; unspecified where there are none
+    Interval seen{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};  // by the model
   };
 
   RangeCheck(const Standardisation& units, const TrainingRange& range);

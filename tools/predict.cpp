@@ -108,17 +108,9 @@ PredictionReport make_report(const PredictCommand& c, const Checkpoint& checkpoi
   const TrainingRange range = training_range(checkpoint.run.protocol);
   const Standardisation units = c.as_is ? leave_as_is(x_names.size(), y_names.size(), range)
                                         : standardise(context.x, context.y, x_names, y_names, range);
-  PredictionReport report{.run = checkpoint.run,
-                          .steps = checkpoint.step,
-                          .std_floor = model.std_floor(),
-                          .range = range,
-                          .standardised = !c.as_is,
-                          .units = units,
-                          .x_names = x_names,
-                          .y_names = y_names,
-                          .context = RangeCheck(units, range),
-                          .targets = RangeCheck(units, range)};
+  PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, x_names, y_names);
   report.context.add(context.x);
+  report.values.add(context.y);
   return report;
 }
 
@@ -140,6 +132,8 @@ int predict(const PredictCommand& c) {
   const std::vector<std::string>& x_names = reader.x_names();
   check_picture(c, checkpoint.run, x_names);
   ContextReader observed(c.context, x_names, model->dim_y());
+  const std::vector<std::string> header = prediction_header({}, x_names, observed.y_names(), c.targets);
+  Progress progress("predict", 0, {.unit = "rows"});  // a large context takes its time before the first row
   const ObservedRows context = observed.read(kAllRows);
   check(c.plot.empty() || context.count <= kDrawnRows, "[plot] {} has {} rows, expected at most {} in a picture",
         c.context.string(), context.count, kDrawnRows);
@@ -151,10 +145,9 @@ int predict(const PredictCommand& c) {
 
   interrupt.emplace();
   TargetChunks targets(reader, c);
-  CsvWriter out(c.out, prediction_header({}, x_names, observed.y_names()), report.comments());
+  CsvWriter out(c.out, header, report.comments());
   std::optional<Picture> picture;
   if (!c.plot.empty()) picture.emplace(c.plot, checkpoint.run.spec.name, x_names[0], observed.y_names(), context);
-  Progress progress("predict", 0, {.unit = "rows"});
   for (auto x = targets.next(); !x.empty(); x = targets.next()) {
     if (give_up()) return kInterruptedExit;
     const Prediction prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
@@ -169,7 +162,7 @@ int predict(const PredictCommand& c) {
   out.commit();
   if (picture) picture->commit();
   progress.finish();
-  for (const std::string& warning : report.warnings()) progress.message(fmt::format("npzoo: warning: {}", warning));
+  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
   if (c.common.json) print_json(result(c, report));
   return 0;

@@ -9,7 +9,13 @@
 
 namespace npzoo {
 
-/// All that `npzoo predict` tells about how a table met a model.
+/// Where a table leaves what the model has seen in training.
+struct Warning {
+  std::string about;  // the same for the same matter, however the numbers in the text change
+  std::string text;
+};
+
+/// All that `predict` and `stream` tell about how a table met a model.
 struct PredictionReport {
   const TrainingRun& run;
   std::int64_t steps = 0;  // of training
@@ -19,13 +25,24 @@ struct PredictionReport {
   Standardisation units;
   std::vector<std::string> x_names, y_names;
   RangeCheck context, targets;
+  ValueCheck values;  // of the context
 
   /// Lines in front of the predictions: model, units, noise.
   std::vector<std::string> comments() const;
-  /// Where the table leaves what the model has seen in training, one line each.
-  std::vector<std::string> warnings() const;
+  std::vector<Warning> warnings() const;
   /// `standardised`, `inputs`, `values` and `warnings`.
   nlohmann::json json() const;
+
+ private:
+  void warn_of_constants(std::vector<Warning>& warnings) const;
+  void warn_of_context_size(std::vector<Warning>& warnings) const;
+  void warn_of_inputs(std::vector<Warning>& warnings, const char* what, const RangeCheck& seen) const;
+  void warn_of_values(std::vector<Warning>& warnings) const;
 };
+
+/// Of a model that is about to see a table in the given units; nothing of it is counted yet.
+PredictionReport prediction_report(const Checkpoint& checkpoint, const Model& model, bool standardised,
+                                   const Standardisation& units, const std::vector<std::string>& x_names,
+                                   const std::vector<std::string>& y_names);
 
 }  // namespace npzoo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
@@ -10,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
+#include "tools/prediction_report.h"
 #include "tools/presets.h"
 #include "tools/progress.h"
 #include "tools/tables.h"
@@ -42,8 +44,6 @@ struct Targets {
 Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
   TargetReader reader(path, dim_x);
   Targets targets{reader.x_names(), {}};
-  check(std::ranges::find(targets.x_names, kCountColumn) == targets.x_names.end(),
-        "[targets] {}: a column is called {}, expected another name: the output has one", path.string(), kCountColumn);
   reader.read(std::numeric_limits<std::int64_t>::max(), targets.x);
   return targets;
 }
@@ -89,6 +89,18 @@ class Stream {
   bool answered_ = false;
 };
 
+/// Tells every matter once, with the answer that it first concerns.
+class Warnings {
+ public:
+  void tell_new(const PredictionReport& report, Progress& progress) {
+    for (const Warning& warning : report.warnings())
+      if (told_.insert(warning.about).second) progress.message("npzoo: warning: " + one_line(warning.text));
+  }
+
+ private:
+  std::set<std::string> told_;
+};
+
 int stream(const StreamCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
@@ -104,7 +116,13 @@ int stream(const StreamCommand& c) {
   const std::string leading[] = {kCountColumn};
 
   interrupt.emplace();
-  CsvWriter out(c.out, prediction_header(leading, targets.x_names, context.y_names()));
+  CsvWriter out(c.out, prediction_header(leading, targets.x_names, context.y_names(), c.targets));
+  PredictionReport report =
+      prediction_report(checkpoint, *model, /*standardised=*/false,
+                        leave_as_is(targets.dim_x(), context.y_names().size(), training_range(checkpoint.run.protocol)),
+                        targets.x_names, context.y_names());
+  report.targets.add(targets.x);
+  Warnings warnings;
   Stream absorbed(*model, targets, c.chunk, out);
   Progress progress("stream", 0, {.unit = "rows"});
   for (bool more = true; more;) {
@@ -114,8 +132,13 @@ int stream(const StreamCommand& c) {
     if (give_up()) return kInterruptedExit;
     more = next.count == wanted;
     if (next.count > 0 || done == 0) absorbed.absorb(next);
+    report.context.add(next.x);
+    report.values.add(next.y);
     const bool due = c.every > 0 && absorbed.context_rows() % c.every == 0;
-    if (!absorbed.answered() && (due || !more)) absorbed.answer();
+    if (!absorbed.answered() && (due || !more)) {
+      absorbed.answer();
+      warnings.tell_new(report, progress);
+    }
     progress.update(absorbed.context_rows());
   }
   out.commit();
@@ -124,6 +147,7 @@ int stream(const StreamCommand& c) {
     print_json({{"context_rows", absorbed.context_rows()},
                 {"target_rows", targets.rows()},
                 {"answers", absorbed.answers()},
+                {"warnings", report.json().at("warnings")},
                 {"out", c.out.string()}});
   return 0;
 }

@@ -49,11 +49,15 @@ ObservedRows ContextReader::read(std::int64_t max_rows) {
 }
 
 std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
-                                           std::span<const std::string> y_names) {
+                                           std::span<const std::string> y_names, const std::filesystem::path& path) {
   std::vector<std::string> header(leading.begin(), leading.end());
   header.insert(header.end(), x_names.begin(), x_names.end());
   for (const char* prefix : {"mean_", "std_"})
     for (const std::string& name : y_names) header.push_back(prefix + name);
+  for (const std::string& name : x_names)
+    check(std::ranges::count(header, name) == 1,
+          "[targets] {}: a column is called {}, expected another name: the output has one for the predictions",
+          path.string(), name);
   return header;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -54,9 +55,10 @@ class ContextReader {
   std::vector<double> rows_;
 };
 
-/// x, mean_* and std_*, behind the columns `leading`.
+/// x, mean_* and std_*, behind the columns `leading`. Throws Error where a column of the targets, which `path` holds,
+/// has the name of another one.
 std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
-                                           std::span<const std::string> y_names);
+                                           std::span<const std::string> y_names, const std::filesystem::path& path);
 
 /// One row for each target of `x` (row-major): the numbers `leading`, then x, mean and std, brought back by `values`,
 /// one for each of the model's. These have no more digits than float32 results carry.

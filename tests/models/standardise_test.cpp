@@ -47,11 +47,15 @@ TEST_CASE("standardise: what training shows under a protocol") {
   CHECK(tnp.max_context == 46);
   CHECK(tnp.value_std == doctest::Approx(std::sqrt(0.37)).epsilon(1e-12));
   CHECK(tnp.target_noise == 0.02);
+  CHECK(tnp.widest_std == 1.0);
+  CHECK(tnp.narrowest_std == 0.1);
   const TrainingRange kr = training_range(load_protocol("tnp-kr/gp2d-rbf"));
   CHECK(kr.value_std == 1);
   CHECK(kr.target_noise == 0);
   Protocol mixture = load_protocol("tnp/gp-rbf");
   mixture.data.kernels.push_back({KernelKind::matern52, {}, {Prior::Kind::constant, 3}, {}});
+  CHECK(training_range(mixture).widest_std == 3);
+  CHECK(training_range(mixture).narrowest_std == 0.1);
   CHECK(training_range(mixture).value_std == doctest::Approx(std::sqrt((0.37 + 9) / 2)).epsilon(1e-12));
 }
 
@@ -150,4 +154,35 @@ TEST_CASE("standardise: inputs that leave the range of training") {
   raw.add(Values{-2, 2, 2.5});
   CHECK(raw.columns()[0].outside == 1);
   CHECK(raw.columns()[0].furthest == 2.5);
+}
+
+TEST_CASE("standardise: values that training has not shown, in the units of the table") {
+  TrainingRange range = kRange;
+  range.widest_std = 0.3;
+  range.target_noise = 0.4;  // five times 0.5
+  const Standardisation units{{}, {{10, 2}, {}}};
+  ValueCheck check(units, range);
+  CHECK(check.limit() == doctest::Approx(2.5).epsilon(1e-12));
+  check.add(Values{10, 0, 14.9, -2.49});
+  CHECK(check.columns()[0].outside == 0);
+  CHECK(check.columns()[1].outside == 0);
+  check.add(Values{});
+  check.add(Values{15.1, 7, 4, -8});
+  CHECK(check.rows() == 4);
+  CHECK(check.columns()[0].outside == 2);
+  CHECK(check.columns()[0].furthest == 4);  // three units from 10, where 15.1 is 2.55
+  CHECK(check.columns()[1].outside == 2);
+  CHECK(check.columns()[1].furthest == -8);
+  const Values in_model[] = {{0, 2.45, 2.55, -3}, {0, -2.49, 7, -8}};
+  for (const std::size_t j : {0, 1}) {
+    CHECK(check.columns()[j].mean == doctest::Approx(mean_of(in_model[j])).epsilon(1e-12));
+    CHECK(check.columns()[j].std == doctest::Approx(std_of(in_model[j])).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("standardise: mean and deviation of a long stream far from zero") {
+  ValueCheck check({{}, {{}}}, kRange);
+  for (int i = 0; i < 10'000; ++i) check.add(Values{1e9 + i % 2});
+  CHECK(check.columns()[0].mean == doctest::Approx(1e9 + 0.5).epsilon(1e-15));
+  CHECK(check.columns()[0].std == doctest::Approx(0.5).epsilon(1e-6));
 }

@@ -170,6 +170,29 @@ def what_training_has_not_seen():
 
 
 @case
+def values_that_training_has_not_seen():
+    # Scales of up to 1.2 and noise of 0.05: five standard deviations are 6.005.
+    x = [-2 + i / 5 for i in range(21)]
+
+    def told(*args, values):
+        table = "x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, values))
+        return warnings(*args, context=table, targets="x\n0\n")
+
+    waves = [math.sin(3 * a) for a in x]
+    as_it_is = "--no-standardise"
+    expect(told(as_it_is, values=waves) == [], "values as in training")
+    expect(told(as_it_is, values=[*waves[:-2], 6.0, -6.0]) == [], "rare values, but possible")
+    expect(told(as_it_is, values=[*waves[:-2], 6.1, -7]) == [
+        "2 of 21 values of y lie outside those of training, here from -6.005 to 6.005; furthest: -7"], "two outside")
+    for values in ([4 + v / 2 for v in waves], [0.01 * v for v in waves]):
+        (line,) = told(as_it_is, values=values)
+        expect(line.startswith("the values of y have mean ") and line.endswith("the functions of training 0 and from 0.6 to 1.2"),
+               line)
+        expect(told(values=values) == [], "a map to the units of training")
+        expect(told(as_it_is, values=values[:9]) == [], "few points prove nothing")
+
+
+@case
 def two_inputs():
     context, targets = "a,b,value\n0,0,1\n1,1,2\n", "b,a\n0.5,0.25\n7,0.5\n"
     text = predicted(at=checkpoint_2d(), context=context, targets=targets)
@@ -289,6 +312,9 @@ def bad_tables_are_refused():
         (dict(context="x,y\n1,NaN\n"), ["context.csv:2"]),
         (dict(context="x,y,z\n1,2,3\n"), ["context.csv", "2 columns"]),
         (dict(context="x\n1\n"), ["context.csv", "0 columns"]),
+        (dict(targets="mean_y\n1\n", context="mean_y,y\n1,2\n"), ["targets.csv", "called mean_y"]),
+        (dict(targets="std_y\n1\n", context="y,std_y\n1,2\n"), ["targets.csv", "called std_y"]),
+        (dict(context=checkpoint().read_bytes()), ["context.csv"]),
         (dict(context="x,y\n-1.7e308,1\n1.7e308,2\n"), ["column x goes from -1.7e+308 to 1.7e+308"]),
         (dict(context="x,y\n1,0\n2,1e-320\n"), ["column y goes from 0 to 1e-320"]),
         (dict(targets=b"x\n\xff\xfe\x00\n"), ["targets.csv"]),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of `npzoo stream`, and of what it shares with `npzoo predict`: stream_test.py PATH_TO_NPZOO"""
 
+import json
 import pathlib
 import random
 import signal
@@ -8,7 +9,7 @@ import subprocess
 import sys
 
 from cli_support import (HERE, PROGRAM, TARGETS, TIMEOUT, Failure, as_json, case, check_close, check_keys, checkpoint, expect,
-                         fail, numbers, run_cases, snapshot, succeed, write, wrong_usage)
+                         fail, npzoo, numbers, run_cases, snapshot, succeed, write, wrong_usage)
 
 MODEL = "cmanp"
 ROWS = [(-1.0, 0.5), (0.0, 0.1), (1.5, -0.3), (0.7, 0.2), (-0.4, 0.9), (1.1, -1.2), (-1.7, 0.0), (0.3, 0.6)]
@@ -57,6 +58,29 @@ def answers_meanwhile():
             for i, count in enumerate(counts):
                 check_close([row[1:] for row in found[11 * i:11 * (i + 1)]], predicted(ROWS[:count]))
         expect(as_json(*stream_args(), "--every", every)["answers"] == len(counts), "answers to every", every)
+
+
+@case
+def what_training_has_not_seen_is_told_once():
+    # tnp/gp-rbf: inputs from -2 to 2, contexts of 3 to 46 points, scales of up to 1, noise 0.02.
+    def told(*args, **tables):
+        done = npzoo(*stream_args(**tables), *args, "--json")
+        expect(done.returncode == 0, done.stderr)
+        return json.loads(done.stdout)["warnings"], [line.removeprefix("npzoo: warning: ") for line in done.stderr.splitlines()
+                                                     if line.startswith("npzoo: w")]
+
+    expect(told() == ([], []), "rows as in training")
+    far = [(x, 1000 + y) for x, y in ROWS]
+    last = "8 of 8 values of y lie outside those of training, here from -5.001 to 5.001; furthest: 1000.9"
+    expect(told(context=table(far)) == ([last], [last]), told(context=table(far)))
+    at_end, meanwhile = told("--every", 1, context=table(far))
+    expect(at_end == [last], at_end)
+    expect(meanwhile == ["context points: 1, in training 3 to 46",
+                         "1 of 1 values of y lie outside those of training, here from -5.001 to 5.001; furthest: 1000.5"], meanwhile)
+    at_end, meanwhile = told("--every", 10, context=table(ROWS * 7), targets="x\n9\n")
+    outside = "1 of 1 targets lie outside the range of inputs in training, here x from -2 to 2; furthest: 9"
+    expect(meanwhile == [outside, "context points: 50, in training 3 to 46"], meanwhile)
+    expect(at_end == ["context points: 56, in training 3 to 46", outside], at_end)
 
 
 @case
@@ -139,15 +163,19 @@ def bad_input_is_refused():
         (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns", "1 inputs"]),
         (dict(targets="z\n1\n"), ["context.csv", "z"]),
         (dict(targets="context_rows\n1\n", context="context_rows,y\n1,2\n"), ["targets.csv", "context_rows"]),
+        (dict(targets="mean_y\n1\n", context="mean_y,y\n1,2\n"), ["targets.csv", "called mean_y"]),
         (dict(context=""), ["context.csv"]),
         (dict(context="x,y,z\n1,2,3\n"), ["context.csv", "2 columns"]),
         (dict(context=table(ROWS) + "1\n"), ["context.csv:10"]),
-        (dict(context=table(ROWS * 700) + "1,nan\n"), ["context.csv:5602"]),
     ]
     for tables, naming in bad:
         args = stream_args(**tables)
         for more in ([], ["--every", 5000]):
             fail(*args, *more, naming=naming)
+    late = stream_args(context=table(ROWS * 700) + "1,nan\n")
+    fail(*late, naming=["context.csv:5602"])
+    done = npzoo(*late, "--every", 5000)  # after an answer, and what it is warned of
+    expect(done.returncode == 1 and not done.stdout and "context.csv:5602" in done.stderr.splitlines()[-1], done.stderr)
     expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
     args = stream_args()
     fail(*args[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
