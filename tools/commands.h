@@ -44,8 +44,12 @@ struct NamedFile {
 void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
                    const std::vector<NamedFile>& inputs);
 
-/// For messages: names out of files from strangers may hold line ends and escape sequences.
+/// For messages: names out of files from strangers may hold line ends and escape sequences, and a word of many hundred
+/// characters hides what is said of it.
 std::string one_line(std::string text);
+
+/// "npzoo: error: …" on standard error, in one line. Throws nothing but std::bad_alloc.
+void print_error(std::string_view message);
 
 /// One line on standard error where there were any (see random_feature_attention.h).
 void warn_of_clamped_denominators(std::int64_t count);

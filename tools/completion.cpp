@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "datasets/protocol.h"
 #include "models/registry.h"
@@ -98,7 +99,8 @@ std::string fish_script(const std::vector<Words>& all) {
 }  // namespace
 
 std::string completion_script(const CLI::App& app, const std::string& shell) {
-  const auto all = commands(app);
+  auto all = commands(app);
+  std::ranges::find(all, "help", &Words::path)->commands = top_commands(all);
   if (shell == "fish") return fish_script(all);
   const std::string script = bash_script(all);
   return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + script : script;

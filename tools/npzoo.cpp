@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <csignal>
@@ -26,7 +25,7 @@ void reserve_standard_streams() {
 }
 
 int report(const std::exception& e) {
-  std::fputs(fmt::format("npzoo: error: {}\n", npzoo::one_line(e.what())).c_str(), stderr);  // must not throw
+  npzoo::print_error(e.what());
   return 1;
 }
 

@@ -1,3 +1,4 @@
+#include "tools/flags.h"
 #include "tools/options_support.h"
 
 namespace npzoo {
@@ -8,36 +9,35 @@ constexpr std::int64_t kMostPoints = 10'000'000;
 
 /// `what` is what is timed.
 void add_steps(CLI::App& sub, const std::string& what, std::int64_t& steps, std::int64_t& warmup) {
-  sub.add_option("--steps", steps, "timed " + what)->check(CLI::PositiveNumber)->capture_default_str();
-  sub.add_option("--warmup", warmup, what + " before")->check(CLI::NonNegativeNumber)->capture_default_str();
+  add_whole(sub, "--steps", steps, {1}, "timed " + what);
+  add_whole(sub, "--warmup", warmup, {0}, what + " before");
 }
 
 CLI::App& add_model(CLI::App& sub, const std::string& what, BenchModelCommand& c) {
-  sub.add_option("--protocol", c.bench.protocol, "whose data, presets and optimiser are used")->required();
-  sub.add_option("--model", c.bench.model, "name")->required();
+  add_text(sub, "--protocol", c.bench.protocol, "whose data, presets and optimiser are used")->required();
+  add_text(sub, "--model", c.bench.model, "name")->required();
   add_steps(sub, what, c.steps, c.warmup);
-  sub.add_option("--batch", c.bench.batch, "tasks instead of the protocol's number")->check(CLI::PositiveNumber);
-  sub.add_option("--context", c.bench.context, "context points of a task instead of a typical number")
-      ->check(CLI::Range(std::int64_t{0}, kMostPoints));
-  sub.add_option("--targets", c.bench.targets, "target points of a task instead of a typical number")
-      ->check(CLI::Range(std::int64_t{1}, kMostPoints));
-  sub.add_option("--seed", c.bench.seed, "of initial weights and data")->capture_default_str();
+  add_whole(sub, "--batch", c.bench.batch, {1}, "tasks instead of the protocol's number");
+  add_whole(sub, "--context", c.bench.context, {0, kMostPoints},
+            "context points of a task instead of a typical number");
+  add_whole(sub, "--targets", c.bench.targets, {1, kMostPoints}, "target points of a task instead of a typical number");
+  add_seed(sub, "--seed", c.bench.seed, "of initial weights and data");
   return sub;
 }
 
 void add_data(CLI::App& app, BenchDataCommand& c) {
   CLI::App& sub = subcommand(app, "data", "Time to draw one batch of training data.", c.common);
-  sub.add_option("--protocol", c.protocol, "whose data is drawn")->required();
+  add_text(sub, "--protocol", c.protocol, "whose data is drawn")->required();
   add_steps(sub, "batches", c.steps, c.warmup);
-  sub.add_option("--batch", c.batch, "tasks instead of the protocol's number")->check(CLI::PositiveNumber);
-  sub.add_option("--seed", c.seed, "of the data")->capture_default_str();
+  add_whole(sub, "--batch", c.batch, {1}, "tasks instead of the protocol's number");
+  add_seed(sub, "--seed", c.seed, "of the data");
 }
 
 void add_scaling(CLI::App& app, BenchScalingCommand& c) {
   CLI::App& sub = subcommand(app, "scaling", "Time and memory of predictions as the number of points grows.", c.common);
-  sub.add_option("--models", c.models, "names, a list like tnp-d,tnp-kr-full")->required()->delimiter(',');
-  sub.add_option("--protocol", c.protocol,
-                 "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
+  add_texts(sub, "--models", c.models, "names, a list like tnp-d,tnp-kr-full")->required();
+  add_text(sub, "--protocol", c.protocol,
+           "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
   add_sizes(sub, c.sizes);
 }
 
@@ -45,19 +45,16 @@ void add_attention(CLI::App& app, BenchAttentionCommand& c) {
   CLI::App& sub =
       subcommand(app, "attention", "Speed of masked attention; without sizes, of a list of typical ones.", c.common);
   const auto add_size = [&sub](const char* name, std::optional<std::int64_t>& value, const char* what) {
-    sub.add_option(name, value, what)->check(CLI::Range(std::int64_t{1}, kMostPoints));
+    add_whole(sub, name, value, {1, kMostPoints}, what);
   };
   add_size("--queries", c.queries, "query rows of one task");
   add_size("--keys", c.keys, "keys of one task, as many as queries where not given");
   add_size("--heads", c.heads, "heads, 4 where not given");
   add_size("--width", c.width, "channels of one head, 16 where not given");
   add_size("--batch", c.batch, "tasks, 1 where not given");
-  sub.add_option("--mask", c.mask,
-                 "keys that a row sees: all, prefix (another number for each task) or causal (row i sees i + 1)")
-      ->check(CLI::IsMember({"all", "prefix", "causal"}));
-  sub.add_option("--repeats", c.repeats, "timed repetitions at most; fewer, but one, where they are long")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_choice(sub, "--mask", c.mask, {"all", "prefix", "causal"},
+             "keys that a row sees: all, prefix (another number for each task) or causal (row i sees i + 1)");
+  add_whole(sub, "--repeats", c.repeats, {1}, "timed repetitions at most; fewer, but one, where they are long");
 }
 
 }  // namespace

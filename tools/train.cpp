@@ -7,6 +7,7 @@
 #include "models/training/trainer.h"
 #include "tools/commands.h"
 #include "tools/commit.h"
+#include "tools/config_file.h"
 #include "tools/interrupt.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
@@ -48,11 +49,11 @@ void write_config(const TrainingRun& run, const std::filesystem::path& out) {
     protocol = path.string();
   }
   const TrainingConfig& training = run.protocol.training;
-  write_text(
-      out / "config.toml",
-      fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
-                  "[train]\nprotocol = \"{}\"\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
-                  protocol, run.spec.name, training.steps, training.batch_size, training.optimiser.lr, run.seed));
+  write_text(out / "config.toml",
+             fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
+                         "[train]\nprotocol = {}\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
+                         toml_string(protocol), run.spec.name, training.steps, training.batch_size,
+                         training.optimiser.lr, run.seed));
 }
 
 class TerminalObserver final : public TrainObserver {

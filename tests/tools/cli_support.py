@@ -143,9 +143,12 @@ def wrong_usage(*args, naming=()):
     """A command line that cannot be understood."""
     done = npzoo(*args)
     expect(done.returncode == 2, "exit status", done.returncode, "of", args)
-    expect(done.stderr and not done.stdout, "a message on stderr and nothing on stdout expected of", args)
+    expect(not done.stdout, "nothing expected on stdout of", args)
+    lines = done.stderr.splitlines()
+    expect(len(lines) == 1 and lines[0].startswith("npzoo: error: ["), "one line of error expected, found:", done.stderr)
+    expect(len(lines[0]) < 1000, "a short line expected, found:", lines[0])
     for part in naming:
-        expect(part in done.stderr, repr(part), "expected in:", done.stderr)
+        expect(str(part) in done.stderr, repr(part), "expected in:", done.stderr)
 
 
 def fail(*args, naming=(), **options):

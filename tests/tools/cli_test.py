@@ -17,7 +17,7 @@ from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, chec
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 COMMANDS = ["list", "devices", "train", "eval", "oracle", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
-            "bench", "completion"]
+            "bench", "completion", "help", "version"]
 
 @case
 def help_of_every_command():
