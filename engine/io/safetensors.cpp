@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,33 @@ std::string summary(std::string_view what, const std::vector<std::string>& items
   const auto shown = std::span(items).first(std::min<std::size_t>(items.size(), 10));
   return fmt::format("; {} {}: {}{}", items.size(), what, fmt::join(shown, ", "),
                      shown.size() < items.size() ? ", …" : "");
+}
+
+bool is_text(std::string_view content) {
+  return std::ranges::none_of(content, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < ' ' && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
+  });
+}
+
+/// What a user has taken for a safetensors file that begins like this, in words; empty where it may be one.
+std::string_view foreign_kind(std::string_view start) {
+  struct Magic {
+    std::string_view bytes, kind;
+  };
+  constexpr Magic kMagics[] = {{"PK\3\4", "a ZIP archive (PyTorch's format, or an .npz)"},
+                               {"\x93NUMPY", "a NumPy array"},
+                               {"\x89PNG", "a picture (PNG)"},
+                               {"\x1f\x8b", "compressed (gzip)"}};
+  if (start.substr(kPrefixBytes).starts_with('{')) return {};
+  for (const Magic& magic : kMagics)
+    if (start.starts_with(magic.bytes)) return magic.kind;
+  if (!is_text(start)) return {};
+  if (start.starts_with('{') || start.starts_with('[')) return "text (JSON or TOML)";
+  std::string_view line = start;
+  while (line.starts_with('#') && line.find('\n') != line.npos) line.remove_prefix(line.find('\n') + 1);
+  line = line.substr(0, line.find('\n'));
+  return line.find(',') != line.npos && line.find('=') == line.npos ? "a table (CSV)" : "text";
 }
 
 }  // namespace
@@ -46,6 +74,12 @@ SafetensorsReader::SafetensorsReader(std::span<const std::byte> content, std::st
 void SafetensorsReader::open(std::int64_t size) {
   check(size >= kPrefixBytes, "[safetensors] {}: {} bytes, expected a length of {} bytes and a header", name_, size,
         kPrefixBytes);
+  constexpr std::int64_t kLookedAt = 512;
+  std::string start(static_cast<std::size_t>(std::min(size, kLookedAt)), '\0');
+  read_at(0, std::as_writable_bytes(std::span(start)));
+  const std::string_view kind = foreign_kind(start);
+  check(kind.empty(), "[safetensors] {}: is {}, expected a safetensors file, as checkpoints and weights are", name_,
+        kind);
   std::uint64_t length = 0;
   read_at(0, std::as_writable_bytes(std::span(&length, 1)));
   const std::int64_t limit = std::min(size - kPrefixBytes, SafetensorsHeader::kMaxBytes);

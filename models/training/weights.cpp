@@ -63,11 +63,14 @@ std::vector<NamedWeights> named_weights() {
 
 fs::path find_weights(const std::string& name_or_path) {
   std::error_code error;
-  if (name_or_path.find(':') == std::string::npos || fs::exists(name_or_path, error)) return name_or_path;
+  if (fs::exists(name_or_path, error)) return name_or_path;
+  const bool may_be_a_name = name_or_path.find(':') != std::string::npos ||
+                             (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(kExtension));
+  if (!may_be_a_name) return name_or_path;
   const auto all = named_weights();
   const auto found = std::ranges::find(all, name_or_path, &NamedWeights::name);
-  check(found != all.end(), "[weights] there are no weights '{}'; there are {} (looked in {})", name_or_path,
-        joined(all, [](const NamedWeights& w) { return w.name; }),
+  check(found != all.end(), "[weights] there is no file and there are no weights '{}'; there are {} (looked in {})",
+        name_or_path, joined(all, [](const NamedWeights& w) { return w.name; }),
         joined(weights_folders(), [](const fs::path& path) { return path.string(); }));
   return found->path;
 }

@@ -22,7 +22,8 @@ struct NamedWeights {
 std::vector<NamedWeights> named_weights();
 
 /// A path as it is, a name as the file it stands for. A file of that name in the working folder comes first. Throws
-/// Error listing the weights that there are where a name stands for none.
+/// Error listing the weights that there are where a name stands for none; a word that could be the name of a model is
+/// taken for such a name.
 std::filesystem::path find_weights(const std::string& name_or_path);
 
 }  // namespace npzoo

@@ -253,6 +253,23 @@ TEST_CASE("safetensors: the length of the header is checked before it is believe
         fmt::format("[safetensors] {}: header of 100000001 bytes, expected at most 100000000", path.string()));
 }
 
+TEST_CASE("safetensors: a file that a user has taken for another is named") {
+  const auto kind = [](const std::string& file) {
+    const std::string error = error_of([&] { parse(file); });
+    const std::string_view before = "[safetensors] f: is ", after = ", expected a safetensors file";
+    return error.starts_with(before) ? error.substr(before.size(), error.find(after) - before.size()) : "?";
+  };
+  CHECK(kind("x,y\n1,2\n3,4\n") == "a table (CSV)");
+  CHECK(kind("# a, b\n\"x\",\"y\"\r\n1,2\r\n") == "a table (CSV)");
+  CHECK(kind("only words, and = signs\n") == "text");
+  CHECK(kind("h\xc3\xa4tt' ich nicht gedacht\n") == "text");
+  CHECK(kind("{\"a\": {\"b\": 1}}") == "text (JSON or TOML)");
+  CHECK(kind("[train]\nsteps = 5\n") == "text (JSON or TOML)");
+  CHECK(kind(std::string("PK\3\4\0\0\0\0\0", 9)) == "a ZIP archive (PyTorch's format, or an .npz)");
+  CHECK(kind(std::string(9, '\1')) == "?");
+  CHECK(kind("abcdefgh{") == "?");  // may be a length and a header
+}
+
 TEST_CASE("safetensors: zero-size tensors stand at any boundary") {
   const std::string empty = R"({"dtype":"F64","shape":[0],"data_offsets":[)";
   const TensorFile file = parse(file_of(R"({"a":)" + empty + R"(0,0]},"b":)" + empty + R"(4,4]},"c":)" + empty +
