@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "datasets/protocol.h"
 #include "engine/io/json.h"
 #include "models/registry.h"
@@ -34,32 +36,43 @@ json list_models() {
 
 /// Scores by test distribution, the first one's first.
 json scores_of(const Checkpoint& c) {
+  const json evaluation = parse_json(c.exported->evaluation, "the scores");
+  check(evaluation.is_array(), "the scores are no array");
   json scores = json::array();
-  for (const json& row : parse_json(c.exported->evaluation, "[list] evaluation"))
-    scores.push_back({{"test", row.at("test")},
-                      {"log_likelihood", row.at("log_likelihood")},
-                      {"standard_error", row.at("standard_error")}});
+  for (const json& row : evaluation) {
+    const auto member = [&row](const char* key) { return row.is_object() ? row.value(key, json()) : json(); };
+    const json test = member("test"), score = member("log_likelihood"), error = member("standard_error");
+    check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
+          "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
+    scores.push_back({{"test", test}, {"log_likelihood", score}, {"standard_error", error}});
+  }
   return scores;
 }
 
+json weights_row(const NamedWeights& weights) {
+  json row{{"name", weights.name}, {"path", weights.path.string()}, {"problem", nullptr}};
+  try {
+    const Checkpoint c = load_checkpoint(weights.path);
+    check(c.exported.has_value(), "is a checkpoint, expected weights that npzoo export wrote");
+    row.update({{"model", c.run.spec.name},
+                {"protocol", c.run.protocol.name},
+                {"parameters", count_elements(named_parameters(*restore_model(c)))},
+                {"bytes", std::filesystem::file_size(weights.path)},
+                {"steps", c.step},
+                {"seed", c.run.seed},
+                {"commit", c.commit},
+                {"command", c.exported->command},
+                {"evaluation", scores_of(c)}});
+  } catch (const Error& e) {
+    row["problem"] = one_line(e.what());
+  }
+  return row;
+}
+
+/// One row for each file; one that cannot be used has a name, a path and a problem.
 json list_weights() {
   json rows = json::array();
-  for (const NamedWeights& weights : named_weights()) {
-    const Checkpoint c = load_checkpoint(weights.path);
-    check(c.exported.has_value(), "[list] {} is a checkpoint, expected weights that npzoo export wrote",
-          weights.path.string());
-    rows.push_back({{"name", weights.name},
-                    {"model", c.run.spec.name},
-                    {"protocol", c.run.protocol.name},
-                    {"parameters", count_elements(named_parameters(*restore_model(c)))},
-                    {"bytes", std::filesystem::file_size(weights.path)},
-                    {"steps", c.step},
-                    {"seed", c.run.seed},
-                    {"commit", c.commit},
-                    {"command", c.exported->command},
-                    {"evaluation", scores_of(c)},
-                    {"path", weights.path.string()}});
-  }
+  for (const NamedWeights& weights : named_weights()) rows.push_back(weights_row(weights));
   return rows;
 }
 
@@ -88,8 +101,10 @@ json list_ops() {
 std::string scores_in_words(const json& row) {
   std::string words;
   for (const json& score : row.at("evaluation"))
-    words += fmt::format("{}{} {:.3f} ± {:.3f}", words.empty() ? "" : ", ", score.at("test").get<std::string>(),
-                         score.at("log_likelihood").get<double>(), score.at("standard_error").get<double>());
+    words += fmt::format(
+        "{}{} {:.3f}{}", words.empty() ? "" : ", ", score.at("test").get<std::string>(),
+        score.at("log_likelihood").get<double>(),
+        score.at("standard_error").is_null() ? "" : fmt::format(" ± {:.3f}", score.at("standard_error").get<double>()));
   return words;
 }
 
@@ -99,6 +114,8 @@ void print_rows(const std::string& what, const json& rows) {
     if (what == "models")
       fmt::print("{:<12} {:>9}  {:<22} {}\n", text("name"), row.at("parameters").get<std::int64_t>(), text("protocol"),
                  text("paper"));
+    else if (what == "weights" && !row.at("problem").is_null())
+      fmt::print("{:<34} {:>9}  {}: {}\n", text("name"), "-", text("path"), text("problem"));
     else if (what == "weights")
       fmt::print("{:<34} {:>9}  {}\n", text("name"), row.at("parameters").get<std::int64_t>(), scores_in_words(row));
     else if (what == "protocols")
@@ -120,6 +137,9 @@ int run_command(const ListCommand& command) {
     print_json(rows);
   else
     print_rows(command.what, rows);
+  const auto unusable = std::ranges::count_if(
+      rows, [](const json& row) { return row.contains("problem") && !row.at("problem").is_null(); });
+  check(unusable == 0, "[list] weights that cannot be used: {} of {}", unusable, rows.size());
   return 0;
 }
 

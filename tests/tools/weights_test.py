@@ -3,6 +3,8 @@
 
 import json
 import os
+import shutil
+import struct
 import sys
 
 from cli_support import (HERE, as_json, case, check_keys, checkpoint, expect, fail, npzoo, read_safetensors, run_cases,
@@ -78,10 +80,69 @@ def weights_are_listed():
 
 
 @case
+def one_bad_file_is_one_row():
+    good = stored()
+    (own,) = [row for row in as_json("list", "weights") if row["name"] == NAME]
+    scored = read_safetensors(good)[0]["evaluation"]
+
+    def with_scores(text):
+        content = good.read_bytes()
+        (size,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8:8 + size])
+        header["__metadata__"]["evaluation"] = text
+        header = json.dumps(header).encode()
+        return struct.pack("<Q", len(header)) + header + content[8 + size:]
+
+    null = json.dumps([{**row, "log_likelihood": None} for row in json.loads(scored)])
+    unsure = json.dumps([{**row, "standard_error": None} for row in json.loads(scored)])
+    bad = {"checkpoint": (checkpoint().read_bytes(), "is a checkpoint, expected weights that npzoo export wrote"),
+           "null": (with_scores(null), 'a score of test "rbf" is null'), "list": (with_scores("[1]"), "a score of test null"),
+           "object": (with_scores("{}"), "the scores are no array"), "words": (with_scores("scores"), "the scores"),
+           "cut": (good.read_bytes()[:99], "cut.safetensors"), "empty": (b"", "empty.safetensors"),
+           "table": (b"x,y\n1,2\n3,4\n", "a table (CSV)")}
+    folder = STORE / "bad"
+    folder.mkdir()
+    (folder / "fine.safetensors").write_bytes(with_scores(unsure))
+    for name, (content, _) in bad.items():
+        (folder / f"{name}.safetensors").write_bytes(content)
+    done, table = npzoo("list", "weights", "--json"), npzoo("list", "weights")
+    shutil.rmtree(folder)
+    for result in (done, table):
+        expect(result.returncode == 1, "exit status", result.returncode)
+        (line,) = result.stderr.splitlines()
+        expect(line.startswith("npzoo: error: [list] weights that cannot be used: 8 of "), line)
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    expect(rows[NAME] == own and own["problem"] is None, rows[NAME])
+    for name, (_, problem) in bad.items():
+        row = rows[f"{name}:bad"]
+        expect(set(row) == {"name", "path", "problem"} and problem in row["problem"], row)
+        (line,) = [line for line in table.stdout.splitlines() if line.startswith(f"{name}:bad ")]
+        expect(problem in line, line)
+    expect(rows["fine:bad"]["evaluation"][0]["standard_error"] is None, rows["fine:bad"])
+    (line,) = [line for line in table.stdout.splitlines() if line.startswith("fine:bad ")]
+    expect("rbf " in line and "±" not in line, line)
+
+
+@case
 def what_is_no_name_is_told_what_there_is():
     stored()
     fail("eval", "--checkpoint", "tnp-d:no/such", naming=["tnp-d:no/such", NAME])
-    fail("eval", "--checkpoint", "no-such-file", naming=["no-such-file"])
+    fail("eval", "--checkpoint", "tnp-d", naming=["no weights 'tnp-d'", NAME])
+    fail("eval", "--checkpoint", "no-such-file", naming=["no-such-file", NAME])
+    fail("eval", "--checkpoint", "none.safetensors", naming=["[none.safetensors] cannot open"])
+    fail("eval", "--checkpoint", "no/such/run", naming=["[no/such/run] cannot open"])
+    fail("eval", "--checkpoint", "x" * 100_000, naming=["100", NAME])
+
+
+@case
+def what_is_no_checkpoint_is_named():
+    picture = HERE / "p.png"
+    succeed("plot", "--checkpoint", checkpoint(), "--out", picture)
+    kinds = {"a table (CSV)": "# seen\nx,y\n-1.5,2.25\n", "text": "hello, hello = 1\n", "text (JSON or TOML)": '{"a": [1, 2, 3]}',
+             "a ZIP archive (PyTorch's format, or an .npz)": b"PK\3\4" + bytes(30), "a NumPy array": b"\x93NUMPY" + bytes(20),
+             "compressed (gzip)": b"\x1f\x8b" + bytes(20), "a picture (PNG)": picture.read_bytes()}
+    for kind, content in kinds.items():
+        fail("eval", "--checkpoint", write("wrong.csv", content), naming=[f"wrong.csv: is {kind}, expected a safetensors file"])
 
 
 @case
