@@ -9,6 +9,7 @@
 #include "tools/bench_support.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
+#include "tools/progress.h"
 
 namespace npzoo {
 
@@ -24,7 +25,9 @@ struct Steps {
 
 template <class F>
 Steps measure(std::int64_t warmup, std::int64_t steps, F step) {
-  for (std::int64_t i = 0; i < warmup; ++i) step();
+  Progress progress("bench", warmup + steps);
+  std::int64_t done = 0;
+  for (; done < warmup; progress.update(++done)) step();
   reset_peak_memory(default_device());
   const std::int64_t flops_before = counted_flops();
   std::vector<double> wall, cpu;
@@ -32,7 +35,9 @@ Steps measure(std::int64_t warmup, std::int64_t steps, F step) {
     const double cpu_before = cpu_milliseconds();
     wall.push_back(milliseconds([&step] { step(); }));
     cpu.push_back(cpu_milliseconds() - cpu_before);
+    progress.update(++done);
   }
+  progress.finish();
   const auto flops = static_cast<double>(counted_flops() - flops_before);
   return {summarise(std::move(wall)), summarise(std::move(cpu)), flops / static_cast<double>(steps) * 1e-9,
           memory_stats(default_device())};
@@ -157,7 +162,9 @@ int run_command(const BenchTrainStepCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.bench.protocol);
   TrainStep step(protocol, c.bench);
-  for (std::int64_t i = 0; i < c.warmup; ++i) step();
+  Progress progress("warm-up", c.warmup);
+  for (std::int64_t i = 0; i < c.warmup; progress.update(++i)) step();
+  progress.finish();
   const MemoryStats warm = memory_stats(default_device());
   StepProfile profile;
   Steps steps = measure(0, c.steps, [&] { static_cast<void>(step(c.profile ? &profile : nullptr)); });

@@ -8,6 +8,7 @@
 #include "ops/gradcheck_cases.h"
 #include "tools/commands.h"
 #include "tools/json_output.h"
+#include "tools/progress.h"
 
 namespace npzoo {
 
@@ -76,13 +77,13 @@ int run_command(const GradcheckCommand& c) {
   apply(c.common);
   std::set<std::string> checked;
   std::vector<OpResult> results;
-  for (const OpFolder& folder : chosen_folders(c.ops)) {
+  const std::vector<OpFolder> folders = chosen_folders(c.ops);
+  Progress progress("gradcheck", static_cast<std::int64_t>(folders.size()), {.unit = "folders"});
+  for (const OpFolder& folder : folders) {
     results.push_back(check_folder(folder, checked));
-    const OpResult& r = results.back();
-    if (!c.common.json)
-      fmt::print("{:<28} {:>4} cases   largest error {:.1e}   {}\n", r.op, r.cases, r.max_error,
-                 r.passed() ? "passed" : "FAILED: " + r.worst);
+    progress.update(static_cast<std::int64_t>(results.size()));
   }
+  progress.finish();
   std::vector<std::string> unchecked;
   if (c.ops.empty())
     for (const char* name : op_names())
@@ -95,6 +96,9 @@ int run_command(const GradcheckCommand& c) {
           {{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
     print_json({{"passed", passed}, {"device", to_string(default_device())}, {"ops", rows}, {"unchecked", unchecked}});
   } else {
+    for (const OpResult& r : results)
+      fmt::print("{:<28} {:>4} cases   largest error {:.1e}   {}\n", r.op, r.cases, r.max_error,
+                 r.passed() ? "passed" : "FAILED: " + r.worst);
     for (const std::string& name : unchecked) fmt::print("{:<28} has no check\n", name);
   }
   return passed ? 0 : 1;

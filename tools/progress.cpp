@@ -116,6 +116,7 @@ Progress::Progress(std::string label, std::int64_t total, Options options)
   status_.done = start_;
   status_.total = total;
   shown_tenth_ = parts_done(status_, 10);
+  if (style_ == Style::kBar) draw_bar(began_);
 }
 
 Progress::~Progress() {
@@ -129,9 +130,10 @@ void Progress::update(std::int64_t done, std::optional<double> loss) {
   const auto now = Clock::now();
   if (style_ == Style::kBar) {
     if (!bar_drawn_ || now - shown_ >= kRedrawEvery) draw_bar(now);
-  } else if (now - shown_ >= (parts_done(status_, 10) != shown_tenth_ ? line_gap_ : Clock::duration(kLineEvery))) {
-    print_line(now);
+    return;
   }
+  const bool due = shown_done_ < 0 || parts_done(status_, 10) != shown_tenth_;
+  if (now - shown_ >= (due ? line_gap_ : Clock::duration(kLineEvery))) print_line(now);
 }
 
 void Progress::message(std::string_view text) {

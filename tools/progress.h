@@ -30,9 +30,9 @@ std::string format_bar(const ProgressStatus& status, int width);
 /// The same facts as a plain line for a log.
 std::string format_line(const ProgressStatus& status);
 
-/// Shows how far a long task is: on a terminal as a bar redrawn at most ten times a second, elsewhere as a plain line
-/// at every tenth of the way (but see line_gap) or every 30 seconds. Writes to stderr, so that stdout stays free for
-/// results.
+/// Shows how far a long task is: on a terminal as a bar, there from the start and redrawn at most ten times a second,
+/// elsewhere as a plain line after two seconds (line_gap), at every tenth of the way or every 30 seconds. Writes to
+/// stderr, so that stdout stays free for results.
 class Progress {
  public:
   enum class Style { kBar, kLines, kSilent };

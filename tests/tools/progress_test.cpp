@@ -90,8 +90,9 @@ TEST_CASE("progress: a log gets a line at every tenth and one at the end") {
   const std::string text = written(file.get());
   int lines = 0;
   for (const char c : text) lines += c == '\n';
-  CHECK(lines == 7);
-  CHECK(text.starts_with("train  50%  48/95"));
+  CHECK(lines == 8);
+  CHECK(text.starts_with("train  43%  41/95"));  // what takes long begins to tell of itself when line_gap is over
+  CHECK(text.find("\ntrain  50%  48/95") != std::string::npos);
   CHECK(text.find("\nsaved\ntrain  98%  94/95") != std::string::npos);
 }
 
@@ -103,7 +104,8 @@ TEST_CASE("progress: a bar is redrawn in place, below messages") {
     progress.message("saved");
   }
   const std::string text = written(file.get());
-  CHECK(text.starts_with("\r\033[2Ktrain  10%  ["));
+  CHECK(text.starts_with("\r\033[2Ktrain   0%  ["));
+  CHECK(text.find("\r\033[2Ktrain  10%  [") != std::string::npos);
   CHECK(text.find("\r\033[2Ksaved\n\r\033[2Ktrain  10%  [") != std::string::npos);
   CHECK(text.ends_with("\n"));
 }

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Tests of what a terminal shows while a command works: terminal_test.py PATH_TO_NPZOO"""
+
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import threading
+
+from cli_support import (PROGRAM, TIMEOUT, case, checkpoint, expect, predict_args, run_cases, small_protocol, succeed)
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+
+
+def on_a_terminal(*args):
+    """Standard output, and what a terminal on standard error has got."""
+    ours, theirs = pty.openpty()
+    shown = bytearray()
+
+    def collect():
+        try:
+            while chunk := os.read(ours, 65536):
+                shown.extend(chunk)
+        except OSError:  # nobody holds the other end any more
+            pass
+
+    reader = threading.Thread(target=collect)
+    reader.start()
+    try:
+        done = subprocess.run([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+                              text=True, timeout=TIMEOUT, env={**os.environ, "TERM": "xterm"})
+    finally:
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+    expect(done.returncode == 0, "exit status", done.returncode, "of", args, shown.decode(errors="replace"))
+    return done.stdout, shown.decode()
+
+
+@case
+def what_may_take_long_shows_how_far_it_is():
+    protocol = small_protocol()
+    steps = ["--protocol", protocol, "--steps", 2]
+    commands = {
+        "known rbf": ["oracle", protocol, "--tasks", 2], "eval rbf": ["eval", "--checkpoint", checkpoint(), "--batches", 2],
+        "predict": predict_args(), "stream": ["stream", "--checkpoint", checkpoint("streaming", "tnp/gp-rbf", "cmanp", steps=2, batch=2), *predict_args()[3:]], "gradcheck": ["gradcheck", "concat"],
+        "parity": ["parity", GOLDEN / "cnp.a.safetensors"], "warm-up": ["bench", "train-step", *steps, "--model", "cnp"],
+        "bench": ["bench", "forward", *steps, "--model", "cnp"], "bench ": ["bench", "data", *steps],
+        "bench attention": ["bench", "attention", "--queries", 3, "--repeats", 1],
+        "bench scaling": ["bench", "scaling", "--models", "cnp", "--points", "3", "--repeats", 1],
+    }
+    for label, args in commands.items():
+        out, shown = on_a_terminal(*args)
+        expect(shown.startswith(f"\r\x1b[2K{label.strip()} "), label, "expected at the start of", repr(shown))
+        expect(shown.endswith("\n"), "a bar is left unfinished:", repr(shown))
+        expect("\x1b" not in out and "\r" not in out, "the bar reaches standard output:", out)
+
+
+@case
+def results_do_not_depend_on_who_looks():
+    for args in (["gradcheck", "concat", "linear"], ["parity", GOLDEN / "cnp.a.safetensors"],
+                 ["oracle", small_protocol(), "--tasks", 2], ["eval", "--checkpoint", checkpoint(), "--batches", 2]):
+        expect(on_a_terminal(*args)[0] == succeed(*args), args)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
