@@ -1,5 +1,7 @@
 #include "tools/bench_cases.h"
 
+#include <algorithm>
+
 #include "engine/optim/schedule.h"
 #include "tools/bench_support.h"
 
@@ -10,7 +12,8 @@ Task typical_task(const Protocol& protocol, const BenchCase& c) {
   const bool disjoint = data.targets == GpDistribution::Targets::disjoint;
   std::int64_t grid = data.grid > 0 ? 1 : 0;
   for (std::int64_t axis = 0; axis < data.dims; ++axis) grid *= data.grid;
-  const std::int64_t typical = disjoint ? data.points / 2 : (data.context.low + data.context.high - 1) / 2;
+  const std::int64_t typical = disjoint ? std::clamp(data.points / 2, data.context.low, data.context.high - 1)
+                                        : (data.context.low + data.context.high - 1) / 2;
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
   const std::int64_t nc = c.context.value_or(typical);
   const std::int64_t nt = c.targets.value_or(disjoint ? data.points - typical : data.points + grid);

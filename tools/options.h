@@ -108,8 +108,8 @@ struct ReproduceCommand {
 };
 
 /// A model, a batch of one fixed size and the seed of both. Sizes that are not given are the typical ones of the
-/// protocol: its batch, and half the points of a task as context where targets are further points, else the middle of
-/// the range of context sizes.
+/// protocol: its batch, and as context the middle of the range of sizes; where targets are further points, half of all
+/// points, or the size in that range which is nearest.
 struct BenchCase {
   std::string protocol, model;
   std::optional<std::int64_t> batch, context, targets;

@@ -4,7 +4,7 @@
 import math
 import sys
 
-from cli_support import as_json, case, check_keys, expect, fail, run_cases, small_protocol, succeed, wrong_usage
+from cli_support import as_json, case, check_keys, expect, fail, run_cases, small_protocol, succeed, write, wrong_usage
 
 SCALING = ["bench", "scaling", "--repeats", "3"]
 
@@ -59,7 +59,7 @@ def steps_and_predictions():
     for command in ("train-step", "forward"):
         run = ["bench", command, "--protocol", small_protocol(), "--model", "tnp-d", "--steps", 4, "--warmup", 1, "--threads", 1]
         typical, chosen = as_json(*run), as_json(*run, "--batch", 2, "--context", 0, "--targets", 33)
-        expect((typical["nc"], typical["nt"]) == (8, 8) and (chosen["nc"], chosen["nt"]) == (0, 33), typical, chosen)
+        expect((typical["nc"], typical["nt"]) == (7, 9) and (chosen["nc"], chosen["nt"]) == (0, 33), typical, chosen)
         for row, batch in ((typical, 4), (chosen, 2)):
             check_steps(row, batch)
             expect(row["model"] == "tnp-d" and row["protocol"] == "small1", row)
@@ -67,8 +67,18 @@ def steps_and_predictions():
             expect(math.isclose(row["share_of_peak"], row["gflops"] / row["peak_gflops"], rel_tol=1e-9), row)
         gflop[command] = typical["gflop_per_step"]
         table = succeed(*run, "--targets", 3).splitlines()
-        expect(len(table) == 4 and "8 context and 3 target points" in table[0] and "processor time" in table[1], table)
+        expect(len(table) == 4 and "7 context and 3 target points" in table[0] and "processor time" in table[1], table)
     expect(2 < gflop["train-step"] / gflop["forward"] < 4, "forward and backward against forward", gflop)
+
+
+@case
+def a_context_that_the_protocol_fixes():
+    for fixed in (5, 11):
+        text = small_protocol().read_text().replace("context = [2, 8]", f"context = [{fixed}, {fixed + 1}]")
+        path = write("fixed.toml", text.replace('name = "small1"', 'name = "fixed"'))
+        for command in ("train-step", "forward"):
+            row = as_json("bench", command, "--protocol", path, "--model", "cnp", "--steps", 1, "--warmup", 0)
+            expect((row["nc"], row["nt"]) == (fixed, 16 - fixed), row)
 
 
 @case
