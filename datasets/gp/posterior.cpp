@@ -1,6 +1,8 @@
 #include "datasets/gp/posterior.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -66,6 +68,12 @@ GpMarginals GpPosterior::marginals(Points xt, double target_noise) const {
   std::vector<double> variance(nt, kernel_.variance() + target_noise * target_noise);
   for (std::int64_t c = 0; c < factor_.size(); ++c)
     for (std::int64_t t = 0; t < nt; ++t) variance[t] -= p.v[c * nt + t] * p.v[c * nt + t];
+  // Where a target is known exactly this is 0 but for rounding. There the factor errs by Nc + 1 units of rounding of
+  // k(x, x) at most, the solution by twice that and the sum by as much, to first order whatever the condition (Higham,
+  // Accuracy and stability of numerical algorithms, theorems 8.5 and 10.3): what is below that is noise.
+  constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+  const double rounding = 4 * static_cast<double>(factor_.size() + 1) * kUnit * kernel_.variance();
+  for (double& v : variance) v = std::max(v, rounding);
   return {std::move(p.mean), std::move(variance)};
 }
 

@@ -27,6 +27,7 @@ class GpPosterior {
 
   /// log p(yc), the marginal likelihood of the context.
   double log_evidence() const;
+  /// Variances are positive: where the context leaves nothing open they are what rounding makes of 0.
   GpMarginals marginals(Points xt, double target_noise) const;
   /// log p(yt_i | context) for each target by itself.
   std::vector<double> log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;

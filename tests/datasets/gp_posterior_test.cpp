@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -129,6 +130,42 @@ TEST_CASE("[gp posterior] the limits: no context, far away, exact observations")
     CHECK(variance[i] == doctest::Approx(0).epsilon(1e-10));
   }
   CHECK(p.posterior().joint_log_likelihood({{}, 2}, {}, 0) == 0);
+}
+
+TEST_CASE("[gp posterior] what a context without noise determines has a positive variance, whatever rounding does") {
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  const KernelKind kinds[] = {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic};
+  int below = 0;  // how often the variance comes out at the bound that keeps it positive
+  for (const KernelKind kind : kinds)
+    for (const double lengthscale : {0.05, 0.2, 1.0})
+      for (const double scale : {1e-3, 1.0, 30.0})
+        for (const double nugget : {0.0, 1e-9}) {
+          const Kernel kernel{kind, lengthscale, scale, 0.7, nugget};
+          CAPTURE(to_string(kind));
+          CAPTURE(lengthscale);
+          CAPTURE(scale);
+          Random random(5, 0);
+          std::vector<double> x(kind == KernelKind::rbf ? 6 : 12), y(x.size());
+          for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = 0.6 * (static_cast<double>(i) + 0.5 * random.uniform(0, 1)) / 12;
+          random.fill_normal(y);
+          for (double& value : y) value *= scale;
+          const GpPosterior posterior(kernel, {x, 1}, y, 0);
+          std::vector<double> xt = x, yt = y;  // each of them twice, and one beside them
+          xt.insert(xt.end(), x.begin(), x.end());
+          yt.insert(yt.end(), y.begin(), y.end());
+          xt.push_back(0.65);
+          yt.push_back(0);
+          const auto [mean, variance] = posterior.marginals({xt, 1}, 0);
+          const double bound = 2 * static_cast<double>(x.size() + 1) * kEpsilon * kernel.variance();
+          for (std::size_t t = 0; t < 2 * x.size(); ++t) {
+            CHECK(variance[t] > 0);
+            below += variance[t] == bound;
+          }
+          CHECK(variance.back() >= bound);
+          for (const double score : posterior.log_likelihood({xt, 1}, yt, 0)) CHECK(std::isfinite(score));
+        }
+  CHECK(below > 0);
 }
 
 TEST_CASE("[gp posterior] the order of the context does not matter") {
