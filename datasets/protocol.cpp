@@ -285,6 +285,18 @@ std::map<std::string, Published> read_published(Reader reader) {
   return rows;
 }
 
+std::map<std::string, Density> read_densities(Reader reader, const std::vector<TestConfig>& tests) {
+  std::map<std::string, Density> densities;
+  for (const auto& [model, node] : reader.content()) {
+    const std::string name(model.str());
+    const std::string density = reader.choice(name, {"marginal", "mixture", "joint"});
+    if (std::ranges::none_of(tests, [&](const TestConfig& test) { return test.published.contains(name); }))
+      reader.reject(name, "that of a model without a published figure", "one that has a published figure");
+    densities[name] = density == "joint" ? Density::joint : density == "mixture" ? Density::mixture : Density::marginal;
+  }
+  return densities;
+}
+
 EvaluationConfig read_evaluation(Reader reader, const GpDistribution& data) {
   EvaluationConfig e;
   e.batches = reader.integer("batches", 1);
@@ -294,12 +306,15 @@ EvaluationConfig read_evaluation(Reader reader, const GpDistribution& data) {
   for (Reader& test : reader.tables("tests")) {
     TestConfig& config = e.tests.emplace_back();
     config.name = test.text("name");
+    if (std::ranges::count(e.tests, config.name, &TestConfig::name) > 1)
+      test.reject("name", fmt::format("'{}' again", config.name), "a name of its own");
     config.data = data;
     config.data.kernels = read_kernels(test);
     if (test.has("oracle")) config.oracle = read_oracle(test.table("oracle"));
     if (test.has("published")) config.published = read_published(test.table("published"));
     test.finish();
   }
+  if (reader.has("densities")) e.densities = read_densities(reader.table("densities"), e.tests);
   reader.finish();
   return e;
 }

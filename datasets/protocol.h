@@ -9,6 +9,7 @@
 
 #include "datasets/gp/distribution.h"
 #include "datasets/model_config.h"
+#include "datasets/scores.h"
 #include "engine/optim/optimiser.h"
 #include "engine/optim/schedule.h"
 
@@ -70,6 +71,7 @@ struct EvaluationConfig {
   std::int64_t batch_size = 0;
   std::uint64_t seed = 0;
   Metric metric = Metric::log_likelihood;
+  std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
   std::vector<TestConfig> tests;
 };
 

@@ -7,6 +7,13 @@
 
 namespace npzoo {
 
+/// What a log-likelihood per target point is the density of. The more a prediction may say, the more is possible.
+enum class Density : std::uint8_t {
+  marginal,  // each target by itself, as a Gaussian
+  mixture,   // each target by itself, as any distribution
+  joint,     // all targets together
+};
+
 /// log N(y; mean, variance), in nats.
 double log_normal_density(double y, double mean, double variance);
 

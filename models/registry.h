@@ -14,6 +14,7 @@ struct ModelInfo {
   const char* title;
   const char* paper;
   std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
+  Density density = Density::marginal;  // of its figures
 };
 
 /// Every model of this build.

@@ -24,26 +24,17 @@ constexpr std::int64_t kBatchesOfProof = 100;
 struct Row {
   const TestConfig& test;
   Evaluation scores;
-  std::optional<Estimate> published;
-  std::optional<Ceiling> best;
+  Reference against;
 };
-
-Row compare(const Protocol& protocol, const TestConfig& test, const std::string& model, const Evaluation& scores) {
-  const Metric metric = protocol.evaluation.metric;
-  Row row{test, scores, {}, ceiling(metric, test.oracle)};
-  if (const auto found = test.published.find(model); found != test.published.end())
-    row.published = published_estimate(metric, test, found->second);
-  return row;
-}
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
 std::string leak(const Row& row) {
   const Evaluation& s = row.scores;
   const SeedMean ours{s.log_likelihood, s.standard_error, s.standard_error};
-  if (judge(ours, {}, row.best) == Verdict::above_oracle)
+  if (judge(ours, row.against) == Verdict::above_oracle)
     return fmt::format("{}: log-likelihood {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name,
-                       s.log_likelihood, s.standard_error, row.best->best.value);
-  if (s.exact_gap < -3 * s.exact_gap_error)
+                       s.log_likelihood, s.standard_error, row.against.best->best.value);
+  if (s.exact_batches > 0 && beats_exact_posterior(row.test.name, {s.exact_gap, s.exact_gap_error}))
     return fmt::format("{}: log-likelihood is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
                        -s.exact_gap, s.exact_gap_error);
   return "";
@@ -65,8 +56,8 @@ json to_json(const Protocol& protocol, const std::string& model, const Row& row)
           {"test", row.test.name},
           {"log_likelihood", number_or_null(row.scores.log_likelihood)},
           {"standard_error", number_or_null(row.scores.standard_error)},
-          {"published", number_or_null(value_of(row.published))},
-          {"oracle", number_or_null(value_of(row.best))},
+          {"published", number_or_null(value_of(row.against.published))},
+          {"oracle", number_or_null(value_of(row.against.best))},
           {"exact_gp", number_or_null(row.scores.exact_gp)},
           {"exact_gp_batches", row.scores.exact_batches},
           {"exact_gap", number_or_null(row.scores.exact_gap)},
@@ -90,8 +81,8 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
       "  exact GP posterior   {:.3f}           (true hyper-parameters, first {} batches: what no model beats on "
       "average; the model lacks {:.3f} ± {:.3f})\n",
       s.exact_gp, s.exact_batches, s.exact_gap, s.exact_gap_error);
-  fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(value_of(row.best)),
-             cell(value_of(row.published)));
+  fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(value_of(row.against.best)),
+             cell(value_of(row.against.published)));
   fmt::print(
       "  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error {:.1f})\n",
       100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95),
@@ -119,13 +110,14 @@ int run_command(const EvalCommand& c) {
     const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
                             default_device());
     Progress progress("eval " + test.name, batches, {.unit = "batches"});
-    const Evaluation scores = evaluate(
-        *model, sampler,
-        {.batches = batches, .exact_batches = kExactBatches, .context = true, .progress = [&](std::int64_t done) {
-           progress.update(done);
-         }});
+    const Evaluation scores = evaluate(*model, sampler,
+                                       {.batches = batches,
+                                        .exact_batches = kExactBatches,
+                                        .density = density_of(rules, checkpoint.run.spec.name),
+                                        .context = true,
+                                        .progress = [&](std::int64_t done) { progress.update(done); }});
     progress.finish();
-    const Row row = compare(protocol, test, checkpoint.run.spec.name, scores);
+    const Row row{test, scores, reference(rules, test, checkpoint.run.spec.name)};
     if (std::string problem = leak(row); !problem.empty() && batches >= kBatchesOfProof)
       leaks.push_back(std::move(problem));
     if (c.common.json)

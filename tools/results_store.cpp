@@ -65,7 +65,7 @@ std::vector<std::string> all_models(const Protocol& protocol, const json& runs) 
 }
 
 /// A model on a test: what is published of it and what is possible.
-json known_row(Metric metric, const TestConfig& test, const std::string& model) {
+json known_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
   json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
               {"published_decimals", 0}, {"oracle", nullptr}, {"oracle_error", nullptr}, {"oracle_kind", nullptr}};
   if (const auto found = test.published.find(model); found != test.published.end()) {
@@ -73,26 +73,24 @@ json known_row(Metric metric, const TestConfig& test, const std::string& model) 
     row["published_error"] = number_or_null(found->second.error);
     row["published_decimals"] = printed_decimals(test);
   }
-  // Models of other builds may predict all targets together, and have another oracle then.
-  const bool known = std::ranges::any_of(models(), [&](const ModelInfo& info) { return model == info.name; });
-  if (const auto best = known ? ceiling(metric, test.oracle) : std::nullopt) {
-    row["oracle"] = in_metric(metric, best->best.value);
+  if (const auto best = reference(rules, test, model).best) {
+    row["oracle"] = in_metric(rules.metric, best->best.value);
     row["oracle_error"] = best->best.standard_error;
-    row["oracle_kind"] = best->hyperparameters_known ? "known_marginal" : "bayes_diagonal";
+    row["oracle_kind"] = best->oracle;
   }
   return row;
 }
 
 /// The same, and what was reached.
-json compared_row(Metric metric, const TestConfig& test, const std::string& model,
+json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
                   const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
   const SeedMean ours = mean_over_seeds(estimates);
-  std::optional<Estimate> published;
-  if (const auto found = test.published.find(model); found != test.published.end())
-    published = published_estimate(metric, test, found->second);
-  const Verdict verdict = judge(ours, published, ceiling(metric, test.oracle));
+  const Reference against = reference(rules, test, model);
+  const std::optional<Estimate>& published = against.published;
+  const Verdict verdict = judge(ours, against);
+  const Metric metric = rules.metric;
 
-  json row = known_row(metric, test, model);
+  json row = known_row(rules, test, model);
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
   row["standard_error"] = number_or_null(ours.standard_error);
@@ -114,7 +112,8 @@ std::string figure(const json& value, const json& error, int decimals) {
 
 std::string oracle_cell(const json& row) {
   const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
-  return row.at("oracle_kind") == "known_marginal" ? fmt::format("({})", text) : text;
+  const bool known = !row.at("oracle_kind").is_null() && row.at("oracle_kind").get<std::string>().starts_with("known_");
+  return known ? fmt::format("({})", text) : text;
 }
 
 void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
@@ -183,9 +182,9 @@ json merge_runs(const json& runs, const json& added) {
 }
 
 json make_store(const Protocol& protocol, const json& runs) {
-  const Metric metric = protocol.evaluation.metric;
+  const EvaluationConfig& rules = protocol.evaluation;
   json rows = json::array(), not_run = json::array();
-  for (const TestConfig& test : protocol.evaluation.tests)
+  for (const TestConfig& test : rules.tests)
     for (const std::string& model : all_models(protocol, runs)) {
       std::vector<std::uint64_t> seeds;
       std::vector<Estimate> estimates;
@@ -198,13 +197,13 @@ json make_store(const Protocol& protocol, const json& runs) {
         }
       }
       if (!seeds.empty())
-        rows.push_back(compared_row(metric, test, model, seeds, estimates));
+        rows.push_back(compared_row(rules, test, model, seeds, estimates));
       else if (test.published.contains(model))
-        not_run.push_back(known_row(metric, test, model));
+        not_run.push_back(known_row(rules, test, model));
     }
   return {{"protocol", protocol.name},
           {"source", protocol.source},
-          {"metric", metric_name(metric)},
+          {"metric", metric_name(rules.metric)},
           {"runs", runs},
           {"rows", rows},
           {"not_run", not_run}};

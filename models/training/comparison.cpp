@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "models/registry.h"
 
 namespace npzoo {
 
@@ -21,6 +22,11 @@ int decimals_of(double value) {
     if (std::abs(shifted - std::round(shifted)) < 1e-6) return decimals;
   }
   return kMost;
+}
+
+Density published_density(const EvaluationConfig& rules, const std::string& model) {
+  const auto found = rules.densities.find(model);
+  return found != rules.densities.end() ? found->second : Density::marginal;
 }
 
 double known_or_zero(double error) { return std::isnan(error) ? 0 : error; }
@@ -55,11 +61,40 @@ Estimate published_estimate(Metric metric, const TestConfig& test, const Publish
   return {to_log_likelihood(metric, row.value), std::max(row.error.value_or(0), rounding)};
 }
 
-std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle) {
-  const std::optional<double>& value = oracle.bayes_diagonal ? oracle.bayes_diagonal : oracle.known_marginal;
-  if (!value) return {};
-  return Ceiling{{to_log_likelihood(metric, *value), oracle.standard_error.value_or(kOracleError)},
-                 !oracle.bayes_diagonal};
+std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Density density) {
+  struct Candidate {
+    const char* name;
+    const std::optional<double>& value;
+  };
+  const auto first_of = [&](const Candidate& bayes, const Candidate& known) -> std::optional<Ceiling> {
+    const auto& [name, value] = bayes.value ? bayes : known;
+    if (!value) return {};
+    return Ceiling{{to_log_likelihood(metric, *value), oracle.standard_error.value_or(kOracleError)},
+                   name,
+                   /*hyperparameters_known=*/!bayes.value};
+  };
+  // The marginals of a Gaussian process whose hyper-parameters are known are Gaussian: no mixture is better than them.
+  const Candidate known_marginal{"known_marginal", oracle.known_marginal};
+  switch (density) {
+    case Density::marginal: return first_of({"bayes_diagonal", oracle.bayes_diagonal}, known_marginal);
+    case Density::mixture: return first_of({"bayes_mixture", oracle.bayes_mixture}, known_marginal);
+    case Density::joint: break;
+  }
+  return first_of({"bayes_joint", oracle.bayes_joint}, {"known_joint", oracle.known_joint});
+}
+
+Density density_of(const EvaluationConfig& rules, const std::string& model) {
+  const auto known = std::ranges::find(models(), model, &ModelInfo::name);
+  return known != models().end() ? known->density : published_density(rules, model);
+}
+
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
+  const Density density = density_of(rules, model);
+  Reference reference{.published = {}, .best = ceiling(rules.metric, test.oracle, density)};
+  const auto row = test.published.find(model);
+  if (row != test.published.end() && published_density(rules, model) == density)
+    reference.published = published_estimate(rules.metric, test, row->second);
+  return reference;
 }
 
 const char* to_string(Verdict verdict) {
@@ -73,7 +108,8 @@ const char* to_string(Verdict verdict) {
   return "";
 }
 
-Verdict judge(const SeedMean& ours, const std::optional<Estimate>& published, const std::optional<Ceiling>& ceiling) {
+Verdict judge(const SeedMean& ours, const Reference& reference) {
+  const auto& [published, ceiling] = reference;
   if (std::isnan(ours.value)) return Verdict::none;
   if (ceiling) {
     const double seeds = known_or_zero(ours.standard_error), tasks = known_or_zero(ours.task_error);
@@ -85,6 +121,12 @@ Verdict judge(const SeedMean& ours, const std::optional<Estimate>& published, co
   const double error = std::hypot(known_or_zero(ours.standard_error), published->standard_error);
   if (std::abs(difference) <= kErrorsOfAMatch * error) return Verdict::within_error;
   return difference > 0 ? Verdict::better : Verdict::worse;
+}
+
+bool beats_exact_posterior(const std::string& test, const Estimate& gap) {
+  check(!std::isnan(gap.value), "[comparison] {}: what the model lacks of the exact posterior is {}, expected a number",
+        test, gap.value);
+  return gap.value < -kErrorsOfALeak * gap.standard_error;
 }
 
 }  // namespace npzoo

@@ -27,12 +27,24 @@ int printed_decimals(const TestConfig& test);
 /// A published figure. Its standard error is at least half a unit of the last printed place: ".00" is not zero.
 Estimate published_estimate(Metric metric, const TestConfig& test, const Published& row);
 
-/// What no model with a Gaussian at each target point exceeds in expectation.
+/// What no figure of a density exceeds in expectation.
 struct Ceiling {
   Estimate best;
+  const char* oracle = "";             // which of the protocol's values it is, "bayes_diagonal"
   bool hyperparameters_known = false;  // so no model reaches it; stands in where they have not been integrated out
 };
-std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle);
+std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Density density);
+
+/// What the figures of a model are: as the registry says, for a model of this build, else as the protocol says of the
+/// published ones.
+Density density_of(const EvaluationConfig& rules, const std::string& model);
+
+/// What a figure of a model on a test is held against. A published figure of another density is not comparable.
+struct Reference {
+  std::optional<Estimate> published;
+  std::optional<Ceiling> best;
+};
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model);
 
 enum class Verdict : std::uint8_t { none, within_error, better, worse, above_oracle };
 /// "within 2 s.e.", "better", "worse", "above the oracle: leak"; "" for none.
@@ -41,6 +53,11 @@ const char* to_string(Verdict verdict);
 /// More than three standard errors above the ceiling, those of the test tasks and of the oracle included, comes before
 /// all else: such a model has seen what it is to predict. Else the published figure is matched within two standard
 /// errors of the difference, or not. None where there is nothing to compare with, or the figure is not finite.
-Verdict judge(const SeedMean& ours, const std::optional<Estimate>& published, const std::optional<Ceiling>& ceiling);
+Verdict judge(const SeedMean& ours, const Reference& reference);
+
+/// Whether a model scores more than three standard errors above the exact posterior of the very tasks that it was
+/// scored on; `gap` is what it lacks on them. Throws Error naming the test where that is no number, for nothing would
+/// be told of a leak.
+bool beats_exact_posterior(const std::string& test, const Estimate& gap);
 
 }  // namespace npzoo

@@ -47,14 +47,18 @@ ScoredBatch score(const Model& model, const Task& task, bool context) {
   return scored;
 }
 
+double exact_log_likelihood(const GpBatch& batch, Density density) {
+  return density == Density::joint ? exact_joint_log_likelihood(batch) : exact_marginal_log_likelihood(batch);
+}
+
 /// Batches first, first + 1 … of a sampler on the host, each on one thread. The exact posterior of the first `exact`.
 std::vector<ScoredBatch> score_on_host(const Model& model, const GpSampler& sampler, std::int64_t first,
-                                       std::int64_t count, std::int64_t exact, bool context) {
+                                       std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<ScoredBatch> scored(count);
   thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
     const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
-    scored[i] = score(model, batch.task, context);
-    if (i < exact) scored[i].exact_gp = exact_marginal_log_likelihood(batch);
+    scored[i] = score(model, batch.task, options.context);
+    if (i < exact) scored[i].exact_gp = exact_log_likelihood(batch, options.density);
   });
   return scored;
 }
@@ -68,7 +72,7 @@ GpBatch on_host(GpBatch batch) {
 /// The same of one on a device, which has one stream of work: while the models' kernels run, the host's threads compute
 /// the exact posteriors.
 std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sampler, std::int64_t first,
-                                         std::int64_t count, std::int64_t exact, bool context) {
+                                         std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<Task> tasks;
   std::vector<GpBatch> here;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -77,9 +81,9 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sa
     if (i < exact) here.push_back(on_host(std::move(batch)));
   }
   std::vector<ScoredBatch> scored;
-  for (const Task& task : tasks) scored.push_back(score(model, task, context));
+  for (const Task& task : tasks) scored.push_back(score(model, task, options.context));
   thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
-    scored[i].exact_gp = exact_marginal_log_likelihood(here[i]);
+    scored[i].exact_gp = exact_log_likelihood(here[i], options.density);
   });
   return scored;
 }
@@ -135,14 +139,14 @@ Evaluation evaluate(const Model& model, const GpSampler& sampler, const Evaluati
   check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
   // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
   const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
-  const std::int64_t exact_batches = std::min(options.exact_batches, options.batches);
+  const bool exact_known = options.density != Density::joint || sampler.distribution().target_noise > 0;
+  const std::int64_t exact_batches = exact_known ? std::min(options.exact_batches, options.batches) : 0;
   const std::int64_t clamped_before = clamped_denominators();
   Total total;
   for (std::int64_t first = 0; first < options.batches; first += together) {
     const auto score_some = sampler.device() == Device::cpu ? score_on_host : score_on_device;
     const std::int64_t count = std::min(together, options.batches - first);
-    const std::vector<ScoredBatch> scored =
-        score_some(model, sampler, first, count, exact_batches - first, options.context);
+    const std::vector<ScoredBatch> scored = score_some(model, sampler, first, count, exact_batches - first, options);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
       total.add(scored[i], first + i < exact_batches);
       if (options.progress) options.progress(first + i + 1);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "datasets/gp/sampler.h"
+#include "datasets/scores.h"
 #include "models/model.h"
 
 namespace npzoo {
@@ -32,6 +33,9 @@ struct EvaluationOptions {
   std::int64_t batches = 1;
   /// For how many of the first batches the exact posterior is computed as well.
   std::int64_t exact_batches = 0;
+  /// Of the model's figures: the exact posterior is scored like the model, jointly for a model that predicts all
+  /// targets together. Where targets carry no noise that says nothing, so none is computed.
+  Density density = Density::marginal;
   /// Whether the context's points are predicted as well, for `context_rmse`.
   bool context = false;
   /// Called after each batch; may throw to stop.

@@ -20,7 +20,7 @@ TestConfig test_with(std::map<std::string, Published> published) {
 /// One that both errors of are the same, as of a single run.
 SeedMean reached(double value, double error) { return {value, error, error}; }
 
-Ceiling oracle(double value, double error) { return {{value, error}, false}; }
+Ceiling oracle(double value, double error) { return {{value, error}, "bayes_diagonal", false}; }
 
 }  // namespace
 
@@ -64,27 +64,103 @@ TEST_CASE("comparison: how a table was printed") {
   CHECK(estimate(Metric::nll, "a").value == -1.39);
 }
 
-TEST_CASE("comparison: what is possible") {
+TEST_CASE("comparison: what is possible depends on what a figure is the density of") {
   OracleValues values;
-  values.known_joint = 3;
-  values.bayes_joint = 2;
-  CHECK_FALSE(ceiling(Metric::nll, values));
+  for (const Density density : {Density::marginal, Density::mixture, Density::joint})
+    CHECK_FALSE(ceiling(Metric::nll, values, density));
   values.known_marginal = -0.561;
-  const auto known = ceiling(Metric::log_likelihood, values);
-  REQUIRE(known);
-  CHECK(known->best.value == -0.561);
-  CHECK(known->best.standard_error == 0.004);
-  CHECK(known->hyperparameters_known);
-  values.bayes_diagonal = -0.504;
-  const auto bayes = ceiling(Metric::nll, values);
-  REQUIRE(bayes);
-  CHECK(bayes->best.value == 0.504);
-  CHECK_FALSE(bayes->hyperparameters_known);
+  values.known_joint = -0.3;
+  CHECK(ceiling(Metric::log_likelihood, values, Density::marginal)->best.standard_error == 0.004);
+  values.standard_error = 0.01;
+  const auto check_is = [&](Density density, double value, const std::string& name, bool known) {
+    CAPTURE(name);
+    for (const auto& [metric, sign] : {std::pair{Metric::log_likelihood, 1}, {Metric::nll, -1}}) {
+      const auto best = ceiling(metric, values, density);
+      REQUIRE(best);
+      CHECK(best->best.value == sign * value);
+      CHECK(best->best.standard_error == 0.01);
+      CHECK(best->oracle == name);
+      CHECK(best->hyperparameters_known == known);
+    }
+  };
+  check_is(Density::marginal, -0.561, "known_marginal", true);
+  check_is(Density::mixture, -0.561, "known_marginal", true);
+  check_is(Density::joint, -0.3, "known_joint", true);
+  values.bayes_diagonal = -0.7;
+  values.bayes_mixture = -0.6;
+  values.bayes_joint = -0.4;
+  check_is(Density::marginal, -0.7, "bayes_diagonal", false);
+  check_is(Density::mixture, -0.6, "bayes_mixture", false);
+  check_is(Density::joint, -0.4, "bayes_joint", false);
+  values.known_joint = {};
+  check_is(Density::joint, -0.4, "bayes_joint", false);
+  values.bayes_joint = {};
+  CHECK_FALSE(ceiling(Metric::nll, values, Density::joint));  // other figures say nothing of a joint one
+}
+
+TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
+  const Protocol p = load_protocol("tnp/gp-rbf");
+  const TestConfig& rbf = p.evaluation.tests[0];
+  const auto verdict = [&](const char* model, double value) {
+    CAPTURE(model);
+    return judge(reached(value, 0.012), reference(p.evaluation, rbf, model));
+  };
+  CHECK(verdict("tnp-d", 1.39) == Verdict::within_error);
+  CHECK(verdict("tnp-d", 1.63) == Verdict::above_oracle);
+  CHECK(verdict("tnp-a", 1.63) == Verdict::within_error);
+  CHECK(verdict("tnp-a", 1.781) == Verdict::better);
+  CHECK(verdict("tnp-a", 1.83) == Verdict::above_oracle);
+  CHECK(verdict("tnp-nd", 1.46) == Verdict::within_error);
+  CHECK(verdict("cmanp-and", 1.48) == Verdict::within_error);
+
+  // Between the best Gaussians, 1.459, and the best of any densities, 1.474; errors small enough to tell them apart.
+  EvaluationConfig rules = p.evaluation;
+  TestConfig sure = rbf;
+  sure.oracle.standard_error = 0.001;
+  const auto sure_verdict = [&](const char* model, double value) {
+    return judge(reached(value, 0.001), reference(rules, sure, model));
+  };
+  CHECK(sure_verdict("anp", 1.47) == Verdict::better);
+  CHECK(sure_verdict("canp", 1.47) == Verdict::above_oracle);
+  CHECK(sure_verdict("anp", 1.48) == Verdict::above_oracle);
+
+  // A model of this build is what the registry says; a figure of another kind is no match for it.
+  rules.densities["tnp-d"] = Density::joint;
+  CHECK(density_of(rules, "tnp-d") == Density::marginal);
+  CHECK_FALSE(reference(rules, rbf, "tnp-d").published);
+  CHECK(judge(reached(1.39, 0.012), reference(rules, rbf, "tnp-d")) == Verdict::none);
+  CHECK(density_of(rules, "gpt") == Density::marginal);
+}
+
+TEST_CASE("comparison: no published figure is a leak, and models of this build are scored as theirs were") {
+  for (const std::string& name : protocol_names()) {
+    CAPTURE(name);
+    const EvaluationConfig rules = load_protocol(name).evaluation;
+    for (const TestConfig& test : rules.tests)
+      for (const auto& [model, row] : test.published) {
+        CAPTURE(model);
+        const Reference against = reference(rules, test, model);
+        REQUIRE(against.published);
+        const auto& [value, error] = *against.published;
+        CHECK(judge({value, error, error}, against) == Verdict::within_error);
+      }
+  }
+}
+
+TEST_CASE("comparison: beside the exact posterior of the same tasks") {
+  CHECK_FALSE(beats_exact_posterior("rbf", {0.1, 0.01}));
+  CHECK_FALSE(beats_exact_posterior("rbf", {-0.029, 0.01}));
+  CHECK(beats_exact_posterior("rbf", {-0.031, 0.01}));
+  CHECK(beats_exact_posterior("rbf", {-kInfinity, 0.01}));
+  CHECK_FALSE(beats_exact_posterior("rbf", {-1, kNaN}));  // of one batch no error is known
+  CHECK(error_of([] {
+          beats_exact_posterior("rbf", {kNaN, kNaN});
+        }) == "[comparison] rbf: what the model lacks of the exact posterior is nan, expected a number");
 }
 
 TEST_CASE("comparison: verdicts") {
   const Estimate published{1, 0.03};
-  const auto against = [&](double value, double error) { return judge(reached(value, error), published, {}); };
+  const auto against = [&](double value, double error) { return judge(reached(value, error), {published, {}}); };
   CHECK(against(1, 0.04) == Verdict::within_error);
   CHECK(against(1.099, 0.04) == Verdict::within_error);  // 2 √(0.03² + 0.04²) = 0.1
   CHECK(against(0.901, 0.04) == Verdict::within_error);
@@ -93,12 +169,12 @@ TEST_CASE("comparison: verdicts") {
   CHECK(against(1.061, kNaN) == Verdict::better);  // of one batch no error is known
   CHECK(against(-kInfinity, kNaN) == Verdict::worse);
   CHECK(against(kNaN, kNaN) == Verdict::none);
-  CHECK(judge(reached(1, 0.1), {}, {}) == Verdict::none);
+  CHECK(judge(reached(1, 0.1), {}) == Verdict::none);
 }
 
 TEST_CASE("comparison: more than is possible is a leak") {
   const Estimate published{1, 0.03};
-  const auto under = [&](const SeedMean& ours) { return judge(ours, published, oracle(1.2, 0.03)); };
+  const auto under = [&](const SeedMean& ours) { return judge(ours, {published, oracle(1.2, 0.03)}); };
   CHECK(under(reached(1.349, 0.04)) == Verdict::better);  // 3 √(0.03² + 0.04²) = 0.15
   CHECK(under(reached(1.351, 0.04)) == Verdict::above_oracle);
   CHECK(under(reached(kNaN, 0.04)) == Verdict::none);
@@ -106,8 +182,8 @@ TEST_CASE("comparison: more than is possible is a leak") {
   // Seeds that agree were still tested on the same tasks, which may have been easy ones.
   CHECK(under({1.349, 0.0001, 0.04}) == Verdict::better);
   CHECK(under({1.349, 0.04, 0.0001}) == Verdict::better);
-  CHECK(judge(reached(2, 0.04), {}, oracle(1.2, 0.03)) == Verdict::above_oracle);
-  CHECK(judge(reached(1.1, 0.04), {}, oracle(1.2, 0.03)) == Verdict::none);
+  CHECK(judge(reached(2, 0.04), {{}, oracle(1.2, 0.03)}) == Verdict::above_oracle);
+  CHECK(judge(reached(1.1, 0.04), {{}, oracle(1.2, 0.03)}) == Verdict::none);
 }
 
 TEST_CASE("comparison: verdicts in words") {

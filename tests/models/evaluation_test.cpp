@@ -115,6 +115,30 @@ TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
   CHECK(worse.exact_gap > 3 * worse.exact_gap_error);
 }
 
+TEST_CASE("evaluate: the exact posterior is scored as the model is") {
+  const GpSampler sampler(known_process(12), 8, 3, Split::evaluation);
+  const auto exact = [&](Density density, const GpSampler& from) {
+    return evaluate(ConstantModel(0, 1), from, {.batches = 4, .exact_batches = 3, .density = density});
+  };
+  double marginal = 0, joint = 0;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    marginal += exact_marginal_log_likelihood(sampler.batch(i)) / 3;
+    joint += exact_joint_log_likelihood(sampler.batch(i)) / 3;
+  }
+  REQUIRE(joint > marginal + 0.1);
+  CHECK(exact(Density::marginal, sampler).exact_gp == doctest::Approx(marginal));
+  CHECK(exact(Density::mixture, sampler).exact_gp == doctest::Approx(marginal));
+  CHECK(exact(Density::joint, sampler).exact_gp == doctest::Approx(joint));
+  CHECK(exact(Density::joint, sampler).exact_batches == 3);
+
+  GpDistribution silent = known_process(12);
+  silent.target_noise = 0;
+  const GpSampler without(silent, 8, 3, Split::evaluation);
+  CHECK(exact(Density::marginal, without).exact_batches == 3);
+  CHECK(exact(Density::joint, without).exact_batches == 0);
+  CHECK(std::isnan(exact(Density::joint, without).exact_gap));
+}
+
 TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
   const GpSampler sampler(known_process(7), 64, 4, Split::evaluation);  // one target a task, so all are independent
   const Evaluation e = evaluate(oracle_of(sampler), sampler, {.batches = 64});
