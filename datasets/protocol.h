@@ -99,6 +99,13 @@ Protocol load_protocol(const std::string& name_or_path);
 /// Names of the protocols in the program, sorted.
 std::vector<std::string> protocol_names();
 
+/// What a figure of `model` on that test is measured under, as 32 hexadecimal digits: they change with the data, the
+/// training, the validation, the batches of the evaluation, the distribution of the test and the preset of the model,
+/// and with nothing else. Comments, the order of keys, how a number is written, names, sources, published figures and
+/// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
+/// Error where there is no such test.
+std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
+
 /// The preset of `model`; throws Error listing the presets where there is none.
 const ModelConfig& model_config(const Protocol& protocol, const std::string& model);
 
