@@ -56,7 +56,7 @@ class BlockedSignals {
 struct Launch {
   const char* program;
   std::vector<char*> arguments;
-  int input, output, log;
+  int input, output, log, held;
   pid_t parent;
 };
 
@@ -73,6 +73,7 @@ void end_with_parent(pid_t parent) {
   ::dup2(launch.input, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.log, STDERR_FILENO);
+  if (launch.held >= 0) ::fcntl(launch.held, F_SETFD, 0);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   if (std::signal(SIGHUP, SIG_DFL) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // as `nohup` wants it
@@ -97,6 +98,7 @@ pid_t start(const ProcessCommand& command) {
                 .input = input.get(),
                 .output = output.is_open() ? output.get() : log.get(),
                 .log = log.get(),
+                .held = command.held,
                 .parent = ::getpid()};
   for (std::string& argument : arguments) launch.arguments.push_back(argument.data());
   launch.arguments.push_back(nullptr);

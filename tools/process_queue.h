@@ -18,6 +18,8 @@ struct ProcessCommand {
   std::filesystem::path log;           // gets standard error, and all of standard output without `output`; appended to,
                                        // the command first
   std::filesystem::path output{};      // gets standard output and nothing else
+  int held = -1;  // a descriptor of the caller that the child has, too, as long as it lives: a lock
+                  // that it holds then outlives the caller
 };
 
 /// How a command ended.

@@ -153,6 +153,11 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
   }
 }
 
+std::optional<Descriptor> lock(Descriptor opened) {
+  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
+  return opened;
+}
+
 void sync_directory(const fs::path& directory, const std::string& name) {
   const Descriptor opened = open_file(directory, O_RDONLY | O_DIRECTORY, name, "open the directory");
   // EINVAL: a file system that has no such operation.
@@ -176,9 +181,17 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
 }
 
 std::optional<Descriptor> lock_directory(const fs::path& directory) {
+  return lock(open_file(directory, O_RDONLY | O_DIRECTORY, directory.string(), "open the directory"));
+}
+
+Descriptor wait_for_directory(const fs::path& directory) {
   Descriptor opened = open_file(directory, O_RDONLY | O_DIRECTORY, directory.string(), "open the directory");
-  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
+  while (::flock(opened.get(), LOCK_EX) != 0 && errno == EINTR) continue;
   return opened;
+}
+
+std::optional<Descriptor> lock_file(const fs::path& path) {
+  return lock(open_file(path, O_RDWR | O_CREAT, path.string(), "open"));
 }
 
 bool is_same_file(const fs::path& output, const fs::path& input) {

@@ -46,6 +46,10 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
 /// A directory that is this caller's own as long as the result lives; none where another holds it. Nothing is left of
 /// it when a process dies. Throws Error where there is no such directory; a file system without locks keeps nobody out.
 std::optional<Descriptor> lock_directory(const std::filesystem::path& directory);
+/// The same, once nobody else has it.
+Descriptor wait_for_directory(const std::filesystem::path& directory);
+/// A file in place of a directory; an empty one is made where there is none.
+std::optional<Descriptor> lock_file(const std::filesystem::path& path);
 
 /// Whether writing `output` would change what reading `input` gives: both are one regular file, by whatever names and
 /// links, or would be if they existed. `-` is standard output and standard input.

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "tests/testing.h"
 
@@ -23,6 +25,42 @@ namespace {
 void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 }  // namespace
+
+TEST_CASE("file: who waits for a directory has it alone") {
+  const TemporaryDirectory directory;
+  const auto counter = directory / "counter";
+  constexpr int kThreads = 4, kRounds = 50;
+  std::ofstream(counter) << 0;
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        const Descriptor lock = wait_for_directory(directory / ".");
+        const int before = std::stoi(read_text(counter));
+        AtomicFile file(counter);
+        file.write(std::to_string(before + 1));
+        file.commit();
+      }
+    });
+  threads.clear();
+  CHECK(read_text(counter) == std::to_string(kThreads * kRounds));
+}
+
+TEST_CASE("file: a locked file is nobody else's; it is made where there is none") {
+  const TemporaryDirectory directory;
+  const auto path = directory / "lock";
+  {
+    const auto lock = lock_file(path);
+    CHECK(lock.has_value());
+    CHECK_FALSE(lock_file(path).has_value());
+    std::ofstream(path) << "text";
+  }
+  CHECK(lock_file(path).has_value());
+  CHECK(read_text(path) == "text");
+  const auto nowhere = directory / "none" / "lock";
+  CHECK(error_of([&] { lock_file(nowhere); }) ==
+        fmt::format("[{}] cannot open: No such file or directory", nowhere.string()));
+}
 
 TEST_CASE("file: a locked directory is nobody else's, until its process dies") {
   const TemporaryDirectory directory;

@@ -104,6 +104,29 @@ TEST_CASE("process queue: stopping lets children end in their own way") {
   CHECK(log.ends_with("\nsaved\n"));
 }
 
+TEST_CASE("process queue: a lock lasts as long as the child that holds it, too") {
+  const TemporaryDirectory directory;
+  const auto path = directory / "lock", ready = directory / "ready", go = directory / "go";
+  auto lock = lock_file(path);
+  REQUIRE(lock);
+  Commands chain{
+      {shell("echo >" + ready.string() + "; until [ -e " + go.string() + " ]; do sleep 0.01; done", directory / "log"),
+       shell("true", directory / "log")}};
+  chain.commands[0].held = lock->get();
+  int looks = 0;
+  ProcessQueue queue(1);
+  queue.add(std::ref(chain));
+  CHECK(queue.run(kGoOn, [&] {
+    if (!std::filesystem::exists(ready) || std::filesystem::exists(go)) return;
+    lock.reset();
+    CHECK_FALSE(lock_file(path).has_value());
+    ++looks;
+    AtomicFile(go).commit();
+  }));
+  CHECK(looks == 1);
+  CHECK(lock_file(path).has_value());
+}
+
 TEST_CASE("process queue: an exception ends what runs") {
   const TemporaryDirectory directory;
   const auto ready = directory / "ready", over = directory / "over";
