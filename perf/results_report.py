@@ -35,7 +35,7 @@ def read_stores(directory):
             content = json.loads(path.read_text())
         except ValueError as error:
             sys.exit(f"results_report: {path}: {error}")
-        if isinstance(content, dict) and {"protocol", "metric", "runs", "rows", "not_run"} <= content.keys():
+        if isinstance(content, dict) and {"protocol", "metric", "runs", "rows", "not_run", "other_versions"} <= content.keys():
             stores.append(content)
     return stores
 
@@ -64,7 +64,8 @@ def published(row):
 
 
 def oracle(row):
-    return f"({number(row['oracle'])})" if row["oracle_kind"] == "known_marginal" else number(row["oracle"])
+    known = (row["oracle_kind"] or "").startswith("known_")
+    return f"({number(row['oracle'])})" if known else number(row["oracle"])
 
 
 def figures(row):
@@ -76,9 +77,20 @@ def comparison(store):
     return table(["test", "model", *FIGURES], rows, ["test", "model", "verdict"])
 
 
+def is_current(store, run, result):
+    """Measured under the protocol as it is."""
+    found = {"model": run["model"], "seed": run["seed"], "test": result["test"], "version": result.get("version", "")}
+    return found not in store["other_versions"]
+
+
+def current_runs(store):
+    return [{**run, "results": results} for run in store["runs"]
+            if (results := [result for result in run["results"] if is_current(store, run, result)])]
+
+
 def scores(store):
     rows = []
-    for run in store["runs"]:
+    for run in current_runs(store):
         for result in run["results"]:
             coverage = [number(100 * result["coverage"][level], 1) for level in ("50", "80", "90", "95")]
             rows.append([f"`{run['model']}`", result["test"], str(run["seed"]), *coverage, number(result["crps"], 4),
@@ -91,7 +103,7 @@ def scores(store):
 def runs(store):
     rows = [[f"`{run['model']}`", run["training_commit"] or NONE, run["commit"], run["machine"], str(run["seed"]),
              f"{run['parameters']:,}", f"{run['steps']:,}", str(run["batch_size"]), f"{run['lr']:g}", f"{run['seconds']:,.0f}"]
-            for run in store["runs"]]
+            for run in current_runs(store)]
     return table(["model", "trained with", "scored with", "machine", "seed", "parameters", "steps", "batch", "learning rate",
                   "seconds"], rows, ["model", "trained with", "scored with", "machine"])
 
@@ -100,6 +112,11 @@ def not_run(store):
     """Published figures alone."""
     rows = [[row["test"], f"`{row['model']}`", published(row)] for row in store["not_run"]]
     return f"Not run:\n\n{table(['test', 'model', 'published'], rows, ['test', 'model'])}"
+
+
+def other_versions(store):
+    names = "; ".join(f"`{old['model']}`, seed {old['seed']} ({old['test']})" for old in store["other_versions"])
+    return f"Measured under another version of the protocol, kept and not averaged: {names}.\n"
 
 
 def results(store):
@@ -115,7 +132,8 @@ Commits, and the machine of the evaluation:
 def section(store):
     source = " ".join(store["source"].split())
     head = f"\n## {store['protocol']}\n\n{METRICS[store['metric']].capitalize()}. {source}\n"
-    parts = [head, results(store) if store["runs"] else "", not_run(store) if store["not_run"] else ""]
+    parts = [head, results(store) if store["rows"] else "", not_run(store) if store["not_run"] else "",
+             other_versions(store) if store["other_versions"] else ""]
     return "\n".join(part for part in parts if part)
 
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <thread>
 
 #include "engine/backend.h"
 #include "engine/parallel.h"
@@ -140,15 +142,22 @@ class TableProgress {
   Clock::time_point looked_{};
 };
 
-/// Trains and evaluates what is not there yet; false where that was interrupted.
-bool work_off(const ReproduceCommand& c, std::vector<TableRun>& runs, TableRunOptions& options) {
+/// What is not there yet.
+std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
   std::vector<TableRun*> pending;
   for (TableRun& run : runs) {
     run.look();
     if (!run.done()) pending.push_back(&run);
     if (run.failed()) fmt::print(stderr, "{}: failed: {}\n", run.name(), run.error());
   }
-  if (pending.empty()) return true;
+  return pending;
+}
+
+/// Trains and evaluates; false where that was interrupted. What another process is at comes last: that one finishes it,
+/// or ends and leaves it to this one.
+bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, const std::vector<TableRun*>& pending,
+              TableRunOptions& options) {
+  constexpr std::chrono::milliseconds kBetweenLooks{500};
   const auto [at_once, threads] = share_cores(c, pending.size());
   set_threads(threads);
   options.common.threads = threads;
@@ -159,10 +168,17 @@ bool work_off(const ReproduceCommand& c, std::vector<TableRun>& runs, TableRunOp
   const InterruptGuard interrupt;
   TableProgress progress(pending);
   options.say = [&progress](std::string_view text) { progress.say(text); };
-  ProcessQueue queue(at_once);
-  for (TableRun* run : pending) queue.add([run](const auto& before) { return run->next(before); });
-  const bool all = queue.run([&interrupt] { return interrupt.requested(); }, [&progress] { progress.update(); });
-  for (const TableRun* run : pending) run->clean_up();
+  std::vector<TableRun*> left = pending;
+  bool all = true;
+  while (all && !left.empty()) {
+    ProcessQueue queue(at_once);
+    for (TableRun* run : left) queue.add([run](const auto& before) { return run->next(before); });
+    all = queue.run([&interrupt] { return interrupt.requested(); }, [&progress] { progress.update(); });
+    std::erase_if(left, [](const TableRun* run) { return run->done(); });
+    progress.update();
+    if (all && !left.empty()) std::this_thread::sleep_for(kBetweenLooks);
+  }
+  for (TableRun* run : pending) run->release();
   if (all) progress.finish();
   return all;
 }
@@ -175,7 +191,7 @@ void drop_verdicts(json& store) {
 json results_of(const std::vector<TableRun>& runs) {
   json results = json::array();
   for (const TableRun& run : runs)
-    if (!run.failed()) results.push_back(run.result());
+    if (run.done() && !run.failed()) results.push_back(run.result());
   return results;
 }
 
@@ -212,21 +228,25 @@ int run_command(const ReproduceCommand& c) {
   apply(c.common);
   const Table table = read_table(c);
   const std::filesystem::path path = results_path(c.results, table.protocol);
-  const auto stored = [&] { return table.shortened ? json::array() : load_runs(path, table.protocol); };
   if (c.report) check_reportable(c, table.protocol, path);
-  static_cast<void>(stored());  // days later would be too late to find that it is damaged
+  if (!table.shortened) static_cast<void>(load_runs(path, table.protocol));  // days later would be too late
 
   TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
   std::vector<TableRun> runs;
+  const auto keep = [&](const json& results) {
+    return table.shortened ? make_store(table.protocol, results) : update_store(path, table.protocol, results);
+  };
   if (!c.report) {
     runs = plan_runs(c, table.protocol, options);
-    if (!work_off(c, runs, options)) {
+    const std::vector<TableRun*> pending = look_for_work(runs);
+    if (const json results = results_of(runs); !results.empty()) keep(results);
+    options.keep = [&](const TableRun& run) { keep(json::array({run.result()})); };
+    if (!pending.empty() && !work_off(c, runs, pending, options)) {
       fmt::print(stderr, "interrupted; the same command goes on\n");
       return kInterruptedExit;
     }
   }
-  json store = make_store(table.protocol, merge_runs(stored(), results_of(runs)));
-  if (!table.shortened) save_store(path, store);
+  json store = keep(results_of(runs));
   if (table.batches < table.protocol.evaluation.batches) drop_verdicts(store);
   if (c.common.json)
     print_as_json(table, store, runs);

@@ -36,19 +36,32 @@ double number_in(const json& object, const char* key) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
+/// Empty of a result that does not tell: it is of no version that anybody knows.
+std::string version_of(const json& result) { return result.value("version", std::string()); }
+
 /// Throws json::exception where something is missing that rows are made of.
 void check_run(const json& run) {
   static_cast<void>(key_of(run));
   for (const char* key : {"batch_size", "lr"}) static_cast<void>(run.at(key).get<double>());
   for (const json& result : run.at("results")) {
     static_cast<void>(result.at("test").get<std::string>());
+    static_cast<void>(version_of(result));
     for (const char* key : {"log_likelihood", "standard_error"}) static_cast<void>(number_in(result, key));
   }
 }
 
-bool follows_the_rules(const json& run, const TrainingConfig& rules) {
-  return run.at("steps") == rules.steps && run.at("batch_size") == rules.batch_size &&
-         run.at("lr") == rules.optimiser.lr;
+bool is_current(const Protocol& protocol, const json& run, const json& result) {
+  const std::string test = result.at("test");
+  const bool tested = std::ranges::any_of(protocol.evaluation.tests, [&](const auto& t) { return t.name == test; });
+  return tested && version_of(result) == protocol_version(protocol, test, run.at("model"));
+}
+
+bool holds(const json& runs, const json& run, const json& result) {
+  return std::ranges::any_of(runs, [&](const json& other) {
+    return key_of(other) == key_of(run) && std::ranges::any_of(other.at("results"), [&](const json& measured) {
+             return measured.at("test") == result.at("test") && version_of(measured) == version_of(result);
+           });
+  });
 }
 
 /// Models of the registry in its order, then those that only the protocol or the store know.
@@ -147,6 +160,16 @@ void print_columns(const std::vector<Column>& columns) {
     line([row](const Column& column) { return column.cells[row]; });
 }
 
+void print_other_versions(const json& store) {
+  std::string names;
+  for (const json& result : store.at("other_versions"))
+    names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
+                         result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
+  if (!names.empty())
+    fmt::print("measured under another version of {}, kept and not averaged: {}\n",
+               store.at("protocol").get<std::string>(), names);
+}
+
 }  // namespace
 
 std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol) {
@@ -173,9 +196,15 @@ json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
 }
 
 json merge_runs(const json& runs, const json& added) {
-  std::map<std::tuple<std::string, std::uint64_t, std::int64_t>, json> sorted;
-  for (const json* list : {&runs, &added})
-    for (const json& run : *list) sorted[key_of(run)] = run;
+  std::multimap<std::tuple<std::string, std::uint64_t, std::int64_t>, json> sorted;
+  for (const json& run : runs) {
+    json kept = run;
+    kept["results"] = json::array();
+    for (const json& result : run.at("results"))
+      if (!holds(added, run, result)) kept["results"].push_back(result);
+    if (!kept["results"].empty()) sorted.emplace(key_of(run), kept);
+  }
+  for (const json& run : added) sorted.emplace(key_of(run), run);
   json merged = json::array();
   for (const auto& [key, run] : sorted) merged.push_back(run);
   return merged;
@@ -183,15 +212,22 @@ json merge_runs(const json& runs, const json& added) {
 
 json make_store(const Protocol& protocol, const json& runs) {
   const EvaluationConfig& rules = protocol.evaluation;
-  json rows = json::array(), not_run = json::array();
+  json rows = json::array(), not_run = json::array(), other_versions = json::array();
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (!is_current(protocol, run, result))
+        other_versions.push_back({{"model", run.at("model")},
+                                  {"seed", run.at("seed")},
+                                  {"test", result.at("test")},
+                                  {"version", version_of(result)}});
   for (const TestConfig& test : rules.tests)
     for (const std::string& model : all_models(protocol, runs)) {
       std::vector<std::uint64_t> seeds;
       std::vector<Estimate> estimates;
       for (const json& run : runs) {
-        if (run.at("model") != model || !follows_the_rules(run, protocol.training)) continue;
+        if (run.at("model") != model) continue;
         for (const json& result : run.at("results")) {
-          if (result.at("test") != test.name) continue;
+          if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
           seeds.push_back(run.at("seed"));
           estimates.push_back({number_in(result, "log_likelihood"), number_in(result, "standard_error")});
         }
@@ -206,20 +242,23 @@ json make_store(const Protocol& protocol, const json& runs) {
           {"metric", metric_name(rules.metric)},
           {"runs", runs},
           {"rows", rows},
-          {"not_run", not_run}};
+          {"not_run", not_run},
+          {"other_versions", other_versions}};
 }
 
-void save_store(const std::filesystem::path& path, const json& store) {
+json update_store(const std::filesystem::path& path, const Protocol& protocol, const json& added) {
+  const std::filesystem::path directory = path.parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  check(!error, "[results] {} cannot be made: {}", directory.string(), error.message());
+  const Descriptor lock = wait_for_directory(directory);
+  json store = make_store(protocol, merge_runs(load_runs(path, protocol), added));
   const std::string text = store.dump(1) + "\n";
-  if (std::filesystem::exists(path) && read_text(path) == text) return;
-  if (path.has_parent_path()) {
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    check(!error, "[results] {} cannot be made: {}", path.parent_path().string(), error.message());
-  }
+  if (std::filesystem::exists(path) && read_text(path) == text) return store;
   AtomicFile file(path);
   file.write(text);
   file.commit();
+  return store;
 }
 
 void print_table(const json& store, const std::vector<std::string>& failed) {
@@ -245,6 +284,7 @@ void print_table(const json& store, const std::vector<std::string>& failed) {
   fmt::print(
       "\nours: mean over seeds ± its standard error; of one seed, the standard error over its test tasks\n"
       "oracle: the best that is possible; in brackets where it knows the hyper-parameters, as no model does\n");
+  print_other_versions(store);
 }
 
 std::vector<std::string> leaks(const json& store) {

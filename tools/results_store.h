@@ -12,14 +12,18 @@ namespace npzoo {
 //
 //     {protocol, source, metric,
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
-//              results: [npzoo eval --json]}],
+//              results: [npzoo eval --json, and version]}],
 //      rows: [{model, test, seeds, ours, standard_error, published, published_error, published_decimals,
 //              oracle, oracle_error, oracle_kind, difference, verdict}],
-//      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}]}
+//      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}],
+//      other_versions: [{model, seed, test, version}]}
 //
 // Figures of rows are in the metric of the protocol, `difference` is ours minus published; what there is none of is
-// null. `oracle_kind` is "bayes_diagonal" or "known_marginal". Results are log-likelihoods whatever the metric. Commit
-// and machine are those of the evaluation.
+// null. `oracle_kind` names the value of the protocol that stands in `oracle`, "bayes_diagonal". Results are
+// log-likelihoods whatever the metric. Commit and machine are those of the evaluation.
+//
+// `version` is the protocol_version that a result was measured under. Rows are of those alone that were measured under
+// the protocol as it is; the others are kept and listed in `other_versions`.
 
 /// DIRECTORY/tnp-gp-rbf.json for tnp/gp-rbf.
 std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol);
@@ -27,17 +31,21 @@ std::filesystem::path results_path(const std::filesystem::path& directory, const
 /// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
 nlohmann::json load_runs(const std::filesystem::path& path, const Protocol& protocol);
 
-/// `added` in the place of the runs that have the same model, seed and steps; sorted by these.
+/// `added`, and of `runs` the results that `added` has no other of with the same model, seed, steps, test and version;
+/// sorted by model, seed and steps.
 nlohmann::json merge_runs(const nlohmann::json& runs, const nlohmann::json& added);
 
-/// The whole store. Rows are of the runs of so many steps as the protocol has, and of its batch size and learning rate;
-/// in the order of its tests, and of the models in the registry. Published rows without a run are in `not_run`.
+/// The whole store. Rows are in the order of the protocol's tests, and of the models in the registry. Published rows
+/// without a run are in `not_run`.
 nlohmann::json make_store(const Protocol& protocol, const nlohmann::json& runs);
 
-/// Writes a store as it is, durably, unless the file holds just that.
-void save_store(const std::filesystem::path& path, const nlohmann::json& store);
+/// Merges runs into the store at `path`, which it makes where there is none, and returns all of it. The directory is
+/// locked meanwhile, so that of several processes none undoes what another has added; the file holds the old store or
+/// the new one at any instant, and is left alone where nothing changes.
+nlohmann::json update_store(const std::filesystem::path& path, const Protocol& protocol, const nlohmann::json& added);
 
-/// Prints the rows of a store, beside them those that were not run or, of the models in `failed`, did.
+/// Prints the rows of a store, beside them those that were not run or, of the models in `failed`, did, and below them
+/// what was measured under other versions of the protocol.
 void print_table(const nlohmann::json& store, const std::vector<std::string>& failed);
 
 /// What is wrong with rows above their oracle, a sentence for each.

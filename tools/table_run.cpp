@@ -65,11 +65,15 @@ TableRun::TableRun(TrainingRun run, std::filesystem::path directory, const Table
 
 void TableRun::look() {
   try {
-    read_checkpoint();
-    if (trained()) read_evaluation();
+    read();
   } catch (const Error& error) {
     error_ = one_line(error.what());
   }
+}
+
+void TableRun::read() {
+  read_checkpoint();
+  if (trained()) read_evaluation();
 }
 
 void TableRun::read_checkpoint() {
@@ -85,7 +89,9 @@ ProcessCommand TableRun::train_command() const {
   std::vector<std::string> arguments{"train",   "--resume",     "--out",  directory_.string(),
                                      "--model", run_.spec.name, "--seed", fmt::format("{}", run_.seed)};
   if (options_.steps) arguments.insert(arguments.end(), {"--steps", std::to_string(*options_.steps)});
-  return command(std::move(arguments), options_, file(kLog));
+  ProcessCommand train = command(std::move(arguments), options_, file(kLog));
+  train.held = lock_->get();
+  return train;
 }
 
 ProcessCommand TableRun::evaluate_command() const {
@@ -93,6 +99,7 @@ ProcessCommand TableRun::evaluate_command() const {
       {"eval", "--checkpoint", file(kCheckpoint).string(), "--batches", std::to_string(options_.batches), "--json"},
       options_, file(kLog));
   evaluate.output = file(kEvaluationOutput);
+  evaluate.held = lock_->get();
   return evaluate;
 }
 
@@ -131,40 +138,76 @@ std::optional<ProcessCommand> TableRun::next(const std::optional<ProcessEnd>& be
   } catch (const std::exception& error) {
     error_ = one_line(error.what());
   }
-  if (command) return command;
+  if (command || (stage_ == Stage::elsewhere && !failed())) return command;
   stage_ = Stage::over;
-  clean_up();
   options_.say(failed() ? fmt::format("{}: failed: {}", name_, error_) : fmt::format("{}: done", name_));
+  try {
+    if (!failed()) options_.keep(*this);
+  } catch (const std::exception& error) {  // the end of the command tries once more
+    options_.say(fmt::format("{}: not kept yet: {}", name_, one_line(error.what())));
+  }
+  release();
   return {};
+}
+
+/// False where another process is at work in the directory. A training begun by hand has not locked the log.
+bool TableRun::occupy() {
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  check(!error, "[reproduce] {} cannot be made: {}", directory_.string(), error.message());
+  lock_ = lock_file(file(kLog));
+  if (lock_ && !lock_directory(directory_)) lock_.reset();
+  return lock_.has_value();
+}
+
+/// The children read it again, and days may have passed.
+void TableRun::check_protocol() const {
+  check(load_protocol(options_.protocol).text == run_.protocol.text,
+        "[reproduce] {} has changed since this began; the same command begins with it as it is now", options_.protocol);
 }
 
 std::optional<ProcessCommand> TableRun::advance(const std::optional<ProcessEnd>& before) {
   if (before && before->status != 0) fail("{}", reason_of(*before, file(kLog)));
+  check_protocol();
+  if (stage_ == Stage::waiting || stage_ == Stage::elsewhere) return begin();
   if (stage_ == Stage::training) read_checkpoint();
   if (stage_ == Stage::evaluation) {
     keep_evaluation();
     return {};
   }
-  if (stage_ == Stage::waiting && !trained()) {
-    std::error_code error;
-    std::filesystem::create_directories(directory_, error);
-    check(!error, "[reproduce] {} cannot be made: {}", directory_.string(), error.message());
-    stage_ = Stage::training;
-    options_.say(fmt::format("{}: trains from step {} to {}", name_, step_, run_.protocol.training.steps));
-    return train_command();
+  return evaluate();
+}
+
+std::optional<ProcessCommand> TableRun::begin() {
+  const Stage before = std::exchange(stage_, Stage::elsewhere);
+  if (!occupy()) {
+    if (before == Stage::waiting) options_.say(fmt::format("{}: another process is at it", name_));
+    return {};
   }
+  stage_ = Stage::waiting;
+  read();  // what others have done meanwhile
+  if (done()) return {};
+  if (trained()) return evaluate();
+  stage_ = Stage::training;
+  options_.say(fmt::format("{}: trains from step {} to {}", name_, step_, run_.protocol.training.steps));
+  return train_command();
+}
+
+ProcessCommand TableRun::evaluate() {
   stage_ = Stage::evaluation;
   options_.say(fmt::format("{}: is evaluated", name_));
   return evaluate_command();
 }
 
-void TableRun::clean_up() const {
+void TableRun::release() {
+  if (!lock_) return;  // what is there is another's
   std::error_code ignored;
   std::filesystem::remove(file(kEvaluationOutput), ignored);
+  lock_.reset();
 }
 
 std::int64_t TableRun::steps_done() const {
-  if (stage_ != Stage::training) return step_;
+  if (stage_ != Stage::training && stage_ != Stage::elsewhere) return step_;
   for (const std::string& line : last_lines(file(kMetrics))) {
     const json entry = parse_json_or_discard(line);
     if (entry.is_object() && entry.contains("step") && entry["step"].is_number_integer()) return entry["step"];
@@ -174,12 +217,15 @@ std::int64_t TableRun::steps_done() const {
 
 std::string TableRun::status() const {
   const std::string name = fmt::format("{} {}", run_.spec.name, run_.seed);
-  if (stage_ == Stage::training) return fmt::format("{}: {}%", name, 100 * steps_done() / run_.protocol.training.steps);
+  if (stage_ == Stage::training || stage_ == Stage::elsewhere)
+    return fmt::format("{}: {}%", name, 100 * steps_done() / run_.protocol.training.steps);
   return stage_ == Stage::evaluation ? fmt::format("{}: evaluation", name) : "";
 }
 
 json TableRun::result() const {
   const TrainingConfig& training = run_.protocol.training;
+  json results = evaluation_.at("results");
+  for (json& result : results) result["version"] = protocol_version(run_.protocol, result.at("test"), run_.spec.name);
   return {{"model", run_.spec.name},
           {"seed", run_.seed},
           {"steps", training.steps},
@@ -190,7 +236,7 @@ json TableRun::result() const {
           {"training_commit", commit_},
           {"commit", evaluation_.at("commit")},
           {"machine", evaluation_.at("machine")},
-          {"results", evaluation_.at("results")}};
+          {"results", results}};
 }
 
 }  // namespace npzoo

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/io/file.h"
 #include "models/training/checkpoint.h"
 #include "tools/options.h"
 #include "tools/process_queue.h"
@@ -21,10 +22,13 @@ struct TableRunOptions {
   CommonOptions common;                         // of the children
   std::string machine{};                        // in words
   std::function<void(std::string_view)> say{};  // one line of what happens
+  /// Called with a run that has ended well, while no other process can begin it.
+  std::function<void(const class TableRun&)> keep{};
 };
 
 /// One model with one seed: trained in a directory and evaluated there, by children of this program. The directory is
 /// what `npzoo train --out` makes, with train.log and evaluation.json besides. What it holds already is gone on with.
+/// While a run is under way train.log is locked, by its children as well, so that no two processes do the same work.
 class TableRun {
  public:
   /// The options must outlive the run.
@@ -41,11 +45,13 @@ class TableRun {
   /// Why it failed, in one line.
   const std::string& error() const { return error_; }
 
-  /// The commands that are still needed, one after the other (see ProcessQueue::Chain).
+  /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None where another process has
+  /// the directory: ask again later, what it has done by then need not be done.
   std::optional<ProcessCommand> next(const std::optional<ProcessEnd>& before);
 
-  /// Removes what an evaluation that was stopped has left. Not while one runs.
-  void clean_up() const;
+  /// Removes what an evaluation that was stopped has left, and lets others have the directory. Not while a command
+  /// runs.
+  void release();
 
   /// Updates made so far, as the log of metrics tells.
   std::int64_t steps_done() const;
@@ -56,9 +62,12 @@ class TableRun {
   nlohmann::json result() const;
 
  private:
-  enum class Stage : std::uint8_t { waiting, training, evaluation, over };
+  enum class Stage : std::uint8_t { waiting, elsewhere, training, evaluation, over };
 
   bool trained() const { return step_ == run_.protocol.training.steps; }
+  bool occupy();
+  void check_protocol() const;
+  void read();
   void read_checkpoint();
   ProcessCommand train_command() const;
   ProcessCommand evaluate_command() const;
@@ -66,6 +75,8 @@ class TableRun {
   void keep_evaluation();
   void read_evaluation();
   std::optional<ProcessCommand> advance(const std::optional<ProcessEnd>& before);
+  std::optional<ProcessCommand> begin();
+  ProcessCommand evaluate();
   std::filesystem::path file(const char* name) const { return directory_ / name; }
 
   TrainingRun run_;
@@ -77,6 +88,7 @@ class TableRun {
   double seconds_ = 0;         // that it took
   std::string commit_;         // that trained it
   nlohmann::json evaluation_;  // null: there is none of this checkpoint
+  std::optional<Descriptor> lock_;
   std::string error_;
 };
 

@@ -3,65 +3,19 @@
 
 import json
 import math
-import os
 import pathlib
-import signal
-import subprocess
 import sys
-import time
 
-from cli_support import (HERE, PROGRAM, PROTOCOL, TIMEOUT, as_json, case, check_error, check_keys, expect, fail, metrics,
-                         npzoo, read_safetensors, run_cases, snapshot, succeed, write, wrong_usage)
-
-REPORT = pathlib.Path(__file__).resolve().parents[2] / "perf/results_report.py"
-LONG = 3000  # steps that are enough to stop a run on its way
-PUBLISHED = "cnp = [-1.30, 0.02]\ntnp-d = [5.1, 0.0]\nnp = -1.2"
-LOW, HIGH = "known_marginal = -9.0", "known_marginal = 9.0\nbayes_diagonal = 8.0"
-
-
-def table(name="small/table", steps=60, oracle=HIGH, published=PUBLISHED, metric="log-likelihood"):
-    """A protocol with published rows, of two models of the build and one that is not in it."""
-    text = PROTOCOL.format(name=name, dims=1).replace("steps = 400", f"steps = {steps}")
-    text = text.replace('metric = "log-likelihood"', f'metric = "{metric}"')
-    rows = f"[evaluation.tests.oracle]\n{oracle}\n[evaluation.tests.published]\n{published}\n\n[models.tnp-d]"
-    return write(name.replace("/", "-") + ".toml", text.replace("[models.tnp-d]", rows))
-
-
-def flags(where, protocol=None):
-    """Each case works in a directory of its own."""
-    return ["reproduce", protocol or table(), "--out", HERE / where / "runs", "--results", HERE / where / "results"]
-
-
-def directory(where, model, seed=0, name="small/table"):
-    return HERE / where / "runs" / name / model / f"seed-{seed}"
-
-
-def store(where, name="small-table"):
-    return HERE / where / "results" / f"{name}.json"
-
-
-def check_same_run(found, expected):
-    """Bit for bit."""
-    for path in (found, expected):
-        expect(json.loads(read_safetensors(path / "checkpoint.safetensors")[0]["run"])["step"] > 0, path)
-    tensors = [read_safetensors(path / "checkpoint.safetensors")[1] for path in (found, expected)]
-    expect(tensors[0] == tensors[1], found, "has other weights than", expected)
-    expect(metrics(found) == metrics(expected), "other metrics")
-    scores = [json.loads((path / "evaluation.json").read_text())["results"] for path in (found, expected)]
-    expect(scores[0] == scores[1], "other scores", scores)
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        expect(time.monotonic() < deadline, "gave up waiting until", what)
-        time.sleep(0.005)
+from cli_support import (HERE, as_json, case, check_error, check_keys, expect, fail, npzoo, run_cases, snapshot, succeed, write,
+                         wrong_usage)
+from reproduce_support import LOW, check_same_run, directory, flags, made_report, results_report, store, table
 
 
 @case
 def a_table_is_made_once():
     out = as_json(*flags("once"))
-    check_keys(out, "protocol", "source", "metric", "runs", "rows", "not_run", "failed", "shortened")
+    check_keys(out, "protocol", "source", "metric", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
+    expect(out["other_versions"] == [], out["other_versions"])
     expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
     expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
            out["rows"])
@@ -78,11 +32,12 @@ def a_table_is_made_once():
                                                           "evaluation.json", "protocol.toml"}, sorted(made.iterdir()))
         evaluation = json.loads((made / "evaluation.json").read_text())
         check_keys(evaluation, "commit", "command", "machine", "results")
-        expect(evaluation["results"] == run["results"] and evaluation["command"].startswith("npzoo eval "), evaluation)
+        expect([{**scores, "version": result["version"]} for scores in evaluation["results"]] == run["results"], evaluation)
+        expect(evaluation["command"].startswith("npzoo eval "), evaluation)
         expect("train" in (made / "train.log").read_text(), "train.log")
     expect(out["not_run"] == [{"model": "np", "test": "rbf", "published": -1.2, "published_error": None,
-                               "published_decimals": 2, "oracle": None, "oracle_error": None,
-                               "oracle_kind": None}], out["not_run"])
+                               "published_decimals": 2, "oracle": 8, "oracle_error": 0.004,
+                               "oracle_kind": "bayes_diagonal"}], out["not_run"])
     kept = json.loads(store("once").read_text())
     expect(kept == {key: out[key] for key in kept}, "the store is what was printed")
 
@@ -90,7 +45,7 @@ def a_table_is_made_once():
     text = succeed(*flags("once"))
     expect(snapshot() == before, "a second run changed files")
     lines = [line.split() for line in text.splitlines()]
-    expect(["rbf", "np", "not", "run", "-1.20", "-"] in lines, text)
+    expect(["rbf", "np", "not", "run", "-1.20", "8.000"] in lines, text)
     expect(any(line[:3] == ["rbf", "cnp", "1"] and line[6:] == ["-1.30", "±", "0.02", "8.000", *line[10:]] for line in lines),
            text)
     expect(as_json(*flags("once"), "--threads", 1, "--jobs", 1) == out, "threads change what is printed")
@@ -129,6 +84,66 @@ def another_number_of_steps_is_no_row():
     longer = as_json(*flags("steps", table(steps=61)), "--report")
     expect(longer["rows"] == [] and len(longer["runs"]) == 1 and len(longer["not_run"]) == 3, longer)
     table()
+
+
+def versions(out):
+    return [(run["seed"], [result["version"] for result in run["results"]]) for run in out["runs"]]
+
+
+@case
+def another_version_of_a_protocol_is_not_averaged():
+    def reproduced(where, protocol, *more):
+        return as_json(*flags("versions", protocol)[:2], "--out", HERE / "versions" / where, "--results",
+                       HERE / "versions/results", "--models", "cnp", *more)
+
+    protocol = table()
+    old = reproduced("old", protocol, "--seeds", "0,1")
+    ((_, (old_version,)), _) = versions(old)
+    write(protocol.name, protocol.read_text().replace("lengthscale = 0.5", "lengthscale = 0.3", 1))
+    told = reproduced("none", protocol, "--report")
+    expect(told["rows"] == [] and told["runs"] == old["runs"], "the old runs are kept, and are no row", told)
+    listed = [{"model": "cnp", "seed": seed, "test": "rbf", "version": old_version} for seed in (0, 1)]
+    expect(told["other_versions"] == listed, told["other_versions"])
+    new = reproduced("new", protocol)
+    expect([row["seeds"] for row in new["rows"]] == [[0]] and new["other_versions"] == listed, new)
+    (((_, (new_version,)),), *_) = [[run for run in versions(new) if run not in versions(old)]]
+    expect(len(new["runs"]) == 3 and new_version != old_version, versions(new))
+    text = succeed(*flags("versions", protocol), "--report")
+    expect("measured under another version of small/table, kept and not averaged: cnp, seed 0 (rbf); cnp, seed 1 (rbf)" in
+           text.splitlines(), text)
+    report, _ = made_report("versions")
+    expect("Measured under another version of the protocol, kept and not averaged: `cnp`, seed 0 (rbf); `cnp`, seed 1 (rbf)."
+           in report and report.count("| `cnp` | rbf | 0 |") == 1 and "| `cnp` | rbf | 1 |" not in report, report)
+
+    back = reproduced("none", table(), "--report")
+    expect(back["rows"] == old["rows"] and [old["seed"] for old in back["other_versions"]] == [0], back)
+    said = table(oracle="known_marginal = 3.0", published="cnp = 0.5", densities='{ cnp = "marginal" }')
+    write(said.name, said.read_text().replace("for tests", "for something else") + "# the end\n")
+    same = reproduced("none", said, "--report")
+    expect(same["runs"] == back["runs"] and [row["seeds"] for row in same["rows"]] == [[0, 1]], "words change no figure", same)
+
+    content = json.loads(store("versions").read_text())
+    for run in content["runs"]:
+        del run["results"][0]["version"]  # as before there were any
+    store("versions").write_text(json.dumps(content))
+    untold = reproduced("none", table(), "--report")
+    expect(untold["rows"] == [] and [old["version"] for old in untold["other_versions"]] == ["", "", ""], untold)
+    mended = reproduced("old", table(), "--seeds", "0,1")
+    expect(mended["rows"] == back["rows"] and len(mended["runs"]) == 5, "runs that do not tell are kept", mended)
+
+
+@case
+def oracles_are_those_of_the_density():
+    oracle = "\n".join(f"{name} = {value}" for name, value in (("known_marginal", 8), ("known_joint", 9), ("bayes_diagonal", 5),
+                                                            ("bayes_mixture", 6)))
+    densities = table("small/densities", oracle=oracle, published="cnp = 1.0\nnp = 1.0\ntnp-a = 1.0\nanp = 1.0",
+                      densities='{ np = "mixture", tnp-a = "joint" }')
+    out = as_json(*flags("densities", densities), "--models", "cnp")
+    found = {row["model"]: (row["oracle_kind"], row["oracle"]) for row in [*out["rows"], *out["not_run"]]}
+    expect(found == {"cnp": ("bayes_diagonal", 5), "np": ("bayes_mixture", 6), "tnp-a": ("known_joint", 9),
+                     "anp": ("bayes_diagonal", 5)}, found)
+    text = succeed(*flags("densities", densities), "--report")
+    expect(["rbf", "tnp-a", "not", "run", "1", "(9.000)"] in [line.split() for line in text.splitlines()], text)
 
 
 @case
@@ -228,62 +243,6 @@ def a_shortened_run_is_no_result():
     expect(same["shortened"] is False and store("short whole").exists(), "these are the protocol's own numbers")
 
 
-def children_of(process):
-    return [int(child) for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
-            for child in path.read_text().split()]
-
-
-def is_over(process):
-    try:
-        state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return True
-    return state == "Z"
-
-
-def stop_on_the_way(where, send):
-    """Starts two runs and lets `send` stop them when both are under way."""
-    args = [PROGRAM, *map(str, flags(where, table("small/long", steps=LONG))), "--jobs", "2"]
-    runs = [directory(where, model, name="small/long") for model in ("cnp", "tnp-d")]
-    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        logs = [run / "metrics.jsonl" for run in runs]
-        wait_until(lambda: process.poll() is not None or all(log.exists() and log.stat().st_size > 0 for log in logs),
-                   "both runs are under way")
-        children = children_of(process)
-        send(process)
-        out, errors = process.communicate(timeout=TIMEOUT)
-    wait_until(lambda: all(map(is_over, children)), "the children are over")
-    expect(children and not out, "children", children, "and nothing on stdout expected, found", out)
-    expect(not store(where, "small-long").exists(), "there are results of runs that were stopped")
-    left = [path for path in (HERE / where).rglob(".*")]
-    expect(not left, "temporary files left:", left)
-    for run in runs:
-        step = json.loads(read_safetensors(run / "checkpoint.safetensors")[0]["run"])["step"]
-        expect(0 < step < LONG, run, "was stopped at step", step)
-    return process.returncode, errors
-
-
-@case
-def stopped_runs_go_on_with_the_same_bits():
-    if not pathlib.Path("/proc/self/task").exists():
-        print("skipped: no /proc")
-        return
-    whole = as_json(*flags("whole", table("small/long", steps=LONG)))
-    ways = {"interrupt": lambda process: process.send_signal(signal.SIGINT),
-            "terminate": lambda process: process.send_signal(signal.SIGTERM),
-            "ctrl-c": lambda process: os.killpg(process.pid, signal.SIGINT),
-            "kill": lambda process: process.kill()}
-    for where, send in ways.items():
-        status, errors = stop_on_the_way(where, send)
-        if where != "kill":
-            expect(status == 130, "exit status", status, "expected 130")
-            expect(errors.splitlines()[-1] == "interrupted; the same command goes on", errors)
-        out = as_json(*flags(where, table("small/long", steps=LONG)))
-        for model in ("cnp", "tnp-d"):
-            check_same_run(directory(where, model, name="small/long"), directory("whole", model, name="small/long"))
-        expect(out["rows"] == whole["rows"], "other rows after", where)
-
-
 @case
 def a_table_of_which_nothing_has_been_run():
     (HERE / "nothing/results").mkdir(parents=True)
@@ -324,21 +283,6 @@ def what_cannot_be_run():
     write("occupied", "a file")
     done = npzoo("reproduce", table(), "--out", HERE / "occupied", "--results", HERE / "occupied")
     expect(done.returncode == 1 and "occupied/small/table/cnp/seed-0 cannot be made" in done.stderr, done.stderr)
-
-
-def results_report(where, *more):
-    readme = HERE / where / "README.md"
-    if not readme.exists():
-        readme.write_text("# A\n<!-- results: begin -->\nold\n<!-- results: end -->\nB\n")
-    return subprocess.run([sys.executable, REPORT, "--results", HERE / where / "results", "--report",
-                           HERE / where / "RESULTS.md", "--readme", readme, *more], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
-
-
-def made_report(where):
-    done = results_report(where)
-    expect(done.returncode == 0, done.stderr)
-    return [(HERE / where / name).read_text() for name in ("RESULTS.md", "README.md")]
 
 
 @case
