@@ -70,11 +70,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (auto& [key, text] : changes) file.metadata[key] = std::move(text);
   try {
     const npzoo::Checkpoint c = npzoo::read_checkpoint(file, "input");
-    npzoo::restore_model(c);
-    if (c.exported)
+    if (c.exported) {
+      npzoo::restore_model(c);
       npzoo::parse_json_or_discard(c.exported->evaluation);
-    else
+    } else {
       npzoo::Trainer(c).learning_rate();
+    }
   } catch (const npzoo::Error&) {
   }
   return 0;
