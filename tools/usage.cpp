@@ -51,7 +51,8 @@ std::string unknown_word(const CLI::App& app, const Chosen& chosen, const std::v
   const std::string& word = words.front();
   if (!is_flag(word)) return fmt::format("{} found, expected no further argument", excerpt(word));
   std::vector<std::string> flags = flag_names(*chosen.app);
-  if (chosen.app != &app) std::ranges::copy(flag_names(app), std::back_inserter(flags));
+  for (const std::string& name : flag_names(app))
+    if (std::ranges::find(flags, name) == flags.end()) flags.push_back(name);
   const std::string flag = word.substr(0, word.find('='));
   if (std::ranges::find(flags, flag) != flags.end())
     return fmt::format("{} found before the command, expected after it", excerpt(flag));

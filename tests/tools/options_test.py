@@ -160,7 +160,7 @@ def what_is_misspelt_is_told_of_first():
     wrong_usage("oracle", "--taks", 5, "quick/gp1d", naming=["did you mean '--tasks'?"])
     wrong_usage("list", "--threds", 2, naming=["did you mean '--threads'?"])
     wrong_usage("list", "--confgi", "x", naming=["did you mean '--config'?"])
-    wrong_usage("list", "--frobnicate", naming=["expected one of: --help, --device, ", "--config"])
+    wrong_usage("list", "--frobnicate", naming=["expected one of: --help, --device, --precision, --threads, --json, --version, --config ("])
     wrong_usage("list", "models", "ops", naming=['"ops" found, expected no further argument'])
     wrong_usage("train", "--seed", "--out", "x", naming=["--seed", '"--out" found, expected a whole number'])
     wrong_usage("train", "--out", naming=["--out"])
