@@ -118,6 +118,7 @@ void TableRun::keep_evaluation() {
       {"results", parse_json(read_text(file(kEvaluationOutput)), "[reproduce] " + file(kEvaluationOutput).string())}};
   AtomicFile kept(file(kEvaluation));
   kept.write(evaluation.dump(1) + "\n");
+  std::filesystem::remove(file(kEvaluationOutput));  // first: nobody looks for it where there is an evaluation
   kept.commit();
   evaluation_ = evaluation;
 }
