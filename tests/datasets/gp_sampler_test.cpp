@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,6 @@
 #include "datasets/protocol.h"
 #include "engine/cuda/gpu.h"
 #include "engine/error.h"
-#include "engine/machine.h"
 #include "engine/memory.h"
 
 using namespace npzoo;
@@ -361,20 +359,9 @@ TEST_CASE("[gp sampler] on a CUDA device: the same bits each time, NaN without a
 }
 
 TEST_CASE("[gp sampler] a batch that no memory can hold is refused before anything is drawn") {
-  const GpDistribution d = fixed_distribution();
   for (const std::int64_t tasks : {std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max()})
-    for (const Device device : {Device::cpu, Device::cuda}) {
-      CAPTURE(tasks);
-      try {
-        const GpSampler sampler(d, tasks, 0, Split::training, DType::float32, device);
-        FAIL("a batch of a terabyte");
-      } catch (const OutOfMemory& error) {
-        const std::string message = error.what();
-        CAPTURE(message);
-        CHECK(message.starts_with(fmt::format("[memory] a batch of {} tasks takes ", tasks)));
-        CHECK(message.find(fmt::format(" bytes or more, expected at most the {} ", usable_memory())) != message.npos);
-      }
-    }
+    for (const Device device : {Device::cpu, Device::cuda})
+      CHECK_THROWS_AS(GpSampler(fixed_distribution(), tasks, 0, Split::training, DType::float32, device), OutOfMemory);
 }
 
 TEST_CASE("[gp sampler] distributions that cannot be drawn from") {
