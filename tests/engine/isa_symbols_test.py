@@ -1,43 +1,47 @@
-"""isa_symbols_test.py LIBRARY...: code for newer processors must not replace code for older ones.
+"""isa_symbols_test.py [--expect-shared] OBJECT...: code for newer processors must not replace code for older ones.
 
-The linker keeps one copy of a weak symbol (an inline function, an instance of a template) that several objects define.
-Where that copy was built for a newer instruction set, every older processor that calls it dies of an illegal
-instruction. So each weak symbol of these libraries must name the instruction set in its type.
+Of a weak symbol (an inline function, an instance of a template) and of a group of sections that several objects define,
+the linker keeps one. So each in these objects, whose file names tell their instruction set, must name it, in its type or
+behind its name. With --expect-shared, those of every object must be found wanting.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-ISAS = {'avx2': '(npzoo::Isa)1', 'avx512': '(npzoo::Isa)2'}
-# Holds no code; made of a call to std::terminate alone.
-HARMLESS = {'DW.ref.__gxx_personality_v0', '__clang_call_terminate'}
-WEAK = re.compile(r'^[0-9a-f]+ ([VWu]) (.+)$')
+ISAS = ('generic', 'avx2', 'avx512')
+WEAK = re.compile(r'^[0-9a-f]+ [VWu] (.+)$', re.MULTILINE)
+GROUP = re.compile(r'^COMDAT group section .* \[(\S+)\] contains', re.MULTILINE)
 
 
-def shared_symbols(library: pathlib.Path, isa: str) -> tuple[list[str], int]:
-    """The weak symbols that other libraries may define as well, and the number of all that were looked at."""
-    listing = subprocess.run(['nm', '-C', '--defined-only', library], check=True, capture_output=True, text=True).stdout
-    found = [match.groups() for match in map(WEAK.match, listing.splitlines()) if match]
-    return [f'{kind} {name}' for kind, name in found if ISAS[isa] not in name and name not in HARMLESS], len(found)
+def output_of(*command: object) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def shared_symbols(item: pathlib.Path) -> tuple[list[str], int]:
+    """What objects of other instruction sets may define as well, and the number of all that was looked at."""
+    isa = next(isa for isa in ISAS if isa in item.name)
+    number = ISAS.index(isa)
+    weak = WEAK.findall(output_of('nm', '-C', '--defined-only', item))
+    groups = GROUP.findall(output_of('readelf', '--section-groups', '--wide', item))
+    shared = [name for name in weak if f'(npzoo::Isa){number}' not in name and f'.{isa}' not in name]
+    shared += [name for name in groups if f'3IsaE{number}E' not in name and not name.endswith(f'.{isa}')]
+    return shared, len(weak)
 
 
 def main() -> int:
-    failed = False
-    checked = 0
-    for library in map(pathlib.Path, sys.argv[1:]):
-        isa = next((name for name in ISAS if name in library.name), None)
-        if not isa:
-            continue  # the oldest instruction set harms nobody
-        shared, count = shared_symbols(library, isa)
-        checked += 1
-        print(f'{library.name}: {count} weak symbols, {len(shared)} without {ISAS[isa]}')
-        for symbol in shared:
-            print(f'  {symbol}')
-        failed |= bool(shared) or count == 0
-    if not checked:
-        print('no library for a newer instruction set was given')
-    return 1 if failed or not checked else 0
+    expected = '--expect-shared' in sys.argv
+    objects = [pathlib.Path(name) for name in sys.argv[1:] if not name.startswith('--')]
+    failed = not objects
+    total = 0
+    for item in objects:
+        shared, count = shared_symbols(item)
+        total += count
+        failed |= count == 0 or bool(shared) != expected
+        for name in shared:
+            print(f'{item.name}: {name}')
+    print(f'{len(objects)} objects, {total} weak symbols')
+    return 1 if failed else 0
 
 
 sys.exit(main())

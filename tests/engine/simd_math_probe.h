@@ -34,4 +34,8 @@ struct LaneProbe {
 template <class T, Isa isa>
 void probe_lanes(CpuContext<isa>& cpu, const LaneProbe<T>& p);
 
+/// Registers that `bytes` fill, by an inline function that the objects of all instruction sets define.
+template <Isa isa>
+std::int64_t registers_for(CpuContext<isa>& cpu, std::int64_t bytes);
+
 }  // namespace npzoo

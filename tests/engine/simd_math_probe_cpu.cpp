@@ -3,6 +3,8 @@
 
 namespace npzoo {
 
+[[gnu::noinline]] inline std::int64_t shared_by_name(std::int64_t bytes) { return bytes / kVectorBytes; }
+
 namespace {
 
 using namespace simd;
@@ -49,9 +51,15 @@ void probe_lanes(CpuContext<isa>&, const LaneProbe<T>& p) {
   for (int i = 0; i < kLanes; ++i) store(p.transposed + i * kLanes, x[i]);
 }
 
+template <Isa isa>
+std::int64_t registers_for(CpuContext<isa>&, std::int64_t bytes) {
+  return shared_by_name(bytes);
+}
+
 template void probe(CpuContext<kIsa>&, const Probe<float>&);
 template void probe(CpuContext<kIsa>&, const Probe<double>&);
 template void probe_lanes(CpuContext<kIsa>&, const LaneProbe<float>&);
 template void probe_lanes(CpuContext<kIsa>&, const LaneProbe<double>&);
+template std::int64_t registers_for(CpuContext<kIsa>&, std::int64_t);
 
 }  // namespace npzoo

@@ -181,4 +181,18 @@ TEST_CASE_TEMPLATE("simd: operations across lanes", T, float, double) {
   }
 }
 
+template <Isa isa>
+std::int64_t registers_for_kilobyte() {
+  CpuContext<isa> cpu{thread_pool()};
+  return registers_for(cpu, 1024);
+}
+
+TEST_CASE("simd: what instruction sets define under one name stays each one's own") {
+  CHECK(registers_for_kilobyte<Isa::generic>() == 64);
+  if constexpr (kHasAvx2)
+    if (active_isa() >= Isa::avx2) CHECK(registers_for_kilobyte<Isa::avx2>() == 32);
+  if constexpr (kHasAvx512)
+    if (active_isa() >= Isa::avx512) CHECK(registers_for_kilobyte<Isa::avx512>() == 16);
+}
+
 }  // namespace npzoo
