@@ -52,7 +52,7 @@ InputMap input_map(const std::vector<double>& x, const std::string& name, const 
 
 ValueMap value_map(const std::vector<double>& y, const std::string& name, double value_std) {
   if (y.empty()) return {};
-  const auto [least, largest] = std::ranges::minmax(y);
+  const double least = std::ranges::min(y), largest = std::ranges::max(y);
   if (least == largest) return {least, 1, true};
   const double extent = largest - least, count = static_cast<double>(y.size());
   const auto share = [&](double v) { return (v - least) / extent; };  // from 0 to 1, whatever the offset and the unit
