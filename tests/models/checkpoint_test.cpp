@@ -151,7 +151,7 @@ TEST_CASE("checkpoint: metadata of another program, or damaged") {
           "[checkpoint] FILE: it has no '" + key + "' in its metadata, so npzoo did not write it");
   }
   CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
-        "[models] there is no model 'gpt'; expected one of cnp, tnp-d, tnp-kr-full, tnp-kr-fast, eqtnp, lbanp, cmanp");
+        fmt::format("[models] there is no model 'gpt'; expected one of {}", fmt::join(model_names(), ", ")));
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
         "[checkpoint] FILE: the model's config is no JSON object");
   for (const std::string run : {"", "[", "{}", "null"}) {

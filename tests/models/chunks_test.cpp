@@ -53,7 +53,7 @@ TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
 TEST_CASE("models: long contexts and many targets in chunks are what they are at once") {
   const OnCpu cpu;
   // One batch element with a context of several chunks; a recording takes it as a whole.
-  for (const std::string name : {"cnp", "tnp-d", "tnp-kr-full", "tnp-kr-fast", "lbanp", "cmanp"}) {
+  for (const std::string& name : model_names()) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name));
     Task task = random_task(*model, {2, 2 * kChunk + 5, kChunk + 3});

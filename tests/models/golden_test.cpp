@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include <map>
+
 #include "engine/io/safetensors.h"
 #include "models/parity.h"
+#include "models/parity_names.h"
 #include "tests/models/model_fixtures.h"
 
 namespace fs = std::filesystem;
@@ -60,26 +63,28 @@ std::string message_after(const auto& change, const std::string& name = "tnp-d.a
 }  // namespace
 
 TEST_CASE("golden: runs recorded from the authors' code") {
-  int files = 0, with_final = 0, with_states = 0;
+  std::map<std::string, int> files;  // of each model
+  int with_final = 0;
   for (const auto& entry : fs::directory_iterator(source_root() / "tests" / "golden")) {
     if (entry.path().extension() != ".safetensors") continue;
-    ++files;
     check_passes(entry.path());
     const ParityReport report = check_parity(entry.path());
+    ++files[report.model];
     for (const std::string needed :
          {"eval.mean", "eval.std", "eval.pointwise.tar_ll", "train.loss", "grad.*", "adam.losses"})
       CHECK(count(report, needed) == 1);
     with_final += count(report, "adam.final.*") == 1;
     if (report.model != "cmanp") continue;
-    ++with_states;
     for (const std::string needed : {"state.first.0.constant", "state.first.1.embedding", "state.first.1.latents",
                                      "state.first.mean", "state.updated.0.constant", "state.updated.1.embedding",
                                      "state.updated.1.latents", "state.updated.std", "state.full.1.latents"})
       CHECK(count(report, needed) == 1);
   }
-  CHECK(files >= 10);
+  for (const std::string& model : model_names()) {
+    CAPTURE(model);
+    CHECK((files[model] >= 2) == (authors_names(model) != nullptr));
+  }
   CHECK(with_final >= 6);
-  CHECK(with_states == 2);
 }
 
 TEST_CASE("golden: runs of full size in float32") {

@@ -97,9 +97,19 @@ inline std::vector<ModelCase> all_models() {
   return cases;
 }
 
+/// The first of a model's small forms. Throws Error for a model that has none above.
 inline ModelSpec small_model(const std::string& name) {
   const auto cases = small_models();
-  return std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; })->spec;
+  const auto found = std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; });
+  check(found != cases.end(), "[testing] small_models() has no form of {}", name);
+  return found->spec;
+}
+
+/// Of every model of the build.
+inline std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : models()) names.emplace_back(model.name);
+  return names;
 }
 
 /// Fresh weights have zero biases and, in some models, equal layers: here every parameter gets its own values.

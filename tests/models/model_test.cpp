@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "engine/gradcheck.h"
 #include "engine/optim/optimiser.h"
 #include "models/blocks/mlp.h"
@@ -289,6 +291,24 @@ TEST_CASE("model: the standard deviation reaches its floor and no less") {
   });
 }
 
+TEST_CASE("model: every model has a preset, and so has each published row of a model that is here") {
+  std::set<std::string> with_preset;
+  for (const std::string& protocol_name : protocol_names()) {
+    CAPTURE(protocol_name);
+    const Protocol protocol = load_protocol(protocol_name);
+    for (const auto& [model, config] : protocol.models) with_preset.insert(model);
+    for (const TestConfig& test : protocol.evaluation.tests)
+      for (const auto& [row, value] : test.published) {
+        CAPTURE(row);
+        CHECK(std::ranges::count(model_names(), row) == static_cast<int>(protocol.models.contains(row)));
+      }
+  }
+  for (const std::string& model : model_names()) {
+    CAPTURE(model);
+    CHECK(with_preset.contains(model));
+  }
+}
+
 TEST_CASE("model: errors of use") {
   const auto cnp = varied_model(small_model("cnp")), tnp = varied_model(small_model("tnp-d"));
   const Task task = random_task(*cnp, {2, 3, 2});
@@ -344,7 +364,7 @@ TEST_CASE("model: errors of configuration") {
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
   CHECK(error_of([] { model_info("anp"); }) ==
-        "[models] there is no model 'anp'; expected one of cnp, tnp-d, tnp-kr-full, tnp-kr-fast, eqtnp, lbanp, cmanp");
+        fmt::format("[models] there is no model 'anp'; expected one of {}", fmt::join(model_names(), ", ")));
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");
