@@ -180,4 +180,8 @@ TEST_CASE("optimiser: errors") {
   CHECK(error_of([&] { make({.name = "sgd"}); }) == "[optimiser] 'sgd' found, expected adam, adamw or yogi");
   CHECK(error_of([&] { make({.name = "yogi", .weight_decay = 0.5}); }) ==
         "[optimiser] yogi has no weight decay, found 0.5");
+  Parameter narrow{Tensor::zeros({2}, DType::float32)}, wide{Tensor::zeros({2}, DType::float64)};
+  CHECK(error_of([&] {
+          Optimiser({.name = "adam"}, {{"narrow", &narrow}, {"wide", &wide}});
+        }) == "[optimiser] narrow is float32, wide is float64; expected one dtype");
 }

@@ -65,6 +65,19 @@ TEST_CASE("dropout: errors") {
   CHECK_THROWS_WITH_AS(dropout(x, kNaN, random), "[dropout] p is nan, expected in [0, 1)", Error);
 }
 
+TEST_CASE("dropout: no captured step drops elements") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const Tensor x = Tensor::full({8}, 1);
+  Random random(1);
+  const RandomState before = random.state();
+  gpu_runtime().begin_capture();
+  const std::string message = error_of([&] { dropout(x, 0.5, random); });
+  static_cast<void>(gpu_runtime().end_capture());
+  CHECK(message == "[dropout] a captured step would drop the same elements at every launch");
+  CHECK(random.state().offset == before.offset);
+}
+
 TEST_CASE("dropout: float32 follows float64, the same bits for any number of threads") {
   const Function f = [](const std::vector<Tensor>& in) {
     Random random(1, 2);
