@@ -27,6 +27,8 @@ TEST_CASE("device: what the user may ask for") {
     CHECK(why_no_gpu().find('\n') == std::string::npos);
   }
   if (!kHasCuda) CHECK(why_no_gpu() == "this build of npzoo has no CUDA support");
+  if (!kHasEmulator)
+    CHECK(error_of([] { select_device("emulated"); }) == "[device] this build of npzoo has no emulated device");
   for (const char* name : {"tpu", ""})
     CHECK(error_of([&] { select_device(name); }) ==
           fmt::format("[device] '{}' is not a device; expected cpu, cuda, auto or emulated", name));

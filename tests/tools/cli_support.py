@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 import pathlib
 import signal
 import struct
@@ -112,9 +113,11 @@ def expect(condition, *what):
         raise Failure(" ".join(str(w) for w in what))
 
 
-def npzoo(*args, stdin=None, stdout=subprocess.PIPE):
+def npzoo(*args, stdin=None, stdout=subprocess.PIPE, environment=None):
+    """`environment` is set besides what the test itself runs in."""
     return subprocess.run([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL if stdin is None else None, input=stdin,
-                          stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", timeout=TIMEOUT)
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", timeout=TIMEOUT,
+                          env={**os.environ, **(environment or {})})
 
 
 def succeed(*args, **options):

@@ -42,7 +42,13 @@ def a_device_that_is_not_there_is_one_clear_line():
              naming=["[device]", "CUDA"])
         expect(as_json("gradcheck", "concat", "--device", "auto")["device"] == "cpu", "auto falls back to the CPU")
     if "emulated" not in DEVICES:
-        fail("gradcheck", "concat", "--device", "emulated", naming=["no emulated device"])
+        fail("gradcheck", "concat", "--device", "emulated", naming=["[device] this build of npzoo has no emulated device"])
+
+
+@case
+def an_instruction_set_that_is_not_known_is_one_clear_line():
+    check_error(npzoo("gradcheck", "concat", environment={"NPZOO_ISA": "sse9"}),
+                "[cpu] NPZOO_ISA is 'sse9', expected generic, avx2 or avx512")
 
 
 @case
