@@ -31,8 +31,8 @@ struct IntegerOf<double> {
   using type = std::int64_t;
 };
 
-/// One register of T. The instruction set is a template argument so that code built for different ones never shares a
-/// symbol: the linker would keep only one of them.
+/// One register of T. The instruction set is a template argument, since these are different types. What has the same name
+/// in several instruction sets all the same is kept apart by name_isa.py.
 template <class T, Isa isa = kIsa>
 struct Simd {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
@@ -49,8 +49,8 @@ struct Simd {
 template <class T>
 using Vec = typename Simd<T>::Vector;
 
-/// Vocabulary of kernels beyond the operators that the compiler gives to vectors. Everything here is always inlined,
-/// which is the other way not to share a symbol.
+/// Vocabulary of kernels beyond the operators that the compiler gives to vectors. Everything here is always inlined:
+/// vectors stay in registers.
 namespace simd {
 
 template <class V>
