@@ -106,11 +106,16 @@ def what_was_ignored_stays_ignored():
     check_whole("ignoring")
 
 
+def unread_pipe():
+    """The end to write to of a pipe without a reader."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return os.fdopen(writing, "w")
+
+
 @case
 def training_goes_on_when_nobody_reads_its_progress():
-    with start(*train("unread"), stdout=subprocess.DEVNULL) as process:
-        process.stderr.readline()
-        process.stderr.close()
+    with unread_pipe() as unread, start(*train("unread"), stdout=subprocess.DEVNULL, stderr=unread) as process:
         process.wait(TIMEOUT)
     expect(process.returncode == 0, "exit status", process.returncode)
     check_whole("unread")
@@ -123,8 +128,7 @@ def a_reader_that_leaves_ends_the_program():
     args[args.index("--targets") + 1] = many
     for command in (args, ["list", "ops"], ["--help"]):
         for ignored in ((), (signal.SIGPIPE,)):
-            with start(*command, ignored=ignored) as process:
-                process.stdout.close()
+            with unread_pipe() as unread, start(*command, ignored=ignored, stdout=unread) as process:
                 errors = process.stderr.read()
                 process.wait(TIMEOUT)
             complaints = [line for line in errors.splitlines() if "error" in line]
