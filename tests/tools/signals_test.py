@@ -12,7 +12,7 @@ import sys
 from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, metrics, model_hash, predict_args,
                          read_safetensors, run_cases, small_protocol, trained, write)
 
-STEPS = 400
+STEPS = 4000  # about a second: a test that is held up must not find the run at its end
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
