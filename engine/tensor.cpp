@@ -32,6 +32,16 @@ decltype(auto) with_dtype(DType dtype, F&& f) {
   return f.template operator()<std::int64_t>();
 }
 
+/// A real number as an element; what no integer can be throws Error, since its conversion would be undefined.
+template <class To, class From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, std::int64_t> && std::is_floating_point_v<From>) {
+    constexpr auto kLimit = static_cast<From>(std::uint64_t{1} << 63);
+    check(-kLimit <= x && x < kLimit, "[tensor] {} found, expected what an int64 can hold", x);
+  }
+  return static_cast<To>(x);
+}
+
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, std::optional<Device> device) {
@@ -56,7 +66,7 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, std::optional<Device> devi
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, std::optional<Device> device) {
   Tensor result = empty(shape, dtype, device);
   if (result.device_ == Device::cpu)
-    with_dtype(dtype, [&]<class T>() { std::ranges::fill(result.values<T>(), static_cast<T>(value)); });
+    with_dtype(dtype, [&]<class T>() { std::ranges::fill(result.values<T>(), converted<T>(value)); });
   else
     fill(result, value);
   return result;
@@ -130,7 +140,7 @@ Tensor Tensor::to(DType dtype) const {
   }
   with_dtype(dtype_, [&]<class From>() {
     with_dtype(dtype, [&]<class To>() {
-      std::ranges::transform(values<From>(), result.values<To>().begin(), [](From x) { return static_cast<To>(x); });
+      std::ranges::transform(values<From>(), result.values<To>().begin(), [](From x) { return converted<To>(x); });
     });
   });
   return result;

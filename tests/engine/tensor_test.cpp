@@ -65,6 +65,13 @@ TEST_CASE("tensor: conversion") {
   const Tensor x = Tensor::from<double>({3}, {1.75, -2.25, 1e-50});
   CHECK(doubles(x.to(DType::float32)) == std::vector<double>{1.75, -2.25, 0});
   CHECK(doubles(x.to(DType::int64)) == std::vector<double>{1, -2, 0});
+  for (const double value : {kNaN, kInfinity, 9223372036854775808.0, -9223372036854777856.0}) {
+    CAPTURE(value);
+    const std::string message = fmt::format("[tensor] {} found, expected what an int64 can hold", value);
+    CHECK(error_of([&] { Tensor::full({1}, value, DType::float64).to(DType::int64); }) == message);
+    CHECK(error_of([&] { Tensor::full({1}, value, DType::int64); }) == message);
+  }
+  CHECK(Tensor::full({}, -9223372036854775808.0, DType::float64).to(DType::int64).item() == -9223372036854775808.0);
   CHECK(x.to(DType::float64).data<double>() == x.data<double>());
 }
 
