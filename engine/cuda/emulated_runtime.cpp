@@ -72,6 +72,7 @@ class EmulatedRuntime final : public GpuRuntime {
     const auto work = std::exchange(captured, nullptr);
     return std::make_unique<EmulatedGraph>(std::move(*work));
   }
+  void abandon_capture() noexcept override { captured.reset(); }
   bool capturing() const override { return captured != nullptr; }
 
  private:

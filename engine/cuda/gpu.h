@@ -66,9 +66,11 @@ class GpuRuntime {
   virtual std::uint64_t mark() = 0;
   virtual bool passed(std::uint64_t mark) = 0;
 
-  /// Until `end_capture` work is noted down instead of done.
+  /// Until it is ended work is noted down instead of done.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<GpuGraph> end_capture() = 0;
+  /// Ends a capture whose work is not wanted, as after an error.
+  virtual void abandon_capture() noexcept = 0;
   virtual bool capturing() const = 0;
 };
 

@@ -125,6 +125,13 @@ class NvidiaRuntime final : public GpuRuntime {
     check_cuda(cudaStreamEndCapture(stream_, &graph), "ending a capture");
     return std::make_unique<NvidiaGraph>(graph, stream_);
   }
+  void abandon_capture() noexcept override {
+    cudaGraph_t graph = nullptr;
+    capturing_ = false;
+    // Fails where the error that ended the capture was the device's own: that one has been reported.
+    if (cudaStreamEndCapture(stream_, &graph) != cudaSuccess) cudaGetLastError();
+    if (graph != nullptr) cudaGraphDestroy(graph);
+  }
   bool capturing() const override { return capturing_; }
 
   cudaStream_t stream() const { return stream_; }

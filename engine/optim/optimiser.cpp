@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
+#include <utility>
 
 #include "engine/backend.h"
 #include "engine/cuda/transfer.h"
@@ -69,7 +71,7 @@ void Optimiser::run_on_stretches(GradientParts gradients, F f) {
   run(parameters_.front().parameter->value, [&]<class T>(auto& context) {
     std::vector<const T*> pointers;
     std::vector<Stretch<T>> stretches;
-    std::vector<std::size_t> first_pointer;  // of each stretch
+    std::vector<std::pair<std::size_t, std::size_t>> ranges;  // of each stretch's pointers
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       Tensor& value = parameters_[i].parameter->value;
       const std::size_t first = pointers.size();
@@ -77,10 +79,13 @@ void Optimiser::run_on_stretches(GradientParts gradients, F f) {
         if (const Tensor& gradient = part->find(value); gradient.defined()) pointers.push_back(gradient.data<T>());
       if (pointers.size() == first) continue;
       for (std::int64_t begin = 0; begin < value.numel(); begin += kStretch) {
-        const std::span<const T* const> parts(static_cast<const T* const*>(nullptr), pointers.size() - first);
-        stretches.push_back({begin, std::min(value.numel(), begin + kStretch), parts, value.data<T>(),
-                             moments_[i].first.data<T>(), moments_[i].second.data<T>()});
-        first_pointer.push_back(first);
+        stretches.push_back({begin,
+                             std::min(value.numel(), begin + kStretch),
+                             {},
+                             value.data<T>(),
+                             moments_[i].first.data<T>(),
+                             moments_[i].second.data<T>()});
+        ranges.emplace_back(first, pointers.size() - first);
       }
     }
     const std::size_t table = stretches.size() * sizeof(Stretch<T>);
@@ -88,20 +93,9 @@ void Optimiser::run_on_stretches(GradientParts gradients, F f) {
         device() == Device::cpu ? Buffer() : Buffer(table + pointers.size() * sizeof(const T*), device());
     const T* const* const at = placed(pointers, memory, table);
     for (std::size_t i = 0; i < stretches.size(); ++i)
-      stretches[i].gradients = {at + first_pointer[i], stretches[i].gradients.size()};
+      stretches[i].gradients = {at + ranges[i].first, ranges[i].second};
     f.template operator()<T>(context, std::span<const Stretch<T>>(placed(stretches, memory, 0), stretches.size()));
   });
-}
-
-double Optimiser::global_norm(GradientParts gradients) {
-  double squares = 0;
-  run_on_stretches(gradients, [&]<class T>(auto& context, std::span<const Stretch<T>> stretches) {
-    Tensor each = Tensor::empty({std::ssize(stretches)}, DType::float64, device());
-    squared_norms<T>(context, {stretches, each.data<double>()});
-    const Tensor here = each.to(Device::cpu);
-    for (const double square : here.values<double>()) squares += square;
-  });
-  return std::sqrt(squares);
 }
 
 bool Optimiser::take_sole_ownership() {
@@ -117,10 +111,9 @@ void Optimiser::begin_step(double learning_rate) {
   const auto t = static_cast<double>(steps_);
   if (!scalars_.defined()) {
     constexpr std::int64_t kCount = sizeof(StepScalars) / sizeof(double);
-    scalars_ = device() == Device::cpu ? Tensor::empty({kCount}, DType::float64, Device::cpu)
-                                       : Tensor::pinned({kCount}, DType::float64);
-  } else if (device() != Device::cpu && !gpu_runtime().passed(last_read_)) {
-    gpu_runtime().synchronise();
+    const bool here = device() == Device::cpu;
+    scalars_ = here ? Tensor::empty({kCount}, DType::float64, Device::cpu) : Tensor::pinned({kCount}, DType::float64);
+    outcome_ = here ? scalars_ : Tensor::pinned({kCount}, DType::float64);
   }
   new (scalars_.raw().data())
       StepScalars{1, learning_rate, 1 - std::pow(config_.beta1, t), 1 - std::pow(config_.beta2, t)};
@@ -133,26 +126,33 @@ void Optimiser::apply(GradientParts gradients, double clip_norm, const Tensor& l
     for (Tensor* tensor : {&value, &moments_[i].first, &moments_[i].second}) make_unique(*tensor);
   }
   Tensor there = scalars_.to(device());
-  if (device() != Device::cpu) last_read_ = gpu_runtime().mark();
   auto* const scalars = reinterpret_cast<StepScalars*>(there.data<double>());
   run_on_stretches(gradients, [&]<class T>(auto& context, std::span<const Stretch<T>> stretches) {
-    if (clip_norm > 0) {
-      Tensor squares = Tensor::empty({std::ssize(stretches)}, DType::float64, device());
-      squared_norms<T>(context, {stretches, squares.data<double>()});
-      clip_gradients(context, {squares.numel(), squares.data<double>(), clip_norm, scalars});
-    }
-    if (loss.defined())
-      if constexpr (requires { context.stream; }) skip_unless_finite<T>(context, {loss.data<T>(), scalars});
+    Tensor squares = Tensor::empty({std::ssize(stretches)}, DType::float64, device());
+    squared_norms<T>(context, {stretches, squares.data<double>()});
+    const double limit = clip_norm > 0 ? clip_norm : std::numeric_limits<double>::infinity();
+    judge_gradients<T>(context, {squares.numel(), squares.data<double>(), limit, loss.data<T>(), scalars});
     if (config_.name == "yogi")
       return yogi_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon});
     adam_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon, config_.weight_decay,
                              config_.name == "adamw"});
   });
+  if (device() != Device::cpu) gpu_runtime().copy(outcome_.address(), there.address(), there.bytes());
 }
 
-void Optimiser::step(GradientParts gradients, double learning_rate, double clip_norm) {
+bool Optimiser::end_step() {
+  if (device() != Device::cpu) gpu_runtime().synchronise();
+  const auto& outcome = *reinterpret_cast<const StepScalars*>(outcome_.data<double>());
+  gradient_norm_ = outcome.gradient_norm;
+  const bool made = outcome.skip == 0;
+  if (!made) --steps_;
+  return made;
+}
+
+bool Optimiser::step(GradientParts gradients, double learning_rate, double clip_norm) {
   begin_step(learning_rate);
   apply(gradients, clip_norm);
+  return end_step();
 }
 
 }  // namespace npzoo

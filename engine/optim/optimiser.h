@@ -36,27 +36,29 @@ class Optimiser {
   /// The parameters must be of one dtype and outlive the optimiser.
   Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters);
 
-  /// One update with the given learning rate, in one pass over memory; parameters that got no gradient stay as they
-  /// are. With `clip_norm` > 0 all gradients are scaled down together so that their global norm is at most that.
-  void step(GradientParts gradients, double learning_rate, double clip_norm = 0);
-  void step(const Grads& gradients, double learning_rate, double clip_norm = 0) {
+  /// One update with the given learning rate; parameters that got no gradient stay as they are. With `clip_norm` > 0
+  /// all gradients are scaled down together so that their global norm is at most that. Where the norm is not finite
+  /// nothing changes, the step does not count, and the result is false.
+  bool step(GradientParts gradients, double learning_rate, double clip_norm = 0);
+  bool step(const Grads& gradients, double learning_rate, double clip_norm = 0) {
     const Grads* const only = &gradients;
-    step({&only, 1}, learning_rate, clip_norm);
+    return step({&only, 1}, learning_rate, clip_norm);
   }
 
-  /// The two halves of a step. `begin_step` notes what depends on the number of the step, `apply` changes the
-  /// parameters by it: on a CUDA device without the host's help, so that a captured `apply` can be launched after each
-  /// `begin_step`. The former waits until the device has read what it noted before.
-  /// With `loss` on a CUDA device, nothing changes where that is not finite.
+  /// The parts of a step. `begin_step` notes what depends on its number. `apply` changes the parameters by that, unless
+  /// the gradients' norm or the loss, where one is given, is not finite: on a CUDA device without the host's help, so
+  /// that a captured `apply` can be launched after each `begin_step`. `end_step` waits for the device and tells whether
+  /// the step was made. Who gives up between waits for the device and sets the number of steps back.
   void begin_step(double learning_rate);
   void apply(GradientParts gradients, double clip_norm = 0, const Tensor& loss = {});
+  bool end_step();
+
+  /// √(Σ ‖gradient‖²) over all parameters in the last step, before clipping, summed in double in a fixed order.
+  double gradient_norm() const { return gradient_norm_; }
 
   /// Makes parameters and moments its own, by copies of what others hold as well; true where there was any. A captured
   /// `apply` must find them so, and those captured before go on with what is no longer the parameters'.
   bool take_sole_ownership();
-
-  /// √(Σ ‖gradient‖²) over all parameters, summed in double in a fixed order.
-  double global_norm(GradientParts gradients);
 
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.
   std::int64_t steps() const { return steps_; }
@@ -76,8 +78,9 @@ class Optimiser {
   std::vector<NamedParameter> parameters_;
   std::vector<Moments> moments_;
   std::int64_t steps_ = 0;
-  Tensor scalars_;               // StepScalars, where the host writes them
-  std::uint64_t last_read_ = 0;  // by the device: a mark of its stream
+  double gradient_norm_ = 0;
+  Tensor scalars_;  // StepScalars, where the host writes them
+  Tensor outcome_;  // the same after the step, where the host reads them
 };
 
 }  // namespace npzoo

@@ -21,6 +21,7 @@ template <class T, class Update, Isa isa, class Adjust, class Second>
 void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second second) {
   constexpr int kLanes = Simd<T>::kLanes;
   const StepScalars& now = *update.scalars;
+  if (now.skip != 0) return;
   const T scale = static_cast<T>(now.gradient_scale);
   const T keep = static_cast<T>(update.beta1), take = static_cast<T>(1 - update.beta1);
   const T rate = static_cast<T>(now.learning_rate / now.bias_correction1);
@@ -62,12 +63,14 @@ void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p) {
   });
 }
 
-template <Isa isa>
-void clip_gradients(CpuContext<isa>& /*cpu*/, const ClipGradients& p) {
+template <class T, Isa isa>
+void judge_gradients(CpuContext<isa>& /*cpu*/, const JudgeGradients<T>& p) {
   double squares = 0;
   for (std::int64_t i = 0; i < p.n; ++i) squares += p.squares[i];
   const double norm = std::sqrt(squares);
+  p.scalars->gradient_norm = norm;
   p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
+  if (!std::isfinite(norm) || (p.loss && !std::isfinite(*p.loss))) p.scalars->skip = 1;
 }
 
 template <class T, Isa isa>
@@ -95,7 +98,8 @@ void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
       });
 }
 
-template void clip_gradients(CpuContext<kIsa>&, const ClipGradients&);
+template void judge_gradients(CpuContext<kIsa>&, const JudgeGradients<float>&);
+template void judge_gradients(CpuContext<kIsa>&, const JudgeGradients<double>&);
 template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<float>&);
 template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<double>&);
 template void adam_update(CpuContext<kIsa>&, const AdamUpdate<float>&);

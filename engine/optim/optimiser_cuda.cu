@@ -39,11 +39,16 @@ __global__ void __launch_bounds__(kThreads) squared_norms_kernel(const Stretch<T
   if (threadIdx.x == 0) results[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(kThreads) clip_kernel(ClipGradients p) {
+template <class T>
+__global__ void __launch_bounds__(kThreads) judge_kernel(JudgeGradients<T> p) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < p.n; i += kThreads) sum += p.squares[i];
   const double norm = square_root(block_sum(sum));
-  if (threadIdx.x == 0) p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
+  if (threadIdx.x != 0) return;
+  p.scalars->gradient_norm = norm;
+  p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
+  const bool finite = norm < infinity<double>() && (!p.loss || absolute(*p.loss) < infinity<T>());
+  if (!finite) p.scalars->skip = 1;
 }
 
 /// `rule.adjust(g, p)` may change both before the moments see the gradient; `rule.second(v, g²)` is the new second
@@ -114,15 +119,8 @@ void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p) {
 }
 
 template <class T, Gpu gpu>
-void skip_unless_finite(CudaContext<gpu>& cuda, const SkipUnlessFinite<T>& p) {
-  for_each(cuda, "skip_unless_finite", 1, [p] __device__(std::int64_t) {
-    if (!(absolute(*p.loss) < infinity<T>())) p.scalars->skip = 1;
-  });
-}
-
-template <Gpu gpu>
-void clip_gradients(CudaContext<gpu>& cuda, const ClipGradients& p) {
-  launch(cuda, "clip_gradients", clip_kernel, dim3(1), kThreads, kSumBytes, p);
+void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p) {
+  launch(cuda, "judge_gradients", judge_kernel<T>, dim3(1), kThreads, kSumBytes, p);
 }
 
 template <class T, Gpu gpu>
@@ -135,11 +133,10 @@ void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p) {
   update<T>(cuda, "yogi_update", p, YogiRule<T>{p.beta2});
 }
 
-template void clip_gradients(CudaContext<kGpu>&, const ClipGradients&);
-#define NPZOO_INSTANTIATE(T)                                                        \
-  template void skip_unless_finite(CudaContext<kGpu>&, const SkipUnlessFinite<T>&); \
-  template void squared_norms(CudaContext<kGpu>&, const SquaredNorms<T>&);          \
-  template void adam_update(CudaContext<kGpu>&, const AdamUpdate<T>&);              \
+#define NPZOO_INSTANTIATE(T)                                                   \
+  template void squared_norms(CudaContext<kGpu>&, const SquaredNorms<T>&);     \
+  template void judge_gradients(CudaContext<kGpu>&, const JudgeGradients<T>&); \
+  template void adam_update(CudaContext<kGpu>&, const AdamUpdate<T>&);         \
   template void yogi_update(CudaContext<kGpu>&, const YogiUpdate<T>&);
 NPZOO_INSTANTIATE(float)
 NPZOO_INSTANTIATE(double)

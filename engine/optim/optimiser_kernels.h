@@ -23,18 +23,9 @@ struct StepScalars {
   double gradient_scale = 1;
   double learning_rate = 0;
   double bias_correction1 = 1, bias_correction2 = 1;  // 1 - βᵗ at step t = 1, 2, …
+  double gradient_norm = 0;                           // global, before it is scaled
   double skip = 0;                                    // 1: the step changes nothing
 };
-
-/// skip = 1 where the loss is not finite.
-template <class T>
-struct SkipUnlessFinite {
-  const T* loss;
-  StepScalars* scalars;
-};
-
-template <class T, Gpu gpu>
-void skip_unless_finite(CudaContext<gpu>& cuda, const SkipUnlessFinite<T>& p);
 
 /// Of each stretch the sum of squares of its gradient, in double.
 template <class T>
@@ -43,18 +34,21 @@ struct SquaredNorms {
   double* results;
 };
 
-/// gradient_scale = limit / norm where the norm, the root of the sum of `squares`, is above the limit, else 1.
-struct ClipGradients {
+/// gradient_norm is the root of the sum of `squares`; gradient_scale = limit / norm where that is above the limit, else
+/// 1; skip = 1 where the norm or the loss is not finite.
+template <class T>
+struct JudgeGradients {
   std::int64_t n;
   const double* squares;
-  double limit;
+  double limit;   // infinite: the gradients stay as they are
+  const T* loss;  // null: there is none
   StepScalars* scalars;
 };
 
-template <Isa isa>
-void clip_gradients(CpuContext<isa>& cpu, const ClipGradients& p);
-template <Gpu gpu>
-void clip_gradients(CudaContext<gpu>& cuda, const ClipGradients& p);
+template <class T, Isa isa>
+void judge_gradients(CpuContext<isa>& cpu, const JudgeGradients<T>& p);
+template <class T, Gpu gpu>
+void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p);
 
 template <class T, Isa isa>
 void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p);
@@ -66,6 +60,7 @@ void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p);
 ///   g = gradient_scale · gradient  (+ weight_decay · p, or p *= 1 - learning_rate · weight_decay where decoupled)
 ///   m = β₁ m + (1 - β₁) g,  v = β₂ v + (1 - β₂) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
+/// Nothing where the scalars say `skip`.
 template <class T>
 struct AdamUpdate {
   std::span<const Stretch<T>> stretches;
@@ -86,6 +81,7 @@ void adam_update(CudaContext<gpu>& cuda, const AdamUpdate<T>& p);
 ///   g = gradient_scale · gradient
 ///   m = β₁ m + (1 - β₁) g,  v -= (1 - β₂) sign(v - g²) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
+/// Nothing where the scalars say `skip`.
 template <class T>
 struct YogiUpdate {
   std::span<const Stretch<T>> stretches;

@@ -21,6 +21,18 @@ void load_weights(const Tensor& given, std::int64_t points, Tensor& padded) {
   copy_slice(own, 1, 0, padded);
 }
 
+/// While it lives work is noted down instead of done. What was not ended is dropped, with its uploads.
+class Capture {
+ public:
+  Capture() { gpu_runtime().begin_capture(); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  ~Capture() {
+    if (gpu_runtime().capturing()) gpu_runtime().abandon_capture();
+    static_cast<void>(take_captured_uploads());
+  }
+};
+
 }  // namespace
 
 DeviceStep::~DeviceStep() { forget_graphs(); }
@@ -93,18 +105,33 @@ void DeviceStep::run(Bucket& bucket, double clip_norm) {
 void DeviceStep::capture(Bucket& bucket, double clip_norm) {
   GpuRuntime& gpu = gpu_runtime();
   const GraphMemory room;
-  gpu.begin_capture();
-  try {
-    run(bucket, clip_norm);
-  } catch (...) {
-    static_cast<void>(gpu.end_capture());
-    static_cast<void>(take_captured_uploads());
-    throw;
-  }
+  const Capture capture;
+  run(bucket, clip_norm);
   bucket.graph = gpu.end_capture();
   bucket.uploads = take_captured_uploads();
   ++graphs_;
   count_graphs(1);
+}
+
+void DeviceStep::start(Bucket& bucket, double learning_rate, double clip_norm) {
+  const std::int64_t steps_before = optimiser_.steps();
+  try {
+    optimiser_.begin_step(learning_rate);
+    if (bucket.steps == 0) {
+      run(bucket, clip_norm);
+    } else {
+      if (!bucket.graph) capture(bucket, clip_norm);
+      bucket.graph->launch();
+    }
+  } catch (...) {
+    optimiser_.set_steps(steps_before);
+    try {
+      gpu_runtime().synchronise();
+    } catch (const Error&) {  // of what failed first
+    }
+    throw;
+  }
+  ++bucket.steps;
 }
 
 double DeviceStep::operator()(const Task& task, double learning_rate, double clip_norm,
@@ -112,15 +139,14 @@ double DeviceStep::operator()(const Task& task, double learning_rate, double cli
   Bucket& bucket = bucket_for(task);
   load(task, bucket);
   if (optimiser_.take_sole_ownership()) forget_graphs();
-  optimiser_.begin_step(learning_rate);
-  if (bucket.steps++ == 0) {
-    run(bucket, clip_norm);
-  } else {
-    if (!bucket.graph) capture(bucket, clip_norm);
-    bucket.graph->launch();
+  start(bucket, learning_rate, clip_norm);
+  try {
+    if (beside) beside();
+  } catch (...) {
+    optimiser_.end_step();
+    throw;
   }
-  if (beside) beside();
-  gpu_runtime().synchronise();
+  optimiser_.end_step();
   return bucket.host_loss.item();
 }
 

@@ -25,8 +25,9 @@ class DeviceStep {
   DeviceStep& operator=(const DeviceStep&) = delete;
   ~DeviceStep();
 
-  /// One update; returns the loss before it. Parameters stay as they are where that is not finite. Calls `beside` while
-  /// the device works.
+  /// One update; returns the loss before it. Parameters stay as they are, and the optimiser counts no step, where the
+  /// loss or the gradients' norm is not finite, and after an error of its own. Calls `beside` while the device works;
+  /// where that throws, the update is made all the same.
   double operator()(const Task& task, double learning_rate, double clip_norm, const std::function<void()>& beside = {});
 
   /// Graphs there are.
@@ -47,6 +48,8 @@ class DeviceStep {
 
   Bucket& bucket_for(const Task& task);
   static void load(const Task& task, Bucket& bucket);
+  /// Hands the device an update, as kernels or as a graph.
+  void start(Bucket& bucket, double learning_rate, double clip_norm);
   void run(Bucket& bucket, double clip_norm);
   void capture(Bucket& bucket, double clip_norm);
   void forget_graphs();

@@ -80,11 +80,8 @@ void compare(const OptimiserConfig& config, DType dtype, double clip_norm) {
     const Tensor d_a = normal<double>({3, 5}, 10 + step, size).to(dtype);
     const Tensor d_b = normal<double>({41}, 50 + step, size).to(dtype);
     const double norm = norm_of(d_a, d_b), scale = clip_norm > 0 && norm > clip_norm ? clip_norm / norm : 1;
-    with_gradients_of(model, d_a, d_b, [&](const Grads& grads) {
-      const Grads* const parts[] = {&grads};
-      CHECK(optimiser.global_norm(parts) == doctest::Approx(norm).epsilon(1e-12));
-      optimiser.step(grads, rate, clip_norm);
-    });
+    with_gradients_of(model, d_a, d_b, [&](const Grads& grads) { CHECK(optimiser.step(grads, rate, clip_norm)); });
+    CHECK(optimiser.gradient_norm() == doctest::Approx(norm).epsilon(1e-12));
     std::size_t i = 0;
     for (const Tensor& gradient : {d_a, d_b})
       for (double g : doubles(gradient)) exact[i++].step(scale * g, rate);
@@ -165,14 +162,58 @@ TEST_CASE("optimiser: a parameter that had to be copied keeps its place on the t
   CHECK(optimiser.steps() == 2);
 }
 
-TEST_CASE("optimiser: gradients that are not finite are seen in the norm") {
-  Model model(DType::float64);
+TEST_CASE("optimiser: a gradient that is not finite changes nothing") {
+  for (const OptimiserConfig& config : {kAdamDecay, kAdamW, kYogi})
+    for (const double clip_norm : {0.0, 5.0})
+      for (const double bad : {kNaN, kInfinity, -kInfinity}) {
+        CAPTURE(config.name);
+        CAPTURE(clip_norm);
+        CAPTURE(bad);
+        Model model(DType::float32), twin(DType::float32);
+        Optimiser optimiser(config, model.parameters()), undisturbed(config, twin.parameters());
+        Tensor gradient = normal<float>({41}, 5).to(Device::cpu);
+        const Tensor good = gradient.clone().to(default_device());
+        gradient.values<float>()[40] = static_cast<float>(bad);
+        with_gradients_of(model, normal<float>({3, 5}, 4), gradient.to(default_device()),
+                          [&](const Grads& grads) { CHECK_FALSE(optimiser.step(grads, 0.1, clip_norm)); });
+        CHECK_FALSE(std::isfinite(optimiser.gradient_norm()));
+        CHECK(optimiser.steps() == 0);
+        CHECK(same_bits(model.a.value, twin.a.value));
+        CHECK(same_bits(model.b.value, twin.b.value));
+        // It goes on as if that had never been.
+        for (const auto& [of, by] : {std::pair(&model, &optimiser), std::pair(&twin, &undisturbed)})
+          with_gradients_of(*of, normal<float>({3, 5}, 4), good,
+                            [&](const Grads& grads) { CHECK(by->step(grads, 0.1, clip_norm)); });
+        CHECK(same_bits(model.a.value, twin.a.value));
+        CHECK(same_bits(model.b.value, twin.b.value));
+      }
+}
+
+TEST_CASE("optimiser: nothing changes where the loss is not finite") {
+  Model model(DType::float32);
   Optimiser optimiser(kAdam, model.parameters());
-  const Tensor nan = Tensor::full({3, 5}, kNaN, DType::float64);
-  with_gradients_of(model, nan, normal<double>({41}, 5), [&](const Grads& grads) {
-    const Grads* const parts[] = {&grads};
-    CHECK(std::isnan(optimiser.global_norm(parts)));
-  });
+  const std::vector<double> before = doubles(model.a.value);
+  const auto apply = [&](double loss) {
+    with_gradients_of(model, normal<float>({3, 5}, 4), normal<float>({41}, 5), [&](const Grads& grads) {
+      const Grads* const parts[] = {&grads};
+      optimiser.begin_step(0.1);
+      optimiser.apply(parts, 0, Tensor::full({}, loss));
+      CHECK(optimiser.end_step() == std::isfinite(loss));
+    });
+    return doubles(model.a.value);
+  };
+  CHECK(apply(kNaN) == before);
+  CHECK(apply(-kInfinity) == before);
+  CHECK(optimiser.steps() == 0);
+  CHECK(apply(-1e30) != before);
+  CHECK(optimiser.steps() == 1);
+}
+
+TEST_CASE("optimiser: without parameters there is nothing to do") {
+  Optimiser optimiser(kAdam, {});
+  CHECK(optimiser.step(GradientParts{}, 0.1, 1));
+  CHECK(optimiser.gradient_norm() == 0);
+  CHECK(optimiser.steps() == 1);
 }
 
 TEST_CASE("optimiser: errors") {

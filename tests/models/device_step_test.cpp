@@ -1,5 +1,8 @@
 #include "models/training/device_step.h"
 
+#include "engine/cuda/transfer.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduce/reduce.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;
@@ -149,6 +152,123 @@ TEST_CASE("device step: a loss that is not finite leaves the parameters as they 
     for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(parameters[i].parameter->value, before[i]));
   }
   CHECK(std::isfinite(step(task, 1e-3, 1.0)));
+}
+
+namespace {
+
+/// A model with another loss.
+class WithLoss final : public Model {
+ public:
+  using Loss = std::function<Tensor(const Model& model, const Task& task)>;
+  WithLoss(Model& model, Loss loss) : model_(model), loss_(std::move(loss)) {}
+
+  std::unique_ptr<ContextState> condition(const Context& context) const override { return model_.condition(context); }
+  Prediction query(const ContextState& state, const Tensor& xt) const override { return model_.query(state, xt); }
+  Tensor loss(const Task& task) const override { return loss_(model_, task); }
+  void visit(ModuleVisitor& visitor) override { model_.visit(visitor); }
+  double std_floor() const override { return model_.std_floor(); }
+  std::int64_t dim_x() const override { return model_.dim_x(); }
+  std::int64_t dim_y() const override { return model_.dim_y(); }
+
+ private:
+  Model& model_;
+  Loss loss_;
+};
+
+std::vector<Tensor> copies_of_parameters(Model& model) {
+  std::vector<Tensor> copies;
+  for (const auto& [name, parameter] : named_parameters(model)) copies.push_back(parameter->value.clone());
+  return copies;
+}
+
+bool same_parameters(Model& model, const std::vector<Tensor>& expected) {
+  const std::vector<Tensor> found = copies_of_parameters(model);
+  return std::ranges::equal(found, expected, [](const Tensor& a, const Tensor& b) { return same_bits(a, b); });
+}
+
+}  // namespace
+
+TEST_CASE("device step: a gradient that is not finite leaves the parameters as they are") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  for (const double clip_norm : {0.0, 1.0}) {
+    CAPTURE(clip_norm);
+    const auto model = make_model(small_model("tnp-d"), {.seed = 3});
+    // √(0 · w) is 0, and its gradient 0 · ∞.
+    const Tensor& weight = named_parameters(*model).front().parameter->value;
+    WithLoss broken(
+        *model, [&](const Model& m, const Task& task) { return add(m.loss(task), sum(sqrt(affine(weight, 0, 0)))); });
+    Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                        named_parameters(*model));
+    DeviceStep step(broken, optimiser);
+    const Task task = random_task(*model, {4, 7, 5}, DType::float32);
+    const std::vector<Tensor> before = copies_of_parameters(*model);
+    for (int round = 0; round < 3; ++round) {  // kernel by kernel, then captured
+      CHECK(std::isfinite(step(task, 1e-3, clip_norm)));
+      CHECK_FALSE(std::isfinite(optimiser.gradient_norm()));
+      CHECK(same_parameters(*model, before));
+      CHECK(optimiser.steps() == 0);
+    }
+  }
+}
+
+TEST_CASE("device step: an error in a step is told as it was, and the next step is as if it had not been") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const Task task = random_task(*make_model(small_model("tnp-d")), {4, 7, 5}, DType::float32);
+  const auto parameters_after = [&](int failing, const std::function<void()>& failure) {
+    const auto model = make_model(small_model("tnp-d"), {.seed = 3});
+    int calls = 0;
+    WithLoss sometimes(*model, [&](const Model& m, const Task& t) {
+      const Tensor loss = m.loss(t);
+      if (calls++ == failing) failure();
+      return loss;
+    });
+    Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                        named_parameters(*model));
+    DeviceStep step(sometimes, optimiser);
+    std::string message = "no error";
+    for (int made = 0; made < 4;) {
+      try {
+        step(task, 1e-3, 1.0);
+        CHECK(optimiser.steps() == ++made);
+      } catch (const Error& error) {
+        message = error.what();
+        CHECK(optimiser.steps() == made);
+        CHECK_FALSE(gpu_runtime().capturing());
+        CHECK(take_captured_uploads().empty());
+      }
+    }
+    CHECK(step.graphs() == 1);
+    return std::pair(message, copies_of_parameters(*model));
+  };
+  const auto undisturbed = parameters_after(-1, [] {}).second;
+  const auto check_failure = [&](int failing, const char* expected, const std::function<void()>& failure) {
+    const auto [message, parameters] = parameters_after(failing, failure);
+    CHECK(message.find(expected) != std::string::npos);
+    CHECK(
+        std::ranges::equal(parameters, undisturbed, [](const Tensor& a, const Tensor& b) { return same_bits(a, b); }));
+  };
+  for (const int failing : {0, 1})  // kernel by kernel, captured
+    check_failure(failing, "[test] no more", [] { fail("[test] no more"); });
+  // Ends the capture on a device as well, which then refuses to make a graph of it.
+  check_failure(1, "wait", [] { gpu_runtime().synchronise(); });
+}
+
+TEST_CASE("device step: what is done beside a step may fail, and the step is made") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  const auto model = make_model(small_model("cnp"), {.seed = 3});
+  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                      named_parameters(*model));
+  DeviceStep step(*model, optimiser);
+  const Task task = random_task(*model, {4, 7, 5}, DType::float32);
+  for (int made = 1; made <= 3; ++made) {
+    const std::vector<Tensor> before = copies_of_parameters(*model);
+    CHECK(error_of([&] { step(task, 1e-3, 1.0, [] { fail("[test] no data"); }); }) == "[test] no data");
+    CHECK_FALSE(same_parameters(*model, before));
+    CHECK(optimiser.steps() == made);
+  }
 }
 
 TEST_CASE("device step: whoever holds a parameter's tensor keeps it as it was") {
