@@ -1,18 +1,18 @@
 #include "models/training/checkpoint.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <span>
 
-#include "engine/io/json.h"
+#include "engine/io/checksum.h"
 #include "engine/io/safetensors.h"
 #include "models/config_json.h"
 #include "models/registry.h"
+#include "models/training/run_state.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr char kCheckpointFormat[] = "npzoo-checkpoint-1";
 constexpr char kWeightsFormat[] = "npzoo-weights-1";
@@ -20,51 +20,7 @@ constexpr char kBest[] = "best.";
 constexpr char kFirstMoment[] = "optimiser.first_moment.";
 constexpr char kSecondMoment[] = "optimiser.second_moment.";
 
-json run_to_json(const Checkpoint& c) {
-  const TrainingConfig& training = c.run.protocol.training;
-  json state = {{"seed", c.run.seed},
-                {"steps", training.steps},
-                {"batch_size", training.batch_size},
-                {"lr", training.optimiser.lr},
-                {"step", c.step},
-                {"best_step", c.best_step},
-                {"loss_sum", c.loss_sum},
-                {"loss_count", c.loss_count},
-                {"seconds", c.seconds}};
-  if (c.best_step >= 0) state["best_log_likelihood"] = c.best_log_likelihood;
-  if (std::isfinite(c.loss)) state["loss"] = c.loss;
-  return state;
-}
-
-void run_from_json(const json& state, Checkpoint& c) {
-  TrainingConfig& training = c.run.protocol.training;
-  state.at("seed").get_to(c.run.seed);
-  state.at("steps").get_to(training.steps);
-  state.at("batch_size").get_to(training.batch_size);
-  state.at("lr").get_to(training.optimiser.lr);
-  state.at("step").get_to(c.step);
-  state.at("best_step").get_to(c.best_step);
-  state.at("loss_sum").get_to(c.loss_sum);
-  state.at("loss_count").get_to(c.loss_count);
-  state.at("seconds").get_to(c.seconds);
-  if (c.best_step >= 0) state.at("best_log_likelihood").get_to(c.best_log_likelihood);
-  if (state.contains("loss")) state.at("loss").get_to(c.loss);
-}
-
-/// A state that no run can be in must not begin one.
-void check_run(const Checkpoint& c, const std::string& name) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  const TrainingConfig& training = c.run.protocol.training;
-  const auto expect = [&](const char* key, std::int64_t value, std::int64_t low, std::int64_t high) {
-    check(low <= value && value <= high, "[checkpoint] {}: {} is {}, expected {} to {}", name, key, value, low, high);
-  };
-  expect("steps", training.steps, 1, kMax);
-  expect("batch_size", training.batch_size, 1, kMax);
-  expect("step", c.step, 0, training.steps);
-  expect("best_step", c.best_step, -1, c.step);
-  expect("loss_count", c.loss_count, 0, c.step);
-  check(training.optimiser.lr > 0, "[checkpoint] {}: lr is {}, expected a number > 0", name, training.optimiser.lr);
-}
+constexpr char kChecksum[] = "checksum";
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
   const auto found = file.metadata.find(key);
@@ -84,12 +40,41 @@ void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& 
   c.run.protocol.name = metadata(file, "protocol", name);
   c.run.spec.name = metadata(file, "model", name);
   c.run.spec.config = model_config_from_json(metadata(file, "config", name), "[checkpoint] " + name);
-  try {
-    run_from_json(parse_json(metadata(file, "run", name), fmt::format("[checkpoint] {}: damaged metadata", name)), c);
-  } catch (const json::exception& e) {
-    fail("[checkpoint] {}: damaged metadata: {}", name, e.what());
+  run_state_from_json(metadata(file, "run", name), fmt::format("[checkpoint] {}: damaged metadata", name), c);
+}
+
+/// Files written before there were checksums have none.
+void verify_checksum(const TensorFile& file, const std::string& name) {
+  const auto told = file.metadata.find(kChecksum);
+  if (told == file.metadata.end()) return;
+  TensorFile covered = file;
+  covered.metadata.erase(kChecksum);
+  const std::string found = checksum(covered);
+  check(found == told->second, "[checkpoint] {}: it is damaged: checksum {} found, expected {}", name, found,
+        excerpt(told->second));
+}
+
+template <class T>
+bool all_finite(std::span<const T> values) {
+  bool finite = true;
+  for (const T value : values) finite &= std::abs(value) <= std::numeric_limits<T>::max();
+  return finite;
+}
+
+bool all_finite(const Tensor& x) {
+  return x.dtype() == DType::float32 ? all_finite(x.values<float>()) : all_finite(x.values<double>());
+}
+
+/// Writes what load_checkpoint reads, with a checksum; returns the number of bytes.
+std::int64_t write(const std::filesystem::path& path, TensorFile file, std::int64_t step) {
+  for (auto& [name, tensor] : file.tensors) {
+    tensor = tensor.to(Device::cpu);
+    check(all_finite(tensor),
+          "[checkpoint] {}: {} is not finite after step {}, so it was not written; a lower learning rate may help",
+          path.string(), excerpt(name), step);
   }
-  check_run(c, name);
+  file.metadata[kChecksum] = checksum(file);
+  return save_safetensors(path, file);
 }
 
 Weights* destination(Checkpoint& c, std::string& name) {
@@ -124,7 +109,7 @@ std::map<std::string, std::string> describe(const Checkpoint& c, const char* for
                                                  {"config", to_json(c.run.spec.config)},
                                                  {"protocol", c.run.protocol.name},
                                                  {"protocol_text", c.run.protocol.text},
-                                                 {"run", run_to_json(c).dump()}};
+                                                 {"run", run_state_to_json(c)}};
   if (!c.commit.empty()) metadata["commit"] = c.commit;
   return metadata;
 }
@@ -132,6 +117,12 @@ std::map<std::string, std::string> describe(const Checkpoint& c, const char* for
 const Weights& weights_that_count(const Checkpoint& c) {
   const bool best = c.run.protocol.training.keep_best && c.best_step >= 0 && !c.exported;
   return best ? c.best_weights : c.weights;
+}
+
+std::map<std::string, Tensor> exported_tensors(const Checkpoint& c) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] : weights_that_count(c)) tensors[name] = tensor.to(Device::cpu).to(DType::float32);
+  return tensors;
 }
 
 }  // namespace
@@ -143,7 +134,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   for (const auto& [name, tensor] : c.best_weights) file.tensors[kBest + name] = tensor;
   for (const auto& [name, tensor] : c.first_moments) file.tensors[kFirstMoment + name] = tensor;
   for (const auto& [name, tensor] : c.second_moments) file.tensors[kSecondMoment + name] = tensor;
-  save_safetensors(path, file);
+  write(path, std::move(file), c.step);
 }
 
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {
@@ -151,20 +142,25 @@ std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint&
   TensorFile file{describe(c, kWeightsFormat), {}};
   file.metadata["command"] = provenance.command;
   file.metadata["evaluation"] = provenance.evaluation;
-  for (const auto& [name, tensor] : weights_that_count(c)) file.tensors[name] = tensor.to(DType::float32);
-  return save_safetensors(path, file);
+  file.tensors = exported_tensors(c);
+  return write(path, std::move(file), c.step);
 }
+
+std::string weights_checksum(const Checkpoint& c) { return checksum({{}, exported_tensors(c)}); }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
   return read_checkpoint(load_safetensors(path), path.string());
 }
 
 Checkpoint read_checkpoint(const TensorFile& file, const std::string& name) {
+  verify_checksum(file, name);
   Checkpoint c;
   read_metadata(file, name, c);
   check_names(expected_tensors(c, file), file, name);
   for (const auto& [full_name, tensor] : file.tensors) {
     check(tensor.dtype() != DType::int64, "[checkpoint] {}: tensor '{}' is int64, expected float32 or float64", name,
+          full_name);
+    check(all_finite(tensor), "[checkpoint] {}: tensor '{}' is not finite, expected weights that can be used", name,
           full_name);
     std::string own_name = full_name;
     Weights* weights = destination(c, own_name);

@@ -60,6 +60,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
                             const Provenance& provenance);
 
+/// What tells the weights that count, as they are exported, from all others (see engine/io/checksum.h).
+std::string weights_checksum(const Checkpoint& checkpoint);
+
 /// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors
 /// are not those of its model.
 Checkpoint load_checkpoint(const std::filesystem::path& path);

@@ -67,3 +67,35 @@ TEST_CASE("json: what is none is refused in one line") {
   CHECK(parse_json_or_discard(nested("[", "]", 1'000'000)).is_discarded());
   CHECK(parse_json_or_discard("[1]") == json::array({1}));
 }
+
+TEST_CASE("json: members are read strictly") {
+  const json object =
+      parse_json(R"({"i": -3, "u": 18446744073709551615, "big": 1180591620717411303424, "f": 1.5, "t": true,
+                                     "s": "7", "n": null, "long": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})",
+                 "[json] f");
+  const JsonReader reader(object, "[json] f");
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min(), kMax = -1 - kMin;
+  CHECK(reader.has("i"));
+  CHECK_FALSE(reader.has("j"));
+  CHECK(reader.integer("i", -3, 0) == -3);
+  CHECK(reader.number("i") == -3);
+  CHECK(reader.number("f") == 1.5);
+  CHECK(reader.unsigned_integer("u") == std::numeric_limits<std::uint64_t>::max());
+  CHECK(JsonReader(json{{"made", 7}}, "").unsigned_integer("made") == 7);
+
+  const auto integer = [&](const char* key, std::int64_t low, std::int64_t high) {
+    return error_of([&] { reader.integer(key, low, high); });
+  };
+  CHECK(integer("j", 0, 9) == "[json] f: j is missing, expected an integer from 0 to 9");
+  CHECK(integer("i", -2, 9) == "[json] f: i is -3, expected an integer from -2 to 9");
+  CHECK(integer("i", -9, -4) == "[json] f: i is -3, expected an integer from -9 to -4");
+  for (const char* key : {"u", "big", "f", "t", "s", "n", "long"})
+    CHECK(integer(key, kMin, kMax).starts_with(fmt::format("[json] f: {} is ", key)));
+  for (const char* key : {"i", "big", "f", "t", "s", "n"})
+    CHECK(error_of([&] { reader.unsigned_integer(key); }).starts_with(fmt::format("[json] f: {} is ", key)));
+  for (const char* key : {"t", "s", "n"})
+    CHECK(error_of([&] { reader.number(key); }).starts_with(fmt::format("[json] f: {} is ", key)));
+  CHECK(error_of([&] { reader.number("long"); }) ==
+        "[json] f: long is \"" + std::string(39, 'a') + "…, expected a finite number");
+  CHECK(error_of([&] { JsonReader(json::array(), "[json] f"); }) == "[json] f: array found, expected a JSON object");
+}

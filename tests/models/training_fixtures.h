@@ -88,4 +88,17 @@ inline bool same_state(const Checkpoint& a, const Checkpoint& b) {
          same_bits(a.best_weights, b.best_weights);
 }
 
+/// A small run after some steps, with a best state.
+inline Checkpoint trained_checkpoint() {
+  Trainer trainer(small_run({.keep = "best", .validate_every = 2}));
+  for (int i = 0; i < 3; ++i) trainer.step();
+  trainer.validate();
+  trainer.step();
+  Checkpoint c = trainer.checkpoint();
+  c.loss_sum = 1.0 / 3;
+  c.loss_count = 4;
+  c.seconds = 0.1;
+  return c;
+}
+
 }  // namespace npzoo::testing

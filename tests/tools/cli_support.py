@@ -183,6 +183,20 @@ def read_safetensors(path):
     return metadata, {name: data[slice(*info["data_offsets"])] for name, info in header.items()}
 
 
+def write_safetensors(name, metadata, path, change=lambda tensor, data: data):
+    """The tensors of `path`, each as `change` makes it, with other metadata."""
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = {**json.loads(content[8:8 + size]), "__metadata__": metadata}
+    data = bytearray(content[8 + size:])
+    for tensor, info in header.items():
+        if tensor != "__metadata__":
+            at = slice(*info["data_offsets"])
+            data[at] = change(tensor, bytes(data[at]))
+    text = json.dumps(header).encode()
+    return write(name, struct.pack("<Q", len(text)) + text + bytes(data))
+
+
 def model_hash(path):
     """SHA-256 of the weights alone, by name."""
     tensors = read_safetensors(path)[1]
