@@ -37,6 +37,8 @@ void add_train(CLI::App& app, TrainCommand& c) {
   add_text(sub, "--out", c.out, "directory for checkpoint, metrics and resolved configuration")->required();
   add_whole(sub, "--steps", c.steps, {1}, "number of updates instead of the protocol's");
   add_whole(sub, "--batch", c.batch, {1}, "tasks per update instead of the protocol's");
+  add_whole(sub, "--validation-batches", c.validation_batches, {1},
+            "in a validation, instead of the protocol's; a training of fewer steps takes fewer by itself");
   add_positive(sub, "--lr", c.lr, "peak learning rate instead of the protocol's");
   add_seed(sub, "--seed", c.seed, "of initial weights and data");
   add_switch(sub, "--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
@@ -60,7 +62,9 @@ void add_export(CLI::App& app, ExportCommand& c) {
       subcommand(app, "export", "Write the weights of a checkpoint as a small file to give away.", c.common);
   add_text(sub, "--checkpoint", c.checkpoint, "file that train wrote")->required();
   add_text(sub, "--evaluation", c.evaluation,
-           "what eval --json or reproduce told of it; evaluation.json beside the checkpoint where not given");
+           "what eval --json told of it; evaluation.json, which eval and reproduce leave beside the checkpoint, where "
+           "not given");
+  add_switch(sub, "--unfinished", c.unfinished, "export a training that has not come to its end");
   add_text(sub, "--out", c.out, "safetensors file to write, '-' for standard output")->required();
 }
 

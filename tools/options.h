@@ -29,7 +29,7 @@ struct DevicesCommand {
 struct TrainCommand {
   CommonOptions common;
   std::string protocol, model;
-  std::optional<std::int64_t> steps, batch;
+  std::optional<std::int64_t> steps, batch, validation_batches;
   std::optional<double> lr;
   std::uint64_t seed = 0;
   std::filesystem::path out;
@@ -57,7 +57,8 @@ struct OracleCommand {
 struct ExportCommand {
   CommonOptions common;
   std::string checkpoint;
-  std::filesystem::path evaluation, out;  // no evaluation: the file that `reproduce` writes beside the checkpoint
+  std::filesystem::path evaluation, out;  // no evaluation: the file beside the checkpoint
+  bool unfinished = false;                // whether a training that has not ended will do
 };
 
 struct PredictCommand {

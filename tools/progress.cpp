@@ -110,7 +110,10 @@ Progress::Progress(std::string label, std::int64_t total, Options options)
     : start_(options.start),
       style_(options.style ? *options.style : style_for(options.out)),
       line_gap_(options.line_gap),
-      out_(options.out) {
+      out_(options.out),
+      passing_(options.passing),
+      now_(options.now),
+      began_(now_()) {
   status_.label = std::move(label);
   status_.unit = std::move(options.unit);
   status_.done = start_;
@@ -120,14 +123,21 @@ Progress::Progress(std::string label, std::int64_t total, Options options)
 }
 
 Progress::~Progress() {
-  if (bar_drawn_ && !finished_) std::fputc('\n', out_);
+  if (bar_drawn_ && !finished_) put(passing_ ? std::string(kEraseLine) : "\n", out_);
 }
+
+void Progress::pause() {
+  paused_ = now_();
+  if (bar_drawn_ && !finished_) put(std::string(kEraseLine), out_);
+}
+
+void Progress::resume() { began_ += now_() - paused_; }
 
 void Progress::update(std::int64_t done, std::optional<double> loss) {
   if (style_ == Style::kSilent || finished_) return;
   status_.done = done;
   if (loss) status_.loss = loss;
-  const auto now = Clock::now();
+  const auto now = now_();
   if (style_ == Style::kBar) {
     if (!bar_drawn_ || now - shown_ >= kRedrawEvery) draw_bar(now);
     return;
@@ -139,12 +149,12 @@ void Progress::update(std::int64_t done, std::optional<double> loss) {
 void Progress::message(std::string_view text) {
   const bool above_bar = bar_drawn_ && !finished_;
   put(fmt::format("{}{}\n", above_bar ? kEraseLine : "", text), out_);
-  if (above_bar) draw_bar(Clock::now());
+  if (above_bar) draw_bar(now_());
 }
 
 void Progress::finish() {
   if (finished_) return;
-  const auto now = Clock::now();
+  const auto now = now_();
   if (style_ == Style::kBar) {
     draw_bar(now);
     std::fputc('\n', out_);

@@ -43,8 +43,10 @@ class Progress {
     std::string unit = "steps";
     std::int64_t start = 0;            // units done before, e.g. by the run that this one resumes
     std::optional<Style> style{};      // where not given: style_for(out)
+    bool passing = false;              // a part of something longer: its bar is erased in the end, and no line is owed
     std::chrono::seconds line_gap{2};  // lines of a log are at least this far apart, so that a short task prints one
     std::FILE* out = stderr;
+    std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;
   };
 
   /// `total` is 0 where it is not known.
@@ -52,11 +54,15 @@ class Progress {
   Progress(std::string label, std::int64_t total) : Progress(std::move(label), total, Options()) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// Leaves a bar that was not finished as it stands and ends its line.
+  /// Leaves a bar that was not finished as it stands and ends its line, or erases one in passing.
   ~Progress();
 
   /// Cheap enough for every step.
   void update(std::int64_t done, std::optional<double> loss = std::nullopt);
+  /// What comes until `resume` is other work, which may show a progress of its own: the bar goes, and the time does not
+  /// count.
+  void pause();
+  void resume();
   /// Text shown from now on beside the loss.
   void note(std::string text) { status_.note = std::move(text); }
   /// Prints a line of its own, above the bar. Printed in silence as well: it is no progress.
@@ -76,7 +82,10 @@ class Progress {
   Style style_;
   Clock::duration line_gap_;
   std::FILE* out_;
-  Clock::time_point began_ = Clock::now();
+  bool passing_;
+  Clock::time_point (*now_)();
+  Clock::time_point began_;
+  Clock::time_point paused_{};
   Clock::time_point shown_ = began_;
   std::int64_t shown_done_ = -1;
   std::int64_t shown_tenth_;

@@ -8,6 +8,7 @@
 #include "engine/backend.h"
 #include "engine/parallel.h"
 #include "models/registry.h"
+#include "models/training/trainer.h"
 #include "tools/bench_support.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
@@ -44,9 +45,9 @@ Table read_table(const ReproduceCommand& c) {
   Table table{.protocol = load_protocol(c.table)};
   const std::string& name = table.protocol.name;
   check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
-  std::int64_t& steps = table.protocol.training.steps;
-  const std::int64_t all_steps = steps, all_batches = table.protocol.evaluation.batches;
-  steps = c.steps.value_or(steps);
+  const std::int64_t all_steps = table.protocol.training.steps, all_batches = table.protocol.evaluation.batches;
+  const std::int64_t steps = c.steps.value_or(all_steps);
+  set_steps(table.protocol, steps);
   table.batches = c.batches.value_or(all_batches);
   table.shortened = steps != all_steps || table.batches != all_batches;
   return table;

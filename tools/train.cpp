@@ -4,6 +4,7 @@
 
 #include "engine/io/file.h"
 #include "models/registry.h"
+#include "models/training/run_directory.h"
 #include "models/training/trainer.h"
 #include "tools/commands.h"
 #include "tools/commit.h"
@@ -24,7 +25,9 @@ TrainingRun describe(const TrainCommand& c) {
   run.spec = model_spec(run.protocol, c.model);
   run.seed = c.seed;
   TrainingConfig& training = run.protocol.training;
-  training.steps = c.steps.value_or(training.steps);
+  set_steps(run.protocol, c.steps.value_or(training.steps));
+  ValidationConfig& validation = run.protocol.validation;
+  validation.batches = c.validation_batches.value_or(validation.batches);
   training.batch_size = c.batch.value_or(training.batch_size);
   training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
   return run;
@@ -40,20 +43,19 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own is written beside it.
+/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own is written beside it, after it:
+/// by the former the directory is known for a run's.
 void write_config(const TrainingRun& run, const std::filesystem::path& out) {
-  std::string protocol = run.protocol.name;
-  if (!is_compiled_in(run.protocol)) {
-    const std::filesystem::path path = std::filesystem::absolute(out / "protocol.toml");
-    write_text(path, run.protocol.text);
-    protocol = path.string();
-  }
+  const bool own_protocol = !is_compiled_in(run.protocol);
+  const std::filesystem::path copy = std::filesystem::absolute(out / "protocol.toml");
   const TrainingConfig& training = run.protocol.training;
   write_text(out / "config.toml",
-             fmt::format("# Repeats this run: npzoo train --config config.toml --out DIR\n"
-                         "[train]\nprotocol = {}\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n",
-                         toml_string(protocol), run.spec.name, training.steps, training.batch_size,
-                         training.optimiser.lr, run.seed));
+             fmt::format("{}[train]\nprotocol = {}\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n"
+                         "validation-batches = {}\n",
+                         kRunConfigHeader, toml_string(own_protocol ? copy.string() : run.protocol.name), run.spec.name,
+                         training.steps, training.batch_size, training.optimiser.lr, run.seed,
+                         run.protocol.validation.batches));
+  if (own_protocol) write_text(copy, run.protocol.text);
 }
 
 class TerminalObserver final : public TrainObserver {
@@ -68,18 +70,35 @@ class TerminalObserver final : public TrainObserver {
     mean_loss_ += (loss - mean_loss_) * std::max(0.02, 1.0 / static_cast<double>(++seen_));
     progress_->update(step, mean_loss_);
   }
+  void on_validation_progress(std::int64_t done, std::int64_t batches) override {
+    if (done == 0) {
+      progress_->pause();
+      validation_.emplace("validate", batches, Progress::Options{.unit = "batches", .passing = true});
+    }
+    validation_->update(done);
+  }
   void on_validation(std::int64_t step, double log_likelihood) override {
+    end_validation();
     progress_->note(fmt::format("validation {:.4f}", log_likelihood));
     progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
   }
   bool stop_requested() override { return interrupt_.requested(); }
-  void finish() { progress_->finish(); }
+  void finish() {
+    end_validation();
+    progress_->finish();
+  }
 
  private:
+  void end_validation() {
+    if (!validation_) return;
+    validation_.reset();
+    progress_->resume();
+  }
+
   InterruptGuard interrupt_;
   const TrainingRun& run_;
   std::filesystem::path out_;
-  std::optional<Progress> progress_;
+  std::optional<Progress> progress_, validation_;
   double mean_loss_ = 0;  // over about the last fifty steps
   std::int64_t seen_ = 0;
 };

@@ -1,9 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/io/file.h"
 #include "engine/io/json_lines.h"
+#include "models/training/run_directory.h"
 #include "models/training/trainer.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 
@@ -21,8 +22,8 @@ class Session {
   Session(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer)
       : options_(options),
         observer_(observer),
-        path_(options.out / "checkpoint.safetensors"),
-        lock_(occupy()),
+        directory_(options.out),
+        path_(directory_.checkpoint()),
         trainer_(open(run)),
         metrics_(open_metrics()),
         started_(Clock::now()),
@@ -47,23 +48,12 @@ class Session {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Two processes in one directory would each undo what the other does.
-  Descriptor occupy() const {
-    std::error_code error;
-    std::filesystem::create_directories(options_.out, error);
-    check(!error, "[train] {} cannot be made: {}", options_.out.string(), error.message());
-    std::optional<Descriptor> lock = lock_directory(options_.out);
-    check(lock.has_value(), "[train] another process trains in {}; wait for it or choose another --out",
-          options_.out.string());
-    return std::move(*lock);
-  }
-
   Trainer open(const TrainingRun& run) {
     const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
     const bool begun = std::filesystem::exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
-      std::filesystem::remove(metrics_path());  // of a run that was killed before its first checkpoint
+      std::filesystem::remove(directory_.metrics());  // of a run that was killed before its first checkpoint
       return Trainer(run);
     }
     if (!begun) return Trainer(run);
@@ -78,11 +68,9 @@ class Session {
   }
 
   JsonLinesWriter open_metrics() {
-    truncate_after(metrics_path(), "step", trainer_.steps_done());
-    return JsonLinesWriter(metrics_path());
+    truncate_after(directory_.metrics(), "step", trainer_.steps_done());
+    return JsonLinesWriter(directory_.metrics());
   }
-
-  std::filesystem::path metrics_path() const { return options_.out / "metrics.jsonl"; }
 
   void advance() {
     const double lr = trainer_.learning_rate(), loss = trainer_.step();
@@ -100,8 +88,15 @@ class Session {
     if (every > 0 && (step % every == 0 || trainer_.finished())) validate();
   }
 
+  double score() {
+    const std::int64_t batches = trainer_.run().protocol.validation.batches;
+    const auto tell = [&](std::int64_t done) { observer_.on_validation_progress(done, batches); };
+    tell(0);
+    return trainer_.validate(tell);
+  }
+
   void validate() {
-    last_validation_ = trainer_.validate();
+    last_validation_ = score();
     metrics_.append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
     observer_.on_validation(trainer_.steps_done(), last_validation_);
   }
@@ -112,6 +107,7 @@ class Session {
   }
 
   void save() {
+    trainer_.check_usable();
     Checkpoint c = trainer_.checkpoint();
     c.loss = last_loss_;
     c.loss_sum = loss_sum_;
@@ -124,15 +120,15 @@ class Session {
 
   double final_log_likelihood() {
     if (trainer_.run().protocol.training.keep_best) return trainer_.best_log_likelihood();
-    return std::isnan(last_validation_) ? trainer_.validate() : last_validation_;
+    return std::isnan(last_validation_) ? score() : last_validation_;
   }
 
   double seconds() const { return seconds_before_ + std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   const TrainOptions& options_;
   TrainObserver& observer_;
-  std::filesystem::path path_;
-  Descriptor lock_;  // of the directory
+  RunDirectory directory_;
+  std::filesystem::path path_;  // of the checkpoint
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;
@@ -156,8 +152,16 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
   check_equal("steps", a.training.steps, b.training.steps);
   check_equal("batch size", a.training.batch_size, b.training.batch_size);
   check_equal("learning rate", a.training.optimiser.lr, b.training.optimiser.lr);
+  check_equal("validation batches", a.validation.batches, b.validation.batches);
   check(a.data == b.data && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
         "[train] {} was begun under another version of protocol {}; choose another --out", path, a.name);
+}
+
+void set_steps(Protocol& protocol, std::int64_t steps) {
+  ValidationConfig& validation = protocol.validation;
+  if (steps < protocol.training.steps && validation.every > 0)
+    validation.batches = std::min({validation.batches, validation.every, steps});
+  protocol.training.steps = steps;
 }
 
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {

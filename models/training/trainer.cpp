@@ -46,7 +46,6 @@ double Trainer::learning_rate() const {
 }
 
 double Trainer::step() {
-  const auto batch = [this](std::int64_t step) { return sampler_.sample(static_cast<std::uint64_t>(step)); };
   if (!next_) next_ = batch(steps_done_);
   std::optional<Task> after;
   model_->begin_step(steps_done_);
@@ -56,19 +55,27 @@ double Trainer::step() {
   const double clip_norm = run_.protocol.training.clip_norm;
   const double loss = device_step_ ? (*device_step_)(*next_, learning_rate(), clip_norm, beside)
                                    : gradients_.compute(*model_, *next_, beside);
-  check(std::isfinite(loss), "[train] the loss became {} in step {}; a lower learning rate may help", loss,
-        steps_done_ + 1);
+  check_finite("loss", loss);
   if (!device_step_) optimiser_.step(gradients_.parts(), learning_rate(), clip_norm);
+  check_finite("norm of the gradients", optimiser_.gradient_norm());
   next_ = std::move(after);
   ++steps_done_;
   return loss;
 }
 
-double Trainer::validate() {
+void Trainer::check_finite(const char* what, double value) const {
+  check(std::isfinite(value), "[train] the {} became {} in step {}; a lower learning rate may help", what, value,
+        steps_done_ + 1);
+}
+
+double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
   const GpSampler sampler(p.data, p.training.batch_size, p.validation.seed, Split::validation, DType::float32,
                           device());
-  const double score = evaluate(*model_, sampler, {.batches = p.validation.batches}).log_likelihood;
+  const double score =
+      evaluate(*model_, sampler, {.batches = p.validation.batches, .progress = progress}).log_likelihood;
+  check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
+        steps_done_);
   if (score > best_log_likelihood_) {
     best_log_likelihood_ = score;
     best_step_ = steps_done_;
@@ -76,6 +83,14 @@ double Trainer::validate() {
       best_weights_[name] = copy_of(parameter->value, Device::cpu);
   }
   return score;
+}
+
+void Trainer::check_usable() {
+  const NoGrad off;
+  if (!next_) next_ = batch(steps_done_);
+  const double loss = model_->loss(*next_).item();
+  check(std::isfinite(loss), "[train] the loss became {} after step {}; a lower learning rate may help", loss,
+        steps_done_);
 }
 
 Checkpoint Trainer::checkpoint() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,10 +24,13 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   /// One update; returns the loss before it. The next batch is made meanwhile. Throws Error, leaving the weights as
-  /// they are, when the loss is not finite.
+  /// they are, when the loss or its gradients are not finite.
   double step();
-  /// Scores the present weights on the protocol's validation batches and keeps them if they are the best so far.
-  double validate();
+  /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
+  /// `progress` with the number of batches done. Throws Error when the score is not finite.
+  double validate(const std::function<void(std::int64_t done)>& progress = {});
+  /// Throws Error unless the present weights give the next batch a finite loss: what else would a checkpoint be for?
+  void check_usable();
 
   std::int64_t steps_done() const { return steps_done_; }
   bool finished() const { return steps_done_ >= run_.protocol.training.steps; }
@@ -43,6 +47,9 @@ class Trainer {
   Checkpoint checkpoint() const;
 
  private:
+  Task batch(std::int64_t step) const { return sampler_.sample(static_cast<std::uint64_t>(step)); }
+  void check_finite(const char* what, double value) const;
+
   TrainingRun run_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
@@ -56,6 +63,10 @@ class Trainer {
   Weights best_weights_;
 };
 
+/// Gives a run under `protocol` another number of steps. One that is shorter than the protocol's validates on no more
+/// batches than there are updates before a validation, so that it validates no longer than it trains.
+void set_steps(Protocol& protocol, std::int64_t steps);
+
 /// What a training run tells while it goes on.
 class TrainObserver {
  public:
@@ -63,6 +74,8 @@ class TrainObserver {
   /// Once, when `out` is there and accepts the run, with the number of updates made before.
   virtual void on_begin(std::int64_t /*steps_done*/) {}
   virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
+  /// While a validation goes on; first with none done.
+  virtual void on_validation_progress(std::int64_t /*batches_done*/, std::int64_t /*batches*/) {}
   virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
   /// Asked after each step; true saves a checkpoint and ends the run early.
   virtual bool stop_requested() { return false; }
@@ -91,7 +104,9 @@ struct TrainResult {
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
 /// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints.
-/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on.
+/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
+/// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
+/// a finite loss.
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);
 
 }  // namespace npzoo

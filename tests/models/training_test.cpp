@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/io/file.h"
+#include "models/training/run_directory.h"
 #include "tests/models/training_fixtures.h"
 
 namespace fs = std::filesystem;
@@ -23,10 +24,14 @@ class StopAfter final : public TrainObserver {
     losses.push_back(loss);
   }
   void on_validation(std::int64_t step, double log_likelihood) override { validations[step] = log_likelihood; }
+  void on_validation_progress(std::int64_t done, std::int64_t /*batches*/) override {
+    validation_batches.push_back(done);
+  }
   bool stop_requested() override { return steps_ > 0 && seen >= steps_; }
 
   std::int64_t seen = 0;
   std::vector<double> losses;
+  std::vector<std::int64_t> validation_batches;  // done, as they are told
   std::map<std::int64_t, double> validations;
 
  private:
@@ -233,15 +238,138 @@ TEST_CASE("train: the best validation is kept") {
   CHECK(evaluate(*restore_model(last), validation, {.batches = 3}).log_likelihood == observer.validations.at(40));
 }
 
-TEST_CASE("train: a loss that is not finite ends the run and keeps the last checkpoint") {
+TEST_CASE("train: what is not finite ends the run and keeps the last checkpoint that was of use") {
+  int kept = 0;
+  for (const std::string lr : {"1e-3", "3", "1e38"})
+    for (const std::string clip_norm : {"0.0", "1.0"})
+      for (const std::int64_t every : {1, 3}) {
+        CAPTURE(lr);
+        CAPTURE(clip_norm);
+        CAPTURE(every);
+        const TemporaryDirectory directory;
+        const TrainingRun run = small_run({.steps = 6, .lr = lr, .clip_norm = clip_norm});
+        const std::string message =
+            error_of([&] { train_to(run, {.out = directory / "run", .checkpoint_every = every}); });
+        const bool failed = message != "no error";
+        if (lr == "1e-3") CHECK_FALSE(failed);
+        if (lr == "1e38") CHECK(message.starts_with("[train] the "));
+        if (failed) CHECK(message.ends_with("; a lower learning rate may help"));
+        if (!fs::exists(directory / "run" / "checkpoint.safetensors")) continue;
+        kept += failed;
+        const Checkpoint c = checkpoint_in(directory / "run");
+        CHECK(c.step % every == 0);
+        Trainer(c).check_usable();
+      }
+  CHECK(kept > 0);
+}
+
+TEST_CASE("train: the last step is looked at as every other") {
   const TemporaryDirectory directory;
-  const TrainingRun run = small_run({.lr = "1e30"});
-  const std::string message = error_of([&] { train_to(run, {.out = directory / "run", .checkpoint_every = 1}); });
+  TrainingRun run = small_run({.lr = "1e38"});
+  set_steps(run.protocol, 1);
+  const std::string message = error_of([&] { train_to(run, {.out = directory / "run"}); });
   CHECK(message.starts_with("[train] the loss became "));
-  CHECK(message.ends_with("; a lower learning rate may help"));
-  const Checkpoint kept = checkpoint_in(directory / "run");
-  CHECK(kept.step >= 1);
-  CHECK(message.find(fmt::format("in step {};", kept.step + 1)) != std::string::npos);
+  CHECK(message.ends_with(" after step 1; a lower learning rate may help"));
+  CHECK_FALSE(fs::exists(directory / "run" / "checkpoint.safetensors"));
+}
+
+TEST_CASE("train: a directory that holds what no run wrote is left alone") {
+  const TrainingRun run = small_run();
+  for (const std::string name :
+       {"config.toml", "protocol.toml", "metrics.jsonl", "notes.txt", ".hidden", "subdirectory/x"}) {
+    CAPTURE(name);
+    const TemporaryDirectory directory;
+    const fs::path out = directory / "run", file = out / name;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "mine = 1\n";
+    for (const bool resume : {false, true})
+      CHECK(error_of([&] { train_to(run, {.out = out, .resume = resume}); }) ==
+            "[train] " + (out / fs::path(name).begin()->string()).string() +
+                " was not written by a training, expected an empty directory or that of a run; choose another --out");
+    CHECK(read_text(file) == "mine = 1\n");
+    CHECK(std::distance(fs::directory_iterator(out), {}) == 1);
+  }
+}
+
+TEST_CASE("train: a config.toml or protocol.toml of others is not made a run's by a checkpoint beside it") {
+  for (const std::string name : {"config.toml", "protocol.toml"}) {
+    const TemporaryDirectory directory;
+    const TrainingRun run = small_run();
+    const fs::path out = directory / "run", file = out / name;
+    train_to(run, {.out = out}, 5);
+    for (const std::string text :
+         {std::string("mine = 1\n"), std::string(kRunConfigHeader) + "[train]\n# mine\nseed = 7\n"}) {
+      std::ofstream(file) << text;
+      CHECK(error_of([&] { train_to(run, {.out = out, .resume = true}); }).starts_with("[train] " + file.string()));
+      CHECK(read_text(file) == text);
+    }
+    fs::remove(file);
+    CHECK(train_to(run, {.out = out, .resume = true}).finished);
+  }
+}
+
+TEST_CASE("train: what a killed run has left is begun in again") {
+  for (const bool resume : {false, true}) {
+    const TemporaryDirectory directory;
+    const fs::path out = directory / "run";
+    fs::create_directory(out);
+    std::ofstream(out / "train.log") << "train   0%\n";
+    std::ofstream(out / ".checkpoint.safetensors.npzoo-tmp-17-0") << "half";
+    std::ofstream(out / ".config.toml.tmp-17-1") << "";
+    std::ofstream(out / "metrics.jsonl") << "{\"loss\": 1.0, \"step\": 50}\n{\"loss\": 1.0, \"st";
+    CHECK(train_to(small_run(), {.out = out, .resume = resume}).finished);
+    CHECK(metrics_in(out).size() == 1);
+  }
+  const TemporaryDirectory directory;
+  const fs::path out = directory / "run";
+  fs::create_directory(out);
+  std::ofstream(out / "config.toml") << kRunConfigHeader << "[train]\nprotocol = \"x\"\nseed = 7\n";
+  std::ofstream(out / "notes.txt") << "mine";
+  CHECK(train_to(small_run(), {.out = out}).finished);  // a run's directory may hold more
+  CHECK(read_text(out / "notes.txt") == "mine");
+}
+
+TEST_CASE("train: a directory made in vain is removed again") {
+  const TemporaryDirectory directory;
+  TrainingRun run = small_run();
+  run.spec.config["d_model"] = std::int64_t{7};  // of two heads
+  CHECK(error_of([&] { train_to(run, {.out = directory / "a" / "b"}); }) != "no error");
+  CHECK(directory.count() == 0);
+  fs::create_directory(directory / "a");
+  CHECK(error_of([&] { train_to(run, {.out = directory / "a" / "b"}); }) != "no error");
+  CHECK(fs::is_empty(directory / "a"));
+}
+
+TEST_CASE("train: a run of fewer steps than its protocol's validates on fewer batches") {
+  const auto batches = [](std::int64_t every, std::int64_t all, std::int64_t steps) {
+    Protocol protocol = small_run({.steps = 1000}).protocol;
+    protocol.validation = {.every = every, .batches = all, .seed = 0};
+    set_steps(protocol, steps);
+    CHECK(protocol.training.steps == steps);
+    return protocol.validation.batches;
+  };
+  CHECK(batches(100, 5000, 1000) == 5000);
+  CHECK(batches(100, 5000, 2000) == 5000);
+  CHECK(batches(100, 5000, 999) == 100);
+  CHECK(batches(100, 5000, 30) == 30);
+  CHECK(batches(100, 20, 30) == 20);
+  CHECK(batches(100, 20, 1) == 1);
+  CHECK(batches(0, 20, 1) == 20);
+
+  const TemporaryDirectory directory;
+  TrainingRun run = small_run({.steps = 40, .validate_every = 10});
+  run.protocol.validation.batches = 50;
+  set_steps(run.protocol, 20);
+  StopAfter observer;
+  train(run, {.out = directory / "run"}, observer);
+  CHECK(observer.validation_batches ==
+        std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(checkpoint_in(directory / "run").run.protocol.validation.batches == 10);
+  TrainingRun more = run;
+  more.protocol.validation.batches = 50;
+  CHECK(error_of([&] {
+          train_to(more, {.out = directory / "run", .resume = true});
+        }).find("was begun with validation batches 10, now it is 50;") != std::string::npos);
 }
 
 TEST_CASE("train: no place to write is an error") {

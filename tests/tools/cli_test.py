@@ -11,9 +11,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_keys, checkpoint, checkpoint_2d, expect, fail, metrics,
+from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_error, check_keys, checkpoint, checkpoint_2d, expect, fail, metrics,
                          model_hash, npzoo, predict_args, read_safetensors, run_cases, small_protocol, succeed, trained,
-                         write, wrong_usage)
+                         write, write_safetensors, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 COMMANDS = ["list", "devices", "train", "eval", "oracle", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
@@ -142,6 +142,81 @@ def second_run_is_refused():
 
 
 @case
+def weights_that_are_not_finite_are_no_weights():
+    metadata = read_safetensors(checkpoint())[0]
+    metadata.pop("checksum")
+    path = write_safetensors("nan.safetensors", metadata, checkpoint(),
+                             lambda name, data: struct.pack("<f", math.nan) + data[4:] if name == "predictor.layers.0.bias" else data)
+    naming = ["nan.safetensors", "predictor.layers.0.bias", "not finite"]
+    fail("eval", "--checkpoint", path, "--batches", 1, naming=naming)
+    fail("plot", "--checkpoint", path, "--out", HERE / "nan.svg", naming=naming)
+    fail(*predict_args(at=path, out="nan.csv"), naming=naming)
+    fail("stream", *predict_args(at=path, out="nan.csv")[1:], naming=naming)
+    fail("export", "--checkpoint", path, "--out", HERE / "nan", naming=naming)
+    resumed = HERE / "nan"
+    resumed.mkdir()
+    (resumed / "checkpoint.safetensors").write_bytes(path.read_bytes())
+    fail("train", "--resume", "--out", resumed, naming=["predictor.layers.0.bias", "not finite"])
+
+
+@case
+def training_that_diverges_fails_and_loses_nothing():
+    run = ["train", "--protocol", "quick/gp1d", "--model", "cnp", "--batch", 2]
+    done = npzoo(*run, "--steps", 1, "--lr", "1e38", "--out", HERE / "diverged")
+    check_error(done, "[train] the ", " became ", "after step 1", "a lower learning rate may help")
+    expect(not (HERE / "diverged/checkpoint.safetensors").exists(), "a checkpoint of nothing")
+    succeed(*run, "--steps", 1, "--config", HERE / "diverged/config.toml", "--lr", "1e-3", "--out", HERE / "diverged")
+
+
+@case
+def what_no_training_wrote_is_left_alone():
+    run = ["train", "--protocol", small_protocol(), "--model", "cnp", "--steps", 2]
+    for name, text in (("config.toml", "# mine\n[train]\nsteps = 7\n"), ("protocol.toml", "name = 1\n"), ("metrics.jsonl", "{}\n"),
+                       ("paper.tex", "Abstract\n")):
+        out = HERE / f"foreign {name}"
+        out.mkdir()
+        (out / name).write_text(text)
+        for resume in ([], ["--resume"]):
+            fail(*run, *resume, "--out", out, naming=[out / name, "was not written by a training"])
+    for out in (HERE / "empty", HERE / "not there" / "yet"):
+        if out.name == "empty":
+            out.mkdir()
+        succeed(*run, "--out", out)
+        expect((out / "config.toml").read_text().startswith("# Repeats this run: "), "config.toml")
+
+
+@case
+def rejected_runs_leave_no_directory():
+    text = small_protocol().read_text()
+    odd = write("odd-preset.toml", text.replace("nhead = 2", "nhead = 3"))
+    fail("train", "--protocol", odd, "--model", "tnp-d", "--out", HERE / "rejected" / "deep", naming=["3 heads"])
+    fail("train", "--protocol", write("odd-protocol.toml", text.replace("points = 16", "points = -1")), "--model", "tnp-d",
+         "--out", HERE / "rejected", naming=["points"])
+
+
+@case
+def a_shortened_training_validates_no_longer_than_it_trains():
+    text = small_protocol().read_text().replace("batches = 3", "batches = 5000")
+    protocol = write("validates.toml", text)
+
+    def batches_of(*args):
+        out = HERE / "validates"
+        shutil.rmtree(out, ignore_errors=True)
+        succeed("train", "--protocol", protocol, "--model", "cnp", "--out", out, *args)
+        state = json.loads(read_safetensors(out / "checkpoint.safetensors")[0]["run"])
+        again = HERE / "validates again"
+        shutil.rmtree(again, ignore_errors=True)
+        succeed("train", "--config", out / "config.toml", "--out", again)
+        expect(metrics(again) == metrics(out), "config.toml repeats another run")
+        succeed("train", "--resume", "--out", out)
+        return state["validation_batches"]
+
+    expect(batches_of("--steps", 30) == 30, "30 updates, 30 batches")
+    expect(batches_of("--steps", 120) == 90, "90 updates before each validation")
+    expect(batches_of("--steps", 30, "--validation-batches", 40) == 40, "as asked")
+
+
+@case
 def config_repeats_a_run():
     succeed("train", "--config", trained() / "config.toml", "--out", HERE / "again")
     expect(model_hash(HERE / "again/checkpoint.safetensors") == model_hash(checkpoint()), "other weights")
@@ -187,7 +262,7 @@ def threads_change_no_bit():
 
 @case
 def hostile_checkpoints_are_refused():
-    good = checkpoint().read_bytes()
+    good = checkpoint().read_bytes().replace(b'"checksum":', b'"changing":', 1)  # or it would tell before anything else
     (size,) = struct.unpack("<Q", good[:8])
     huge = good[:8 + size].replace(b'\\"d_model\\":64', b'\\"d_model\\":9999')  # longer header, so its length changes
     huge = struct.pack("<Q", len(huge) - 8) + huge[8:] + good[8 + size:]

@@ -110,6 +110,56 @@ TEST_CASE("progress: a bar is redrawn in place, below messages") {
   CHECK(text.ends_with("\n"));
 }
 
+namespace {
+
+std::chrono::seconds elapsed;  // on the clock of these tests
+
+std::chrono::steady_clock::time_point test_clock() { return std::chrono::steady_clock::time_point(elapsed); }
+
+}  // namespace
+
+TEST_CASE("progress: the time of other work does not count") {
+  for (const auto style : {Progress::Style::kLines, Progress::Style::kBar}) {
+    elapsed = {};
+    const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
+    Progress progress("train", 100, {.style = style, .out = file.get(), .now = test_clock});
+    elapsed += std::chrono::seconds(4);
+    progress.update(20);
+    progress.pause();
+    elapsed += std::chrono::seconds(1000);
+    progress.resume();
+    elapsed += std::chrono::seconds(4);
+    progress.update(40);
+    CHECK(written(file.get()).find("5.00 steps/s  0:12 left") != std::string::npos);
+  }
+}
+
+TEST_CASE("progress: what passes leaves the line to what it is a part of") {
+  const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
+  elapsed = {};
+  const Progress::Style bar = Progress::Style::kBar;
+  Progress whole("train", 10, {.style = bar, .out = file.get(), .now = test_clock});
+  elapsed += std::chrono::seconds(1);
+  whole.update(1);
+  whole.pause();
+  {
+    Progress part("validate", 2,
+                  {.unit = "batches", .style = bar, .passing = true, .out = file.get(), .now = test_clock});
+    elapsed += std::chrono::seconds(1);
+    part.update(1);
+  }
+  whole.resume();
+  elapsed += std::chrono::seconds(1);
+  whole.update(2);
+  const std::string text = written(file.get()), erased = "\r\033[2K";
+  const auto one = text.find("train  10%"), two = text.find(erased + erased + "validate   0%"),
+             three = text.find(erased + erased + "train  20%");
+  CHECK(one < two);
+  CHECK(two < three);
+  CHECK(three != std::string::npos);
+  CHECK(text.find('\n') == std::string::npos);
+}
+
 TEST_CASE("progress: silence but for messages") {
   const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
   Progress progress("train", 10, {.style = Progress::Style::kSilent, .out = file.get()});
