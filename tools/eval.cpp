@@ -1,10 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "engine/io/file.h"
+#include "engine/io/json.h"
 #include "models/training/checkpoint.h"
 #include "models/training/comparison.h"
 #include "models/training/evaluation.h"
+#include "models/training/run_directory.h"
 #include "models/training/weights.h"
 #include "tools/commands.h"
+#include "tools/commit.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
 
@@ -48,12 +55,20 @@ std::optional<double> value_of(const std::optional<Ceiling>& best) {
   return best ? std::optional(best->best.value) : std::nullopt;
 }
 
-json to_json(const Protocol& protocol, const std::string& model, const Row& row) {
+/// What was scored.
+struct Subject {
+  const Protocol& protocol;
+  const TrainingRun& run;
+  std::string weights;  // their checksum
+};
+
+json to_json(const Subject& subject, const Row& row) {
   json coverage = json::object();
   for (const auto& [percent, share] : row.scores.coverage) coverage[std::to_string(percent)] = share;
-  return {{"model", model},
-          {"protocol", protocol.name},
+  return {{"model", subject.run.spec.name},
+          {"protocol", subject.protocol.name},
           {"test", row.test.name},
+          {"weights", subject.weights},
           {"log_likelihood", number_or_null(row.scores.log_likelihood)},
           {"standard_error", number_or_null(row.scores.standard_error)},
           {"published", number_or_null(value_of(row.against.published))},
@@ -71,10 +86,10 @@ json to_json(const Protocol& protocol, const std::string& model, const Row& row)
           {"tasks", row.scores.tasks}};
 }
 
-void print(const Protocol& protocol, const std::string& model, const Row& row) {
+void print(const Subject& subject, const Row& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   const Evaluation& s = row.scores;
-  fmt::print("{} on {} / {}, {} tasks\n", model, protocol.name, row.test.name, s.tasks);
+  fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, s.tasks);
   fmt::print("  log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is better)\n", s.log_likelihood,
              s.standard_error);
   fmt::print(
@@ -93,40 +108,71 @@ void print(const Protocol& protocol, const std::string& model, const Row& row) {
   warn_of_clamped_denominators(s.clamped_denominators);
 }
 
+/// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,
+/// which tell more, as long as they are of the same weights.
+void keep(const std::filesystem::path& checkpoint, const std::string& weights, const json& results) {
+  const std::filesystem::path directory = checkpoint.parent_path(), path = directory / "evaluation.json";
+  if (checkpoint.filename() != "checkpoint.safetensors" || !is_run_config(directory / "config.toml")) return;
+  try {
+    if (std::filesystem::exists(path)) {
+      const json found = parse_json_or_discard(read_text(path));
+      const json scores = found.is_object() && found.contains("subject") ? found.value("results", json()) : json();
+      if (scores.is_array() && std::ranges::all_of(scores, [&](const json& row) {
+            return row.is_object() && row.value("weights", json()) == weights;
+          }))
+        return;
+    }
+    AtomicFile file(path);
+    file.write(json({{"commit", kCommit}, {"results", results}}).dump(1) + "\n");
+    file.commit();
+  } catch (const Error& error) {  // the scores have been told; a directory may be another's
+    fmt::print(stderr, "npzoo: warning: {}\n", one_line(error.what()));
+  }
+}
+
+Row score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
+          std::int64_t batches) {
+  const EvaluationConfig& rules = subject.protocol.evaluation;
+  check(test.data.dims == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
+        subject.protocol.name, test.data.dims, c.checkpoint, model.dim_x());
+  const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
+                          default_device());
+  Progress progress("eval " + test.name, batches, {.unit = "batches"});
+  const Evaluation scores = evaluate(model, sampler,
+                                     {.batches = batches,
+                                      .exact_batches = kExactBatches,
+                                      .density = density_of(rules, subject.run.spec.name),
+                                      .context = true,
+                                      .progress = [&](std::int64_t done) { progress.update(done); }});
+  progress.finish();
+  check(std::isfinite(scores.log_likelihood), "[eval] {}: the log-likelihood on {} is {}, expected a finite number",
+        c.checkpoint, test.name, scores.log_likelihood);
+  return {test, scores, reference(rules, test, subject.run.spec.name)};
+}
+
 }  // namespace
 
 int run_command(const EvalCommand& c) {
   apply(c.common);
-  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
+  const std::filesystem::path path = find_weights(c.checkpoint);
+  const Checkpoint checkpoint = load_checkpoint(path);
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
-  const EvaluationConfig& rules = protocol.evaluation;
-  const std::int64_t batches = c.batches.value_or(rules.batches);
+  const Subject subject{protocol, checkpoint.run, weights_checksum(checkpoint)};
+  const std::int64_t batches = c.batches.value_or(protocol.evaluation.batches);
   json results = json::array();
   std::vector<std::string> leaks;
-  for (const TestConfig& test : rules.tests) {
-    check(test.data.dims == model->dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
-          protocol.name, test.data.dims, c.checkpoint, model->dim_x());
-    const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
-                            default_device());
-    Progress progress("eval " + test.name, batches, {.unit = "batches"});
-    const Evaluation scores = evaluate(*model, sampler,
-                                       {.batches = batches,
-                                        .exact_batches = kExactBatches,
-                                        .density = density_of(rules, checkpoint.run.spec.name),
-                                        .context = true,
-                                        .progress = [&](std::int64_t done) { progress.update(done); }});
-    progress.finish();
-    const Row row{test, scores, reference(rules, test, checkpoint.run.spec.name)};
+  for (const TestConfig& test : protocol.evaluation.tests) {
+    const Row row = score(c, *model, subject, test, batches);
     if (std::string problem = leak(row); !problem.empty() && batches >= kBatchesOfProof)
       leaks.push_back(std::move(problem));
-    if (c.common.json)
-      results.push_back(to_json(protocol, checkpoint.run.spec.name, row));
-    else
-      print(protocol, checkpoint.run.spec.name, row);
+    results.push_back(to_json(subject, row));
+    if (!c.common.json) print(subject, row);
   }
   if (c.common.json) print_json(results);
   check(leaks.empty(), "[eval] {} leaks: {}", c.checkpoint, fmt::join(leaks, "; "));
+  const bool by_the_rules = c.protocol.empty() && !c.batches && !c.seed;
+  if (by_the_rules && !checkpoint.exported) keep(path, subject.weights, results);
   return 0;
 }
 

@@ -3,11 +3,15 @@
 
 import json
 import os
+import pathlib
 import shutil
+import signal
 import struct
+import subprocess
 import sys
+import time
 
-from cli_support import (HERE, as_json, case, check_keys, checkpoint, expect, fail, npzoo, read_safetensors, run_cases,
+from cli_support import (HERE, PROGRAM, as_json, case, check_keys, checkpoint, expect, fail, npzoo, read_safetensors, run_cases,
                          small_protocol, succeed, trained, write)
 
 STORE = HERE / "store"
@@ -31,6 +35,7 @@ def stored():
 @case
 def exported_weights_are_small_and_tell_where_they_come_from():
     metadata, tensors = read_safetensors(stored())
+    expect(metadata["checksum"].startswith("xxh3-128:"), metadata["checksum"])
     check_keys(metadata, "format", "npzoo_version", "model", "config", "protocol", "protocol_text", "run", "commit", "command",
                "evaluation")
     expect(metadata["format"] == "npzoo-weights-1", metadata["format"])
@@ -44,16 +49,62 @@ def exported_weights_are_small_and_tell_where_they_come_from():
 
 
 @case
-def the_evaluation_beside_the_checkpoint_is_taken():
-    directory = trained("beside")
-    out = HERE / "beside.safetensors"
-    fail("export", "--checkpoint", directory / "checkpoint.safetensors", "--out", out, naming=["evaluation.json"])
-    scores = as_json("eval", "--checkpoint", directory / "checkpoint.safetensors", "--batches", 2)
-    (directory / "evaluation.json").write_text(json.dumps({"commit": "x", "results": scores}))
-    result = as_json("export", "--checkpoint", directory / "checkpoint.safetensors", "--out", out)
+def eval_leaves_what_export_takes():
+    directory = trained("beside", small_protocol(), steps=20)
+    at, out, kept = directory / "checkpoint.safetensors", HERE / "beside.safetensors", directory / "evaluation.json"
+    fail("export", "--checkpoint", at, "--out", out, naming=["evaluation.json"])
+    for other in (["--batches", 1], ["--seed", 1], ["--protocol", small_protocol()]):
+        succeed("eval", "--checkpoint", at, *other)
+        expect(not kept.exists(), "an evaluation by other rules was kept:", other)
+    scores = as_json("eval", "--checkpoint", at)
+    check_keys(json.loads(kept.read_text()), "commit", "results")
+    expect(json.loads(kept.read_text())["results"] == scores, "other scores are kept than those printed")
+    result = as_json("export", "--checkpoint", at, "--out", out)
     check_keys(result, "out", "bytes", "command")
     expect(result["bytes"] == out.stat().st_size, result)
     expect(json.loads(read_safetensors(out)[0]["evaluation"]) == scores, "scores")
+    copy = HERE / "copied"
+    copy.mkdir()
+    for path in (copy / "checkpoint.safetensors", copy / "mine.safetensors", directory / "mine.safetensors"):
+        path.write_bytes(at.read_bytes())
+        before = kept.read_bytes()
+        succeed("eval", "--checkpoint", path)
+        expect(len(list(copy.iterdir())) <= 2 and kept.read_bytes() == before, "something was left beside", path)
+        expect(not (copy / "evaluation.json").exists(), "left in a directory that is no run's")
+
+
+@case
+def what_reproduce_has_left_stays():
+    directory = trained("reproduced", small_protocol(), steps=20)
+    at, kept = directory / "checkpoint.safetensors", directory / "evaluation.json"
+    scores = as_json("eval", "--checkpoint", at)
+    theirs = json.dumps({"commit": "x", "subject": {"step": 20}, "results": scores})
+    kept.write_text(theirs)
+    succeed("eval", "--checkpoint", at)
+    expect(kept.read_text() == theirs, "replaced")
+    kept.write_text(theirs.replace(scores[0]["weights"], "xxh3-128:0"))
+    succeed("eval", "--checkpoint", at)
+    expect(json.loads(kept.read_text())["results"] == scores, "an evaluation of other weights was left")
+    kept.unlink()
+    kept.mkdir()
+    done = npzoo("eval", "--checkpoint", at)
+    expect(done.returncode == 0 and done.stdout and "npzoo: warning: " in done.stderr, done.returncode, done.stderr)
+
+
+@case
+def an_unfinished_training_is_exported_only_when_asked_to():
+    out = HERE / "unfinished"
+    run = ["train", "--protocol", small_protocol(), "--model", "cnp", "--steps", 100_000, "--checkpoint-every", 10, "--out", out]
+    with subprocess.Popen([PROGRAM, *map(str, run)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        while not (out / "checkpoint.safetensors").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    expect(process.returncode == 130, process.returncode)
+    at = out / "checkpoint.safetensors"
+    succeed("eval", "--checkpoint", at)
+    fail("export", "--checkpoint", at, "--out", HERE / "none", naming=["of 100000 updates", "--unfinished"])
+    succeed("export", "--checkpoint", at, "--out", HERE / "unfinished.safetensors", "--unfinished")
 
 
 @case
@@ -90,6 +141,7 @@ def one_bad_file_is_one_row():
         (size,) = struct.unpack("<Q", content[:8])
         header = json.loads(content[8:8 + size])
         header["__metadata__"]["evaluation"] = text
+        del header["__metadata__"]["checksum"]
         header = json.dumps(header).encode()
         return struct.pack("<Q", len(header)) + header + content[8 + size:]
 
@@ -163,6 +215,37 @@ def scores_must_be_of_these_weights():
     other = as_json("eval", "--checkpoint", checkpoint("cnp", model="cnp"), "--batches", 2)
     fail("export", "--checkpoint", checkpoint(), "--evaluation", write("odd.json", json.dumps(other)), "--out", HERE / "none",
          naming=["odd.json", "cnp", "tnp-d"])
+    own = as_json("eval", "--checkpoint", checkpoint(), "--batches", 2)
+    again = HERE / "other seed"
+    succeed("train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4, "--seed", 1, "--out", again)
+    others = [as_json("eval", "--checkpoint", again / "checkpoint.safetensors", "--batches", 2),
+              as_json("eval", "--checkpoint", checkpoint("longer", steps=31), "--batches", 2),
+              [{key: value for key, value in row.items() if key != "weights"} for row in own]]
+    for scores in others:
+        fail("export", "--checkpoint", checkpoint(), "--evaluation", write("odd.json", json.dumps(scores)), "--out",
+             HERE / "none", naming=["odd.json", "not of these weights"])
+
+
+@case
+def weights_from_before_there_were_checksums():
+    folder = pathlib.Path(__file__).resolve().parents[2] / "models" / "weights"
+    old = [path for path in sorted(folder.rglob("*.safetensors")) if "checksum" not in read_safetensors(path)[0]]
+    expect(old, "weights without a checksum in", folder)
+    tables = ["--context", write("context.csv", "x,y\n-1,0.5\n0,0.1\n1,-0.2\n"), "--targets", write("targets.csv", "x\n0.5\n")]
+    for path in old:
+        succeed("predict", "--checkpoint", path, *tables, "--out", "-")
+
+
+@case
+def damaged_weights_are_told():
+    for path in (checkpoint(), stored()):
+        content = bytearray(path.read_bytes())
+        content[-5] ^= 1
+        damaged = write("damaged.safetensors", bytes(content))
+        tables = ["--context", write("context.csv", "x,y\n-1,0.5\n"), "--targets", write("targets.csv", "x\n0.5\n")]
+        for command in (["eval"], ["plot", "--out", HERE / "none.svg"], ["predict", *tables, "--out", HERE / "none.csv"],
+                        ["stream", *tables, "--out", HERE / "none.csv"], ["export", "--out", HERE / "none"]):
+            fail(*command, "--checkpoint", damaged, naming=["damaged.safetensors", "it is damaged: checksum"])
 
 
 @case
