@@ -57,7 +57,7 @@ TEST_CASE("weights: a path stays what it is") {
 TEST_CASE("weights: a name that stands for nothing is told what there is") {
   const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
   const std::string message = error_of([] { find_weights("tnp-x:tnp/gp-rbf"); });
-  CHECK(message.starts_with("[weights] there are no weights 'tnp-x:tnp/gp-rbf'; there are "));
+  CHECK(message.starts_with("[weights] there is no file and there are no weights 'tnp-x:tnp/gp-rbf'; there are "));
   CHECK(message.find("tnp-d:tnp/gp-rbf") != std::string::npos);
   CHECK(message.find(store.path()) != std::string::npos);
 }
