@@ -43,9 +43,10 @@ class Bounds {
     } else if (c == '=' || c == ',' || ends_line(c)) {
       dots_ = 0;
     }
-    check(nesting_ <= kMaxTomlNesting, "{}: line {}: more than {} brackets within each other", where_, line(),
-          kMaxTomlNesting);
-    check(dots_ < kMaxTomlKeyParts, "{}: line {}: a key of more than {} parts", where_, line(), kMaxTomlKeyParts);
+    // The line is counted from the start, so not for every character.
+    if (nesting_ > kMaxTomlNesting)
+      fail("{}: line {}: more than {} brackets within each other", where_, line(), kMaxTomlNesting);
+    if (dots_ >= kMaxTomlKeyParts) fail("{}: line {}: a key of more than {} parts", where_, line(), kMaxTomlKeyParts);
   }
 
   void skip_line() {

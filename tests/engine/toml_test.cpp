@@ -69,6 +69,12 @@ TEST_CASE("toml: nesting is bounded before anything is parsed") {
   CHECK(message(fmt::format("a = {}", repeated("[ { a = ", 100'000))) == first);
 }
 
+TEST_CASE("toml: a text as large as is allowed is read") {
+  std::string text;
+  for (int key = 0; text.size() < kMaxTomlBytes - 16; ++key) text += fmt::format("k{} = {}\n", key, key);
+  CHECK(parse_toml(text, "[toml] f")["k60000"].value<int>() == 60000);
+}
+
 TEST_CASE("toml: size and characters are bounded") {
   CHECK(message("#" + std::string(kMaxTomlBytes, '.')) ==
         fmt::format("[toml] f: {} bytes of TOML found, expected at most {}", kMaxTomlBytes + 1, kMaxTomlBytes));
