@@ -101,4 +101,37 @@ inline Checkpoint trained_checkpoint() {
   return c;
 }
 
+/// Remembers what it is told and stops the run after a number of steps.
+class StopAfter final : public TrainObserver {
+ public:
+  explicit StopAfter(std::int64_t steps = 0) : steps_(steps) {}
+
+  void on_step(std::int64_t step, double loss) override {
+    seen = step;
+    losses.push_back(loss);
+  }
+  void on_validation(std::int64_t step, double log_likelihood) override { validations[step] = log_likelihood; }
+  void on_validation_progress(std::int64_t done, std::int64_t /*batches*/) override {
+    validation_batches.push_back(done);
+  }
+  bool stop_requested() override { return steps_ > 0 && seen >= steps_; }
+
+  std::int64_t seen = 0;
+  std::vector<double> losses;
+  std::vector<std::int64_t> validation_batches;  // done, as they are told
+  std::map<std::int64_t, double> validations;
+
+ private:
+  std::int64_t steps_;
+};
+
+inline TrainResult train_to(const TrainingRun& run, const TrainOptions& options, std::int64_t stop_after = 0) {
+  StopAfter observer(stop_after);
+  return train(run, options, observer);
+}
+
+inline Checkpoint checkpoint_in(const std::filesystem::path& out) {
+  return load_checkpoint(out / "checkpoint.safetensors");
+}
+
 }  // namespace npzoo::testing
