@@ -7,8 +7,8 @@ namespace npzoo {
 
 namespace {
 
-struct EncodedContext final : HeldContext {
-  EncodedContext(Context observed, std::vector<KeysValues> read)
+struct EqtnpState final : HeldContext {
+  EqtnpState(Context observed, std::vector<KeysValues> read)
       : HeldContext(std::move(observed)), layers(std::move(read)) {}
 
   std::vector<KeysValues> layers;  // for each decoder layer; (B, Nc, E)
@@ -41,11 +41,11 @@ std::unique_ptr<ContextState> Eqtnp::condition(const Context& context) const {
     h = layer(h, mask);  // (B, Nc, E)
     hand_on(h);
   }
-  return std::make_unique<EncodedContext>(context, std::move(read));
+  return std::make_unique<EqtnpState>(context, std::move(read));
 }
 
 Prediction Eqtnp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* encoded = dynamic_cast<const EncodedContext*>(&state);
+  const auto* encoded = dynamic_cast<const EqtnpState*>(&state);
   check(encoded != nullptr, "[eqtnp] the state comes from another kind of model");
   return decoder(xt, encoded->layers, PrefixMask::lengths(encoded->context.lengths));  // (B, Nt, Dy)
 }

@@ -8,8 +8,8 @@ namespace npzoo {
 
 namespace {
 
-struct EncodedContext final : HeldContext {
-  EncodedContext(Context observed, std::vector<KeysValues> read)
+struct LbanpState final : HeldContext {
+  LbanpState(Context observed, std::vector<KeysValues> read)
       : HeldContext(std::move(observed)), layers(std::move(read)) {}
 
   std::vector<KeysValues> layers;  // for each decoder layer; (B, L, E)
@@ -40,11 +40,11 @@ std::unique_ptr<ContextState> Lbanp::condition(const Context& context) const {
     h = layer(h, tokens, mask);                           // (B, L, E)
     read.push_back(decoder.keys_values(read.size(), h));  // (B, L, E) each
   }
-  return std::make_unique<EncodedContext>(context, std::move(read));
+  return std::make_unique<LbanpState>(context, std::move(read));
 }
 
 Prediction Lbanp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* encoded = dynamic_cast<const EncodedContext*>(&state);
+  const auto* encoded = dynamic_cast<const LbanpState*>(&state);
   check(encoded != nullptr, "[lbanp] the state comes from another kind of model");
   return decoder(xt, encoded->layers, PrefixMask::all());  // (B, Nt, Dy)
 }

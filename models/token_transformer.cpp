@@ -6,8 +6,8 @@ namespace npzoo {
 
 namespace {
 
-struct EncodedContext final : HeldContext {
-  EncodedContext(Context observed, TwoStreamTransformer::Encoded layers)
+struct TokenTransformerState final : HeldContext {
+  TokenTransformerState(Context observed, TwoStreamTransformer::Encoded layers)
       : HeldContext(std::move(observed)), encoded(std::move(layers)) {}
 
   TwoStreamTransformer::Encoded encoded;
@@ -33,11 +33,11 @@ std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context
   const Context points = clear_padding(context);
   Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                 // (B, Nc, E)
   auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
-  return std::make_unique<EncodedContext>(context, std::move(encoded));
+  return std::make_unique<TokenTransformerState>(context, std::move(encoded));
 }
 
 Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
-  const auto* context = dynamic_cast<const EncodedContext*>(&state);
+  const auto* context = dynamic_cast<const TokenTransformerState*>(&state);
   check(context != nullptr, "[token_transformer] the state comes from another kind of model");
   const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {

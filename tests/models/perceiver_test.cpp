@@ -185,12 +185,16 @@ TEST_CASE("perceiver: errors of configuration and of use") {
     CHECK(error_with(name, "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
     CHECK(error_with(name, "d_modle", std::int64_t{8}).starts_with("[" + name + "] d_modle is an unknown key"));
 
-    const auto model = varied_model(small_model(name)),
-               other = varied_model(small_model(name == "eqtnp" ? "lbanp" : "eqtnp"));
+    const auto model = varied_model(small_model(name));
     const Task task = random_task(*model, {2, 3, 2});
-    const auto state = model->condition({task.xc, task.yc, {}}), foreign = other->condition({task.xc, task.yc, {}});
-    CHECK(error_of([&] { model->query(*foreign, task.xt); }) ==
-          "[" + name + "] the state comes from another kind of model");
+    const auto state = model->condition({task.xc, task.yc, {}});
+    for (const std::string& other : model_names()) {
+      if (other == name) continue;
+      CAPTURE(other);
+      const auto foreign = varied_model(small_model(other))->condition({task.xc, task.yc, {}});
+      CHECK(error_of([&] { model->query(*foreign, task.xt); }) ==
+            "[" + name + "] the state comes from another kind of model");
+    }
     const Tensor wide = Tensor::zeros({2, 2, 3}, DType::float64),
                  other_batch = Tensor::zeros({5, 2, 1}, DType::float64);
     CHECK(error_of([&] { model->query(*state, wide); }).starts_with("["));
