@@ -279,9 +279,10 @@ TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
 /// Reference values were computed elsewhere, by other code, to a standard error of up to .006.
 TEST_CASE("[gp sampler] the exact posterior scores what is known of every test distribution") {
   constexpr double kReferenceError = 0.006;
-  for (const auto& [name, batches] : {std::pair("quick/gp1d", 600), std::pair("tnp/gp-rbf", 600),
-                                      std::pair("tnp-kr/gp1d-rbf", 250), std::pair("tnp-kr/gp1d-matern", 250),
-                                      std::pair("tnp-kr/gp1d-periodic", 250), std::pair("tnp-kr/gp2d-rbf", 60)}) {
+  for (const auto& [protocol, batches] : {std::pair("quick/gp1d", 600), std::pair("tnp/gp-rbf", 600),
+                                          std::pair("tnp-kr/gp1d-rbf", 250), std::pair("tnp-kr/gp1d-matern", 250),
+                                          std::pair("tnp-kr/gp1d-periodic", 250), std::pair("tnp-kr/gp2d-rbf", 60)}) {
+    const std::string name = protocol;
     const EvaluationConfig evaluation = load_protocol(name).evaluation;
     for (const TestConfig& test : evaluation.tests) {
       CAPTURE(name);

@@ -160,7 +160,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
   struct Case {
     const char *before, *after, *message;
   };
-  for (const auto& [before, after, message] : {
+  for (const Case& c : {
            Case{"dims = 1", "dims = ", "[protocol] f.toml: line 11, column 8: "},
            Case{"[data]", "[[[data]]]", "[protocol] f.toml: line 8, column 3: "},
            Case{"dims = 1", "dims = 1\ndims = 2", "[protocol] f.toml: line 12, column "},
@@ -220,11 +220,11 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
            Case{"dim_hid = 128", "dim_hid = inf", "models.cnp.dim_hid is inf, expected a finite number"},
            Case{"[models.cnp]", "[models]\ncnp = 3\n[models.x]", "models.cnp is 3, expected a table"},
        }) {
-    CAPTURE(after);
-    const std::string error = error_of(replaced(load_protocol("tnp/gp-rbf").text, before, after));
+    CAPTURE(c.after);
+    const std::string error = error_of(replaced(load_protocol("tnp/gp-rbf").text, c.before, c.after));
     CAPTURE(error);
     CHECK(error.starts_with("[protocol] f.toml: "));
-    CHECK(error.find(message) != std::string::npos);
+    CHECK(error.find(c.message) != std::string::npos);
   }
 }
 

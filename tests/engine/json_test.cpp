@@ -50,7 +50,11 @@ TEST_CASE("json: depth and size are bounded before anything is parsed") {
 
 TEST_CASE("json: what is none is refused in one line") {
   using namespace std::string_view_literals;
-  for (const auto& [text, expected] : std::initializer_list<std::pair<std::string_view, const char*>>{
+  struct Case {
+    std::string_view text;
+    const char* expected;
+  };
+  for (const Case& c : std::initializer_list<Case>{
            {"", "no JSON from byte 0 on"},
            {"{\"a\":\n", "no JSON from byte 6 on"},
            {"[1, 2", "no JSON from byte 5 on"},
@@ -60,9 +64,9 @@ TEST_CASE("json: what is none is refused in one line") {
            {"1\0[[["sv, "no JSON from byte 1 on"},
            {"[1e999]", "a number is larger than any double"},
        }) {
-    CAPTURE(text);
-    CHECK(message(text) == std::string("[json] f: ") + expected);
-    CHECK(parse_json_or_discard(text).is_discarded());
+    CAPTURE(c.text);
+    CHECK(message(c.text) == std::string("[json] f: ") + c.expected);
+    CHECK(parse_json_or_discard(c.text).is_discarded());
   }
   CHECK(parse_json_or_discard(nested("[", "]", 1'000'000)).is_discarded());
   CHECK(parse_json_or_discard("[1]") == json::array({1}));

@@ -227,10 +227,10 @@ const std::vector<HostileHeader> kHostileHeaders = {
 }  // namespace
 
 TEST_CASE("safetensors: hostile headers are refused in one line") {
-  for (const auto& [header, error, data_bytes] : kHostileHeaders) {
-    CAPTURE(header.substr(0, 200));
-    const std::string file = file_of(header, std::string(data_bytes, '\0'));
-    CHECK(error_of([&] { parse(file); }) == "[safetensors] f: " + error);
+  for (const HostileHeader& h : kHostileHeaders) {
+    CAPTURE(h.header.substr(0, 200));
+    const std::string file = file_of(h.header, std::string(h.data_bytes, '\0'));
+    CHECK(error_of([&] { parse(file); }) == "[safetensors] f: " + h.error);
   }
 }
 

@@ -303,8 +303,9 @@ TEST_CASE("tape: a profile charges every operation, forward and backward") {
   record_and_play(x);
   const auto& operations = profile.operations();
   CHECK(operations.size() == 3);
-  for (const auto& [name, passes] : operations) {
-    CAPTURE(name);
+  for (const auto& operation : operations) {
+    const auto& [name, passes] = operation;
+    CAPTURE(operation.first);
     CHECK(passes.forward.calls == 2);
     CHECK(passes.backward.calls == 2);
     CHECK(passes.forward.milliseconds > 0);

@@ -169,33 +169,34 @@ TEST_CASE("checkpoint: metadata nested without end") {
 }
 
 TEST_CASE("checkpoint: numbers that no run can have") {
-  for (const auto& [key, value] : std::initializer_list<std::pair<std::string, json>>{{"step", -1},
-                                                                                      {"step", 21},
-                                                                                      {"steps", 0},
-                                                                                      {"batch_size", 0},
-                                                                                      {"best_step", 21},
-                                                                                      {"lr", -1.0},
-                                                                                      {"lr", 0.0},
-                                                                                      {"loss_count", -1},
-                                                                                      {"loss_count", 5},
-                                                                                      {"seed", 1.5},
-                                                                                      {"seed", -1},
-                                                                                      {"seed", 0x1p64},
-                                                                                      {"step", 0x1p70},
-                                                                                      {"step", 1.0},
-                                                                                      {"steps", 1ull << 63},
-                                                                                      {"steps", nullptr},
-                                                                                      {"batch_size", 1ll << 40},
-                                                                                      {"validation_batches", 0},
-                                                                                      {"validation_batches", true},
-                                                                                      {"best_step", -2},
-                                                                                      {"best_log_likelihood", nullptr},
-                                                                                      {"loss", "nan"},
-                                                                                      {"loss_sum", "1"},
-                                                                                      {"seconds", -1}}) {
-    CAPTURE(key);
-    CAPTURE(value.dump());
-    CHECK(message_with("run", key, value).starts_with("[checkpoint] FILE: damaged metadata: " + key + " is "));
+  for (const auto& entry : std::initializer_list<std::pair<std::string, json>>{{"step", -1},
+                                                                               {"step", 21},
+                                                                               {"steps", 0},
+                                                                               {"batch_size", 0},
+                                                                               {"best_step", 21},
+                                                                               {"lr", -1.0},
+                                                                               {"lr", 0.0},
+                                                                               {"loss_count", -1},
+                                                                               {"loss_count", 5},
+                                                                               {"seed", 1.5},
+                                                                               {"seed", -1},
+                                                                               {"seed", 0x1p64},
+                                                                               {"step", 0x1p70},
+                                                                               {"step", 1.0},
+                                                                               {"steps", 1ull << 63},
+                                                                               {"steps", nullptr},
+                                                                               {"batch_size", 1ll << 40},
+                                                                               {"validation_batches", 0},
+                                                                               {"validation_batches", true},
+                                                                               {"best_step", -2},
+                                                                               {"best_log_likelihood", nullptr},
+                                                                               {"loss", "nan"},
+                                                                               {"loss_sum", "1"},
+                                                                               {"seconds", -1}}) {
+    CAPTURE(entry.first);
+    CAPTURE(entry.second.dump());
+    CHECK(message_with("run", entry.first, entry.second)
+              .starts_with("[checkpoint] FILE: damaged metadata: " + entry.first + " is "));
   }
   CHECK(message_after([](TensorFile& f) { f.metadata["run"] = R"({"seed": 1e999})"; }) ==
         "[checkpoint] FILE: damaged metadata: a number is larger than any double");

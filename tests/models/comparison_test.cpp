@@ -137,9 +137,9 @@ TEST_CASE("comparison: no published figure is a leak, and models of this build a
     CAPTURE(name);
     const EvaluationConfig rules = load_protocol(name).evaluation;
     for (const TestConfig& test : rules.tests)
-      for (const auto& [model, row] : test.published) {
-        CAPTURE(model);
-        const Reference against = reference(rules, test, model);
+      for (const auto& row : test.published) {
+        CAPTURE(row.first);
+        const Reference against = reference(rules, test, row.first);
         REQUIRE(against.published);
         const auto& [value, error] = *against.published;
         CHECK(judge({value, error, error}, against) == Verdict::within_error);

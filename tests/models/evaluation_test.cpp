@@ -143,9 +143,9 @@ TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
   const GpSampler sampler(known_process(7), 64, 4, Split::evaluation);  // one target a task, so all are independent
   const Evaluation e = evaluate(oracle_of(sampler), sampler, {.batches = 64});
   REQUIRE(e.tasks == 4096);
-  for (const auto& [percent, share] : e.coverage) {
-    CAPTURE(percent);
-    const double p = percent / 100.0;
+  for (const auto& interval : e.coverage) {
+    CAPTURE(interval.first);
+    const double p = interval.first / 100.0, share = interval.second;
     CHECK(std::abs(share - p) <= 3 * std::sqrt(p * (1 - p) / 4096));
   }
   CHECK(e.coverage.size() == 4);

@@ -298,9 +298,9 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
     const Protocol protocol = load_protocol(protocol_name);
     for (const auto& [model, config] : protocol.models) with_preset.insert(model);
     for (const TestConfig& test : protocol.evaluation.tests)
-      for (const auto& [row, value] : test.published) {
-        CAPTURE(row);
-        CHECK(std::ranges::count(model_names(), row) == static_cast<int>(protocol.models.contains(row)));
+      for (const auto& row : test.published) {
+        CAPTURE(row.first);
+        CHECK(std::ranges::count(model_names(), row.first) == static_cast<int>(protocol.models.contains(row.first)));
       }
   }
   for (const std::string& model : model_names()) {

@@ -72,8 +72,9 @@ TEST_CASE("weights: those that come with npzoo load, are float32, finite and sma
     CHECK(c.step == c.run.protocol.training.steps);
     CHECK_FALSE(c.commit.empty());
     CHECK(c.exported->command.starts_with("npzoo train --protocol " + c.run.protocol.name));
-    for (const auto& [name, tensor] : c.weights) {
-      CAPTURE(name);
+    for (const auto& weight : c.weights) {
+      CAPTURE(weight.first);
+      const Tensor& tensor = weight.second;
       REQUIRE(tensor.dtype() == DType::float32);
       CHECK(std::ranges::all_of(tensor.values<float>(), [](float value) { return std::isfinite(value); }));
     }

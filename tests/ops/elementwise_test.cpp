@@ -99,12 +99,12 @@ TEST_CASE_TEMPLATE("elementwise: functions of two tensors, broadcast", T, float,
       {{1}, {0}},         {{0, 3}, {3}},          {{3, 1}, {1, 0}},    {{2, 3, 1, 5}, {3, 4, 1}},
       {{70, 700}, {700}}, {{1, 2, 3}, {3, 2, 3}}, {{50'001}, {1}},     {{2, 1, 2, 1, 2, 1}, {1, 3, 1, 3, 1, 3}}};
   for (const BinaryRow& row : kBinary)
-    for (const auto& [a_shape, b_shape] : pairs) {
+    for (const Pair& shapes : pairs) {
       CAPTURE(row.name);
-      CAPTURE(to_string(a_shape));
-      CAPTURE(to_string(b_shape));
-      const Shape shape = broadcast(a_shape, b_shape);
-      const Tensor a = normal<T>(a_shape, 1), b = normal<T>(b_shape, 2);
+      CAPTURE(to_string(shapes.a));
+      CAPTURE(to_string(shapes.b));
+      const Shape shape = broadcast(shapes.a, shapes.b);
+      const Tensor a = normal<T>(shapes.a, 1), b = normal<T>(shapes.b, 2);
       const Tensor out = row.apply(a, b);
       REQUIRE(out.shape() == shape);
       const Tensor left = reference::broadcast_to(a, shape), right = reference::broadcast_to(b, shape);
