@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what npzoo needs to build. Debian and Ubuntu only; elsewhere it prints the list.
+#   tools/setup.sh [PACKAGE…]     more of them
 set -euo pipefail
 
 packages=(g++ meson ninja-build pkg-config python3
           libfmt-dev libcli11-dev doctest-dev nlohmann-json3-dev libtomlplusplus-dev librandom123-dev libxxhash-dev
-          libcairo2-dev fonts-dejavu-core libboost-context-dev)
+          libcairo2-dev fonts-dejavu-core libboost-context-dev "$@")
 
 missing=()
 if command -v dpkg-query >/dev/null; then

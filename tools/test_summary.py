@@ -1,15 +1,18 @@
-"""Counts the cases of a finished `meson test` and prints them as one plain line: test_summary.py testlog.json
+"""Counts the cases of finished `meson test`s and prints them as one plain line: test_summary.py testlog.json...
 
-A doctest program counts for each of its test cases, any other test for one."""
+A doctest program counts for each of its test cases, any other test for one, and so does a build that failed and left no
+log."""
 import json
+import pathlib
 import re
 import sys
 
 CASES = re.compile(r'test cases:\s+\d+ \|\s+(\d+) passed \|\s+(\d+) failed(?: \|\s+(\d+) skipped)?')
 
 passed = failed = skipped = 0
-with open(sys.argv[1]) as log:
-    for test in map(json.loads, log):
+for log in map(pathlib.Path, sys.argv[1:]):
+    failed += not log.exists()
+    for test in map(json.loads, log.read_text().splitlines() if log.exists() else []):
         counts = CASES.search(test.get('stdout', ''))
         ok = test['result'] in ('OK', 'EXPECTEDFAIL')
         if test['result'] == 'SKIP':
