@@ -223,8 +223,9 @@ TEST_CASE("checkpoint: weights and moments that are not finite are neither writt
       CHECK(error_of([&] { save_checkpoint(path, c); }) == message);
       if (member == &Checkpoint::best_weights) CHECK(error_of([&] { export_weights(path, c, {}); }) != "no error");
       CHECK(read_text(path) == before);
-      CHECK(message_after(
-                [&](TensorFile& f) { f.tensors[prefix + name].values<float>().back() = static_cast<float>(bad); }) ==
+      CHECK(message_after([&, prefix = prefix](TensorFile& f) {
+              f.tensors[prefix + name].values<float>().back() = static_cast<float>(bad);
+            }) ==
             "[checkpoint] FILE: tensor '" + (prefix + name) + "' is not finite, expected weights that can be used");
     }
   }
