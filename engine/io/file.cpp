@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
@@ -58,12 +59,6 @@ fs::path behind_links(fs::path path) {
   return path;
 }
 
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 /// What the temporary files of a destination are called up to their process and number.
 std::string temporary_prefix(const fs::path& destination) {
   constexpr std::string_view kMark = ".npzoo-tmp-";
@@ -74,7 +69,7 @@ std::string temporary_prefix(const fs::path& destination) {
   if (name.size() > room) {
     std::size_t end = room - kHash;
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // within a character of UTF-8
-    name = fmt::format("{}~{:016x}", name.substr(0, end), fnv1a(name));
+    name = fmt::format("{}~{:016x}", name.substr(0, end), XXH3_64bits(name.data(), name.size()));
   }
   return fmt::format(".{}{}", name, kMark);
 }
