@@ -16,15 +16,16 @@ STEPS = 4000  # about a second: a test that is held up must not find the run at 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
-def start(*args, ignored=(), **options):
+def set_signals(ignored=()):
     """Signals do what they do by default, whatever the tests themselves were started with, or are ignored."""
-    def prepare():
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
+
+def start(*args, ignored=(), **options):
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL, preexec_fn=prepare, restore_signals=False,
-                            **options)
+    return subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL, preexec_fn=lambda: set_signals(ignored),
+                            restore_signals=False, **options)
 
 
 def train(out):
@@ -69,6 +70,7 @@ def the_end_of_its_terminal_saves():
     master, slave = pty.openpty()
 
     def take_terminal():
+        set_signals()
         os.setsid()
         os.close(os.open(os.ttyname(slave), os.O_RDWR))  # the first one opened is a session's own
 
