@@ -1,18 +1,59 @@
 #pragma once
 
-#include "engine/tensor.h"
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/cpu/context.h"
+#include "engine/cuda/context.h"
 
 namespace npzoo {
 
-/// y += x, element by element, in place. Shapes and dtypes must be equal.
-void add_into(Tensor& y, const Tensor& x);
+/// y += x for n elements.
+template <class T>
+struct AddInto {
+  std::int64_t n;
+  const T* x;
+  T* y;
+};
 
-/// Sets every element to `value`; of a tensor on a CUDA device.
-void fill(Tensor& x, double value);
-/// y = x, converted to y's dtype; of floating-point tensors on a CUDA device.
-void convert(const Tensor& x, Tensor& y);
+template <class T, Isa isa>
+void add_into(CpuContext<isa>& cpu, const AddInto<T>& p);
+template <class T, Gpu gpu>
+void add_into(CudaContext<gpu>& cuda, const AddInto<T>& p);
 
-/// Sums `x` over the axes along which `shape` was broadcast to x's shape: the adjoint of broadcasting.
-Tensor sum_to(const Tensor& x, const Shape& shape);
+/// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends
+/// on the extents alone. middle = 0 gives zeros.
+template <class T>
+struct SumMiddle {
+  std::int64_t outer, middle, inner;
+  const T* x;
+  T* y;
+};
+
+template <class T, Isa isa>
+void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p);
+template <class T, Gpu gpu>
+void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p);
+
+template <class T>
+struct Fill {
+  std::int64_t n;
+  T value;
+  T* x;
+};
+
+template <class T, Gpu gpu>
+void fill(CudaContext<gpu>& cuda, const Fill<T>& p);
+
+/// From float to double, or back.
+template <class T>
+struct Convert {
+  std::int64_t n;
+  const T* x;
+  std::conditional_t<std::is_same_v<T, float>, double, float>* y;
+};
+
+template <class T, Gpu gpu>
+void convert(CudaContext<gpu>& cuda, const Convert<T>& p);
 
 }  // namespace npzoo

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/kernels.h"
+#include "engine/fill.h"
 
 namespace npzoo {
 

@@ -6,7 +6,7 @@
 
 #include "engine/cuda/gpu.h"
 #include "engine/cuda/transfer.h"
-#include "engine/kernels.h"
+#include "engine/fill.h"
 
 namespace npzoo {
 

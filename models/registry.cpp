@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "models/cmanp.h"
-#include "models/cnp.h"
-#include "models/eqtnp.h"
-#include "models/lbanp.h"
-#include "models/tnp_d.h"
-#include "models/tnp_kr.h"
+#include "models/cmanp/cmanp.h"
+#include "models/conditional/cnp.h"
+#include "models/tnp/eqtnp.h"
+#include "models/tnp/lbanp.h"
+#include "models/tnp/tnp_d.h"
+#include "models/tnp/tnp_kr.h"
 
 namespace npzoo {
 

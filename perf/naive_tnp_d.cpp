@@ -12,16 +12,16 @@
 #include "engine/precision.h"
 #include "engine/tape.h"
 #include "models/registry.h"
-#include "models/token_transformer.h"
+#include "models/tnp/token_transformer.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/softmax/softmax.h"
-#include "tools/bench_support.h"
-#include "tools/commands.h"
-#include "tools/json_output.h"
-#include "tools/options_support.h"
-#include "tools/scaling.h"
+#include "tools/bench/scaling.h"
+#include "tools/bench/support.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/options_support.h"
 
 using namespace npzoo;
 

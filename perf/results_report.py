@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the tables of results from what `npzoo reproduce` has collected: results_report.py [--check]
 
-Reads the stores in perf/results (tools/results_store.h describes them), writes perf/RESULTS.md and, between its two
+Reads the stores in perf/results (tools/reproduce/results_store.h describes them), writes perf/RESULTS.md and, between its two
 marks, the table in README.md. With --check nothing is written, and the exit status is 1 where one of them would change.
 """
 

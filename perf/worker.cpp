@@ -18,9 +18,9 @@
 #include "engine/memory.h"
 #include "models/config_json.h"
 #include "ops/masked_attention/masked_attention.h"
-#include "tools/bench_cases.h"
-#include "tools/bench_support.h"
-#include "tools/commands.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/support.h"
+#include "tools/cli/commands.h"
 
 using namespace npzoo;
 using nlohmann::json;

@@ -12,7 +12,7 @@
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "engine/memory.h"
-#include "tools/commands.h"
+#include "tools/cli/commands.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "datasets/gp/kernel.h"
+#include "datasets/gp/covariance.h"
 #include "engine/cuda/device_function.h"
 
 namespace npzoo {

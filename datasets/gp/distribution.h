@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "datasets/gp/kernel.h"
+#include "datasets/gp/covariance.h"
 #include "engine/random.h"
 
 namespace npzoo {

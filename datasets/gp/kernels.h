@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "datasets/gp/kernel.h"
+#include "datasets/gp/covariance.h"
 #include "engine/cuda/context.h"
 #include "engine/random.h"
 

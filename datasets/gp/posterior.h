@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "datasets/gp/cholesky.h"
-#include "datasets/gp/kernel.h"
+#include "datasets/gp/covariance.h"
 
 namespace npzoo {
 

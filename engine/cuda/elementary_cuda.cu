@@ -1,5 +1,5 @@
 #include "engine/cuda/launch.h"
-#include "engine/elementary_kernels.h"
+#include "engine/kernels.h"
 #include "engine/memory.h"
 
 namespace npzoo {

@@ -1,4 +1,4 @@
-#include "engine/elementary_kernels.h"
+#include "engine/kernels.h"
 #include "engine/memory.h"
 #include "ops/random_feature_attention/sum_points.h"
 

@@ -1,7 +1,7 @@
 #include "ops/reduce/reduce.h"
 
 #include "engine/backend.h"
-#include "engine/kernels.h"
+#include "engine/fill.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/mask_points/lengths.h"

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "datasets/gp/kernel.h"
+#include "datasets/gp/covariance.h"
 #include "engine/error.h"
 #include "engine/random.h"
 

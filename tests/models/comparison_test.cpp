@@ -1,4 +1,4 @@
-#include "models/training/comparison.h"
+#include "models/trials/verdict.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "models/training/evaluation.h"
+#include "models/trials/likelihood.h"
 
 #include <doctest/doctest.h>
 

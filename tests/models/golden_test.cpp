@@ -4,8 +4,8 @@
 #include <map>
 
 #include "engine/io/safetensors.h"
-#include "models/parity.h"
-#include "models/parity_names.h"
+#include "models/parity/names.h"
+#include "models/parity/parity.h"
 #include "tests/models/model_fixtures.h"
 
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "models/blocks/transformer.h"
-#include "models/token_transformer.h"
+#include "models/tnp/token_transformer.h"
 #include "ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 

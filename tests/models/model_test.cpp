@@ -7,7 +7,7 @@
 #include "engine/gradcheck.h"
 #include "engine/optim/optimiser.h"
 #include "models/blocks/mlp.h"
-#include "models/token_transformer.h"
+#include "models/tnp/token_transformer.h"
 #include "models/training/checkpoint.h"
 #include "ops/gather/gather.h"
 #include "tests/models/model_fixtures.h"

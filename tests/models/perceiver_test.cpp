@@ -3,9 +3,9 @@
 #include <map>
 
 #include "models/blocks/chunks.h"
-#include "models/cmanp.h"
-#include "models/eqtnp.h"
-#include "models/lbanp.h"
+#include "models/cmanp/cmanp.h"
+#include "models/tnp/eqtnp.h"
+#include "models/tnp/lbanp.h"
 #include "ops/geglu/geglu.h"
 #include "ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"

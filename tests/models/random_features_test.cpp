@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "models/token_transformer.h"
+#include "models/tnp/token_transformer.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

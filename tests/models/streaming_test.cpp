@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/memory.h"
-#include "models/cmanp.h"
+#include "models/cmanp/cmanp.h"
 #include "ops/gather/gather.h"
 #include "tests/models/model_fixtures.h"
 

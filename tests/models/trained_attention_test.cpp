@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/gradcheck.h"
-#include "models/token_transformer.h"
+#include "models/tnp/token_transformer.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 #include "tests/models/training_fixtures.h"

@@ -1,4 +1,4 @@
-#include "tools/process_queue.h"
+#include "tools/reproduce/process_queue.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,53 @@
+#include "datasets/gp/covariance.h"
+
+#include "datasets/gp/correlation.h"
+#include "engine/error.h"
+
+namespace npzoo {
+
+std::string_view to_string(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::rbf: return "rbf";
+    case KernelKind::matern32: return "matern32";
+    case KernelKind::matern52: return "matern52";
+    case KernelKind::periodic: break;
+  }
+  return "periodic";
+}
+
+namespace {
+
+/// Covariances of one point with the first `n` of `b`.
+template <class Correlation>
+void fill_row(const Kernel& kernel, const Correlation& correlation, const double* a, Points b, std::int64_t n,
+              double* out) {
+  for (std::int64_t j = 0; j < n; ++j)
+    out[j] = covariance_at(kernel, correlation, squared_distance(a, b.values.data() + j * b.dims, b.dims));
+}
+
+}  // namespace
+
+std::vector<double> covariance(const Kernel& kernel, Points a, Points b) {
+  check(a.dims == b.dims, "[covariance] points of {} and of {} dimensions, expected equal", a.dims, b.dims);
+  const std::int64_t n = a.size(), m = b.size();
+  std::vector<double> out(static_cast<std::size_t>(n * m));
+  with_correlation(kernel, [&](const auto& correlation) {
+    for (std::int64_t i = 0; i < n; ++i)
+      fill_row(kernel, correlation, a.values.data() + i * a.dims, b, m, out.data() + i * m);
+  });
+  return out;
+}
+
+std::vector<double> covariance(const Kernel& kernel, Points a) {
+  const std::int64_t n = a.size();
+  std::vector<double> out(static_cast<std::size_t>(n * n));
+  with_correlation(kernel, [&](const auto& correlation) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      fill_row(kernel, correlation, a.values.data() + i * a.dims, a, i + 1, out.data() + i * n);
+      for (std::int64_t j = 0; j < i; ++j) out[j * n + i] = out[i * n + j];
+    }
+  });
+  return out;
+}
+
+}  // namespace npzoo

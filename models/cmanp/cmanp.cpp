@@ -1,0 +1,121 @@
+#include "models/cmanp/cmanp.h"
+
+#include "models/blocks/equal_layers.h"
+#include "ops/reshape/reshape.h"
+
+namespace npzoo {
+
+namespace {
+
+/// x (L, E) for every element of a batch: (B, L, E).
+Tensor for_batch(const Tensor& x, std::int64_t batch) { return broadcast_to(x, {batch, x.dim(0), x.dim(1)}); }
+
+}  // namespace
+
+ConstantMemoryBlock::ConstantMemoryBlock(const PerceiverConfig& config, std::int64_t own_latents, Initializer& init)
+    : latents{init.standard_normal({own_latents, config.width})}, compress(config, init), read(config, init) {}
+
+Tensor ConstantMemoryBlock::queries(std::int64_t batch) const {
+  const PerceiverLayer& cross = compress.cross;
+  return for_batch(cross.attention.query(cross.norm1(latents.value)), batch);  // (B, Lb, E)
+}
+
+AttentionState ConstantMemoryBlock::absorb(const AttentionState& state, const Tensor& queries, const Tensor& points,
+                                           const PrefixMask& mask) const {
+  const KeysValues context = compress.cross.keys_values(points);  // (B, n, E) each
+  const AttentionOptions options = compress.cross.attention.options();
+  if (!state.mean.defined()) return incremental_cross_attention(queries, context.keys, context.values, mask, options);
+  return npzoo::update(state, queries, context.keys, context.values, mask, options);
+}
+
+Tensor ConstantMemoryBlock::operator()(const AttentionState& state, const Tensor& entering) const {
+  const PerceiverLayer& cross = compress.cross;
+  const Tensor kept = cross.residual(latents.value, cross.norm1(latents.value));                        // (Lb, E)
+  const Tensor attended = cross.attention.out(state.mean);                                              // (B, Lb, E)
+  const Tensor own = compress.self(cross.after_attention(for_batch(kept, entering.dim(0)), attended));  // (B, Lb, E)
+  return read(entering, own);                                                                           // (B, L, E)
+}
+
+void ConstantMemoryBlock::visit(ModuleVisitor& visitor) {
+  visitor("latents", latents);
+  visitor("compress", compress);
+  visitor("read", read);
+}
+
+Cmanp::Cmanp(const CmanpConfig& config, Initializer& init)
+    : embedder(perceiver_embedder(config, init)),
+      latents{init.standard_normal({config.latents, config.layer.width})},
+      encoder([&] {
+        std::vector<ConstantMemoryBlock> blocks;
+        for (std::int64_t i = 0; i < config.layers; ++i)
+          blocks.emplace_back(config.layer, config.latents_per_block, init);
+        make_equal(blocks);
+        return blocks;
+      }()),
+      decoder(config, init),
+      config_(config) {}
+
+std::vector<AttentionState> Cmanp::absorb(std::vector<AttentionState> gathered, const Context& context) const {
+  check(gathered.size() == encoder.size(), "[cmanp] the state of the context has {} blocks, expected {}",
+        gathered.size(), encoder.size());
+  const Context points = clear_padding(context);
+  const PrefixMask mask = PrefixMask::lengths(context.lengths);
+  std::vector<Tensor> queries;
+  for (const ConstantMemoryBlock& block : encoder) queries.push_back(block.queries(points.xc.dim(0)));  // (B, Lb, E)
+  const auto absorb_chunk = [&](std::int64_t begin, std::int64_t end) {
+    const Tensor x = points_between(points.xc, begin, end), y = points_between(points.yc, begin, end);
+    const Tensor tokens = embedder(concat({x, y}, -1));  // (B, n, E)
+    for (std::size_t i = 0; i < encoder.size(); ++i)
+      gathered[i] = encoder[i].absorb(gathered[i], queries[i], tokens, mask.after(begin));
+  };
+  for_chunks(points.xc.dim(1), config_.chunk > 0 ? config_.chunk : chunk_points(points.xc.device()), absorb_chunk);
+  return gathered;
+}
+
+std::unique_ptr<CmanpState> Cmanp::encode(std::vector<AttentionState> gathered) const {
+  auto state = std::make_unique<CmanpState>();
+  Tensor h = for_batch(latents.value, gathered.front().mean.dim(0));  // (B, L, E)
+  for (std::size_t i = 0; i < encoder.size(); ++i) {
+    h = encoder[i](gathered[i], h);  // (B, L, E)
+    state->latents.push_back(h);
+    state->read.push_back(decoder.keys_values(i, h));  // (B, L, E) each
+  }
+  state->gathered = std::move(gathered);
+  return state;
+}
+
+std::unique_ptr<ContextState> Cmanp::condition(const Context& context) const {
+  return encode(absorb(std::vector<AttentionState>(encoder.size()), context));
+}
+
+std::unique_ptr<ContextState> Cmanp::update(const ContextState& state, const Context& more) const {
+  const auto* before = dynamic_cast<const CmanpState*>(&state);
+  check(before != nullptr, "[cmanp] the state comes from another kind of model");
+  return encode(absorb(before->gathered, more));
+}
+
+Prediction Cmanp::query(const ContextState& state, const Tensor& xt) const {
+  const auto* encoded = dynamic_cast<const CmanpState*>(&state);
+  check(encoded != nullptr, "[cmanp] the state comes from another kind of model");
+  return decoder(xt, encoded->read, PrefixMask::all());  // (B, Nt, Dy)
+}
+
+void Cmanp::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("latents", latents);
+  visitor("encoder", encoder);
+  visitor("decoder", decoder);
+}
+
+std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "cmanp");
+  CmanpConfig c{read_perceiver_config(reader, "cmanp")};
+  c.latents = reader.size("num_latents");
+  c.latents_per_block = reader.size("num_latents_per_layer");
+  if (reader.has("CMAB_block_size")) c.chunk = reader.size("CMAB_block_size");
+  reader.finish();
+  Initializer init(Framework::torch, weights);
+  return std::make_unique<Cmanp>(c, init);
+}
+
+}  // namespace npzoo

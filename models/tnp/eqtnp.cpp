@@ -1,0 +1,70 @@
+#include "models/tnp/eqtnp.h"
+
+#include "models/blocks/chunks.h"
+#include "models/blocks/equal_layers.h"
+
+namespace npzoo {
+
+namespace {
+
+struct EqtnpState final : HeldContext {
+  EqtnpState(Context observed, std::vector<KeysValues> read)
+      : HeldContext(std::move(observed)), layers(std::move(read)) {}
+
+  std::vector<KeysValues> layers;  // for each decoder layer; (B, Nc, E)
+};
+
+}  // namespace
+
+Eqtnp::Eqtnp(const EqtnpConfig& config, Initializer& init)
+    : embedder(perceiver_embedder(config, init)),
+      encoder([&] {
+        const std::int64_t count = config.wiring == EqtnpConfig::Wiring::leaving ? config.layers : config.layers - 1;
+        std::vector<PerceiverLayer> layers;
+        for (std::int64_t i = 0; i < count; ++i)
+          layers.emplace_back(config.layer, PerceiverLayer::Kind::self_attention, init);
+        make_equal(layers);
+        return layers;
+      }()),
+      decoder(config, init),
+      config_(config) {}
+
+std::unique_ptr<ContextState> Eqtnp::condition(const Context& context) const {
+  const Context points = clear_padding(context);
+  const PrefixMask mask = PrefixMask::lengths(context.lengths);
+  std::vector<KeysValues> read;
+  const auto hand_on = [&](const Tensor& state) { read.push_back(decoder.keys_values(read.size(), state)); };
+  Tensor h =
+      in_chunks(concat({points.xc, points.yc}, -1), [&](const Tensor& xy) { return embedder(xy); });  // (B, Nc, E)
+  if (config_.wiring == EqtnpConfig::Wiring::entering) hand_on(h);
+  for (const PerceiverLayer& layer : encoder) {
+    h = layer(h, mask);  // (B, Nc, E)
+    hand_on(h);
+  }
+  return std::make_unique<EqtnpState>(context, std::move(read));
+}
+
+Prediction Eqtnp::query(const ContextState& state, const Tensor& xt) const {
+  const auto* encoded = dynamic_cast<const EqtnpState*>(&state);
+  check(encoded != nullptr, "[eqtnp] the state comes from another kind of model");
+  return decoder(xt, encoded->layers, PrefixMask::lengths(encoded->context.lengths));  // (B, Nt, Dy)
+}
+
+void Eqtnp::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("encoder", encoder);
+  visitor("decoder", decoder);
+}
+
+std::unique_ptr<Model> make_eqtnp(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "eqtnp");
+  EqtnpConfig c{read_perceiver_config(reader, "eqtnp")};
+  const auto wiring = reader.get<std::string>("wiring", "entering");
+  check(wiring == "entering" || wiring == "leaving", "[eqtnp] wiring '{}' found, expected entering or leaving", wiring);
+  if (wiring == "leaving") c.wiring = EqtnpConfig::Wiring::leaving;
+  reader.finish();
+  Initializer init(Framework::torch, weights);
+  return std::make_unique<Eqtnp>(c, init);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,68 @@
+#include "models/tnp/lbanp.h"
+
+#include "models/blocks/chunks.h"
+#include "models/blocks/equal_layers.h"
+#include "ops/reshape/reshape.h"
+
+namespace npzoo {
+
+namespace {
+
+struct LbanpState final : HeldContext {
+  LbanpState(Context observed, std::vector<KeysValues> read)
+      : HeldContext(std::move(observed)), layers(std::move(read)) {}
+
+  std::vector<KeysValues> layers;  // for each decoder layer; (B, L, E)
+};
+
+}  // namespace
+
+Lbanp::Lbanp(const LbanpConfig& config, Initializer& init)
+    : embedder(perceiver_embedder(config, init)),
+      latents{init.standard_normal({config.latents, config.layer.width})},
+      encoder([&] {
+        std::vector<LatentLayer> layers;
+        for (std::int64_t i = 0; i < config.layers; ++i) layers.emplace_back(config.layer, init);
+        make_equal(layers);
+        return layers;
+      }()),
+      decoder(config, init),
+      config_(config) {}
+
+std::unique_ptr<ContextState> Lbanp::condition(const Context& context) const {
+  const Context points = clear_padding(context);
+  const PrefixMask mask = PrefixMask::lengths(context.lengths);
+  const Tensor tokens =
+      in_chunks(concat({points.xc, points.yc}, -1), [&](const Tensor& xy) { return embedder(xy); });  // (B, Nc, E)
+  Tensor h = broadcast_to(latents.value, {tokens.dim(0), config_.latents, config_.layer.width});      // (B, L, E)
+  std::vector<KeysValues> read;
+  for (const LatentLayer& layer : encoder) {
+    h = layer(h, tokens, mask);                           // (B, L, E)
+    read.push_back(decoder.keys_values(read.size(), h));  // (B, L, E) each
+  }
+  return std::make_unique<LbanpState>(context, std::move(read));
+}
+
+Prediction Lbanp::query(const ContextState& state, const Tensor& xt) const {
+  const auto* encoded = dynamic_cast<const LbanpState*>(&state);
+  check(encoded != nullptr, "[lbanp] the state comes from another kind of model");
+  return decoder(xt, encoded->layers, PrefixMask::all());  // (B, Nt, Dy)
+}
+
+void Lbanp::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("latents", latents);
+  visitor("encoder", encoder);
+  visitor("decoder", decoder);
+}
+
+std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "lbanp");
+  LbanpConfig c{read_perceiver_config(reader, "lbanp")};
+  c.latents = reader.size("num_latents");
+  reader.finish();
+  Initializer init(Framework::torch, weights);
+  return std::make_unique<Lbanp>(c, init);
+}
+
+}  // namespace npzoo

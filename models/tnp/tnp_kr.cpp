@@ -1,0 +1,62 @@
+#include "models/tnp/tnp_kr.h"
+
+#include "models/tnp/token_transformer.h"
+
+namespace npzoo {
+
+namespace {
+
+TokenTransformerConfig read_config(ConfigReader& reader) {
+  TokenTransformerConfig c;
+  c.dim_x = reader.size("dim_x");
+  c.dim_y = reader.size("dim_y");
+  c.transformer = {.width = reader.size("d_model"),
+                   .hidden = reader.size("dim_feedforward"),
+                   .heads = reader.size("nhead"),
+                   .layers = reader.size("num_layers"),
+                   .norm = NormPlacement::pre,
+                   .layer_norm_eps = 1e-6,
+                   .final_norm = true};
+  c.embedder = {reader.size("embed_hidden"), c.transformer.width};
+  c.head_hidden = c.transformer.hidden;
+  c.std = {StdForm::Kind::half_log_variance, reader.get<double>("min_std")};
+  return c;
+}
+
+RandomFeatureConfig read_features(ConfigReader& reader) {
+  const auto norms = reader.get<std::string>("feature_norms");
+  const auto stabiliser = reader.get<std::string>("stabiliser", "none");
+  const auto redraw_every = reader.get<std::int64_t>("redraw_every", 0);
+  check(norms == "fixed" || norms == "chi", "[tnp-kr-fast] feature_norms '{}' found, expected fixed or chi", norms);
+  check(stabiliser == "none" || stabiliser == "maximum",
+        "[tnp-kr-fast] stabiliser '{}' found, expected none or maximum", stabiliser);
+  check(redraw_every >= 0, "[tnp-kr-fast] redraw_every {} found, expected a number of steps or 0", redraw_every);
+  return {.count = reader.size("num_features"),
+          .norms = norms == "fixed" ? FeatureNorms::fixed : FeatureNorms::chi,
+          .stabiliser = stabiliser == "none" ? Stabiliser::none : Stabiliser::maximum,
+          .redraw_every = redraw_every};
+}
+
+std::unique_ptr<Model> make(const TokenTransformerConfig& config, const InitialWeights& weights) {
+  Initializer init(Framework::flax, weights);
+  return std::make_unique<TokenTransformer>(config, init);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_tnp_kr_full(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "tnp-kr-full");
+  const TokenTransformerConfig c = read_config(reader);
+  reader.finish();
+  return make(c, weights);
+}
+
+std::unique_ptr<Model> make_tnp_kr_fast(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "tnp-kr-fast");
+  TokenTransformerConfig c = read_config(reader);
+  c.transformer.features = read_features(reader);
+  reader.finish();
+  return make(c, weights);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,57 @@
+#include "models/tnp/token_transformer.h"
+
+#include "models/blocks/chunks.h"
+
+namespace npzoo {
+
+namespace {
+
+struct TokenTransformerState final : HeldContext {
+  TokenTransformerState(Context observed, TwoStreamTransformer::Encoded layers)
+      : HeldContext(std::move(observed)), encoded(std::move(layers)) {}
+
+  TwoStreamTransformer::Encoded encoded;
+};
+
+std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) {
+  std::vector<std::int64_t> widths{config.dim_x + config.dim_y};
+  widths.insert(widths.end(), config.embedder.begin(), config.embedder.end());
+  check(widths.back() == config.transformer.width, "[token_transformer] the embedder ends in {}, expected {}",
+        widths.back(), config.transformer.width);
+  return widths;
+}
+
+}  // namespace
+
+TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
+    : embedder(embedder_widths(config), init),
+      encoder(config.transformer, init),
+      predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init),
+      config_(config) {}
+
+std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
+  const Context points = clear_padding(context);
+  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                 // (B, Nc, E)
+  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
+  return std::make_unique<TokenTransformerState>(context, std::move(encoded));
+}
+
+Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
+  const auto* context = dynamic_cast<const TokenTransformerState*>(&state);
+  check(context != nullptr, "[token_transformer] the state comes from another kind of model");
+  const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
+  const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
+    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
+    const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
+    return predictor(encoder.query(context->encoded, tokens, mask));                                 // (B, n, 2 Dy)
+  });
+  return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
+}
+
+void TokenTransformer::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("encoder", encoder);
+  visitor("predictor", predictor);
+}
+
+}  // namespace npzoo

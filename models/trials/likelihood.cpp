@@ -1,0 +1,161 @@
+#include "models/trials/likelihood.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "datasets/gp/oracle.h"
+#include "datasets/scores.h"
+#include "engine/parallel.h"
+#include "engine/tape.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
+
+namespace npzoo {
+
+namespace {
+
+Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+
+struct ScoredBatch {
+  Prediction prediction;
+  Tensor y;
+  double context_squares = 0;  // sum of (mean − value)² at the context's points
+  std::int64_t context_values = 0;
+  double exact_gp = 0;
+};
+
+/// Of the real points of each row; what padding holds is nobody's.
+void score_context(const Prediction& prediction, const Task& task, ScoredBatch& scored) {
+  const Tensor mean = on_host(prediction.mean), y = on_host(task.yc);
+  const auto means = mean.values<double>(), values = y.values<double>();
+  const std::int64_t rows = y.dim(0), width = y.dim(1) * y.dim(2);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t points = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : y.dim(1);
+    for (std::int64_t i = row * width; i < row * width + points * y.dim(2); ++i)
+      scored.context_squares += (means[i] - values[i]) * (means[i] - values[i]);
+    scored.context_values += points * y.dim(2);
+  }
+}
+
+ScoredBatch score(const Model& model, const Task& task, bool context) {
+  const NoGrad off;
+  const auto state = model.condition({task.xc, task.yc, task.lengths});
+  ScoredBatch scored{.prediction = model.query(*state, task.xt), .y = task.yt};
+  if (context) score_context(model.query(*state, task.xc), task, scored);
+  return scored;
+}
+
+double exact_log_likelihood(const GpBatch& batch, Density density) {
+  return density == Density::joint ? exact_joint_log_likelihood(batch) : exact_marginal_log_likelihood(batch);
+}
+
+/// Batches first, first + 1 … of a sampler on the host, each on one thread. The exact posterior of the first `exact`.
+std::vector<ScoredBatch> score_on_host(const Model& model, const GpSampler& sampler, std::int64_t first,
+                                       std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
+  std::vector<ScoredBatch> scored(count);
+  thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
+    const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    scored[i] = score(model, batch.task, options.context);
+    if (i < exact) scored[i].exact_gp = exact_log_likelihood(batch, options.density);
+  });
+  return scored;
+}
+
+GpBatch on_host(GpBatch batch) {
+  for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
+    batch.task.*part = (batch.task.*part).to(Device::cpu);
+  return batch;
+}
+
+/// The same of one on a device, which has one stream of work: while the models' kernels run, the host's threads compute
+/// the exact posteriors.
+std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sampler, std::int64_t first,
+                                         std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
+  std::vector<Task> tasks;
+  std::vector<GpBatch> here;
+  for (std::int64_t i = 0; i < count; ++i) {
+    GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    tasks.push_back(batch.task);
+    if (i < exact) here.push_back(on_host(std::move(batch)));
+  }
+  std::vector<ScoredBatch> scored;
+  for (const Task& task : tasks) scored.push_back(score(model, task, options.context));
+  thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
+    scored[i].exact_gp = exact_log_likelihood(here[i], options.density);
+  });
+  return scored;
+}
+
+/// What comes of all batches.
+class Total {
+ public:
+  void add(const ScoredBatch& batch, bool exact) {
+    const Tensor mean = on_host(batch.prediction.mean), std = on_host(batch.prediction.std), y = on_host(batch.y);
+    const auto means = mean.values<double>(), deviations = std.values<double>(), values = y.values<double>();
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += log_normal_density(values[i], means[i], deviations[i] * deviations[i]);
+      fit_.add(means[i], deviations[i], values[i]);
+    }
+    const double log_likelihood = sum / static_cast<double>(y.dim(0) * y.dim(1));
+    log_likelihood_.add(log_likelihood);
+    tasks_ += y.dim(0);
+    context_squares_ += batch.context_squares;
+    context_values_ += batch.context_values;
+    if (!exact) return;
+    exact_.add(batch.exact_gp);
+    gap_.add(batch.exact_gp - log_likelihood);
+  }
+
+  Evaluation result() const {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    Evaluation e;
+    e.log_likelihood = log_likelihood_.estimate().value;
+    e.standard_error = log_likelihood_.estimate().standard_error;
+    e.coverage = fit_.coverage();
+    e.calibration_error = fit_.calibration_error();
+    e.crps = fit_.crps();
+    e.context_rmse = context_values_ > 0 ? std::sqrt(context_squares_ / static_cast<double>(context_values_)) : kNone;
+    e.exact_gp = exact_.count() > 0 ? exact_.estimate().value : kNone;
+    e.exact_gap = exact_.count() > 0 ? gap_.estimate().value : kNone;
+    e.exact_gap_error = gap_.estimate().standard_error;
+    e.exact_batches = exact_.count();
+    e.tasks = tasks_;
+    return e;
+  }
+
+ private:
+  GaussianFit fit_;
+  RunningMean log_likelihood_, exact_, gap_;
+  double context_squares_ = 0;
+  std::int64_t context_values_ = 0, tasks_ = 0;
+};
+
+}  // namespace
+
+Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options) {
+  check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
+  // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
+  const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
+  const bool exact_known = options.density != Density::joint || sampler.distribution().target_noise > 0;
+  const std::int64_t exact_batches = exact_known ? std::min(options.exact_batches, options.batches) : 0;
+  const std::int64_t clamped_before = clamped_denominators();
+  Total total;
+  for (std::int64_t first = 0; first < options.batches; first += together) {
+    const auto score_some = sampler.device() == Device::cpu ? score_on_host : score_on_device;
+    const std::int64_t count = std::min(together, options.batches - first);
+    const std::vector<ScoredBatch> scored = score_some(model, sampler, first, count, exact_batches - first, options);
+    for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
+      total.add(scored[i], first + i < exact_batches);
+      if (options.progress) options.progress(first + i + 1);
+    }
+  }
+  Evaluation result = total.result();
+  result.std_floor = model.std_floor();
+  result.clamped_denominators = clamped_denominators() - clamped_before;
+  return result;
+}
+
+}  // namespace npzoo

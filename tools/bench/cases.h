@@ -1,0 +1,55 @@
+#pragma once
+
+#include "models/registry.h"
+#include "models/training/batch_gradients.h"
+#include "models/training/device_step.h"
+#include "tools/cli/options.h"
+
+namespace npzoo {
+
+/// Standard normal points of the case's sizes; every context is full.
+Task typical_task(const Protocol& protocol, const BenchCase& c);
+
+/// Where the time of updates goes.
+struct StepProfile {
+  Profile operations;  // of all threads
+  double optimiser_ms = 0;
+};
+
+/// Updates of a model in training, all on one task and with the learning rate of the first.
+class TrainStep {
+ public:
+  TrainStep(const Protocol& protocol, const BenchCase& c);
+
+  /// One update; returns the loss before it. What it costs is added to `profile` where there is one.
+  double operator()(StepProfile* profile = nullptr);
+
+  double learning_rate() const;
+  Model& model() const { return *model_; }
+  const Task& task() const { return task_; }
+
+ private:
+  TrainingConfig config_;
+  std::unique_ptr<Model> model_;
+  Optimiser optimiser_;
+  BatchGradients gradients_;
+  std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device, where no profile is wanted
+  Task task_;
+};
+
+/// Predictions of a model, all of one task.
+class Forward {
+ public:
+  Forward(const Protocol& protocol, const BenchCase& c);
+
+  Prediction operator()() const;
+
+  Model& model() const { return *model_; }
+  const Task& task() const { return task_; }
+
+ private:
+  std::unique_ptr<Model> model_;
+  Task task_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,202 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "datasets/gp/sampler.h"
+#include "engine/flops.h"
+#include "engine/parallel.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/support.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+struct Steps {
+  Timings wall, cpu;
+  double gflop = 0;  // of one step
+  MemoryStats memory;
+};
+
+template <class F>
+Steps measure(std::int64_t warmup, std::int64_t steps, F step) {
+  Progress progress("bench", warmup + steps);
+  std::int64_t done = 0;
+  for (; done < warmup; progress.update(++done)) step();
+  reset_peak_memory(default_device());
+  const std::int64_t flops_before = counted_flops();
+  std::vector<double> wall, cpu;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const double cpu_before = cpu_milliseconds();
+    wall.push_back(milliseconds([&step] { step(); }));
+    cpu.push_back(cpu_milliseconds() - cpu_before);
+    progress.update(++done);
+  }
+  progress.finish();
+  const auto flops = static_cast<double>(counted_flops() - flops_before);
+  return {summarise(std::move(wall)), summarise(std::move(cpu)), flops / static_cast<double>(steps) * 1e-9,
+          memory_stats(default_device())};
+}
+
+/// A step that was captured on a GPU counts neither its work nor its memory when it is repeated: they are those of a
+/// step that is not captured, and of the peak until then as well.
+void count_captured(TrainStep& step, const MemoryStats& until_then, Steps& s) {
+  const std::int64_t before = counted_flops();
+  StepProfile profile;
+  step(&profile);
+  s.gflop = static_cast<double>(counted_flops() - before) * 1e-9;
+  s.memory.peak_live_bytes = std::max(s.memory.peak_live_bytes, until_then.peak_live_bytes);
+  s.memory.peak_reserved_bytes = std::max(s.memory.peak_reserved_bytes, until_then.peak_reserved_bytes);
+}
+
+json to_json(const Protocol& protocol, std::int64_t batch, const Steps& s) {
+  json row = machine();
+  row.update({{"protocol", protocol.name},
+              {"batch", batch},
+              {"steps", s.wall.repeats},
+              {"median_ms", s.wall.median_ms},
+              {"p10_ms", s.wall.p10_ms},
+              {"p90_ms", s.wall.p90_ms},
+              {"cpu_ms", s.cpu.median_ms},
+              {"peak_live_bytes", s.memory.peak_live_bytes},
+              {"peak_reserved_bytes", s.memory.peak_reserved_bytes}});
+  return row;
+}
+
+void print_times(const char* what, const Steps& s) {
+  fmt::print("  {:<8} {:.3f} ms median, {:.3f} p10, {:.3f} p90 over {} steps; {:.3f} ms of processor time\n", what,
+             s.wall.median_ms, s.wall.p10_ms, s.wall.p90_ms, s.wall.repeats, s.cpu.median_ms);
+}
+
+void print_memory(const Steps& s) {
+  fmt::print("  memory   {:.1f} MB live, {:.1f} MB reserved at the peak\n",
+             static_cast<double>(s.memory.peak_live_bytes) * 1e-6,
+             static_cast<double>(s.memory.peak_reserved_bytes) * 1e-6);
+}
+
+/// A line of a profile, for one step.
+struct Share {
+  std::string name;
+  const char* pass;
+  std::int64_t calls;
+  double ms, gflops;
+};
+
+/// Largest first; the last is what no operation and no optimiser has taken: waiting, and handing out work.
+std::vector<Share> shares(const StepProfile& profile, const Steps& s, int threads) {
+  const auto steps = static_cast<double>(s.wall.repeats);
+  std::vector<Share> all;
+  double rest = s.wall.mean_ms * threads;
+  const auto add = [&](std::string name, const char* pass, const Profile::Cost& cost) {
+    if (cost.calls == 0) return;
+    all.push_back({std::move(name), pass, cost.calls / s.wall.repeats, cost.milliseconds / steps,
+                   static_cast<double>(cost.flops) / cost.milliseconds * 1e-6});
+    rest -= all.back().ms;
+  };
+  for (const auto& [name, passes] : profile.operations.operations()) {
+    add(name, "forward", passes.forward);
+    add(name, "backward", passes.backward);
+  }
+  add("optimiser", "", {s.wall.repeats, profile.optimiser_ms * threads, 0});
+  std::ranges::sort(all, std::greater(), &Share::ms);
+  all.push_back({"rest", "", 1, rest, 0});
+  return all;
+}
+
+json to_json(const std::vector<Share>& profile) {
+  json lines = json::array();
+  for (const Share& share : profile)
+    lines.push_back({{"operation", share.name},
+                     {"pass", share.pass},
+                     {"calls", share.calls},
+                     {"ms", share.ms},
+                     {"gflops", share.gflops}});
+  return lines;
+}
+
+void print_profile(const std::vector<Share>& profile, const Steps& s, int threads, double peak) {
+  fmt::print("\n  {:<28} {:<8} {:>5} {:>10} {:>9} {:>9}   times of all threads together\n", "operation", "", "calls",
+             "ms", "of time", "of peak");
+  for (const Share& share : profile)
+    fmt::print("  {:<28} {:<8} {:>5} {:>10.3f} {:>7.1f} % {:>9}\n", share.name, share.pass, share.calls, share.ms,
+               100 * share.ms / (s.wall.mean_ms * threads),
+               share.gflops > 0 ? fmt::format("{:.0f} %", 100 * share.gflops / (peak / threads)) : "");
+}
+
+/// Of what a model does to `task`.
+void report(const BenchModelCommand& c, const char* what, const Protocol& protocol, const Task& task, const Steps& s,
+            const StepProfile* profile = nullptr) {
+  const int threads = default_device() == Device::cpu ? thread_pool().threads() : 1;
+  const double gflops = s.gflop / s.wall.median_ms * 1e3, peak = measured_peak_gflops();
+  const std::int64_t batch = task.xt.dim(0), nc = task.xc.dim(1), nt = task.xt.dim(1);
+  if (c.common.json) {
+    json result = to_json(protocol, batch, s);
+    result.update({{"model", c.bench.model},
+                   {"nc", nc},
+                   {"nt", nt},
+                   {"gflop_per_step", s.gflop},
+                   {"gflops", gflops},
+                   {"peak_gflops", peak},
+                   {"share_of_peak", gflops / peak}});
+    if (profile) result["operations"] = to_json(shares(*profile, s, threads));
+    print_json(result);
+    return;
+  }
+  fmt::print("{} on {}: batch {}, {} context and {} target points, {}\n", c.bench.model, protocol.name, batch, nc, nt,
+             machine_in_words());
+  print_times(what, s);
+  fmt::print("  speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that this machine reaches\n", gflops,
+             100 * gflops / peak, peak);
+  print_memory(s);
+  if (profile) print_profile(shares(*profile, s, threads), s, threads, peak);
+}
+
+}  // namespace
+
+int run_command(const BenchTrainStepCommand& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.bench.protocol);
+  TrainStep step(protocol, c.bench);
+  Progress progress("warm-up", c.warmup);
+  for (std::int64_t i = 0; i < c.warmup; progress.update(++i)) step();
+  progress.finish();
+  const MemoryStats warm = memory_stats(default_device());
+  StepProfile profile;
+  Steps steps = measure(0, c.steps, [&] { static_cast<void>(step(c.profile ? &profile : nullptr)); });
+  if (default_device() == Device::cuda) count_captured(step, warm, steps);
+  report(c, "step", protocol, step.task(), steps, c.profile ? &profile : nullptr);
+  return 0;
+}
+
+int run_command(const BenchForwardCommand& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.bench.protocol);
+  const Forward forward(protocol, c.bench);
+  report(c, "forward", protocol, forward.task(),
+         measure(c.warmup, c.steps, [&forward] { static_cast<void>(forward()); }));
+  return 0;
+}
+
+int run_command(const BenchDataCommand& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.protocol);
+  const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
+  const GpSampler sampler(protocol.data, batch, c.seed, Split::training, DType::float32, default_device());
+  std::uint64_t index = 0;
+  const Steps s = measure(c.warmup, c.steps, [&] { static_cast<void>(sampler.sample(index++)); });
+  if (c.common.json) {
+    print_json(to_json(protocol, batch, s));
+    return 0;
+  }
+  fmt::print("data of {}: batch {}, {}\n", protocol.name, batch, machine_in_words());
+  print_times("batch", s);
+  print_memory(s);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "engine/tape.h"
+#include "models/blocks/chunks.h"
+#include "tools/bench/scaling.h"
+#include "tools/bench/support.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/presets.h"
+
+namespace npzoo {
+
+namespace {
+
+/// What predict and stream take at a time, or on a GPU what is enough work for each kernel.
+std::int64_t largest_chunk() { return chunk_points(default_device()); }
+constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
+
+/// Uses a model as a program does whose data does not fit in memory: targets are made and predictions dropped chunk by
+/// chunk, and so is the context, where the model streams. The time to draw the points does not count.
+class BoundedPrediction {
+ public:
+  BoundedPrediction(const Model& model, std::uint64_t seed) : model_(model), random_(seed) {}
+
+  double operator()(std::int64_t nc, std::int64_t nt) {
+    elapsed_ms_ = 0;
+    const auto state = encode(nc);
+    for (std::int64_t begin = 0; begin < nt; begin += largest_chunk()) {
+      const Tensor xt = points(std::min(largest_chunk(), nt - begin), model_.dim_x());
+      elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)); });
+    }
+    return elapsed_ms_;
+  }
+
+ private:
+  Tensor points(std::int64_t count, std::int64_t width) { return random_normal(random_, {1, count, width}); }
+  Context context(std::int64_t count) { return {points(count, model_.dim_x()), points(count, model_.dim_y()), {}}; }
+
+  std::unique_ptr<ContextState> encode(std::int64_t nc) {
+    const std::int64_t chunk = model_.streams() ? largest_chunk() : std::max<std::int64_t>(nc, 1);
+    std::unique_ptr<ContextState> state;
+    for (std::int64_t begin = 0; begin == 0 || begin < nc; begin += chunk) {
+      const Context next = context(std::min(chunk, nc - begin));
+      elapsed_ms_ += milliseconds([&] { state = state ? model_.update(*state, next) : model_.condition(next); });
+    }
+    return state;
+  }
+
+  const Model& model_;
+  Random random_;
+  double elapsed_ms_ = 0;
+};
+
+Protocol protocol_for(const std::string& model, const std::string& chosen) {
+  static_cast<void>(model_info(model));
+  if (!chosen.empty()) return load_protocol(chosen);
+  const auto found = protocol_with_preset(model, kPreferredProtocol);
+  return found ? *found : load_protocol(kPreferredProtocol);
+}
+
+PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
+  const std::shared_ptr<Model> model = make_model(spec, {.seed = seed});
+  return [model, seed](std::int64_t nc, std::int64_t nt) {
+    const NoGrad off;
+    return BoundedPrediction(*model, seed)(nc, nt);
+  };
+}
+
+}  // namespace
+
+int run_command(const BenchScalingCommand& c) {
+  apply(c.common);
+  std::vector<ScalingSubject> subjects;
+  for (const std::string& name : c.models) {
+    const Protocol protocol = protocol_for(name, c.protocol);
+    const ModelSpec spec = model_spec(protocol, name);
+    subjects.push_back({name, protocol.name, [spec, seed = c.sizes.seed] { return load(spec, seed); }});
+  }
+  const nlohmann::json rows = measure_scaling(subjects, c.sizes);
+  if (c.common.json)
+    print_json(rows);
+  else
+    print_scaling(rows);
+  return 0;
+}
+
+}  // namespace npzoo

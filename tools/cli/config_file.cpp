@@ -1,0 +1,168 @@
+#include "tools/cli/config_file.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/io/safetensors_header.h"
+#include "engine/io/toml.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/usage.h"
+
+namespace npzoo {
+
+namespace {
+
+/// What a type accepts: the words for it, and which kinds of TOML value.
+struct Accepted {
+  const char* words;
+  bool list, string, integer, floating, boolean;
+};
+
+Accepted accepted(FlagType type) {
+  switch (type) {
+    case FlagType::flag: return {"true or false", false, false, false, false, true};
+    case FlagType::text: return {"a string", false, true, false, false, false};
+    case FlagType::whole: return {"an integer", false, false, true, false, false};
+    case FlagType::number: return {"a number", false, false, true, true, false};
+    case FlagType::bytes: return {"an integer or a string", false, true, true, false, false};
+    case FlagType::texts: return {"an array of strings", true, true, false, false, false};
+    case FlagType::wholes: return {"an array of integers", true, false, true, false, false};
+    case FlagType::numbers: break;
+  }
+  return {"an array of numbers", true, false, true, true, false};
+}
+
+std::string type_name(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table: return "a table";
+    case toml::node_type::array: return "an array";
+    case toml::node_type::string: return "a string";
+    case toml::node_type::integer: return "an integer";
+    case toml::node_type::floating_point: return "a number";
+    case toml::node_type::boolean: return "a boolean";
+    default: return "a date or a time";
+  }
+}
+
+/// A value as the command line would spell it; nothing where the type does not take it.
+std::optional<std::string> spelling(const toml::node& node, const Accepted& takes) {
+  if (takes.string && node.is_string()) return node.as_string()->get();
+  if (takes.integer && node.is_integer()) return std::to_string(node.as_integer()->get());
+  if (takes.floating && node.is_floating_point()) return fmt::format("{}", node.as_floating_point()->get());
+  if (takes.boolean && node.is_boolean()) return node.as_boolean()->get() ? "true" : "false";
+  return {};
+}
+
+class ConfigFile {
+ public:
+  explicit ConfigFile(const std::filesystem::path& path) : where_(path.string()) {
+    root_ = parse_toml(read_text(path, kMaxTomlBytes), where_);
+  }
+
+  void apply(CLI::App& app) const { apply_table(app, root_, {}); }
+
+ private:
+  void apply_table(CLI::App& app, const toml::table& table, const std::string& path) const {
+    const std::vector<std::string> commands = command_names(app);
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      const std::string full = path.empty() ? name : path + "." + name;
+      if (std::ranges::find(commands, name) != commands.end()) {
+        check(node.is_table(), "{}: {} is {}, expected a table", where_, full, type_name(node));
+        apply_table(*app.get_subcommand(name), *node.as_table(), full);
+      } else if (CLI::Option* option = option_of(app, name)) {
+        apply_value(*option, node, full);
+      } else {
+        fail_unknown(app, name, full, path);
+      }
+    }
+  }
+
+  static CLI::Option* option_of(CLI::App& app, const std::string& name) {
+    for (CLI::Option* option : app.get_options({}))
+      if (option->get_configurable() &&
+          (option->check_lname(name) || (option->get_positional() && option->get_name() == name)))
+        return option;
+    return nullptr;
+  }
+
+  [[noreturn]] void fail_unknown(const CLI::App& app, const std::string& name, const std::string& full,
+                                 const std::string& path) const {
+    std::vector<std::string> known = command_names(app);
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_configurable())
+        known.push_back(option->get_lnames().empty() ? option->get_name() : option->get_lnames()[0]);
+    fail("{}: {} is an unknown {}{}", where_, excerpt(full), path.empty() ? "table" : "key",
+         expected_words(name, known));
+  }
+
+  void apply_value(CLI::Option& option, const toml::node& node, const std::string& full) const {
+    const Accepted takes = accepted(type_of(option));
+    std::vector<std::string> values;
+    const auto add = [&](const toml::node& value) {
+      const std::optional<std::string> text = spelling(value, takes);
+      check(text.has_value(), "{}: {} is {}, expected {}", where_, full, type_name(value), takes.words);
+      values.push_back(*text);
+    };
+    if (takes.list && node.is_array())
+      for (const toml::node& element : *node.as_array()) add(element);
+    else
+      add(node);
+    check(!values.empty(), "{}: {} is empty, expected {}", where_, full, takes.words);
+    const bool flag = type_of(option) == FlagType::flag;
+    if (!option.empty() || (flag && values[0] == "false")) return;  // the command line wins
+    try {
+      if (takes.list && !option.get_positional()) values = {fmt::format("{}", fmt::join(values, ","))};
+      option.add_result(std::move(values));
+      option.run_callback();
+    } catch (const CLI::ParseError& e) {
+      const std::string_view message = e.what(), name = ": ";  // "--steps: …", but the file has a key
+      fail("{}: {}: {}", where_, full, message.substr(std::min(message.find(name) + name.size(), message.size())));
+    }
+  }
+
+  std::string where_;
+  toml::table root_;
+};
+
+/// The first character of `text`, which loses it. Throws Error where it is not UTF-8.
+char32_t take_character(std::string_view& text) {
+  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t more = byte(0) < 0x80 ? 0 : byte(0) < 0xC0 ? 4 : byte(0) < 0xE0 ? 1 : byte(0) < 0xF0 ? 2 : 3;
+  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  char32_t value = more == 0 ? byte(0) : byte(0) & (0x3F >> more);
+  bool valid = more < 4 && more < text.size();
+  for (std::size_t i = 1; valid && i <= more; ++i) {
+    valid = (byte(i) & 0xC0) == 0x80;
+    value = value << 6 | (byte(i) & 0x3F);
+  }
+  valid = valid && value >= kLeast[more] && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
+  check(valid, "[config] {} found, expected UTF-8", excerpt(text));
+  text.remove_prefix(more + 1);
+  return value;
+}
+
+}  // namespace
+
+void apply_config(CLI::App& app, const std::filesystem::path& path) { ConfigFile(path).apply(app); }
+
+std::string toml_string(std::string_view text) {
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    const char32_t c = take_character(text);
+    if (c == '"' || c == '\\')
+      quoted += fmt::format("\\{}", static_cast<char>(c));
+    else if (c < ' ' || c > '~')
+      quoted += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(c));
+    else
+      quoted += static_cast<char>(c);
+  }
+  return quoted + '"';
+}
+
+}  // namespace npzoo

@@ -1,0 +1,36 @@
+#include "tools/cli/interrupt.h"
+
+#include <atomic>
+
+namespace npzoo {
+
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // as a signal handler needs it
+
+extern "C" void npzoo_on_interrupt(int) { interrupted.store(true); }
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  interrupted.store(false);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    struct sigaction ours {};
+    ours.sa_handler = npzoo_on_interrupt;
+    sigemptyset(&ours.sa_mask);
+    // A terminal's end may be told twice, by the system and by the shell.
+    ours.sa_flags = SA_RESTART | (kSignals[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    ::sigaction(kSignals[i], &ours, nullptr);
+  }
+}
+
+InterruptGuard::~InterruptGuard() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+bool InterruptGuard::requested() const { return interrupted.load(); }
+
+}  // namespace npzoo

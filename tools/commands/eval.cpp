@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "models/training/checkpoint.h"
+#include "models/training/named_weights.h"
+#include "models/training/run_directory.h"
+#include "models/trials/likelihood.h"
+#include "models/trials/verdict.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/commit.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
+constexpr std::int64_t kExactBatches = 3000;
+
+/// Standard errors of fewer batches are guesses, which must not accuse anybody.
+constexpr std::int64_t kBatchesOfProof = 100;
+
+/// A test, what the model scores on it, and what to hold that against.
+struct Row {
+  const TestConfig& test;
+  Evaluation scores;
+  Reference against;
+};
+
+/// Who beats what is possible has seen the answers. Empty for an honest model.
+std::string leak(const Row& row) {
+  const Evaluation& s = row.scores;
+  const SeedMean ours{s.log_likelihood, s.standard_error, s.standard_error};
+  if (judge(ours, row.against) == Verdict::above_oracle)
+    return fmt::format("{}: log-likelihood {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name,
+                       s.log_likelihood, s.standard_error, row.against.best->best.value);
+  if (s.exact_batches > 0 && beats_exact_posterior(row.test.name, {s.exact_gap, s.exact_gap_error}))
+    return fmt::format("{}: log-likelihood is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
+                       -s.exact_gap, s.exact_gap_error);
+  return "";
+}
+
+std::optional<double> value_of(const std::optional<Estimate>& estimate) {
+  return estimate ? std::optional(estimate->value) : std::nullopt;
+}
+
+std::optional<double> value_of(const std::optional<Ceiling>& best) {
+  return best ? std::optional(best->best.value) : std::nullopt;
+}
+
+/// What was scored.
+struct Subject {
+  const Protocol& protocol;
+  const TrainingRun& run;
+  std::string weights;  // their checksum
+};
+
+json to_json(const Subject& subject, const Row& row) {
+  json coverage = json::object();
+  for (const auto& [percent, share] : row.scores.coverage) coverage[std::to_string(percent)] = share;
+  return {{"model", subject.run.spec.name},
+          {"protocol", subject.protocol.name},
+          {"test", row.test.name},
+          {"weights", subject.weights},
+          {"log_likelihood", number_or_null(row.scores.log_likelihood)},
+          {"standard_error", number_or_null(row.scores.standard_error)},
+          {"published", number_or_null(value_of(row.against.published))},
+          {"oracle", number_or_null(value_of(row.against.best))},
+          {"exact_gp", number_or_null(row.scores.exact_gp)},
+          {"exact_gp_batches", row.scores.exact_batches},
+          {"exact_gap", number_or_null(row.scores.exact_gap)},
+          {"exact_gap_error", number_or_null(row.scores.exact_gap_error)},
+          {"coverage", coverage},
+          {"calibration_error", row.scores.calibration_error},
+          {"crps", number_or_null(row.scores.crps)},
+          {"context_rmse", number_or_null(row.scores.context_rmse)},
+          {"std_floor", row.scores.std_floor},
+          {"clamped_denominators", row.scores.clamped_denominators},
+          {"tasks", row.scores.tasks}};
+}
+
+void print(const Subject& subject, const Row& row) {
+  const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
+  const Evaluation& s = row.scores;
+  fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, s.tasks);
+  fmt::print("  log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is better)\n", s.log_likelihood,
+             s.standard_error);
+  fmt::print(
+      "  exact GP posterior   {:.3f}           (true hyper-parameters, first {} batches: what no model beats on "
+      "average; the model lacks {:.3f} ± {:.3f})\n",
+      s.exact_gp, s.exact_batches, s.exact_gap, s.exact_gap_error);
+  fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(value_of(row.against.best)),
+             cell(value_of(row.against.published)));
+  fmt::print(
+      "  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error {:.1f})\n",
+      100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95),
+      100 * s.calibration_error);
+  fmt::print("  CRPS                 {:.4f}\n  at context points    {:.4f}          (RMSE; observed with noise {})\n",
+             s.crps, s.context_rmse, row.test.data.context_noise);
+  fmt::print("  smallest std         {}\n", s.std_floor);
+  warn_of_clamped_denominators(s.clamped_denominators);
+}
+
+/// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,
+/// which tell more, as long as they are of the same weights.
+void keep(const std::filesystem::path& checkpoint, const std::string& weights, const json& results) {
+  const std::filesystem::path directory = checkpoint.parent_path(), path = directory / "evaluation.json";
+  if (checkpoint.filename() != "checkpoint.safetensors" || !is_run_config(directory / "config.toml")) return;
+  try {
+    if (std::filesystem::exists(path)) {
+      const json found = parse_json_or_discard(read_text(path));
+      const json scores = found.is_object() && found.contains("subject") ? found.value("results", json()) : json();
+      if (scores.is_array() && std::ranges::all_of(scores, [&](const json& row) {
+            return row.is_object() && row.value("weights", json()) == weights;
+          }))
+        return;
+    }
+    AtomicFile file(path);
+    file.write(json({{"commit", kCommit}, {"results", results}}).dump(1) + "\n");
+    file.commit();
+  } catch (const Error& error) {  // the scores have been told; a directory may be another's
+    fmt::print(stderr, "npzoo: warning: {}\n", one_line(error.what()));
+  }
+}
+
+Row score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
+          std::int64_t batches) {
+  const EvaluationConfig& rules = subject.protocol.evaluation;
+  check(test.data.dims == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
+        subject.protocol.name, test.data.dims, c.checkpoint, model.dim_x());
+  const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
+                          default_device());
+  Progress progress("eval " + test.name, batches, {.unit = "batches"});
+  const Evaluation scores = evaluate(model, sampler,
+                                     {.batches = batches,
+                                      .exact_batches = kExactBatches,
+                                      .density = density_of(rules, subject.run.spec.name),
+                                      .context = true,
+                                      .progress = [&](std::int64_t done) { progress.update(done); }});
+  progress.finish();
+  check(std::isfinite(scores.log_likelihood), "[eval] {}: the log-likelihood on {} is {}, expected a finite number",
+        c.checkpoint, test.name, scores.log_likelihood);
+  return {test, scores, reference(rules, test, subject.run.spec.name)};
+}
+
+}  // namespace
+
+int run_command(const EvalCommand& c) {
+  apply(c.common);
+  const std::filesystem::path path = find_weights(c.checkpoint);
+  const Checkpoint checkpoint = load_checkpoint(path);
+  const auto model = restore_model(checkpoint);
+  const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
+  const Subject subject{protocol, checkpoint.run, weights_checksum(checkpoint)};
+  const std::int64_t batches = c.batches.value_or(protocol.evaluation.batches);
+  json results = json::array();
+  std::vector<std::string> leaks;
+  for (const TestConfig& test : protocol.evaluation.tests) {
+    const Row row = score(c, *model, subject, test, batches);
+    if (std::string problem = leak(row); !problem.empty() && batches >= kBatchesOfProof)
+      leaks.push_back(std::move(problem));
+    results.push_back(to_json(subject, row));
+    if (!c.common.json) print(subject, row);
+  }
+  if (c.common.json) print_json(results);
+  check(leaks.empty(), "[eval] {} leaks: {}", c.checkpoint, fmt::join(leaks, "; "));
+  const bool by_the_rules = c.protocol.empty() && !c.batches && !c.seed;
+  if (by_the_rules && !checkpoint.exported) keep(path, subject.weights, results);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,75 @@
+#include <fmt/core.h>
+
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "models/training/trainer.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// The command that trains these weights again: what differs from the protocol's own settings as flags.
+std::string training_command(const TrainingRun& run) {
+  Protocol protocol = parse_protocol(run.protocol.text, run.protocol.name);
+  const TrainingConfig asked = protocol.training;
+  const TrainingConfig& t = run.protocol.training;
+  set_steps(protocol, t.steps);
+  const std::int64_t validation_batches = run.protocol.validation.batches;
+  std::string command = fmt::format("npzoo train --protocol {} --model {}", run.protocol.name, run.spec.name);
+  if (t.steps != asked.steps) command += fmt::format(" --steps {}", t.steps);
+  if (t.batch_size != asked.batch_size) command += fmt::format(" --batch {}", t.batch_size);
+  if (t.optimiser.lr != asked.optimiser.lr) command += fmt::format(" --lr {}", t.optimiser.lr);
+  if (validation_batches != protocol.validation.batches)
+    command += fmt::format(" --validation-batches {}", validation_batches);
+  return command + fmt::format(" --seed {} --out DIR", run.seed);
+}
+
+/// The scores of these very weights in what `eval --json` prints, or in an evaluation.json, which has them under
+/// "results".
+json read_scores(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const TrainingRun& run = checkpoint.run;
+  const std::string weights = weights_checksum(checkpoint);
+  const json content = parse_json_or_discard(read_text(path));
+  const json scores = content.is_object() ? content.value("results", json()) : content;
+  check(scores.is_array() && !scores.empty(), "[export] {}: expected the scores that npzoo eval --json prints",
+        path.string());
+  for (const json& row : scores) {
+    const bool complete = row.is_object() && row.contains("model") && row.contains("protocol") &&
+                          row.contains("test") && row.contains("log_likelihood") && row.contains("standard_error");
+    check(complete && row["model"] == run.spec.name && row["protocol"] == run.protocol.name,
+          "[export] {}: a score of {} under {} found, expected {} under {}", path.string(),
+          complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
+          run.protocol.name);
+    check(row.value("weights", json()) == weights,
+          "[export] {}: its scores are not of these weights; npzoo eval makes new ones", path.string());
+  }
+  return scores;
+}
+
+}  // namespace
+
+int run_command(const ExportCommand& c) {
+  apply(c.common);
+  const std::filesystem::path evaluation =
+      c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
+  check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", c.checkpoint}, {"--evaluation", evaluation}});
+  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
+  const std::int64_t steps = checkpoint.run.protocol.training.steps;
+  check(c.unfinished || checkpoint.step == steps,
+        "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",
+        c.checkpoint, checkpoint.step, steps);
+  const json scores = read_scores(evaluation, checkpoint);
+  const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores.dump()});
+  if (c.common.json)
+    print_json({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}});
+  else if (c.out != "-")
+    fmt::print("{}: {} bytes\n", c.out.string(), bytes);
+  return 0;
+}
+
+}  // namespace npzoo

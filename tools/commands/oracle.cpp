@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datasets/gp/oracle.h"
+#include "datasets/protocol.h"
+#include "engine/error.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// Batches with known kernels for each task whose kernel is not: they cost little, and make all figures better.
+constexpr std::int64_t kKnownForEach = 6;
+
+/// Nats per target point that the quadrature may be wrong by.
+constexpr double kConverged = 0.005;
+
+struct Result {
+  const TestConfig& test;
+  std::int64_t tasks = 0, known_tasks = 0;
+  OracleEstimates estimates;
+  BayesScores bayes;
+};
+
+/// One of the figures, with the value that the protocol states.
+struct Figure {
+  const char *key, *words;
+  std::optional<Estimate> estimate;
+  std::optional<double> stated;
+  bool differs = false;
+};
+
+std::vector<Figure> figures(const Protocol& protocol, const Result& result) {
+  const OracleEstimates& e = result.estimates;
+  const OracleValues& o = result.test.oracle;
+  std::vector<Figure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
+                              {"bayes_diagonal", "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
+                              {"bayes_mixture", "Bayes, mixture", e.bayes_mixture, o.bayes_mixture},
+                              {"known_joint", "known, joint", e.known_joint, o.known_joint},
+                              {"bayes_joint", "Bayes, joint", e.bayes_joint, o.bayes_joint}};
+  for (Figure& f : figures) {
+    if (f.stated) f.stated = to_log_likelihood(protocol.evaluation.metric, *f.stated);
+    f.differs = f.stated && f.estimate && !agrees(*f.estimate, *f.stated, o.standard_error.value_or(0));
+  }
+  return figures;
+}
+
+json to_json(const Protocol& protocol, const Result& result) {
+  json row{{"protocol", protocol.name},
+           {"test", result.test.name},
+           {"tasks", result.tasks},
+           {"known_tasks", result.known_tasks},
+           {"quadrature_error", number_or_null(result.bayes.quadrature_error)}};
+  json stated{{"standard_error", number_or_null(result.test.oracle.standard_error)}}, differs = json::array();
+  for (const Figure& f : figures(protocol, result)) {
+    row[f.key] = nullptr;
+    if (f.estimate)
+      row[f.key] = {{"value", number_or_null(f.estimate->value)},
+                    {"standard_error", number_or_null(f.estimate->standard_error)}};
+    stated[f.key] = number_or_null(f.stated);
+    if (f.differs) differs.push_back(f.key);
+  }
+  json coverage = json::object();
+  for (const auto& [percent, share] : result.bayes.fit.coverage()) coverage[std::to_string(percent)] = share;
+  row["bayes_diagonal"]["coverage"] = coverage;
+  row["bayes_diagonal"]["crps"] = number_or_null(result.bayes.fit.crps());
+  row["stated"] = stated;
+  row["differs"] = differs;
+  return row;
+}
+
+void print(const Protocol& protocol, const Result& result) {
+  fmt::print("{} / {}: {} tasks, {} with known kernels (nats per target point, higher is better)\n", protocol.name,
+             result.test.name, result.tasks, result.known_tasks);
+  fmt::print("  {:<20} {:>16} {:>9}\n", "log-likelihood", "computed", "stated");
+  const std::vector<Figure> all = figures(protocol, result);
+  for (const Figure& f : all)
+    fmt::print("  {:<20} {:>16} {:>9}\n", f.words,
+               f.estimate ? fmt::format("{:.3f} ± {:.3f}", f.estimate->value, f.estimate->standard_error) : "-",
+               f.stated ? fmt::format("{:.3f}", *f.stated) : "-");
+  for (const Figure& f : all)
+    if (f.differs) fmt::print("  the protocol states another value: {}\n", f.words);
+  const auto coverage = result.bayes.fit.coverage();
+  fmt::print("  diagonal's coverage  50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
+             100 * coverage.at(50), 100 * coverage.at(80), 100 * coverage.at(90), 100 * coverage.at(95));
+  fmt::print("  diagonal's CRPS      {:.4f}\n  quadrature error     {:.4f}\n", result.bayes.fit.crps(),
+             result.bayes.quadrature_error);
+}
+
+std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector<std::string>& names) {
+  if (names.empty()) return protocol.evaluation.tests;
+  std::vector<TestConfig> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(protocol.evaluation.tests, name, &TestConfig::name);
+    if (found == protocol.evaluation.tests.end()) {
+      std::vector<std::string> known;
+      for (const TestConfig& test : protocol.evaluation.tests) known.push_back(test.name);
+      fail("[oracle] {} has no test {}, expected one of: {}", protocol.name, name, fmt::join(known, ", "));
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+Result compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
+  const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float64,
+                          Device::cpu);
+  const std::int64_t known_batches = kKnownForEach * c.tasks;
+  Progress known_progress("known " + test.name, known_batches, {.unit = "batches"});
+  const KnownScores known =
+      known_scores(sampler, known_batches, [&](std::int64_t done) { known_progress.update(done); });
+  known_progress.finish();
+  Progress progress("oracle " + test.name, c.tasks, {.unit = "tasks"});
+  BayesScores bayes =
+      bayes_scores(sampler, c.tasks, {.nodes = c.nodes}, [&](std::int64_t done) { progress.update(done); });
+  progress.finish();
+  const OracleEstimates estimates = estimate_oracles(known, bayes);
+  return {test, c.tasks, known_batches * rules.batch_size, estimates, std::move(bayes)};
+}
+
+}  // namespace
+
+int run_command(const OracleCommand& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.protocol);
+  json results = json::array();
+  for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
+    const Result result = compute(protocol.evaluation, test, c);
+    if (result.bayes.quadrature_error > kConverged)
+      fmt::print(stderr, "npzoo: {}: the quadrature has not converged, its error is {:.3f}: give it more --nodes\n",
+                 test.name, result.bayes.quadrature_error);
+    if (c.common.json)
+      results.push_back(to_json(protocol, result));
+    else
+      print(protocol, result);
+  }
+  if (c.common.json) print_json(results);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,41 @@
+#include "models/parity/parity.h"
+
+#include <fmt/core.h>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+
+namespace npzoo {
+
+int run_command(const ParityCommand& c) {
+  apply(c.common);
+  nlohmann::json rows = nlohmann::json::array();
+  bool passed = true;
+  std::string table;  // printed when the progress is over, which may be on the same terminal
+  Progress progress("parity", static_cast<std::int64_t>(c.files.size()), {.unit = "files"});
+  for (const std::filesystem::path& file : c.files) {
+    const ParityReport report = check_parity(file);
+    passed &= report.passed();
+    progress.update(static_cast<std::int64_t>(rows.size()) + 1);
+    table += fmt::format("{} ({}): {}\n", report.file, report.model, report.passed() ? "equal" : "DIFFERENT");
+    nlohmann::json quantities = nlohmann::json::array();
+    for (const ParityQuantity& q : report.quantities) {
+      quantities.push_back({{"name", q.name}, {"max_error", number_or_null(q.max_error)}});
+      table += fmt::format("  {:<26} {:.1e}  (allowed {:.0e})\n", q.name, q.max_error, q.tolerance);
+    }
+    rows.push_back({{"file", report.file},
+                    {"model", report.model},
+                    {"max_error", number_or_null(report.max_error())},
+                    {"passed", report.passed()},
+                    {"quantities", quantities}});
+  }
+  progress.finish();
+  if (c.common.json)
+    print_json(rows);
+  else
+    fmt::print("{}", table);
+  return passed ? 0 : 1;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "engine/tape.h"
+#include "models/training/checkpoint.h"
+#include "models/training/named_weights.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+#include "tools/commands/prediction_report.h"
+#include "tools/commands/tables.h"
+#include "tools/plot/band_panel.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kDrawnRows = 100'000;
+
+/// The rows of the targets, a chunk at a time. For a picture all of them are read at once, and counted.
+class TargetChunks {
+ public:
+  TargetChunks(TargetReader& reader, const PredictCommand& c) : reader_(reader), chunk_(c.chunk) {
+    if (c.plot.empty()) return;
+    held_ = true;
+    check(reader_.read(kDrawnRows + 1, x_) <= kDrawnRows,
+          "[plot] {} has more than {} rows, expected at most as many in a picture", c.targets.string(), kDrawnRows);
+  }
+
+  /// Valid until the next call; empty at the end.
+  std::span<const double> next() {
+    if (!held_) {
+      reader_.read(chunk_, x_);
+      return x_;
+    }
+    const std::size_t left = x_.size() - begin_;
+    const auto chunk = std::span(x_).subspan(begin_, std::min(left, static_cast<std::size_t>(chunk_)));  // of one input
+    begin_ += chunk.size();
+    return chunk;
+  }
+
+ private:
+  TargetReader& reader_;
+  std::int64_t chunk_;
+  bool held_ = false;
+  std::vector<double> x_;
+  std::size_t begin_ = 0;
+};
+
+/// A band for each value column, drawn when all predictions are there.
+class Picture {
+ public:
+  Picture(const std::filesystem::path& path, const std::string& model, const std::string& x_name,
+          const std::vector<std::string>& y_names, const ObservedRows& context)
+      : path_(path), file_(path), bands_(y_names.size()) {
+    for (std::size_t j = 0; j < bands_.size(); ++j) {
+      bands_[j].name = model;
+      bands_[j].x_label = x_name;
+      bands_[j].y_label = y_names[j];
+      bands_[j].context.x = context.x;
+      for (std::size_t i = j; i < context.y.size(); i += bands_.size()) bands_[j].context.y.push_back(context.y[i]);
+    }
+  }
+
+  /// Rows of the table.
+  void add(std::span<const double> rows) {
+    const std::size_t count = bands_.size();
+    for (; !rows.empty(); rows = rows.subspan(1 + 2 * count)) {
+      for (std::size_t j = 0; j < count; ++j) {
+        bands_[j].x.push_back(rows[0]);
+        bands_[j].mean.push_back(rows[1 + j]);
+        bands_[j].std.push_back(rows[1 + count + j]);
+      }
+    }
+  }
+
+  /// Writes all but the name of the file, which `commit` gives it.
+  void draw() {
+    plot::Figure figure{.panel_width = 480, .panel_height = 220};
+    for (const plot::BandPanel& band : bands_) figure.panels.push_back(plot::make_panel(band));
+    file_.write(plot::draw_figure(figure, path_));
+    file_.flush();
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  std::filesystem::path path_;
+  AtomicFile file_;
+  std::vector<plot::BandPanel> bands_;
+};
+
+void check_picture(const PredictCommand& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
+  if (c.plot.empty()) return;
+  plot::format_of(c.plot);
+  check(x_names.size() == 1, "[plot] {} trained under {} has {} inputs, {}, expected a model of one", run.spec.name,
+        run.protocol.name, x_names.size(), fmt::join(x_names, " and "));
+}
+
+PredictionReport make_report(const PredictCommand& c, const Checkpoint& checkpoint, const Model& model,
+                             const std::vector<std::string>& x_names, const std::vector<std::string>& y_names,
+                             const ObservedRows& context) {
+  const TrainingRange range = training_range(checkpoint.run.protocol);
+  const Standardisation units = c.as_is ? leave_as_is(x_names.size(), y_names.size(), range)
+                                        : standardise(context.x, context.y, x_names, y_names, range);
+  PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, x_names, y_names);
+  report.context.add(context.x);
+  report.values.add(context.y);
+  return report;
+}
+
+nlohmann::json result(const PredictCommand& c, const PredictionReport& report) {
+  nlohmann::json json = report.json();
+  json["rows"] = report.targets.rows();
+  json["context_rows"] = report.context.rows();
+  json["out"] = c.out.string();
+  if (!c.plot.empty()) json["plot"] = c.plot.string();
+  return json;
+}
+
+int predict(const PredictCommand& c) {
+  std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
+  const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
+  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
+  const auto model = restore_model(checkpoint);
+  TargetReader reader(c.targets, model->dim_x(), give_up);
+  const std::vector<std::string>& x_names = reader.x_names();
+  check_picture(c, checkpoint.run, x_names);
+  ContextReader observed(c.context, x_names, model->dim_y());
+  const std::vector<std::string> header = prediction_header({}, x_names, observed.y_names(), c.targets);
+  Progress progress("predict", 0, {.unit = "rows"});  // a large context takes its time before the first row
+  const ObservedRows context = observed.read(kAllRows);
+  check(c.plot.empty() || context.count <= kDrawnRows, "[plot] {} has {} rows, expected at most {} in a picture",
+        c.context.string(), context.count, kDrawnRows);
+  PredictionReport report = make_report(c, checkpoint, *model, x_names, observed.y_names(), context);
+  const Standardisation& units = report.units;
+  const std::size_t dim_x = x_names.size(), dim_y = observed.y_names().size();
+  const auto state = model->condition(
+      {to_points(units.map_inputs(context.x), dim_x), to_points(units.map_values(context.y), dim_y), {}});
+
+  interrupt.emplace();
+  TargetChunks targets(reader, c);
+  CsvWriter out(c.out, header, report.comments());
+  std::optional<Picture> picture;
+  if (!c.plot.empty()) picture.emplace(c.plot, checkpoint.run.spec.name, x_names[0], observed.y_names(), context);
+  for (auto x = targets.next(); !x.empty(); x = targets.next()) {
+    if (give_up()) return kInterruptedExit;
+    const Prediction prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
+    const std::vector<double> rows = prediction_rows({}, x, dim_x, prediction, units.values);
+    out.write(rows);
+    if (picture) picture->add(rows);
+    report.targets.add(x);
+    progress.update(report.targets.rows());
+  }
+  if (picture) picture->draw();
+  if (give_up()) return kInterruptedExit;
+  out.commit();
+  if (picture) picture->commit();
+  progress.finish();
+  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  warn_of_clamped_denominators(clamped_denominators());
+  if (c.common.json) print_json(result(c, report));
+  return 0;
+}
+
+}  // namespace
+
+int run_command(const PredictCommand& c) {
+  apply(c.common);
+  check_outputs("predict", c.common, {{"--out", c.out}, {"--plot", c.plot}},
+                {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
+  const NoGrad off;
+  try {
+    return predict(c);
+  } catch (const Cancelled&) {
+    return kInterruptedExit;
+  }
+}
+
+}  // namespace npzoo

@@ -1,0 +1,135 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/io/file.h"
+#include "models/registry.h"
+#include "models/training/run_directory.h"
+#include "models/training/trainer.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/commit.h"
+#include "tools/cli/config_file.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+
+namespace npzoo {
+
+namespace {
+
+TrainingRun describe(const TrainCommand& c) {
+  if (c.protocol.empty() && c.model.empty()) return load_checkpoint(c.out / "checkpoint.safetensors").run;
+  check(!c.protocol.empty() && !c.model.empty(), "[train] --protocol and --model must be given together");
+  TrainingRun run;
+  run.protocol = load_protocol(c.protocol);
+  run.spec = model_spec(run.protocol, c.model);
+  run.seed = c.seed;
+  TrainingConfig& training = run.protocol.training;
+  set_steps(run.protocol, c.steps.value_or(training.steps));
+  ValidationConfig& validation = run.protocol.validation;
+  validation.batches = c.validation_batches.value_or(validation.batches);
+  training.batch_size = c.batch.value_or(training.batch_size);
+  training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
+  return run;
+}
+
+bool is_compiled_in(const Protocol& protocol) {
+  return std::ranges::count(protocol_names(), protocol.name) == 1 && load_protocol(protocol.name).text == protocol.text;
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own is written beside it, after it:
+/// by the former the directory is known for a run's.
+void write_config(const TrainingRun& run, const std::filesystem::path& out) {
+  const bool own_protocol = !is_compiled_in(run.protocol);
+  const std::filesystem::path copy = std::filesystem::absolute(out / "protocol.toml");
+  const TrainingConfig& training = run.protocol.training;
+  write_text(out / "config.toml",
+             fmt::format("{}[train]\nprotocol = {}\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n"
+                         "validation-batches = {}\n",
+                         kRunConfigHeader, toml_string(own_protocol ? copy.string() : run.protocol.name), run.spec.name,
+                         training.steps, training.batch_size, training.optimiser.lr, run.seed,
+                         run.protocol.validation.batches));
+  if (own_protocol) write_text(copy, run.protocol.text);
+}
+
+class TerminalObserver final : public TrainObserver {
+ public:
+  TerminalObserver(const TrainingRun& run, std::filesystem::path out) : run_(run), out_(std::move(out)) {}
+
+  void on_begin(std::int64_t steps_done) override {
+    write_config(run_, out_);
+    progress_.emplace("train " + run_.spec.name, run_.protocol.training.steps, Progress::Options{.start = steps_done});
+  }
+  void on_step(std::int64_t step, double loss) override {
+    mean_loss_ += (loss - mean_loss_) * std::max(0.02, 1.0 / static_cast<double>(++seen_));
+    progress_->update(step, mean_loss_);
+  }
+  void on_validation_progress(std::int64_t done, std::int64_t batches) override {
+    if (done == 0) {
+      progress_->pause();
+      validation_.emplace("validate", batches, Progress::Options{.unit = "batches", .passing = true});
+    }
+    validation_->update(done);
+  }
+  void on_validation(std::int64_t step, double log_likelihood) override {
+    end_validation();
+    progress_->note(fmt::format("validation {:.4f}", log_likelihood));
+    progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
+  }
+  bool stop_requested() override { return interrupt_.requested(); }
+  void finish() {
+    end_validation();
+    progress_->finish();
+  }
+
+ private:
+  void end_validation() {
+    if (!validation_) return;
+    validation_.reset();
+    progress_->resume();
+  }
+
+  InterruptGuard interrupt_;
+  const TrainingRun& run_;
+  std::filesystem::path out_;
+  std::optional<Progress> progress_, validation_;
+  double mean_loss_ = 0;  // over about the last fifty steps
+  std::int64_t seen_ = 0;
+};
+
+void report(const TrainResult& result, bool as_json) {
+  if (as_json)
+    return print_json({{"steps", result.steps},
+                       {"loss", number_or_null(result.loss)},
+                       {"log_likelihood", number_or_null(result.log_likelihood)},
+                       {"seconds", result.seconds},
+                       {"clamped_denominators", result.clamped_denominators},
+                       {"checkpoint", result.checkpoint.string()}});
+  fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
+  if (result.finished)
+    fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
+  fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
+  warn_of_clamped_denominators(result.clamped_denominators);
+}
+
+}  // namespace
+
+int run_command(const TrainCommand& c) {
+  apply(c.common);
+  const TrainingRun run = describe(c);
+  TerminalObserver observer(run, c.out);
+  const TrainResult result = train(
+      run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume, .commit = kCommit}, observer);
+  observer.finish();
+  report(result, c.common.json);
+  if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());
+  return result.finished ? 0 : kInterruptedExit;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <thread>
+
+#include "engine/backend.h"
+#include "engine/parallel.h"
+#include "models/registry.h"
+#include "models/training/trainer.h"
+#include "tools/bench/support.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_output.h"
+#include "tools/cli/progress.h"
+#include "tools/reproduce/results_store.h"
+#include "tools/reproduce/run.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+/// A protocol as the run asks for it.
+struct Table {
+  Protocol protocol;  // with the run's own number of steps
+  std::int64_t batches = 0;
+  bool shortened = false;  // by --steps or --batches: its figures are no results
+};
+
+/// Words of letters, digits, '-', '_' and, within, '.', with '/' between them: a path that stays where it begins.
+bool is_plain_path(std::string_view name) {
+  bool at_start = true;  // of a word
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    if (!plain && (at_start || (c != '.' && c != '/'))) return false;
+    at_start = c == '/';
+  }
+  return !at_start;
+}
+
+Table read_table(const ReproduceCommand& c) {
+  Table table{.protocol = load_protocol(c.table)};
+  const std::string& name = table.protocol.name;
+  check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
+  const std::int64_t all_steps = table.protocol.training.steps, all_batches = table.protocol.evaluation.batches;
+  const std::int64_t steps = c.steps.value_or(all_steps);
+  set_steps(table.protocol, steps);
+  table.batches = c.batches.value_or(all_batches);
+  table.shortened = steps != all_steps || table.batches != all_batches;
+  return table;
+}
+
+bool is_published(const Protocol& protocol, const std::string& model) {
+  return std::ranges::any_of(protocol.evaluation.tests,
+                             [&](const TestConfig& test) { return test.published.contains(model); });
+}
+
+std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol& protocol) {
+  if (!c.models.empty()) return c.models;
+  std::vector<std::string> names;
+  for (const ModelInfo& info : models())
+    if (protocol.models.contains(info.name) && is_published(protocol, info.name)) names.emplace_back(info.name);
+  check(!names.empty(), "[reproduce] {} has no published row of a model with a preset; choose models with --models",
+        protocol.name);
+  return names;
+}
+
+/// Where nothing has been run there are the published rows, to be reported as not run.
+void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
+  if (std::filesystem::exists(store)) return;
+  check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
+        c.results.string());
+  const bool published =
+      std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) { return !t.published.empty(); });
+  check(published, "[reproduce] {} is not there, and {} has no published row: nothing to report on", store.string(),
+        protocol.name);
+}
+
+/// One seed of every model comes before the next seed.
+std::vector<TableRun> plan_runs(const ReproduceCommand& c, const Protocol& protocol, const TableRunOptions& options) {
+  std::vector<TableRun> runs;
+  for (const std::uint64_t seed : c.seeds)
+    for (const std::string& model : chosen_models(c, protocol)) {
+      const bool twice = std::ranges::any_of(
+          runs, [&](const TableRun& run) { return run.run().spec.name == model && run.run().seed == seed; });
+      if (twice) continue;
+      runs.emplace_back(TrainingRun{protocol, model_spec(protocol, model), seed},
+                        c.out / protocol.name / model / fmt::format("seed-{}", seed), options);
+    }
+  return runs;
+}
+
+/// Children at once, and the threads of each.
+std::pair<int, int> share_cores(const ReproduceCommand& c, std::size_t runs) {
+  const int cores = thread_pool().threads();
+  const int most = c.jobs.value_or(default_device() == Device::cuda ? 1 : cores);
+  const int at_once = std::max(1, std::min(most, static_cast<int>(runs)));
+  return {at_once, std::max(1, cores / at_once)};
+}
+
+/// Shows how far all runs together are: a bar on a terminal, lines in a log.
+class TableProgress {
+ public:
+  explicit TableProgress(const std::vector<TableRun*>& runs) : runs_(runs) {
+    std::int64_t total = 0;
+    for (const TableRun* run : runs_) total += run->run().protocol.training.steps;
+    progress_.emplace("runs", total, Progress::Options{.start = steps_done()});
+  }
+
+  void say(std::string_view text) { progress_->message(text); }
+  void finish() {
+    progress_->note("");
+    progress_->update(steps_done());
+    progress_->finish();
+  }
+
+  /// Cheap: looks at the runs twice a second at most.
+  void update() {
+    const auto now = Clock::now();
+    if (now - looked_ < std::chrono::milliseconds(500)) return;
+    looked_ = now;
+    std::string note;
+    for (const TableRun* run : runs_)
+      if (const std::string status = run->status(); !status.empty()) note += (note.empty() ? "" : "  ") + status;
+    progress_->note(std::move(note));
+    progress_->update(steps_done());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::int64_t steps_done() const {
+    std::int64_t steps = 0;
+    for (const TableRun* run : runs_) steps += run->steps_done();
+    return steps;
+  }
+
+  const std::vector<TableRun*>& runs_;
+  std::optional<Progress> progress_;
+  Clock::time_point looked_{};
+};
+
+/// What is not there yet.
+std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
+  std::vector<TableRun*> pending;
+  for (TableRun& run : runs) {
+    run.look();
+    if (!run.done()) pending.push_back(&run);
+    if (run.failed()) fmt::print(stderr, "{}: failed: {}\n", run.name(), run.error());
+  }
+  return pending;
+}
+
+/// Trains and evaluates; false where that was interrupted. What another process is at comes last: that one finishes it,
+/// or ends and leaves it to this one.
+bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, const std::vector<TableRun*>& pending,
+              TableRunOptions& options) {
+  constexpr std::chrono::milliseconds kBetweenLooks{500};
+  const auto [at_once, threads] = share_cores(c, pending.size());
+  set_threads(threads);
+  options.common.threads = threads;
+  options.machine = machine_in_words();
+  fmt::print(stderr, "{}: {} of {} runs to do, {} at a time, each on {} thread(s)\n", runs[0].run().protocol.name,
+             pending.size(), runs.size(), at_once, threads);
+
+  const InterruptGuard interrupt;
+  TableProgress progress(pending);
+  options.say = [&progress](std::string_view text) { progress.say(text); };
+  std::vector<TableRun*> left = pending;
+  bool all = true;
+  while (all && !left.empty()) {
+    ProcessQueue queue(at_once);
+    for (TableRun* run : left) queue.add([run](const auto& before) { return run->next(before); });
+    all = queue.run([&interrupt] { return interrupt.requested(); }, [&progress] { progress.update(); });
+    std::erase_if(left, [](const TableRun* run) { return run->done(); });
+    progress.update();
+    if (all && !left.empty()) std::this_thread::sleep_for(kBetweenLooks);
+  }
+  for (TableRun* run : pending) run->release();
+  if (all) progress.finish();
+  return all;
+}
+
+/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
+void drop_verdicts(json& store) {
+  for (json& row : store["rows"]) row["verdict"] = nullptr;
+}
+
+json results_of(const std::vector<TableRun>& runs) {
+  json results = json::array();
+  for (const TableRun& run : runs)
+    if (run.done() && !run.failed()) results.push_back(run.result());
+  return results;
+}
+
+void print(const Table& table, const json& store, const std::vector<TableRun>& runs) {
+  if (table.shortened)
+    fmt::print("A shortened run, {} steps and {} batches of evaluation: not what published figures were got with.\n\n",
+               table.protocol.training.steps, table.batches);
+  std::vector<std::string> failed;
+  for (const TableRun& run : runs)
+    if (run.failed()) failed.push_back(run.run().spec.name);
+  print_table(store, failed);
+}
+
+void print_as_json(const Table& table, json store, const std::vector<TableRun>& runs) {
+  store["shortened"] = table.shortened;
+  store["failed"] = json::array();
+  for (const TableRun& run : runs)
+    if (run.failed())
+      store["failed"].push_back({{"model", run.run().spec.name}, {"seed", run.run().seed}, {"error", run.error()}});
+  print_json(store);
+}
+
+/// The end of the command: what is wrong, in one line.
+void check_all_well(const json& store, const std::vector<TableRun>& runs) {
+  std::vector<std::string> problems = leaks(store);
+  const auto failed = std::ranges::count_if(runs, &TableRun::failed);
+  if (failed > 0) problems.push_back(fmt::format("{} of {} runs failed", failed, runs.size()));
+  check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
+}
+
+}  // namespace
+
+int run_command(const ReproduceCommand& c) {
+  apply(c.common);
+  const Table table = read_table(c);
+  const std::filesystem::path path = results_path(c.results, table.protocol);
+  if (c.report) check_reportable(c, table.protocol, path);
+  if (!table.shortened) static_cast<void>(load_runs(path, table.protocol));  // days later would be too late
+
+  TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
+  std::vector<TableRun> runs;
+  const auto keep = [&](const json& results) {
+    return table.shortened ? make_store(table.protocol, results) : update_store(path, table.protocol, results);
+  };
+  if (!c.report) {
+    runs = plan_runs(c, table.protocol, options);
+    const std::vector<TableRun*> pending = look_for_work(runs);
+    if (const json results = results_of(runs); !results.empty()) keep(results);
+    options.keep = [&](const TableRun& run) { keep(json::array({run.result()})); };
+    if (!pending.empty() && !work_off(c, runs, pending, options)) {
+      fmt::print(stderr, "interrupted; the same command goes on\n");
+      return kInterruptedExit;
+    }
+  }
+  json store = keep(results_of(runs));
+  if (table.batches < table.protocol.evaluation.batches) drop_verdicts(store);
+  if (c.common.json)
+    print_as_json(table, store, runs);
+  else
+    print(table, store, runs);
+  check_all_well(store, runs);
+  return 0;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,302 @@
+#include "tools/reproduce/results_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "models/registry.h"
+#include "models/trials/verdict.h"
+#include "tools/cli/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDecimals = 3;
+
+/// The sign that turns a figure into a log-likelihood turns it back.
+double in_metric(Metric metric, double log_likelihood) { return to_log_likelihood(metric, log_likelihood); }
+
+const char* metric_name(Metric metric) { return metric == Metric::nll ? "nll" : "log-likelihood"; }
+
+auto key_of(const json& run) {
+  return std::tuple(run.at("model").get<std::string>(), run.at("seed").get<std::uint64_t>(),
+                    run.at("steps").get<std::int64_t>());
+}
+
+double number_in(const json& object, const char* key) {
+  const json& value = object.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+/// Empty of a result that does not tell: it is of no version that anybody knows.
+std::string version_of(const json& result) { return result.value("version", std::string()); }
+
+/// Throws json::exception where something is missing that rows are made of.
+void check_run(const json& run) {
+  static_cast<void>(key_of(run));
+  for (const char* key : {"batch_size", "lr"}) static_cast<void>(run.at(key).get<double>());
+  for (const json& result : run.at("results")) {
+    static_cast<void>(result.at("test").get<std::string>());
+    static_cast<void>(version_of(result));
+    for (const char* key : {"log_likelihood", "standard_error"}) static_cast<void>(number_in(result, key));
+  }
+}
+
+bool is_current(const Protocol& protocol, const json& run, const json& result) {
+  const std::string test = result.at("test");
+  const bool tested = std::ranges::any_of(protocol.evaluation.tests, [&](const auto& t) { return t.name == test; });
+  return tested && version_of(result) == protocol_version(protocol, test, run.at("model"));
+}
+
+bool holds(const json& runs, const json& run, const json& result) {
+  return std::ranges::any_of(runs, [&](const json& other) {
+    return key_of(other) == key_of(run) && std::ranges::any_of(other.at("results"), [&](const json& measured) {
+             return measured.at("test") == result.at("test") && version_of(measured) == version_of(result);
+           });
+  });
+}
+
+/// Models of the registry in its order, then those that only the protocol or the store know.
+std::vector<std::string> all_models(const Protocol& protocol, const json& runs) {
+  std::vector<std::string> names, others;
+  for (const ModelInfo& info : models()) names.emplace_back(info.name);
+  for (const TestConfig& test : protocol.evaluation.tests)
+    for (const auto& [model, row] : test.published) others.push_back(model);
+  for (const json& run : runs) others.push_back(run.at("model"));
+  std::ranges::sort(others);
+  for (const std::string& model : others)
+    if (std::ranges::find(names, model) == names.end()) names.push_back(model);
+  return names;
+}
+
+/// A model on a test: what is published of it and what is possible.
+json known_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
+  json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
+              {"published_decimals", 0}, {"oracle", nullptr}, {"oracle_error", nullptr}, {"oracle_kind", nullptr}};
+  if (const auto found = test.published.find(model); found != test.published.end()) {
+    row["published"] = found->second.value;
+    row["published_error"] = number_or_null(found->second.error);
+    row["published_decimals"] = printed_decimals(test);
+  }
+  if (const auto best = reference(rules, test, model).best) {
+    row["oracle"] = in_metric(rules.metric, best->best.value);
+    row["oracle_error"] = best->best.standard_error;
+    row["oracle_kind"] = best->oracle;
+  }
+  return row;
+}
+
+/// The same, and what was reached.
+json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+                  const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
+  const SeedMean ours = mean_over_seeds(estimates);
+  const Reference against = reference(rules, test, model);
+  const std::optional<Estimate>& published = against.published;
+  const Verdict verdict = judge(ours, against);
+  const Metric metric = rules.metric;
+
+  json row = known_row(rules, test, model);
+  row["seeds"] = seeds;
+  row["ours"] = number_or_null(in_metric(metric, ours.value));
+  row["standard_error"] = number_or_null(ours.standard_error);
+  row["difference"] = published ? number_or_null(in_metric(metric, ours.value - published->value)) : json(nullptr);
+  row["verdict"] = verdict == Verdict::none ? json(nullptr) : json(to_string(verdict));
+  return row;
+}
+
+struct Column {
+  const char* title;
+  std::vector<std::string> cells{};
+};
+
+std::string figure(const json& value, const json& error, int decimals) {
+  if (value.is_null()) return "-";
+  const std::string text = fmt::format("{:.{}f}", value.get<double>(), decimals);
+  return error.is_null() ? text : fmt::format("{} ± {:.{}f}", text, error.get<double>(), decimals);
+}
+
+std::string oracle_cell(const json& row) {
+  const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
+  const bool known = !row.at("oracle_kind").is_null() && row.at("oracle_kind").get<std::string>().starts_with("known_");
+  return known ? fmt::format("({})", text) : text;
+}
+
+void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
+  const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
+  const bool run = instead.empty();
+  const std::string cells[] = {
+      text("test"),
+      text("model"),
+      run ? std::to_string(row.at("seeds").size()) : "",
+      run ? figure(row.at("ours"), row.at("standard_error"), kDecimals) : instead,
+      figure(row.at("published"), row.at("published_error"), row.at("published_decimals")),
+      oracle_cell(row),
+      run && row.at("verdict").is_string() ? text("verdict") : "",
+  };
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+}
+
+void print_columns(const std::vector<Column>& columns) {
+  const auto line = [&columns](const auto& cell_of) {
+    std::string text;
+    for (const Column& column : columns) {
+      std::size_t width = 0;
+      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+      text += fmt::format("{:<{}}  ", cell_of(column), std::max(width, std::string_view(column.title).size()));
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+  };
+  line([](const Column& column) { return std::string(column.title); });
+  for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
+    line([row](const Column& column) { return column.cells[row]; });
+}
+
+void print_other_versions(const json& store) {
+  std::string names;
+  for (const json& result : store.at("other_versions"))
+    names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
+                         result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
+  if (!names.empty())
+    fmt::print("measured under another version of {}, kept and not averaged: {}\n",
+               store.at("protocol").get<std::string>(), names);
+}
+
+}  // namespace
+
+std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol) {
+  std::string name = protocol.name;
+  std::ranges::replace(name, '/', '-');
+  return directory / (name + ".json");
+}
+
+json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
+  if (!std::filesystem::exists(path)) return json::array();
+  const std::string text = read_text(path);
+  try {
+    const json store = parse_json(text, fmt::format("[results] {} holds no results", path.string()));
+    const std::string found = store.at("protocol");
+    check(found == protocol.name, "[results] {} holds results of {}, expected those of {}", path.string(), found,
+          protocol.name);
+    const json& runs = store.at("runs");
+    check(runs.is_array(), "[results] {}: runs is a JSON {}, expected an array", path.string(), runs.type_name());
+    for (const json& run : runs) check_run(run);
+    return runs;
+  } catch (const json::exception& e) {
+    fail("[results] {} holds no results: {}", path.string(), e.what());
+  }
+}
+
+json merge_runs(const json& runs, const json& added) {
+  std::multimap<std::tuple<std::string, std::uint64_t, std::int64_t>, json> sorted;
+  for (const json& run : runs) {
+    json kept = run;
+    kept["results"] = json::array();
+    for (const json& result : run.at("results"))
+      if (!holds(added, run, result)) kept["results"].push_back(result);
+    if (!kept["results"].empty()) sorted.emplace(key_of(run), kept);
+  }
+  for (const json& run : added) sorted.emplace(key_of(run), run);
+  json merged = json::array();
+  for (const auto& [key, run] : sorted) merged.push_back(run);
+  return merged;
+}
+
+json make_store(const Protocol& protocol, const json& runs) {
+  const EvaluationConfig& rules = protocol.evaluation;
+  json rows = json::array(), not_run = json::array(), other_versions = json::array();
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (!is_current(protocol, run, result))
+        other_versions.push_back({{"model", run.at("model")},
+                                  {"seed", run.at("seed")},
+                                  {"test", result.at("test")},
+                                  {"version", version_of(result)}});
+  for (const TestConfig& test : rules.tests)
+    for (const std::string& model : all_models(protocol, runs)) {
+      std::vector<std::uint64_t> seeds;
+      std::vector<Estimate> estimates;
+      for (const json& run : runs) {
+        if (run.at("model") != model) continue;
+        for (const json& result : run.at("results")) {
+          if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
+          seeds.push_back(run.at("seed"));
+          estimates.push_back({number_in(result, "log_likelihood"), number_in(result, "standard_error")});
+        }
+      }
+      if (!seeds.empty())
+        rows.push_back(compared_row(rules, test, model, seeds, estimates));
+      else if (test.published.contains(model))
+        not_run.push_back(known_row(rules, test, model));
+    }
+  return {{"protocol", protocol.name},
+          {"source", protocol.source},
+          {"metric", metric_name(rules.metric)},
+          {"runs", runs},
+          {"rows", rows},
+          {"not_run", not_run},
+          {"other_versions", other_versions}};
+}
+
+json update_store(const std::filesystem::path& path, const Protocol& protocol, const json& added) {
+  const std::filesystem::path directory = path.parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  check(!error, "[results] {} cannot be made: {}", directory.string(), error.message());
+  const Descriptor lock = wait_for_directory(directory);
+  json store = make_store(protocol, merge_runs(load_runs(path, protocol), added));
+  const std::string text = store.dump(1) + "\n";
+  if (std::filesystem::exists(path) && read_text(path) == text) return store;
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+  return store;
+}
+
+void print_table(const json& store, const std::vector<std::string>& failed) {
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::vector<std::string> tests;
+  for (const char* list : {"rows", "not_run"})
+    for (const json& row : store.at(list))
+      if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
+
+  std::vector<Column> columns{{"test"}, {"model"}, {"seeds"}, {"ours"}, {"published"}, {"oracle"}, {"verdict"}};
+  for (const std::string& test : tests) {
+    for (const json& row : store.at("rows"))
+      if (row.at("test") == test) add_row(columns, row, "");
+    for (const json& row : store.at("not_run"))
+      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run");
+  }
+  fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
+             store.at("metric").get<std::string>(),
+             store.at("metric") == "nll" ? "lower is better" : "higher is better");
+  print_columns(columns);
+  fmt::print(
+      "\nours: mean over seeds ± its standard error; of one seed, the standard error over its test tasks\n"
+      "oracle: the best that is possible; in brackets where it knows the hyper-parameters, as no model does\n");
+  print_other_versions(store);
+}
+
+std::vector<std::string> leaks(const json& store) {
+  std::vector<std::string> found;
+  for (const json& row : store.at("rows"))
+    if (row.at("verdict") == to_string(Verdict::above_oracle))
+      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
+                                  row.at("model").get<std::string>(), row.at("test").get<std::string>(),
+                                  store.at("metric").get<std::string>(),
+                                  figure(row.at("ours"), row.at("standard_error"), kDecimals),
+                                  figure(row.at("oracle"), row.at("oracle_error"), kDecimals)));
+  return found;
+}
+
+}  // namespace npzoo
