@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Whether a program is as fast and as small as another: perf/same_speed.py OLD NEW [--rounds N] [--steps N] [--device D]
+
+Times a training step and a forward pass of every model, with both programs in turn, and prints the ratio of the medians over
+the rounds (above 1: NEW is faster) and that of the peak memory (below 1: NEW needs less). The faster tenth of a round's steps
+stands for it: what else a machine does makes steps slower and never faster.
+"""
+
+import argparse
+import json
+import statistics
+
+from same_bits import pairs, run
+
+PREFERRED = "tnp/gp-rbf"
+
+
+def cases(program):
+    """Each model under one protocol that has a preset of it."""
+    found = {}
+    for protocol, model in sorted(pairs(program), key=lambda pair: pair[0] != PREFERRED):
+        if model in found:
+            continue
+        try:
+            run(program, "bench", "forward", "--protocol", protocol, "--model", model, "--steps", 1, "--warmup", 0, "--json")
+        except RuntimeError:
+            continue
+        found[model] = protocol
+    return found
+
+
+def measure(program, kind, protocol, model, options):
+    told = json.loads(run(program, "bench", kind, "--protocol", protocol, "--model", model, "--steps", options.steps,
+                          "--warmup", 5, "--device", options.device, "--json"))
+    return told["p10_ms"], told["peak_live_bytes"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    print("| model | measured | old ms | new ms | old / new | memory, new / old |\n|---|---|---|---|---|---|")
+    for model, protocol in cases(options.old).items():
+        for kind in ("train-step", "forward"):
+            rounds = [[measure(program, kind, protocol, model, options) for program in (options.old, options.new)]
+                      for _ in range(options.rounds)]
+            old, new = (statistics.median(pair[i][0] for pair in rounds) for i in (0, 1))
+            ratio = statistics.median(pair[0][0] / pair[1][0] for pair in rounds)
+            memory = statistics.median(pair[1][1] / pair[0][1] for pair in rounds)
+            print(f"| {model} | {kind} | {old:.3f} | {new:.3f} | {ratio:.3f} | {memory:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
