@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,9 +18,9 @@
 #include "ops/softmax/softmax.h"
 #include "tools/bench/scaling.h"
 #include "tools/bench/support.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command_line.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
-#include "tools/cli/options_support.h"
 
 using namespace npzoo;
 
@@ -139,26 +138,36 @@ PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
   };
 }
 
+struct NaiveTnpDCommand {
+  CommonOptions common;
+  ScalingOptions sizes;
+};
+
+void add_flags(Flags& flags, NaiveTnpDCommand& c) {
+  add_flags(flags, c.common);
+  add_flags(flags, c.sizes);
+}
+
+int run(const NaiveTnpDCommand& c) {
+  apply(c.common);
+  const ModelSpec spec = model_spec(load_protocol(kProtocol), "tnp-d");
+  const nlohmann::json rows =
+      measure_scaling({{"tnp-d-naive", kProtocol, [&] { return load(spec, c.sizes.seed); }}}, c.sizes);
+  if (c.common.json)
+    print_json(rows);
+  else
+    print_scaling(rows);
+  return 0;
+}
+
+constexpr CommandInfo kCommand =
+    command<NaiveTnpDCommand, add_flags, run>("Time and memory of TNP-D with dense masks and attention weights.");
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Time and memory of TNP-D with dense masks and attention weights."};
-  CommonOptions common;
-  ScalingOptions sizes;
-  add_common(app, common);
-  add_sizes(app, sizes);
   try {
-    app.parse(argc, argv);
-    apply(common);
-    const ModelSpec spec = model_spec(load_protocol(kProtocol), "tnp-d");
-    const nlohmann::json rows =
-        measure_scaling({{"tnp-d-naive", kProtocol, [&] { return load(spec, sizes.seed); }}}, sizes);
-    if (common.json)
-      print_json(rows);
-    else
-      print_scaling(rows);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return run_program("naive_tnp_d", kCommand, argc, argv);
   } catch (const std::exception& e) {
     fmt::print(stderr, "naive_tnp_d: error: {}\n", e.what());
     return 1;

@@ -20,7 +20,7 @@
 #include "ops/masked_attention/masked_attention.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/support.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/common_options.h"
 
 using namespace npzoo;
 using nlohmann::json;

@@ -7,12 +7,12 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
-#include <variant>
 
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "engine/memory.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command_line.h"
+#include "tools/cli/messages.h"
 
 namespace {
 
@@ -58,9 +58,7 @@ int main(int argc, char** argv) {
   // Nobody may be reading the progress of what goes to a file: that goes on.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   try {
-    const npzoo::ParsedOptions options = npzoo::parse_options(argc, argv);
-    const auto run = [](const auto& command) { return npzoo::run_command(command); };
-    const int status = options.command ? std::visit(run, *options.command) : options.exit_code;
+    const int status = npzoo::CommandLine(npzoo::commands()).run(argc, argv);
     flush_standard_output();
     return status;
   } catch (const npzoo::BrokenPipe& e) {

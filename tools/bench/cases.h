@@ -3,9 +3,18 @@
 #include "models/registry.h"
 #include "models/training/batch_gradients.h"
 #include "models/training/device_step.h"
-#include "tools/cli/options.h"
+#include "tools/cli/flags.h"
 
 namespace npzoo {
+
+/// A model, a batch of one fixed size and the seed of both. Sizes that are not given are the typical ones of the
+/// protocol: its batch, and as context the middle of the range of sizes; where targets are further points, half of all
+/// points, or the size in that range which is nearest.
+struct BenchCase {
+  std::string protocol, model;
+  std::optional<std::int64_t> batch, context, targets;
+  std::uint64_t seed = 0;
+};
 
 /// Standard normal points of the case's sizes; every context is full.
 Task typical_task(const Protocol& protocol, const BenchCase& c);

@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kMostPoints = 100'000'000;
+
 struct Speed {
   Timings timings;
   double gflops = 0;
@@ -71,6 +73,17 @@ std::string in_short(const json& row) {
 }
 
 }  // namespace
+
+void add_flags(Flags& flags, ScalingOptions& sizes) {
+  flags.choice("--vary", sizes.vary, {"test", "context"}, "which points grow in number: test or context");
+  flags.wholes("--points", sizes.points, {1, kMostPoints, /*exponents=*/true},
+               "how many of them, a list like 1,1000,1e6");
+  flags.whole("--fixed", sizes.fixed, {0, kMostPoints}, "how many of the others");
+  flags.whole("--repeats", sizes.repeats, {1},
+              "timed repetitions of each size at most; fewer, but one, where they are long");
+  flags.bytes("--memory-limit", sizes.memory_limit, "bytes that tensors may use, like 512MB or 1GB; 0 for no limit");
+  flags.seed("--seed", sizes.seed, "of weights and points");
+}
 
 json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes) {
   const double peak = measured_peak_gflops();

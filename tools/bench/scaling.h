@@ -4,9 +4,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tools/cli/options.h"
+#include "tools/cli/flags.h"
 
 namespace npzoo {
+
+/// Sizes of tasks to measure.
+struct ScalingOptions {
+  std::string vary = "test";  // or context
+  std::vector<std::int64_t> points{1, 10, 100, 1000, 10'000};
+  std::int64_t fixed = 100;  // points of the other kind
+  std::int64_t repeats = 20;
+  std::int64_t memory_limit = 0;  // bytes, 0: none
+  std::uint64_t seed = 0;
+};
+void add_flags(Flags& flags, ScalingOptions& sizes);
 
 /// Predicts at `nt` targets from `nc` context points, all of them random; milliseconds that the model took of it.
 using PredictMs = std::function<double(std::int64_t nc, std::int64_t nt)>;

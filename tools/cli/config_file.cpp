@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +9,6 @@
 #include "engine/io/file.h"
 #include "engine/io/safetensors_header.h"
 #include "engine/io/toml.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/usage.h"
 
 namespace npzoo {
@@ -64,45 +62,42 @@ class ConfigFile {
     root_ = parse_toml(read_text(path, kMaxTomlBytes), where_);
   }
 
-  void apply(CLI::App& app) const { apply_table(app, root_, {}); }
+  void apply(const Flags& program) const { apply_table(program, root_, {}); }
 
  private:
-  void apply_table(CLI::App& app, const toml::table& table, const std::string& path) const {
-    const std::vector<std::string> commands = command_names(app);
+  void apply_table(const Flags& flags, const toml::table& table, const std::string& path) const {
+    const std::vector<Flags> commands = flags.commands();
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
       const std::string full = path.empty() ? name : path + "." + name;
-      if (std::ranges::find(commands, name) != commands.end()) {
+      if (const auto command = std::ranges::find(commands, name, &Flags::command); command != commands.end()) {
         check(node.is_table(), "{}: {} is {}, expected a table", where_, full, type_name(node));
-        apply_table(*app.get_subcommand(name), *node.as_table(), full);
-      } else if (CLI::Option* option = option_of(app, name)) {
-        apply_value(*option, node, full);
-      } else {
-        fail_unknown(app, name, full, path);
+        apply_table(*command, *node.as_table(), full);
+        continue;
       }
+      const std::vector<Flag> known = flags_in_files(flags);
+      const auto flag = std::ranges::find(known, name, &Flag::name);
+      if (flag == known.end()) fail_unknown(flags, name, full, path);
+      apply_value(*flag, node, full);
     }
   }
 
-  static CLI::Option* option_of(CLI::App& app, const std::string& name) {
-    for (CLI::Option* option : app.get_options({}))
-      if (option->get_configurable() &&
-          (option->check_lname(name) || (option->get_positional() && option->get_name() == name)))
-        return option;
-    return nullptr;
+  static std::vector<Flag> flags_in_files(const Flags& flags) {
+    std::vector<Flag> found = flags.all();
+    std::erase_if(found, [](const Flag& flag) { return !flag.in_files(); });
+    return found;
   }
 
-  [[noreturn]] void fail_unknown(const CLI::App& app, const std::string& name, const std::string& full,
+  [[noreturn]] void fail_unknown(const Flags& flags, const std::string& name, const std::string& full,
                                  const std::string& path) const {
-    std::vector<std::string> known = command_names(app);
-    for (const CLI::Option* option : app.get_options())
-      if (option->get_configurable())
-        known.push_back(option->get_lnames().empty() ? option->get_name() : option->get_lnames()[0]);
+    std::vector<std::string> known = command_names(flags);
+    for (const Flag& flag : flags_in_files(flags)) known.push_back(flag.name());
     fail("{}: {} is an unknown {}{}", where_, excerpt(full), path.empty() ? "table" : "key",
          expected_words(name, known));
   }
 
-  void apply_value(CLI::Option& option, const toml::node& node, const std::string& full) const {
-    const Accepted takes = accepted(type_of(option));
+  void apply_value(Flag flag, const toml::node& node, const std::string& full) const {
+    const Accepted takes = accepted(flag.type());
     std::vector<std::string> values;
     const auto add = [&](const toml::node& value) {
       const std::optional<std::string> text = spelling(value, takes);
@@ -114,15 +109,13 @@ class ConfigFile {
     else
       add(node);
     check(!values.empty(), "{}: {} is empty, expected {}", where_, full, takes.words);
-    const bool flag = type_of(option) == FlagType::flag;
-    if (!option.empty() || (flag && values[0] == "false")) return;  // the command line wins
+    const bool off = flag.type() == FlagType::flag && values[0] == "false";
+    if (flag.given() || off) return;  // the command line wins
+    if (takes.list && !flag.is_word()) values = {fmt::format("{}", fmt::join(values, ","))};
     try {
-      if (takes.list && !option.get_positional()) values = {fmt::format("{}", fmt::join(values, ","))};
-      option.add_result(std::move(values));
-      option.run_callback();
-    } catch (const CLI::ParseError& e) {
-      const std::string_view message = e.what(), name = ": ";  // "--steps: …", but the file has a key
-      fail("{}: {}: {}", where_, full, message.substr(std::min(message.find(name) + name.size(), message.size())));
+      flag.set(std::move(values));
+    } catch (const Error& e) {
+      fail("{}: {}: {}", where_, full, e.what());
     }
   }
 
@@ -149,7 +142,7 @@ char32_t take_character(std::string_view& text) {
 
 }  // namespace
 
-void apply_config(CLI::App& app, const std::filesystem::path& path) { ConfigFile(path).apply(app); }
+void apply_config(const Flags& program, const std::filesystem::path& path) { ConfigFile(path).apply(program); }
 
 std::string toml_string(std::string_view text) {
   std::string quoted = "\"";

@@ -1,14 +1,9 @@
 #include "tools/cli/flags.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "engine/error.h"
-#include "engine/io/safetensors_header.h"
 
 namespace npzoo {
 
@@ -23,110 +18,104 @@ constexpr TypeName kTypeNames[] = {{FlagType::text, "TEXT"},        {FlagType::w
                                    {FlagType::texts, "TEXT,..."},   {FlagType::wholes, "INT,..."},
                                    {FlagType::numbers, "COUNT,..."}};
 
-/// All of the text as a T, or nothing.
-template <class T>
-std::optional<T> parse_all(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-std::optional<std::int64_t> whole_of(const std::string& text, const Whole& range) {
-  if (!range.exponents) return parse_all<std::int64_t>(text);
-  constexpr double kExact = 0x1p53;
-  const std::optional<double> value = parse_all<double>(text);
-  if (!value || *value != std::floor(*value) || std::abs(*value) > kExact) return {};
-  return static_cast<std::int64_t>(*value);
-}
-
-std::vector<std::string> elements(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0;;) {
-    const std::size_t comma = list.find(',', begin);
-    parts.push_back(list.substr(begin, comma - begin));
-    if (comma == std::string::npos) return parts;
-    begin = comma + 1;
-  }
-}
+const auto kAll = [](const CLI::App*) { return true; };
 
 }  // namespace
 
-std::int64_t parse_whole(const std::string& text, const Whole& range) {
-  const std::optional<std::int64_t> value = whole_of(text, range);
-  check(value && *value >= range.least && *value <= range.largest, "{} found, expected a whole number from {} to {}",
-        excerpt(text), range.least, range.largest);
-  return *value;
+Flag Flag::required() {
+  option_->required();
+  return *this;
 }
 
-double parse_positive(const std::string& text) {
-  const std::optional<double> value = parse_all<double>(text);
-  check(value && *value > 0 && std::isfinite(*value), "{} found, expected a number > 0", excerpt(text));
-  return *value;
+Flag Flag::excludes(const Flag& other) {
+  option_->excludes(other.option_);
+  return *this;
 }
 
-std::int64_t parse_bytes(const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    std::int64_t bytes;
-  };
-  constexpr std::int64_t k = 1000, Ki = 1024;
-  constexpr Unit kUnits[] = {{"", 1},
-                             {"b", 1},
-                             {"kb", k},
-                             {"mb", k * k},
-                             {"gb", k * k * k},
-                             {"tb", k * k * k * k},
-                             {"kib", Ki},
-                             {"mib", Ki * Ki},
-                             {"gib", Ki * Ki * Ki},
-                             {"tib", Ki * Ki * Ki * Ki}};
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto value = parse_all<std::int64_t>(std::string_view(text).substr(0, digits));
-  std::string name = text.substr(digits);
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const auto unit = std::ranges::find(kUnits, name, &Unit::name);
-  check(value && unit != std::end(kUnits) && *value <= std::numeric_limits<std::int64_t>::max() / unit->bytes,
-        "{} found, expected bytes like 512MB, 1GB or 1GiB", excerpt(text));
-  return *value * unit->bytes;
+Flag Flag::not_in_files() {
+  option_->configurable(false);
+  return *this;
 }
 
-std::string parse_text(const std::string& text) {
-  check(!text.empty(), "nothing found, expected a text");
-  return text;
-}
+std::string Flag::name() const { return is_word() ? option_->get_name() : option_->get_lnames()[0]; }
 
-std::string parse_choice(const std::string& text, const std::vector<std::string>& choices) {
-  check(std::ranges::find(choices, text) != choices.end(), "{} found, expected one of: {}", excerpt(text),
-        fmt::join(choices, ", "));
-  return text;
-}
-
-FlagType type_of(const CLI::Option& option) {
-  if (option.get_items_expected_max() == 0) return FlagType::flag;
-  if (option.get_expected_max() > 1) return FlagType::texts;  // words without a flag
-  const auto found = std::ranges::find(kTypeNames, option.get_type_name(), &TypeName::name);
+FlagType Flag::type() const {
+  if (option_->get_items_expected_max() == 0) return FlagType::flag;
+  if (option_->get_expected_max() > 1) return FlagType::texts;
+  const auto found = std::ranges::find(kTypeNames, option_->get_type_name(), &TypeName::name);
   return found != std::end(kTypeNames) ? found->type : FlagType::text;
 }
 
-CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& help, FlagValue value) {
+bool Flag::is_word() const { return option_->get_lnames().empty(); }
+bool Flag::in_files() const { return option_->get_configurable(); }
+bool Flag::given() const { return !option_->empty(); }
+
+void Flag::set(std::vector<std::string> values) {
+  try {
+    option_->add_result(std::move(values));
+    option_->run_callback();
+  } catch (const CLI::ParseError& e) {
+    const std::string_view message = e.what(), name = ": ";  // "--steps: …", but a file has keys
+    fail("{}", message.substr(std::min(message.find(name) + name.size(), message.size())));
+  }
+}
+
+Flag Flags::add_value(const std::string& name, const std::string& help, Value value) {
   const auto read = [name, value](const CLI::results_t& texts) {
     try {
       if (value.clear) value.clear();
-      for (const std::string& text : value.clear ? elements(texts.at(0)) : texts) value.set(text);
+      for (const std::string& text : value.clear ? parse_list(texts.at(0)) : texts) value.set(text);
     } catch (const Error& e) {
       throw CLI::ValidationError(name, e.what());
     }
     return true;
   };
   const std::string shown = value.shown;
-  CLI::Option* option = app.add_option(name, read, help, !shown.empty(), [shown] { return shown; });
-  return option->type_name(std::ranges::find(kTypeNames, value.type, &TypeName::type)->name);
+  CLI::Option* option = app_->add_option(name, read, help, !shown.empty(), [shown] { return shown; });
+  return Flag(*option->type_name(std::ranges::find(kTypeNames, value.type, &TypeName::type)->name));
 }
 
-CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
-  return app.add_flag(name, value, help)->disable_flag_override();
+Flag Flags::toggle(const std::string& name, bool& value, const std::string& help) {
+  return Flag(*app_->add_flag(name, value, help)->disable_flag_override());
+}
+
+Flag Flags::words(const std::string& name, std::vector<std::string>& value, const std::string& help) {
+  return Flag(*app_->add_option(name, value, help));
+}
+
+Flag Flags::call(const std::string& name, const std::function<void(const std::string&)>& read,
+                 const std::string& help) {
+  return add_value(name, help,
+                   {.type = FlagType::text, .set = [read](const std::string& text) { read(parse_text(text)); }});
+}
+
+void Flags::check_together(const std::function<void()>& check) {
+  app_->callback([check] {
+    try {
+      check();
+    } catch (const Error& e) {
+      throw CLI::ValidationError(e.what());
+    }
+  });
+}
+
+std::string Flags::command() const { return app_->get_name(); }
+
+std::vector<Flags> Flags::commands() const {
+  std::vector<Flags> found;
+  for (CLI::App* command : app_->get_subcommands(kAll)) found.emplace_back(*command);
+  return found;
+}
+
+std::optional<Flags> Flags::chosen() const {
+  const std::vector<CLI::App*> parsed = app_->get_subcommands();
+  return parsed.empty() ? std::nullopt : std::optional(Flags(*parsed.front()));
+}
+
+std::vector<Flag> Flags::all() const {
+  std::vector<Flag> flags;
+  for (CLI::Option* option : app_->get_options()) flags.emplace_back(*option);
+  return flags;
 }
 
 }  // namespace npzoo

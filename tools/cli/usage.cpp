@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "engine/io/safetensors_header.h"
@@ -29,29 +28,30 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 /// The command that was chosen, and all of its name.
 struct Chosen {
-  const CLI::App* app;
+  Flags flags;
   std::string path;
 };
 
-Chosen chosen_command(const CLI::App& app) {
-  Chosen chosen{&app, {}};
-  while (!chosen.app->get_subcommands().empty()) {
-    chosen.app = chosen.app->get_subcommands().front();
-    chosen.path += (chosen.path.empty() ? "" : " ") + chosen.app->get_name();
+Chosen chosen_command(const Flags& program) {
+  Chosen chosen{program, {}};
+  while (const std::optional<Flags> next = chosen.flags.chosen()) {
+    chosen.flags = *next;
+    if (!chosen.path.empty()) chosen.path += ' ';
+    chosen.path += next->command();
   }
   return chosen;
 }
 
-std::string unknown_word(const CLI::App& app, const Chosen& chosen, const std::vector<std::string>& words) {
-  const std::vector<std::string> commands = command_names(*chosen.app);
+std::string unknown_word(const Flags& program, const Chosen& chosen, const std::vector<std::string>& words) {
+  const std::vector<std::string> commands = command_names(chosen.flags);
   const auto is_flag = [](const std::string& word) { return word.starts_with('-'); };
   const auto name = std::ranges::find_if_not(words, is_flag);
   if (!commands.empty() && name != words.end())
     return fmt::format("there is no command {}{}", excerpt(*name), expected_words(*name, commands));
   const std::string& word = words.front();
   if (!is_flag(word)) return fmt::format("{} found, expected no further argument", excerpt(word));
-  std::vector<std::string> flags = flag_names(*chosen.app);
-  for (const std::string& name : flag_names(app))
+  std::vector<std::string> flags = flag_names(chosen.flags);
+  for (const std::string& name : flag_names(program))
     if (std::ranges::find(flags, name) == flags.end()) flags.push_back(name);
   const std::string flag = word.substr(0, word.find('='));
   if (std::ranges::find(flags, flag) != flags.end())
@@ -70,44 +70,33 @@ std::string expected_words(std::string_view word, const std::vector<std::string>
   return fmt::format(", expected one of: {}", fmt::join(known, ", "));
 }
 
-void check_values_given(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--") return;
-    if (word.starts_with("--") && word.find('=') + 1 == word.size())
-      throw CLI::ArgumentMismatch(fmt::format("{} found, expected a value after it", excerpt(word)));
-  }
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
+std::vector<std::string> command_names(const Flags& flags) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
+  for (const Flags& command : flags.commands()) names.push_back(command.command());
   return names;
 }
 
-std::vector<std::string> flag_names(const CLI::App& app) {
+std::vector<std::string> flag_names(const Flags& flags) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const Flag& flag : flags.all())
+    if (!flag.is_word()) names.push_back(fmt::format("--{}", flag.name()));
   return names;
 }
 
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const Chosen chosen = chosen_command(app);
-  std::vector<std::string> unknown = app.remaining(true);
+std::string usage_error(const Flags& program, UsageProblem problem) {
+  const Chosen chosen = chosen_command(program);
+  std::vector<std::string>& unknown = problem.unknown;
   std::erase(unknown, "--");
   // A stray argument may be due to a flag that took the name of the next one for its value.
   const bool flag = !unknown.empty() && unknown.front().starts_with('-');
-  std::string problem;
-  if (flag || (!unknown.empty() && error.get_name() != "ValidationError"))
-    problem = unknown_word(app, chosen, unknown);
-  else if (const auto commands = command_names(*chosen.app); !commands.empty() && error.get_name() == "RequiredError")
-    problem = fmt::format("nothing found, expected a command: {}", fmt::join(commands, ", "));
-  else
-    problem = error.what();
-  const std::string program = "npzoo" + (chosen.path.empty() ? "" : " " + chosen.path);
-  return fmt::format("[{}] {} ({} --help tells more)", chosen.path.empty() ? "npzoo" : chosen.path, problem, program);
+  std::string& what = problem.what;
+  if (flag || (!unknown.empty() && !problem.wrong_value))
+    what = unknown_word(program, chosen, unknown);
+  else if (const auto commands = command_names(chosen.flags); !commands.empty() && problem.missing)
+    what = fmt::format("nothing found, expected a command: {}", fmt::join(commands, ", "));
+  const std::string name = program.command(),
+                    asked = chosen.path.empty() ? name : fmt::format("{} {}", name, chosen.path);
+  return fmt::format("[{}] {} ({} --help tells more)", chosen.path.empty() ? name : chosen.path, what, asked);
 }
 
 }  // namespace npzoo

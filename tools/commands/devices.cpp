@@ -4,7 +4,8 @@
 #include "engine/cuda/gpu.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 
 namespace npzoo {
@@ -12,6 +13,12 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+struct DevicesCommand {
+  CommonOptions common;
+};
+
+void add_flags(Flags& flags, DevicesCommand& c) { add_flags(flags, c.common); }
 
 json list_devices() {
   json rows = json::array();
@@ -40,9 +47,7 @@ void print(const json& row) {
     fmt::print("emulated  the CUDA kernels on the CPU: slow, to check them where there is no GPU\n");
 }
 
-}  // namespace
-
-int run_command(const DevicesCommand& c) {
+int run(const DevicesCommand& c) {
   apply(c.common);
   const json rows = list_devices();
   if (c.common.json) {
@@ -53,5 +58,10 @@ int run_command(const DevicesCommand& c) {
   if (list_gpus().empty()) fmt::print("{}\n", why_no_gpu());
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo devices_command =
+    command<DevicesCommand, add_flags, run>("List what --device can name on this machine.");
 
 }  // namespace npzoo

@@ -10,9 +10,11 @@
 #include "models/training/run_directory.h"
 #include "models/trials/likelihood.h"
 #include "models/trials/verdict.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
 #include "tools/cli/commit.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
@@ -20,6 +22,22 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+struct EvalCommand {
+  CommonOptions common;
+  std::string checkpoint;  // path or name, as in every command
+  std::string protocol;    // empty: the one it was trained under
+  std::optional<std::int64_t> batches;
+  std::optional<std::uint64_t> seed;
+};
+
+void add_flags(Flags& flags, EvalCommand& c) {
+  add_flags(flags, c.common);
+  add_checkpoint(flags, c.checkpoint);
+  flags.text("--protocol", c.protocol, "instead of the one it was trained under");
+  flags.whole("--batches", c.batches, {1}, "instead of the protocol's");
+  flags.seed("--seed", c.seed, "of the test tasks, instead of the protocol's");
+}
 
 /// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
 constexpr std::int64_t kExactBatches = 3000;
@@ -150,9 +168,7 @@ Row score(const EvalCommand& c, const Model& model, const Subject& subject, cons
   return {test, scores, reference(rules, test, subject.run.spec.name)};
 }
 
-}  // namespace
-
-int run_command(const EvalCommand& c) {
+int run(const EvalCommand& c) {
   apply(c.common);
   const std::filesystem::path path = find_weights(c.checkpoint);
   const Checkpoint checkpoint = load_checkpoint(path);
@@ -175,5 +191,10 @@ int run_command(const EvalCommand& c) {
   if (by_the_rules && !checkpoint.exported) keep(path, subject.weights, results);
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo eval_command =
+    command<EvalCommand, add_flags, run>("Score a checkpoint on the test distributions of a protocol.");
 
 }  // namespace npzoo

@@ -3,14 +3,34 @@
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "models/training/trainer.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/outputs.h"
 
 namespace npzoo {
 
 namespace {
 
 using nlohmann::json;
+
+struct ExportCommand {
+  CommonOptions common;
+  std::string checkpoint;
+  std::filesystem::path evaluation, out;  // no evaluation: the file beside the checkpoint
+  bool unfinished = false;                // whether a training that has not ended will do
+};
+
+void add_flags(Flags& flags, ExportCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("--checkpoint", c.checkpoint, "file that train wrote").required();
+  flags.text(
+      "--evaluation", c.evaluation,
+      "what eval --json told of it; evaluation.json, which eval and reproduce leave beside the checkpoint, where "
+      "not given");
+  flags.toggle("--unfinished", c.unfinished, "export a training that has not come to its end");
+  flags.text("--out", c.out, "safetensors file to write, '-' for standard output").required();
+}
 
 /// The command that trains these weights again: what differs from the protocol's own settings as flags.
 std::string training_command(const TrainingRun& run) {
@@ -50,9 +70,7 @@ json read_scores(const std::filesystem::path& path, const Checkpoint& checkpoint
   return scores;
 }
 
-}  // namespace
-
-int run_command(const ExportCommand& c) {
+int run(const ExportCommand& c) {
   apply(c.common);
   const std::filesystem::path evaluation =
       c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
@@ -71,5 +89,10 @@ int run_command(const ExportCommand& c) {
     fmt::print("{}: {} bytes\n", c.out.string(), bytes);
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo export_command =
+    command<ExportCommand, add_flags, run>("Write the weights of a checkpoint as a small file to give away.");
 
 }  // namespace npzoo

@@ -6,7 +6,8 @@
 #include "engine/gradcheck.h"
 #include "engine/tape.h"
 #include "ops/gradcheck_cases.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
@@ -15,6 +16,16 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+struct GradcheckCommand {
+  CommonOptions common;
+  std::vector<std::string> ops;
+};
+
+void add_flags(Flags& flags, GradcheckCommand& c) {
+  add_flags(flags, c.common);
+  flags.words("ops", c.ops, "folders under ops/ to check, all of them where none is named");
+}
 
 constexpr double kTolerance = 1e-6;
 
@@ -71,9 +82,7 @@ std::vector<OpFolder> chosen_folders(const std::vector<std::string>& names) {
   return chosen;
 }
 
-}  // namespace
-
-int run_command(const GradcheckCommand& c) {
+int run(const GradcheckCommand& c) {
   apply(c.common);
   std::set<std::string> checked;
   std::vector<OpResult> results;
@@ -103,5 +112,10 @@ int run_command(const GradcheckCommand& c) {
   }
   return passed ? 0 : 1;
 }
+
+}  // namespace
+
+extern const CommandInfo gradcheck_command =
+    command<GradcheckCommand, add_flags, run>("Compare the gradient of every operation with central differences.");
 
 }  // namespace npzoo

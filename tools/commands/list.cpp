@@ -8,14 +8,26 @@
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "ops/gradcheck_cases.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/messages.h"
 
 namespace npzoo {
 
 namespace {
 
 using nlohmann::json;
+
+struct ListCommand {
+  CommonOptions common;
+  std::string what = "models";
+};
+
+void add_flags(Flags& flags, ListCommand& c) {
+  add_flags(flags, c.common);
+  flags.choice("what", c.what, {"models", "weights", "protocols", "ops"}, "models, weights, protocols or ops");
+}
 
 /// One row for each model under each protocol that has a preset of it: the counts differ.
 json list_models() {
@@ -125,9 +137,7 @@ void print_rows(const std::string& what, const json& rows) {
   }
 }
 
-}  // namespace
-
-int run_command(const ListCommand& command) {
+int run(const ListCommand& command) {
   apply(command.common);
   const json rows = command.what == "models"      ? list_models()
                     : command.what == "weights"   ? list_weights()
@@ -142,5 +152,10 @@ int run_command(const ListCommand& command) {
   check(unusable == 0, "[list] weights that cannot be used: {} of {}", unusable, rows.size());
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo list_command =
+    command<ListCommand, add_flags, run>("List models, trained weights, protocols or operations.");
 
 }  // namespace npzoo

@@ -5,7 +5,8 @@
 #include "datasets/gp/oracle.h"
 #include "datasets/protocol.h"
 #include "engine/error.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
@@ -14,6 +15,24 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+struct OracleCommand {
+  CommonOptions common;
+  std::string protocol;
+  std::vector<std::string> tests;  // empty: all
+  std::int64_t tasks = 6000;
+  std::optional<std::uint64_t> seed;
+  int nodes = 8;
+};
+
+void add_flags(Flags& flags, OracleCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file").required();
+  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out");
+  flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little");
+  flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's");
+  flags.whole("--nodes", c.nodes, {4, 32}, "of the quadrature, along each side of a cell");
+}
 
 /// Batches with known kernels for each task whose kernel is not: they cost little, and make all figures better.
 constexpr std::int64_t kKnownForEach = 6;
@@ -124,9 +143,7 @@ Result compute(const EvaluationConfig& rules, const TestConfig& test, const Orac
   return {test, c.tasks, known_batches * rules.batch_size, estimates, std::move(bayes)};
 }
 
-}  // namespace
-
-int run_command(const OracleCommand& c) {
+int run(const OracleCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.protocol);
   json results = json::array();
@@ -143,5 +160,10 @@ int run_command(const OracleCommand& c) {
   if (c.common.json) print_json(results);
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo oracle_command =
+    command<OracleCommand, add_flags, run>("Compute the best values that are possible under a protocol.");
 
 }  // namespace npzoo

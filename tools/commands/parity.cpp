@@ -2,19 +2,32 @@
 
 #include <fmt/core.h>
 
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
-int run_command(const ParityCommand& c) {
+namespace {
+
+struct ParityCommand {
+  CommonOptions common;
+  std::vector<std::string> files;
+};
+
+void add_flags(Flags& flags, ParityCommand& c) {
+  add_flags(flags, c.common);
+  flags.words("files", c.files, "recorded runs (safetensors)").required();
+}
+
+int run(const ParityCommand& c) {
   apply(c.common);
   nlohmann::json rows = nlohmann::json::array();
   bool passed = true;
   std::string table;  // printed when the progress is over, which may be on the same terminal
   Progress progress("parity", static_cast<std::int64_t>(c.files.size()), {.unit = "files"});
-  for (const std::filesystem::path& file : c.files) {
+  for (const std::string& file : c.files) {
     const ParityReport report = check_parity(file);
     passed &= report.passed();
     progress.update(static_cast<std::int64_t>(rows.size()) + 1);
@@ -37,5 +50,10 @@ int run_command(const ParityCommand& c) {
     fmt::print("{}", table);
   return passed ? 0 : 1;
 }
+
+}  // namespace
+
+extern const CommandInfo parity_command =
+    command<ParityCommand, add_flags, run>("Repeat runs recorded from the authors' own code.");
 
 }  // namespace npzoo

@@ -7,13 +7,33 @@
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/outputs.h"
 #include "tools/plot/band_panel.h"
 
 namespace npzoo {
 
 namespace {
+
+struct PlotCommand {
+  CommonOptions common;
+  std::string checkpoint;
+  std::filesystem::path out;
+  std::string protocol;
+  std::uint64_t seed = 0;
+  int tasks = 2;
+};
+
+void add_flags(Flags& flags, PlotCommand& c) {
+  add_flags(flags, c.common);
+  add_checkpoint(flags, c.checkpoint);
+  flags.text("--out", c.out, "picture to write, .svg or .png").required();
+  flags.text("--protocol", c.protocol, "whose tasks to draw, instead of the one it was trained under");
+  flags.seed("--seed", c.seed, "of the tasks");
+  flags.whole("--tasks", c.tasks, {1, 8}, "rows of the picture, one task each");
+}
 
 constexpr std::int64_t kGridPoints = 400;
 
@@ -90,9 +110,7 @@ GpDistribution dense(GpDistribution data) {
   return data;
 }
 
-}  // namespace
-
-int run_command(const PlotCommand& c) {
+int run(const PlotCommand& c) {
   apply(c.common);
   check_outputs("plot", c.common, {{"--out", c.out}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--protocol", c.protocol}});
@@ -120,5 +138,10 @@ int run_command(const PlotCommand& c) {
     fmt::print("{}\n", c.out.string());
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo plot_command =
+    command<PlotCommand, add_flags, run>("Draw predictions beside the exact Gaussian-process posterior.");
 
 }  // namespace npzoo

@@ -8,9 +8,12 @@
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/prediction_report.h"
 #include "tools/commands/tables.h"
@@ -19,6 +22,28 @@
 namespace npzoo {
 
 namespace {
+
+struct PredictCommand {
+  CommonOptions common;
+  std::string checkpoint;
+  std::filesystem::path context, targets, out;
+  std::filesystem::path plot;  // empty: no picture
+  bool as_is = false;          // no standardisation
+  std::int64_t chunk = 4096;
+};
+
+void add_flags(Flags& flags, PredictCommand& c) {
+  add_flags(flags, c.common);
+  add_checkpoint(flags, c.checkpoint);
+  flags.text("--context", c.context, "CSV of observed points: the columns of --targets, and the values").required();
+  flags.text("--targets", c.targets, "CSV of points to predict at, '-' for standard input").required();
+  flags.text("--out", c.out, "CSV to write: x, mean_* and std_* columns; '-' for standard output").required();
+  flags.text("--plot", c.plot, "picture to write as well, .svg or .png; for one input and at most 100000 targets");
+  flags.toggle("--no-standardise", c.as_is,
+               "use inputs and values as they are, instead of mapping those of the context to the range and the "
+               "standard deviation of training");
+  flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
+}
 
 constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kDrawnRows = 100'000;
@@ -168,9 +193,7 @@ int predict(const PredictCommand& c) {
   return 0;
 }
 
-}  // namespace
-
-int run_command(const PredictCommand& c) {
+int run(const PredictCommand& c) {
   apply(c.common);
   check_outputs("predict", c.common, {{"--out", c.out}, {"--plot", c.plot}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
@@ -181,5 +204,10 @@ int run_command(const PredictCommand& c) {
     return kInterruptedExit;
   }
 }
+
+}  // namespace
+
+extern const CommandInfo predict_command =
+    command<PredictCommand, add_flags, run>("Predict at the points of a table, given observed points.");
 
 }  // namespace npzoo

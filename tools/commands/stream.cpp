@@ -8,9 +8,12 @@
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/outputs.h"
 #include "tools/cli/presets.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/prediction_report.h"
@@ -19,6 +22,29 @@
 namespace npzoo {
 
 namespace {
+
+struct StreamCommand {
+  CommonOptions common;
+  std::string checkpoint;
+  std::filesystem::path context, targets, out;
+  std::int64_t every = 0;  // context rows between answers, 0: one answer at the end
+  std::int64_t chunk = 4096;
+};
+
+void add_flags(Flags& flags, StreamCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("--checkpoint", c.checkpoint, "the same, of a model that streams").required();
+  flags
+      .text("--context", c.context,
+            "CSV of observed points: the columns of --targets, and the values; '-' for standard input")
+      .required();
+  flags.text("--targets", c.targets, "CSV of points to predict at, '-' for standard input; must fit in memory")
+      .required();
+  flags.text("--out", c.out, "CSV to write: context_rows, x, mean_* and std_* columns; '-' for standard output")
+      .required();
+  flags.whole("--every", c.every, {0}, "context rows between answers, 0 for one answer at the end");
+  flags.whole("--chunk", c.chunk, {1}, "rows absorbed, and targets predicted, at a time; bounds the memory");
+}
 
 constexpr const char* kCountColumn = "context_rows";
 
@@ -152,9 +178,7 @@ int stream(const StreamCommand& c) {
   return 0;
 }
 
-}  // namespace
-
-int run_command(const StreamCommand& c) {
+int run(const StreamCommand& c) {
   apply(c.common);
   check_outputs("stream", c.common, {{"--out", c.out}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
@@ -165,5 +189,10 @@ int run_command(const StreamCommand& c) {
     return kInterruptedExit;
   }
 }
+
+}  // namespace
+
+extern const CommandInfo stream_command = command<StreamCommand, add_flags, run>(
+    "Predict from a context that is read as it comes, in constant memory; inputs and values are used as they are.");
 
 }  // namespace npzoo

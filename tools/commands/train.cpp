@@ -6,16 +6,47 @@
 #include "models/registry.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
 #include "tools/cli/commit.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_output.h"
+#include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
 namespace {
+
+struct TrainCommand {
+  CommonOptions common;
+  std::string protocol, model;
+  std::optional<std::int64_t> steps, batch, validation_batches;
+  std::optional<double> lr;
+  std::uint64_t seed = 0;
+  std::filesystem::path out;
+  bool resume = false;
+  std::int64_t checkpoint_every = 0;
+};
+
+void add_flags(Flags& flags, TrainCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("--protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
+  flags.text("--model", c.model, "name (see: npzoo list models)");
+  flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
+  flags.whole("--steps", c.steps, {1}, "number of updates instead of the protocol's");
+  flags.whole("--batch", c.batch, {1}, "tasks per update instead of the protocol's");
+  flags.whole("--validation-batches", c.validation_batches, {1},
+              "in a validation, instead of the protocol's; a training of fewer steps takes fewer by itself");
+  flags.positive("--lr", c.lr, "peak learning rate instead of the protocol's");
+  flags.seed("--seed", c.seed, "of initial weights and data");
+  flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
+  flags.check_together([&c] {
+    check(c.resume || (!c.protocol.empty() && !c.model.empty()), "--protocol and --model (or --resume) is required");
+  });
+  flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
+}
 
 TrainingRun describe(const TrainCommand& c) {
   if (c.protocol.empty() && c.model.empty()) return load_checkpoint(c.out / "checkpoint.safetensors").run;
@@ -118,9 +149,7 @@ void report(const TrainResult& result, bool as_json) {
   warn_of_clamped_denominators(result.clamped_denominators);
 }
 
-}  // namespace
-
-int run_command(const TrainCommand& c) {
+int run(const TrainCommand& c) {
   apply(c.common);
   const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
@@ -131,5 +160,9 @@ int run_command(const TrainCommand& c) {
   if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());
   return result.finished ? 0 : kInterruptedExit;
 }
+
+}  // namespace
+
+extern const CommandInfo train_command = command<TrainCommand, add_flags, run>("Train a model under a protocol.");
 
 }  // namespace npzoo

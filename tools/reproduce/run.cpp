@@ -8,8 +8,9 @@
 #include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/training/trainer.h"
-#include "tools/cli/commands.h"
 #include "tools/cli/commit.h"
+#include "tools/cli/common_options.h"
+#include "tools/cli/messages.h"
 
 namespace npzoo {
 

@@ -9,7 +9,7 @@
 
 #include "engine/io/file.h"
 #include "models/training/checkpoint.h"
-#include "tools/cli/options.h"
+#include "tools/cli/common_options.h"
 #include "tools/reproduce/process_queue.h"
 
 namespace npzoo {

@@ -10,7 +10,8 @@
 #include "models/registry.h"
 #include "models/training/trainer.h"
 #include "tools/bench/support.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
@@ -22,6 +23,31 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+struct ReproduceCommand {
+  CommonOptions common;
+  std::string table;
+  std::vector<std::string> models;  // empty: those that the table has
+  std::vector<std::uint64_t> seeds{0};
+  std::filesystem::path out = "runs", results = "perf/results";
+  std::optional<std::int64_t> steps, batches;
+  std::optional<int> jobs;
+  bool report = false;
+};
+
+void add_flags(Flags& flags, ReproduceCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file").required();
+  flags.texts("--models", c.models, "a list like cnp,tnp-d, instead of all that the table has");
+  flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "a list like 0,1,2");
+  flags.text("--out", c.out, "directory of the runs; those begun there are gone on with");
+  flags.text("--results", c.results, "directory of the file that collects results");
+  const Flag steps = flags.whole("--steps", c.steps, {1}, "updates instead of the protocol's; collects no results");
+  const Flag batches =
+      flags.whole("--batches", c.batches, {1}, "batches of evaluation instead of the protocol's; collects no results");
+  flags.whole("--jobs", c.jobs, {1}, "runs at once that share the threads, instead of one per thread");
+  flags.toggle("--report", c.report, "run nothing, print what has been collected").excludes(steps).excludes(batches);
+}
 
 /// A protocol as the run asks for it.
 struct Table {
@@ -223,9 +249,7 @@ void check_all_well(const json& store, const std::vector<TableRun>& runs) {
   check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
 }
 
-}  // namespace
-
-int run_command(const ReproduceCommand& c) {
+int run(const ReproduceCommand& c) {
   apply(c.common);
   const Table table = read_table(c);
   const std::filesystem::path path = results_path(c.results, table.protocol);
@@ -256,5 +280,10 @@ int run_command(const ReproduceCommand& c) {
   check_all_well(store, runs);
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo reproduce_command =
+    command<ReproduceCommand, add_flags, run>("Train and evaluate what a published table needs, and print it.");
 
 }  // namespace npzoo

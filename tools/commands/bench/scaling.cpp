@@ -4,13 +4,29 @@
 #include "models/blocks/chunks.h"
 #include "tools/bench/scaling.h"
 #include "tools/bench/support.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/presets.h"
 
 namespace npzoo {
 
 namespace {
+
+struct BenchScalingCommand {
+  CommonOptions common;
+  std::vector<std::string> models;
+  std::string protocol;  // empty: one that has a preset of the model
+  ScalingOptions sizes;
+};
+
+void add_flags(Flags& flags, BenchScalingCommand& c) {
+  add_flags(flags, c.common);
+  flags.texts("--models", c.models, "names, a list like tnp-d,tnp-kr-full").required();
+  flags.text("--protocol", c.protocol,
+             "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
+  add_flags(flags, c.sizes);
+}
 
 /// What predict and stream take at a time, or on a GPU what is enough work for each kernel.
 std::int64_t largest_chunk() { return chunk_points(default_device()); }
@@ -66,9 +82,7 @@ PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
   };
 }
 
-}  // namespace
-
-int run_command(const BenchScalingCommand& c) {
+int run(const BenchScalingCommand& c) {
   apply(c.common);
   std::vector<ScalingSubject> subjects;
   for (const std::string& name : c.models) {
@@ -83,5 +97,10 @@ int run_command(const BenchScalingCommand& c) {
     print_scaling(rows);
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo bench_scaling_command =
+    command<BenchScalingCommand, add_flags, run>("Time and memory of predictions as the number of points grows.");
 
 }  // namespace npzoo

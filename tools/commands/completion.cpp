@@ -1,12 +1,11 @@
-#include "tools/cli/completion.h"
-
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "datasets/protocol.h"
 #include "models/registry.h"
+#include "tools/cli/command_line.h"
+#include "tools/cli/usage.h"
 
 namespace npzoo {
 
@@ -18,18 +17,14 @@ struct Words {
   std::vector<std::string> flags;
 };
 
-/// Every command; those of a command come before it.
-std::vector<Words> commands(const CLI::App& app, const std::string& prefix = {}) {
+/// Every command below; those of a command come before it.
+std::vector<Words> all_words(const Flags& above, const std::string& prefix = {}) {
   std::vector<Words> found;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    Words words{prefix + sub->get_name(), {}, {}};
-    for (const CLI::App* nested : sub->get_subcommands([](const CLI::App*) { return true; }))
-      words.commands.push_back(nested->get_name());
-    for (const CLI::Option* option : sub->get_options()) {
-      for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
-      if (option->get_positional() && option->get_name() == "protocol") words.commands = protocol_names();
-    }
-    const std::vector<Words> below = commands(*sub, words.path + " ");
+  for (const Flags& command : above.commands()) {
+    Words words{prefix + command.command(), command_names(command), flag_names(command)};
+    for (const Flag& flag : command.all())
+      if (flag.is_word() && flag.name() == "protocol") words.commands = protocol_names();
+    const std::vector<Words> below = all_words(command, words.path + " ");
     found.insert(found.end(), below.begin(), below.end());
     found.push_back(std::move(words));
   }
@@ -96,14 +91,26 @@ std::string fish_script(const std::vector<Words>& all) {
   return script + "complete -c npzoo -l checkpoint -rF\ncomplete -c npzoo -l out -rF\n";
 }
 
+struct CompletionCommand {
+  std::string shell;
+};
+
+void add_flags(Flags& flags, CompletionCommand& c) {
+  flags.choice("shell", c.shell, {"bash", "zsh", "fish"}, "bash, zsh or fish").required();
+}
+
+int run(const CompletionCommand& c) {
+  const CommandLine line(commands());
+  std::vector<Words> all = all_words(line.flags());
+  std::ranges::find(all, "help", &Words::path)->commands = top_commands(all);
+  const char* before = c.shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+  fmt::print("{}{}", before, c.shell == "fish" ? fish_script(all) : bash_script(all));
+  return 0;
+}
+
 }  // namespace
 
-std::string completion_script(const CLI::App& app, const std::string& shell) {
-  auto all = commands(app);
-  std::ranges::find(all, "help", &Words::path)->commands = top_commands(all);
-  if (shell == "fish") return fish_script(all);
-  const std::string script = bash_script(all);
-  return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + script : script;
-}
+extern const CommandInfo completion_command =
+    command<CompletionCommand, add_flags, run>("Print the script that completes commands and flags in a shell.");
 
 }  // namespace npzoo

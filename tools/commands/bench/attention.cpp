@@ -3,7 +3,8 @@
 #include "engine/tape.h"
 #include "ops/masked_attention/masked_attention.h"
 #include "tools/bench/support.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
 #include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
@@ -12,6 +13,30 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::int64_t kMostPoints = 10'000'000;
+
+struct BenchAttentionCommand {
+  CommonOptions common;
+  std::optional<std::int64_t> queries, keys, heads, width, batch;
+  std::optional<std::string> mask;
+  std::int64_t repeats = 20;
+};
+
+void add_flags(Flags& flags, BenchAttentionCommand& c) {
+  add_flags(flags, c.common);
+  const auto add_size = [&flags](const char* name, std::optional<std::int64_t>& value, const char* what) {
+    flags.whole(name, value, {1, kMostPoints}, what);
+  };
+  add_size("--queries", c.queries, "query rows of one task");
+  add_size("--keys", c.keys, "keys of one task, as many as queries where not given");
+  add_size("--heads", c.heads, "heads, 4 where not given");
+  add_size("--width", c.width, "channels of one head, 16 where not given");
+  add_size("--batch", c.batch, "tasks, 1 where not given");
+  flags.choice("--mask", c.mask, {"all", "prefix", "causal"},
+               "keys that a row sees: all, prefix (another number for each task) or causal (row i sees i + 1)");
+  flags.whole("--repeats", c.repeats, {1}, "timed repetitions at most; fewer, but one, where they are long");
+}
 
 /// Shapes of attention; `width` is that of one head.
 struct Problem {
@@ -126,9 +151,7 @@ void print_rows(const json& rows) {
   }
 }
 
-}  // namespace
-
-int run_command(const BenchAttentionCommand& c) {
+int run(const BenchAttentionCommand& c) {
   apply(c.common);
   const double peak = measured_peak_gflops();
   const std::vector<Problem> problems = problems_of(c);
@@ -150,5 +173,10 @@ int run_command(const BenchAttentionCommand& c) {
       peak, machine_in_words());
   return 0;
 }
+
+}  // namespace
+
+extern const CommandInfo bench_attention_command = command<BenchAttentionCommand, add_flags, run>(
+    "Speed of masked attention; without sizes, of a list of typical ones.");
 
 }  // namespace npzoo

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+namespace npzoo {
+
+class Flags;
+
+/// One call of a command.
+class Command {
+ public:
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  virtual ~Command() = default;
+
+  /// Tells the flags, which are read into this object.
+  virtual void add_flags(Flags& flags) = 0;
+  /// Returns the exit status. Throws Error with the one line that is then printed.
+  virtual int run() const = 0;
+};
+
+/// What a command is, told in its own file.
+struct CommandInfo {
+  const char* what;                    // a sentence, for --help
+  std::unique_ptr<Command> (*make)();  // none where commands of its own follow its name
+};
+
+/// A command of plain variables, what its flags are, and what it does.
+template <class Options, void (*add_flags_to)(Flags&, Options&), int (*run_with)(const Options&)>
+constexpr CommandInfo command(const char* what) {
+  class Plain final : public Command {
+   public:
+    void add_flags(Flags& flags) override { add_flags_to(flags, options_); }
+    int run() const override { return run_with(options_); }
+
+   private:
+    Options options_;
+  };
+  return {what, []() -> std::unique_ptr<Command> { return std::make_unique<Plain>(); }};
+}
+
+/// A command by the name that it is called by, "train" or "bench forward".
+struct NamedCommand {
+  const char* name;
+  const CommandInfo* info;
+};
+
+/// All commands in the order of --help; `bench` stands before its own. Made of the words in tools/meson.build.
+std::span<const NamedCommand> commands();
+
+}  // namespace npzoo

@@ -1,0 +1,113 @@
+#include "tools/cli/command_line.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "engine/config.h"
+#include "engine/error.h"
+#include "engine/io/safetensors_header.h"
+#include "tools/cli/config_file.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/usage.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kWrongUsage = 2;
+
+/// "--flag=" is for CLI11 a flag whose value is the next argument.
+void check_values_given(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return;
+    if (word.starts_with("--") && word.find('=') + 1 == word.size())
+      throw CLI::ArgumentMismatch(fmt::format("{} found, expected a value after it", excerpt(word)));
+  }
+}
+
+/// An exit status where there is nothing more to do.
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    check_values_given(argc, argv);
+    app.parse(argc, argv);
+    return {};
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const std::string kind = e.get_name();
+    print_error(usage_error(Flags(app), {.what = e.what(),
+                                         .unknown = app.remaining(true),
+                                         .missing = kind == "RequiredError",
+                                         .wrong_value = kind == "ValidationError"}));
+    return kWrongUsage;
+  }
+}
+
+CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
+  const std::string_view name = command.name;
+  const std::size_t space = name.find(' ');
+  CLI::App& parent = space == name.npos ? app : *app.get_subcommand(std::string(name.substr(0, space)));
+  CLI::App& added = *parent.add_subcommand(std::string(name.substr(space + 1)), command.info->what);
+  added.fallthrough();
+  if (!command.info->make) added.require_subcommand(1);
+  return added;
+}
+
+}  // namespace
+
+CommandLine::CommandLine(std::span<const NamedCommand> all)
+    : app_(std::make_unique<CLI::App>(
+          "npzoo trains neural processes and predicts with them, on its own autograd engine.", "npzoo")) {
+  app_->set_version_flag("--version", std::string("npzoo ") + kVersion);
+  flags()
+      .call(
+          "--config", [this](const std::string& path) { apply_config(flags(), path); },
+          "TOML file of options, one table per command; the command line wins")
+      .not_in_files();
+  app_->require_subcommand(1);
+  app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  for (const NamedCommand& command : all) {
+    CLI::App& added = add_command(*app_, command);
+    if (!command.info->make) continue;
+    commands_.emplace_back(&added, command.info->make());
+    Flags flags(added);
+    commands_.back().second->add_flags(flags);
+  }
+}
+
+CommandLine::~CommandLine() = default;
+
+int CommandLine::run(int argc, const char* const* argv) {
+  if (const std::optional<int> status = parse(*app_, argc, argv)) return *status;
+  const CLI::App* chosen = app_.get();
+  while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
+  return std::ranges::find(commands_, chosen, [](const auto& entry) { return entry.first; })->second->run();
+}
+
+std::string CommandLine::help(const std::vector<std::string>& names) const {
+  CLI::App* at = app_.get();
+  std::string before;
+  for (const std::string& name : names) {
+    const std::vector<std::string> known = command_names(Flags(*at));
+    check(std::ranges::find(known, name) != known.end(), "there is no command {}{}", excerpt(name),
+          expected_words(name, known));
+    before += (before.empty() ? "" : " ") + at->get_name();
+    at = at->get_subcommand(name);
+  }
+  return names.empty() ? at->get_formatter()->make_help(at, at->get_name(), CLI::AppFormatMode::Normal)
+                       : at->help(before);
+}
+
+int run_program(const std::string& name, const CommandInfo& info, int argc, const char* const* argv) {
+  const std::unique_ptr<Command> command = info.make();
+  CLI::App app(info.what, name);
+  Flags flags(app);
+  command->add_flags(flags);
+  const std::optional<int> status = parse(app, argc, argv);
+  return status ? *status : command->run();
+}
+
+}  // namespace npzoo

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+
+namespace npzoo {
+
+/// The command line of a program with several commands, npzoo.
+class CommandLine {
+ public:
+  explicit CommandLine(std::span<const NamedCommand> all);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
+
+  /// Runs what was asked for and returns its exit status. Help, the version and, in one line, what is wrong with the
+  /// command line are printed here; what the command throws is left to the caller.
+  int run(int argc, const char* const* argv);
+
+  /// Of the program itself, and below them all commands.
+  Flags flags() const { return Flags(*app_); }
+  /// What `--help` tells of the command with these names, of all where there are none. Throws Error where there is no
+  /// such command.
+  std::string help(const std::vector<std::string>& names) const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::pair<const CLI::App*, std::unique_ptr<Command>>> commands_;
+};
+
+/// The same for a program that is one command.
+int run_program(const std::string& name, const CommandInfo& info, int argc, const char* const* argv);
+
+}  // namespace npzoo

@@ -1,0 +1,55 @@
+#include "tools/cli/common_options.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "engine/backend.h"
+#include "engine/error.h"
+#include "engine/machine.h"
+#include "engine/parallel.h"
+#include "engine/precision.h"
+
+namespace npzoo {
+
+namespace {
+
+void warn_of_fewer_threads(int asked) {
+  const int found = thread_pool().threads();
+  if (found >= asked) return;
+  const std::string reason = found == most_threads()
+                                 ? fmt::format("more would only wait for the {} core(s)", usable_cores())
+                                 : "the system starts no more";
+  fmt::print(stderr, "npzoo: warning: [threads] {} instead of {}: {}\n", found, asked, reason);
+}
+
+}  // namespace
+
+void add_flags(Flags& flags, CommonOptions& common) {
+  flags.choice(
+      "--device", common.device, {"cpu", "cuda", "auto", "emulated"},
+      "where to compute: cpu, cuda, auto (cuda where there is one) or emulated (CUDA's kernels on the CPU, slow)");
+  flags.choice("--precision", common.precision, {"float32", "tf32", "bf16"},
+               "of matrix products: float32 (tf32 and bf16 need CUDA)");
+  flags.whole("--threads", common.threads, {0},
+              "number of threads, 0 for one per usable core; results do not depend on it");
+  flags.toggle("--json", common.json, "print the result as JSON on standard output, and nothing else there");
+}
+
+void add_checkpoint(Flags& flags, std::string& checkpoint) {
+  flags.text("--checkpoint", checkpoint, "file that train or export wrote, or a name (see: npzoo list weights)")
+      .required();
+}
+
+void apply(const CommonOptions& common) {
+  const Precision precision = parse_precision(common.precision);
+  static_cast<void>(active_isa());
+  set_threads(common.threads);
+  warn_of_fewer_threads(common.threads == 0 ? usable_cores() : common.threads);
+  const Device device = select_device(common.device);
+  check(device == Device::cuda || precision == Precision::float32,
+        "[precision] {} needs a CUDA device; the CPU computes in float32", common.precision);
+  set_matmul_precision(precision);
+}
+
+}  // namespace npzoo

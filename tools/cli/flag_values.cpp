@@ -1,0 +1,98 @@
+#include "tools/cli/flag_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "engine/error.h"
+#include "engine/io/safetensors_header.h"
+
+namespace npzoo {
+
+namespace {
+
+/// All of the text as a T, or nothing.
+template <class T>
+std::optional<T> parse_all(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<std::int64_t> whole_of(const std::string& text, const Whole& range) {
+  if (!range.exponents) return parse_all<std::int64_t>(text);
+  constexpr double kExact = 0x1p53;
+  const std::optional<double> value = parse_all<double>(text);
+  if (!value || *value != std::floor(*value) || std::abs(*value) > kExact) return {};
+  return static_cast<std::int64_t>(*value);
+}
+
+}  // namespace
+
+std::int64_t parse_whole(const std::string& text, const Whole& range) {
+  const std::optional<std::int64_t> value = whole_of(text, range);
+  check(value && *value >= range.least && *value <= range.largest, "{} found, expected a whole number from {} to {}",
+        excerpt(text), range.least, range.largest);
+  return *value;
+}
+
+double parse_positive(const std::string& text) {
+  const std::optional<double> value = parse_all<double>(text);
+  check(value && *value > 0 && std::isfinite(*value), "{} found, expected a number > 0", excerpt(text));
+  return *value;
+}
+
+std::int64_t parse_bytes(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    std::int64_t bytes;
+  };
+  constexpr std::int64_t k = 1000, Ki = 1024;
+  constexpr Unit kUnits[] = {{"", 1},
+                             {"b", 1},
+                             {"kb", k},
+                             {"mb", k * k},
+                             {"gb", k * k * k},
+                             {"tb", k * k * k * k},
+                             {"kib", Ki},
+                             {"mib", Ki * Ki},
+                             {"gib", Ki * Ki * Ki},
+                             {"tib", Ki * Ki * Ki * Ki}};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = parse_all<std::int64_t>(std::string_view(text).substr(0, digits));
+  std::string name = text.substr(digits);
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto unit = std::ranges::find(kUnits, name, &Unit::name);
+  check(value && unit != std::end(kUnits) && *value <= std::numeric_limits<std::int64_t>::max() / unit->bytes,
+        "{} found, expected bytes like 512MB, 1GB or 1GiB", excerpt(text));
+  return *value * unit->bytes;
+}
+
+std::string parse_text(const std::string& text) {
+  check(!text.empty(), "nothing found, expected a text");
+  return text;
+}
+
+std::string parse_choice(const std::string& text, const std::vector<std::string>& choices) {
+  check(std::ranges::find(choices, text) != choices.end(), "{} found, expected one of: {}", excerpt(text),
+        fmt::join(choices, ", "));
+  return text;
+}
+
+std::vector<std::string> parse_list(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t comma = list.find(',', begin);
+    parts.push_back(list.substr(begin, comma - begin));
+    if (comma == std::string::npos) return parts;
+    begin = comma + 1;
+  }
+}
+
+}  // namespace npzoo

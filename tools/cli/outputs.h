@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "tools/cli/common_options.h"
+
+namespace npzoo {
+
+/// A file that a command line names; none where the path is empty.
+struct NamedFile {
+  std::string_view flag;
+  std::filesystem::path path;
+};
+
+/// Before any work: throws Error where what a command is about to write would destroy what it reads, a state of
+/// training, or another file that it writes, or where --json and a file would both go to standard output.
+void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
+                   const std::vector<NamedFile>& inputs);
+
+}  // namespace npzoo

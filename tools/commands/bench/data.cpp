@@ -1,0 +1,50 @@
+#include <fmt/core.h>
+
+#include "datasets/gp/sampler.h"
+#include "tools/bench/steps.h"
+#include "tools/cli/command.h"
+#include "tools/cli/json_output.h"
+
+namespace npzoo {
+
+namespace {
+
+struct BenchDataCommand {
+  CommonOptions common;
+  std::string protocol;
+  StepCounts counts;
+  std::optional<std::int64_t> batch;
+  std::uint64_t seed = 0;
+};
+
+void add_flags(Flags& flags, BenchDataCommand& c) {
+  add_flags(flags, c.common);
+  flags.text("--protocol", c.protocol, "whose data is drawn").required();
+  add_flags(flags, c.counts, "batches");
+  flags.whole("--batch", c.batch, {1}, "tasks instead of the protocol's number");
+  flags.seed("--seed", c.seed, "of the data");
+}
+
+int run(const BenchDataCommand& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.protocol);
+  const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
+  const GpSampler sampler(protocol.data, batch, c.seed, Split::training, DType::float32, default_device());
+  std::uint64_t index = 0;
+  const Steps s = measure(c.counts, [&] { static_cast<void>(sampler.sample(index++)); });
+  if (c.common.json) {
+    print_json(to_json(protocol, batch, s));
+    return 0;
+  }
+  fmt::print("data of {}: batch {}, {}\n", protocol.name, batch, machine_in_words());
+  print_times("batch", s);
+  print_memory(s);
+  return 0;
+}
+
+}  // namespace
+
+extern const CommandInfo bench_data_command =
+    command<BenchDataCommand, add_flags, run>("Time to draw one batch of training data.");
+
+}  // namespace npzoo

@@ -1,0 +1,23 @@
+#include "tools/bench/steps.h"
+#include "tools/cli/command.h"
+
+namespace npzoo {
+
+namespace {
+
+void add_flags(Flags& flags, ModelBench& c) { add_flags(flags, c, "predictions"); }
+
+int run(const ModelBench& c) {
+  apply(c.common);
+  const Protocol protocol = load_protocol(c.bench.protocol);
+  const Forward forward(protocol, c.bench);
+  report(c, "forward", protocol, forward.task(), measure(c.counts, [&forward] { static_cast<void>(forward()); }));
+  return 0;
+}
+
+}  // namespace
+
+extern const CommandInfo bench_forward_command =
+    command<ModelBench, add_flags, run>("Time and memory of the predictions for one batch.");
+
+}  // namespace npzoo
