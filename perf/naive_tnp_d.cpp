@@ -20,7 +20,6 @@
 #include "tools/bench/support.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
 
 using namespace npzoo;
 
@@ -151,10 +150,10 @@ void add_flags(Flags& flags, NaiveTnpDCommand& c) {
 int run(const NaiveTnpDCommand& c) {
   apply(c.common);
   const ModelSpec spec = model_spec(load_protocol(kProtocol), "tnp-d");
-  const nlohmann::json rows =
+  const std::vector<ScalingRow> rows =
       measure_scaling({{"tnp-d-naive", kProtocol, [&] { return load(spec, c.sizes.seed); }}}, c.sizes);
   if (c.common.json)
-    print_json(rows);
+    print_json(to_json(rows));
   else
     print_scaling(rows);
   return 0;

@@ -21,6 +21,7 @@
 #include "tools/bench/cases.h"
 #include "tools/bench/support.h"
 #include "tools/cli/common_options.h"
+#include "tools/cli/json_tree.h"
 
 using namespace npzoo;
 using nlohmann::json;
@@ -307,7 +308,7 @@ void serve(const json& settings) {
   apply(common);
   const std::unique_ptr<Case> c = make_case(settings);
   json description = {{"name", "npzoo"}, {"version", kVersion}, {"compiler", kCompiler}};
-  description.update(machine());
+  description.update(machine().tree().value);
   description.update(c->describe());
   clean_up();
   print_line(description);

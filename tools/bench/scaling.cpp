@@ -13,14 +13,7 @@ namespace npzoo {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kMostPoints = 100'000'000;
-
-struct Speed {
-  Timings timings;
-  double gflops = 0;
-};
 
 /// f(), or nothing where memory was refused.
 template <class F>
@@ -34,7 +27,8 @@ auto unless_out_of_memory(F f) -> std::optional<decltype(f())> {
   }
 }
 
-Speed measure(const PredictMs& predict_ms, std::int64_t nc, std::int64_t nt, std::int64_t repeats) {
+PredictionSpeed measure(const PredictMs& predict_ms, std::int64_t nc, std::int64_t nt, std::int64_t repeats,
+                        double peak_gflops) {
   std::int64_t flops = 0;
   const Timings timings = repeat(repeats, [&] {
     const std::int64_t before = counted_flops();
@@ -42,34 +36,34 @@ Speed measure(const PredictMs& predict_ms, std::int64_t nc, std::int64_t nt, std
     flops = counted_flops() - before;
     return ms;
   });
-  return {timings, static_cast<double>(flops) / timings.median_ms * 1e-6};
+  const double gflops = static_cast<double>(flops) / timings.median_ms * 1e-6;
+  return {timings, gflops, gflops / peak_gflops};
 }
 
-json to_json(const ScalingSubject& subject, std::int64_t nc, std::int64_t nt, const std::optional<Speed>& speed,
-             double peak_gflops) {
-  const auto number = [&speed](double value) { return speed ? json(value) : json(nullptr); };
-  const Speed s = speed.value_or(Speed{});
-  json row = machine();
-  row.update({{"model", subject.model},
-              {"protocol", subject.protocol},
-              {"nc", nc},
-              {"nt", nt},
-              {"status", speed ? "ok" : "oom"},
+JsonValue to_json(const ScalingRow& r) {
+  const auto number = [&r](double value) { return r.speed ? JsonValue(value) : JsonValue(); };
+  const PredictionSpeed s = r.speed.value_or(PredictionSpeed{});
+  JsonValue row = machine();
+  row.update({{"model", r.model},
+              {"protocol", r.protocol},
+              {"nc", r.nc},
+              {"nt", r.nt},
+              {"status", r.speed ? "ok" : "oom"},
               {"repeats", s.timings.repeats},
               {"median_ms", number(s.timings.median_ms)},
               {"p10_ms", number(s.timings.p10_ms)},
               {"p90_ms", number(s.timings.p90_ms)},
               {"gflops", number(s.gflops)},
-              {"share_of_peak", number(s.gflops / peak_gflops)}});
+              {"share_of_peak", number(s.share_of_peak)}});
+  row.update(to_json(r.memory));
   return row;
 }
 
-std::string in_short(const json& row) {
-  const std::string what = fmt::format("{}, {} context and {} test points", row.at("model").get<std::string>(),
-                                       row.at("nc").get<std::int64_t>(), row.at("nt").get<std::int64_t>());
-  const double live = row.at("peak_live_bytes").get<double>() * 1e-6;
-  if (row.at("status") == "oom") return fmt::format("{}: out of memory at {:.1f} MB", what, live);
-  return fmt::format("{}: {:.3f} ms, {:.1f} MB", what, row.at("median_ms").get<double>(), live);
+std::string in_short(const ScalingRow& r) {
+  const std::string what = fmt::format("{}, {} context and {} test points", r.model, r.nc, r.nt);
+  const double live = static_cast<double>(r.memory.live) * 1e-6;
+  if (!r.speed) return fmt::format("{}: out of memory at {:.1f} MB", what, live);
+  return fmt::format("{}: {:.3f} ms, {:.1f} MB", what, r.speed->timings.median_ms, live);
 }
 
 }  // namespace
@@ -85,12 +79,12 @@ void add_flags(Flags& flags, ScalingOptions& sizes) {
   flags.seed("--seed", sizes.seed, "of weights and points");
 }
 
-json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes) {
+std::vector<ScalingRow> measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes) {
   const double peak = measured_peak_gflops();
   const MemoryLimit limit(sizes.memory_limit, default_device());
   Progress progress("bench scaling", static_cast<std::int64_t>(subjects.size() * sizes.points.size()),
                     {.unit = "sizes"});
-  json rows = json::array();
+  std::vector<ScalingRow> rows;
   for (const ScalingSubject& subject : subjects) {
     const auto predict_ms = unless_out_of_memory(subject.load);
     for (const std::int64_t points : sizes.points) {
@@ -99,11 +93,9 @@ json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingO
       const MemoryWatch memory;
       const auto speed = !predict_ms
                              ? std::nullopt
-                             : unless_out_of_memory([&] { return measure(*predict_ms, nc, nt, sizes.repeats); });
-      json row = to_json(subject, nc, nt, speed, peak);
-      row.update(memory.peaks());
-      progress.message(in_short(row));
-      rows.push_back(std::move(row));
+                             : unless_out_of_memory([&] { return measure(*predict_ms, nc, nt, sizes.repeats, peak); });
+      rows.push_back({subject.model, subject.protocol, nc, nt, speed, memory.peaks()});
+      progress.message(in_short(rows.back()));
       progress.update(static_cast<std::int64_t>(rows.size()));
     }
   }
@@ -111,19 +103,26 @@ json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingO
   return rows;
 }
 
-void print_scaling(const json& rows) {
+JsonValue to_json(const std::vector<ScalingRow>& rows) {
+  JsonValue all = JsonValue::array();
+  for (const ScalingRow& row : rows) all.push_back(to_json(row));
+  return all;
+}
+
+void print_scaling(const std::vector<ScalingRow>& rows) {
   fmt::print("{:<14}{:>10}{:>10}{:>14}{:>12}{:>12}{:>11}{:>13}{:>13}{:>10}{:>8}\n", "model", "context", "test",
              "median ms", "p10", "p90", "live MB", "reserved MB", "resident MB", "GFLOP/s", "% peak");
-  for (const json& row : rows) {
-    const auto cell = [&row](const char* key, double unit, int digits) {
-      const json& value = row.at(key);
-      return value.is_null() ? "-" : fmt::format("{:.{}f}", value.get<double>() * unit, digits);
+  const auto megabytes = [](std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-6); };
+  for (const ScalingRow& row : rows) {
+    const PredictionSpeed s = row.speed.value_or(PredictionSpeed{});
+    const auto cell = [&row](double value, int digits) {
+      return row.speed ? fmt::format("{:.{}f}", value, digits) : "-";
     };
-    fmt::print("{:<14}{:>10}{:>10}{:>14}{:>12}{:>12}{:>11}{:>13}{:>13}{:>10}{:>8}\n",
-               row.at("model").get<std::string>(), row.at("nc").get<std::int64_t>(), row.at("nt").get<std::int64_t>(),
-               row.at("status") == "oom" ? "oom" : cell("median_ms", 1, 3), cell("p10_ms", 1, 3), cell("p90_ms", 1, 3),
-               cell("peak_live_bytes", 1e-6, 1), cell("peak_reserved_bytes", 1e-6, 1), cell("peak_rss_bytes", 1e-6, 1),
-               cell("gflops", 1, 1), cell("share_of_peak", 100, 0));
+    fmt::print("{:<14}{:>10}{:>10}{:>14}{:>12}{:>12}{:>11}{:>13}{:>13}{:>10}{:>8}\n", row.model, row.nc, row.nt,
+               row.speed ? cell(s.timings.median_ms, 3) : "oom", cell(s.timings.p10_ms, 3), cell(s.timings.p90_ms, 3),
+               megabytes(row.memory.live), megabytes(row.memory.reserved),
+               row.memory.resident ? megabytes(*row.memory.resident) : "-", cell(s.gflops, 1),
+               cell(100 * s.share_of_peak, 0));
   }
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "tools/bench/support.h"
 #include "tools/cli/flags.h"
 
 namespace npzoo {
@@ -29,14 +31,27 @@ struct ScalingSubject {
   std::function<PredictMs()> load;
 };
 
-/// Measures the subjects one after the other at every size.
-///
-/// Returns one object for each subject and size: model, protocol, device, isa, threads, nc, nt, status ("ok", or "oom"
-/// where memory was refused), repeats, median_ms, p10_ms, p90_ms, gflops, share_of_peak (null where status is oom), and
-/// the peaks of memory of that size alone (up to the refusal, where it came to one).
-nlohmann::json measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes);
+struct PredictionSpeed {
+  Timings timings;
+  double gflops = 0, share_of_peak = 0;
+};
+
+/// One subject at one size. No speed where memory was refused; the peaks are then those up to the refusal.
+struct ScalingRow {
+  std::string model, protocol;
+  std::int64_t nc = 0, nt = 0;
+  std::optional<PredictionSpeed> speed;
+  MemoryPeaks memory;
+};
+
+/// Measures the subjects one after the other at every size, and the peaks of memory of that size alone.
+std::vector<ScalingRow> measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes);
+
+/// One object for each row: model, protocol, device, isa, threads, nc, nt, status ("ok", or "oom" where memory was
+/// refused), repeats, median_ms, p10_ms, p90_ms, gflops, share_of_peak (null where status is oom), and the peaks.
+JsonValue to_json(const std::vector<ScalingRow>& rows);
 
 /// The same as a table for people.
-void print_scaling(const nlohmann::json& rows);
+void print_scaling(const std::vector<ScalingRow>& rows);
 
 }  // namespace npzoo

@@ -6,14 +6,11 @@
 
 #include "engine/flops.h"
 #include "engine/parallel.h"
-#include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kMostPoints = 10'000'000;
 
@@ -46,14 +43,14 @@ std::vector<Share> shares(const StepProfile& profile, const Steps& s, int thread
   return all;
 }
 
-json to_json(const std::vector<Share>& profile) {
-  json lines = json::array();
+JsonValue to_json(const std::vector<Share>& profile) {
+  JsonValue lines = JsonValue::array();
   for (const Share& share : profile)
-    lines.push_back({{"operation", share.name},
-                     {"pass", share.pass},
-                     {"calls", share.calls},
-                     {"ms", share.ms},
-                     {"gflops", share.gflops}});
+    lines.push_back(JsonValue::object({{"operation", share.name},
+                                       {"pass", share.pass},
+                                       {"calls", share.calls},
+                                       {"ms", share.ms},
+                                       {"gflops", share.gflops}}));
   return lines;
 }
 
@@ -104,8 +101,8 @@ Steps measure(const StepCounts& counts, const std::function<void()>& step) {
           memory_stats(default_device())};
 }
 
-json to_json(const Protocol& protocol, std::int64_t batch, const Steps& s) {
-  json row = machine();
+JsonValue to_json(const Protocol& protocol, std::int64_t batch, const Steps& s) {
+  JsonValue row = machine();
   row.update({{"protocol", protocol.name},
               {"batch", batch},
               {"steps", s.wall.repeats},
@@ -135,7 +132,7 @@ void report(const ModelBench& c, const char* what, const Protocol& protocol, con
   const double gflops = s.gflop / s.wall.median_ms * 1e3, peak = measured_peak_gflops();
   const std::int64_t batch = task.xt.dim(0), nc = task.xc.dim(1), nt = task.xt.dim(1);
   if (c.common.json) {
-    json result = to_json(protocol, batch, s);
+    JsonValue result = to_json(protocol, batch, s);
     result.update({{"model", c.bench.model},
                    {"nc", nc},
                    {"nt", nt},
@@ -143,7 +140,7 @@ void report(const ModelBench& c, const char* what, const Protocol& protocol, con
                    {"gflops", gflops},
                    {"peak_gflops", peak},
                    {"share_of_peak", gflops / peak}});
-    if (profile) result["operations"] = to_json(shares(*profile, s, threads));
+    if (profile) result.set("operations", to_json(shares(*profile, s, threads)));
     print_json(result);
     return;
   }

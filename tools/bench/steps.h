@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "engine/memory.h"
 #include "tools/bench/cases.h"
@@ -35,7 +34,7 @@ struct Steps {
 Steps measure(const StepCounts& counts, const std::function<void()>& step);
 
 /// What a command prints of steps that make or use batches of a protocol.
-nlohmann::json to_json(const Protocol& protocol, std::int64_t batch, const Steps& steps);
+JsonValue to_json(const Protocol& protocol, std::int64_t batch, const Steps& steps);
 void print_times(const char* what, const Steps& steps);
 void print_memory(const Steps& steps);
 

@@ -15,7 +15,6 @@
 #include "engine/precision.h"
 #include "ops/matmul/matmul.h"
 #include "tools/cli/commit.h"
-#include "tools/cli/json_output.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -58,12 +57,12 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
-nlohmann::json machine() {
-  nlohmann::json names = {{"device", to_string(default_device())},
-                          {"precision", to_string(matmul_precision())},
-                          {"isa", to_string(active_isa())},
-                          {"threads", thread_pool().threads()},
-                          {"commit", kCommit}};
+JsonValue machine() {
+  JsonValue names = JsonValue::object({{"device", to_string(default_device())},
+                                       {"precision", to_string(matmul_precision())},
+                                       {"isa", to_string(active_isa())},
+                                       {"threads", thread_pool().threads()},
+                                       {"commit", kCommit}});
   if (default_device() == Device::cpu) return names;
   const GpuInfo gpu = gpu_runtime().info();
   names.update({{"gpu", gpu.name}, {"driver_cuda", gpu.driver}});
@@ -137,12 +136,14 @@ MemoryWatch::MemoryWatch() {
   rss_was_reset_ = reset_peak_rss();
 }
 
-nlohmann::json MemoryWatch::peaks() const {
+MemoryPeaks MemoryWatch::peaks() const {
   const MemoryStats memory = memory_stats(default_device());
-  const auto resident = rss_was_reset_ ? peak_rss_bytes() : std::nullopt;
-  return {{"peak_live_bytes", memory.peak_live_bytes},
-          {"peak_reserved_bytes", memory.peak_reserved_bytes},
-          {"peak_rss_bytes", resident ? nlohmann::json(*resident) : nlohmann::json(nullptr)}};
+  return {memory.peak_live_bytes, memory.peak_reserved_bytes, rss_was_reset_ ? peak_rss_bytes() : std::nullopt};
+}
+
+JsonValue to_json(const MemoryPeaks& peaks) {
+  return JsonValue::object(
+      {{"peak_live_bytes", peaks.live}, {"peak_reserved_bytes", peaks.reserved}, {"peak_rss_bytes", peaks.resident}});
 }
 
 }  // namespace npzoo

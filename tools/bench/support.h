@@ -2,18 +2,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "engine/random.h"
 #include "engine/tensor.h"
+#include "tools/cli/json_value.h"
 
 namespace npzoo {
 
 /// What computes, by name: device and precision, isa and threads, and of a CUDA device the GPU, its driver and the
 /// commit.
-nlohmann::json machine();
+JsonValue machine();
 /// The same in a few words.
 std::string machine_in_words();
 /// GFLOP/s of products that the machine reaches, with all its threads or on its GPU in the precision of the moment.
@@ -39,14 +39,21 @@ Timings repeat(std::int64_t repeats, const std::function<double()>& run);
 /// Standard normal numbers, float32, without any memory besides.
 Tensor random_normal(Random& random, const Shape& shape);
 
-/// What the bench can say of memory since `begin`, all in bytes.
+/// Bytes of memory that were in use at once; those of the process are not known on every system.
+struct MemoryPeaks {
+  std::int64_t live = 0, reserved = 0;
+  std::optional<std::int64_t> resident;
+};
+/// peak_live_bytes, peak_reserved_bytes and peak_rss_bytes.
+JsonValue to_json(const MemoryPeaks& peaks);
+
+/// Sees what memory is in use from its beginning on.
 class MemoryWatch {
  public:
   /// Returns cached blocks to the system and sets every peak to the present.
   MemoryWatch();
 
-  /// peak_live_bytes, peak_reserved_bytes and peak_rss_bytes, which is null where the system does not tell.
-  nlohmann::json peaks() const;
+  MemoryPeaks peaks() const;
 
  private:
   bool rss_was_reset_;

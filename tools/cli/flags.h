@@ -133,7 +133,10 @@ std::string shown(const std::optional<T>&) {
 template <class T>
 std::string shown(const std::vector<T>& values) {
   std::string text;
-  for (const T& value : values) text += (text.empty() ? "" : ",") + shown(value);
+  for (const T& value : values) {
+    if (!text.empty()) text += ',';
+    text += shown(value);
+  }
   return text;
 }
 

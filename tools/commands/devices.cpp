@@ -6,13 +6,11 @@
 #include "engine/parallel.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct DevicesCommand {
   CommonOptions common;
@@ -20,42 +18,34 @@ struct DevicesCommand {
 
 void add_flags(Flags& flags, DevicesCommand& c) { add_flags(flags, c.common); }
 
-json list_devices() {
-  json rows = json::array();
-  rows.push_back({{"device", "cpu"}, {"isa", to_string(active_isa())}, {"threads", thread_pool().threads()}});
-  for (const GpuInfo& gpu : list_gpus())
-    rows.push_back({{"device", "cuda"},
-                    {"name", gpu.name},
-                    {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
-                    {"multiprocessors", gpu.multiprocessors},
-                    {"memory_bytes", gpu.memory_bytes},
-                    {"driver_cuda", gpu.driver}});
-  if (kHasEmulator) rows.push_back({{"device", "emulated"}});
+JsonValue to_json(const std::vector<GpuInfo>& gpus) {
+  JsonValue rows = JsonValue::array();
+  rows.push_back(
+      JsonValue::object({{"device", "cpu"}, {"isa", to_string(active_isa())}, {"threads", thread_pool().threads()}}));
+  for (const GpuInfo& gpu : gpus)
+    rows.push_back(JsonValue::object({{"device", "cuda"},
+                                      {"name", gpu.name},
+                                      {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                                      {"multiprocessors", gpu.multiprocessors},
+                                      {"memory_bytes", gpu.memory_bytes},
+                                      {"driver_cuda", gpu.driver}}));
+  if (kHasEmulator) rows.push_back(JsonValue::object({{"device", "emulated"}}));
   return rows;
-}
-
-void print(const json& row) {
-  const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
-  const std::string device = text("device");
-  if (device == "cpu")
-    fmt::print("cpu       {} thread(s), {}\n", row.at("threads").get<int>(), text("isa"));
-  else if (device == "cuda")
-    fmt::print("cuda      {}, compute capability {}, {} multiprocessors, {:.1f} GB, driver for CUDA {}\n", text("name"),
-               text("compute_capability"), row.at("multiprocessors").get<int>(),
-               row.at("memory_bytes").get<double>() * 1e-9, text("driver_cuda"));
-  else
-    fmt::print("emulated  the CUDA kernels on the CPU: slow, to check them where there is no GPU\n");
 }
 
 int run(const DevicesCommand& c) {
   apply(c.common);
-  const json rows = list_devices();
+  const std::vector<GpuInfo> gpus = list_gpus();
   if (c.common.json) {
-    print_json(rows);
+    print_json(to_json(gpus));
     return 0;
   }
-  for (const json& row : rows) print(row);
-  if (list_gpus().empty()) fmt::print("{}\n", why_no_gpu());
+  fmt::print("cpu       {} thread(s), {}\n", thread_pool().threads(), to_string(active_isa()));
+  for (const GpuInfo& gpu : gpus)
+    fmt::print("cuda      {}, compute capability {}.{}, {} multiprocessors, {:.1f} GB, driver for CUDA {}\n", gpu.name,
+               gpu.major, gpu.minor, gpu.multiprocessors, static_cast<double>(gpu.memory_bytes) * 1e-9, gpu.driver);
+  if (kHasEmulator) fmt::print("emulated  the CUDA kernels on the CPU: slow, to check them where there is no GPU\n");
+  if (gpus.empty()) fmt::print("{}\n", why_no_gpu());
   return 0;
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/io/file.h"
-#include "engine/io/json.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "models/training/run_directory.h"
@@ -13,15 +12,14 @@
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
+#include "tools/commands/scores.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct EvalCommand {
   CommonOptions common;
@@ -80,28 +78,28 @@ struct Subject {
   std::string weights;  // their checksum
 };
 
-json to_json(const Subject& subject, const Row& row) {
-  json coverage = json::object();
-  for (const auto& [percent, share] : row.scores.coverage) coverage[std::to_string(percent)] = share;
-  return {{"model", subject.run.spec.name},
-          {"protocol", subject.protocol.name},
-          {"test", row.test.name},
-          {"weights", subject.weights},
-          {"log_likelihood", number_or_null(row.scores.log_likelihood)},
-          {"standard_error", number_or_null(row.scores.standard_error)},
-          {"published", number_or_null(value_of(row.against.published))},
-          {"oracle", number_or_null(value_of(row.against.best))},
-          {"exact_gp", number_or_null(row.scores.exact_gp)},
-          {"exact_gp_batches", row.scores.exact_batches},
-          {"exact_gap", number_or_null(row.scores.exact_gap)},
-          {"exact_gap_error", number_or_null(row.scores.exact_gap_error)},
-          {"coverage", coverage},
-          {"calibration_error", row.scores.calibration_error},
-          {"crps", number_or_null(row.scores.crps)},
-          {"context_rmse", number_or_null(row.scores.context_rmse)},
-          {"std_floor", row.scores.std_floor},
-          {"clamped_denominators", row.scores.clamped_denominators},
-          {"tasks", row.scores.tasks}};
+JsonValue to_json(const Subject& subject, const Row& row) {
+  JsonValue coverage = JsonValue::object();
+  for (const auto& [percent, share] : row.scores.coverage) coverage.set(std::to_string(percent), share);
+  return JsonValue::object({{"model", subject.run.spec.name},
+                            {"protocol", subject.protocol.name},
+                            {"test", row.test.name},
+                            {"weights", subject.weights},
+                            {"log_likelihood", row.scores.log_likelihood},
+                            {"standard_error", row.scores.standard_error},
+                            {"published", value_of(row.against.published)},
+                            {"oracle", value_of(row.against.best)},
+                            {"exact_gp", row.scores.exact_gp},
+                            {"exact_gp_batches", row.scores.exact_batches},
+                            {"exact_gap", row.scores.exact_gap},
+                            {"exact_gap_error", row.scores.exact_gap_error},
+                            {"coverage", coverage},
+                            {"calibration_error", row.scores.calibration_error},
+                            {"crps", row.scores.crps},
+                            {"context_rmse", row.scores.context_rmse},
+                            {"std_floor", row.scores.std_floor},
+                            {"clamped_denominators", row.scores.clamped_denominators},
+                            {"tasks", row.scores.tasks}});
 }
 
 void print(const Subject& subject, const Row& row) {
@@ -128,20 +126,13 @@ void print(const Subject& subject, const Row& row) {
 
 /// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,
 /// which tell more, as long as they are of the same weights.
-void keep(const std::filesystem::path& checkpoint, const std::string& weights, const json& results) {
+void keep(const std::filesystem::path& checkpoint, const std::string& weights, const JsonValue& results) {
   const std::filesystem::path directory = checkpoint.parent_path(), path = directory / "evaluation.json";
   if (checkpoint.filename() != "checkpoint.safetensors" || !is_run_config(directory / "config.toml")) return;
   try {
-    if (std::filesystem::exists(path)) {
-      const json found = parse_json_or_discard(read_text(path));
-      const json scores = found.is_object() && found.contains("subject") ? found.value("results", json()) : json();
-      if (scores.is_array() && std::ranges::all_of(scores, [&](const json& row) {
-            return row.is_object() && row.value("weights", json()) == weights;
-          }))
-        return;
-    }
+    if (std::filesystem::exists(path) && is_reproduced(path, weights)) return;
     AtomicFile file(path);
-    file.write(json({{"commit", kCommit}, {"results", results}}).dump(1) + "\n");
+    file.write(JsonValue::object({{"commit", kCommit}, {"results", results}}).dump(1) + "\n");
     file.commit();
   } catch (const Error& error) {  // the scores have been told; a directory may be another's
     fmt::print(stderr, "npzoo: warning: {}\n", one_line(error.what()));
@@ -176,7 +167,7 @@ int run(const EvalCommand& c) {
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
   const Subject subject{protocol, checkpoint.run, weights_checksum(checkpoint)};
   const std::int64_t batches = c.batches.value_or(protocol.evaluation.batches);
-  json results = json::array();
+  JsonValue results = JsonValue::array();
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
     const Row row = score(c, *model, subject, test, batches);

@@ -1,18 +1,16 @@
 #include <fmt/core.h>
 
 #include "engine/io/file.h"
-#include "engine/io/json.h"
 #include "models/training/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
+#include "tools/commands/scores.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct ExportCommand {
   CommonOptions common;
@@ -48,28 +46,6 @@ std::string training_command(const TrainingRun& run) {
   return command + fmt::format(" --seed {} --out DIR", run.seed);
 }
 
-/// The scores of these very weights in what `eval --json` prints, or in an evaluation.json, which has them under
-/// "results".
-json read_scores(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const TrainingRun& run = checkpoint.run;
-  const std::string weights = weights_checksum(checkpoint);
-  const json content = parse_json_or_discard(read_text(path));
-  const json scores = content.is_object() ? content.value("results", json()) : content;
-  check(scores.is_array() && !scores.empty(), "[export] {}: expected the scores that npzoo eval --json prints",
-        path.string());
-  for (const json& row : scores) {
-    const bool complete = row.is_object() && row.contains("model") && row.contains("protocol") &&
-                          row.contains("test") && row.contains("log_likelihood") && row.contains("standard_error");
-    check(complete && row["model"] == run.spec.name && row["protocol"] == run.protocol.name,
-          "[export] {}: a score of {} under {} found, expected {} under {}", path.string(),
-          complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
-          run.protocol.name);
-    check(row.value("weights", json()) == weights,
-          "[export] {}: its scores are not of these weights; npzoo eval makes new ones", path.string());
-  }
-  return scores;
-}
-
 int run(const ExportCommand& c) {
   apply(c.common);
   const std::filesystem::path evaluation =
@@ -81,10 +57,11 @@ int run(const ExportCommand& c) {
   check(c.unfinished || checkpoint.step == steps,
         "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",
         c.checkpoint, checkpoint.step, steps);
-  const json scores = read_scores(evaluation, checkpoint);
-  const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores.dump()});
+  const std::string scores = read_scores(evaluation, checkpoint);
+  const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores});
   if (c.common.json)
-    print_json({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}});
+    print_json(
+        JsonValue::object({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}}));
   else if (c.out != "-")
     fmt::print("{}: {} bytes\n", c.out.string(), bytes);
   return 0;

@@ -8,14 +8,12 @@
 #include "ops/gradcheck_cases.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct GradcheckCommand {
   CommonOptions common;
@@ -99,11 +97,14 @@ int run(const GradcheckCommand& c) {
       if (!checked.contains(name)) unchecked.emplace_back(name);
   const bool passed = unchecked.empty() && std::ranges::all_of(results, &OpResult::passed);
   if (c.common.json) {
-    json rows = json::array();
+    JsonValue rows = JsonValue::array();
     for (const OpResult& r : results)
       rows.push_back(
-          {{"op", r.op}, {"cases", r.cases}, {"max_error", number_or_null(r.max_error)}, {"passed", r.passed()}});
-    print_json({{"passed", passed}, {"device", to_string(default_device())}, {"ops", rows}, {"unchecked", unchecked}});
+          JsonValue::object({{"op", r.op}, {"cases", r.cases}, {"max_error", r.max_error}, {"passed", r.passed()}}));
+    print_json(JsonValue::object({{"passed", passed},
+                                  {"device", to_string(default_device())},
+                                  {"ops", rows},
+                                  {"unchecked", JsonValue::array(unchecked)}}));
   } else {
     for (const OpResult& r : results)
       fmt::print("{:<28} {:>4} cases   largest error {:.1e}   {}\n", r.op, r.cases, r.max_error,

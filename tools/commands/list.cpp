@@ -1,23 +1,19 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "datasets/protocol.h"
-#include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "ops/gradcheck_cases.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
+#include "tools/commands/scores.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct ListCommand {
   CommonOptions common;
@@ -29,127 +25,119 @@ void add_flags(Flags& flags, ListCommand& c) {
   flags.choice("what", c.what, {"models", "weights", "protocols", "ops"}, "models, weights, protocols or ops");
 }
 
+/// What is listed, for programs and for people.
+struct Listing {
+  JsonValue rows = JsonValue::array();
+  std::string text;
+  std::int64_t count = 0, unusable = 0;
+
+  void add(JsonValue row, std::string line) {
+    rows.push_back(std::move(row));
+    text += std::move(line) + "\n";
+    ++count;
+  }
+};
+
 /// One row for each model under each protocol that has a preset of it: the counts differ.
-json list_models() {
+Listing list_models() {
   std::vector<Protocol> protocols;
   for (const std::string& name : protocol_names()) protocols.push_back(load_protocol(name));
-  json rows = json::array();
+  Listing list;
   for (const ModelInfo& info : models())
     for (const Protocol& protocol : protocols) {
       if (!protocol.models.contains(info.name)) continue;
       const auto model = make_model(model_spec(protocol, info.name), {.drawn = false});
-      rows.push_back({{"name", info.name},
-                      {"parameters", count_elements(named_parameters(*model))},
-                      {"paper", info.paper},
-                      {"protocol", protocol.name}});
+      const std::int64_t parameters = count_elements(named_parameters(*model));
+      list.add(
+          JsonValue::object(
+              {{"name", info.name}, {"parameters", parameters}, {"paper", info.paper}, {"protocol", protocol.name}}),
+          fmt::format("{:<12} {:>9}  {:<22} {}", info.name, parameters, protocol.name, info.paper));
     }
+  return list;
+}
+
+/// "rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"
+std::string in_words(const std::vector<TestScore>& scores) {
+  std::string words;
+  for (const TestScore& score : scores)
+    words += fmt::format("{}{} {:.3f}{}", words.empty() ? "" : ", ", score.test, score.log_likelihood,
+                         score.standard_error ? fmt::format(" ± {:.3f}", *score.standard_error) : "");
+  return words;
+}
+
+JsonValue to_json(const std::vector<TestScore>& scores) {
+  JsonValue rows = JsonValue::array();
+  for (const TestScore& score : scores)
+    rows.push_back(JsonValue::object(
+        {{"test", score.test}, {"log_likelihood", score.log_likelihood}, {"standard_error", score.standard_error}}));
   return rows;
 }
 
-/// Scores by test distribution, the first one's first.
-json scores_of(const Checkpoint& c) {
-  const json evaluation = parse_json(c.exported->evaluation, "the scores");
-  check(evaluation.is_array(), "the scores are no array");
-  json scores = json::array();
-  for (const json& row : evaluation) {
-    const auto member = [&row](const char* key) { return row.is_object() ? row.value(key, json()) : json(); };
-    const json test = member("test"), score = member("log_likelihood"), error = member("standard_error");
-    check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
-          "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
-    scores.push_back({{"test", test}, {"log_likelihood", score}, {"standard_error", error}});
-  }
-  return scores;
-}
-
-json weights_row(const NamedWeights& weights) {
-  json row{{"name", weights.name}, {"path", weights.path.string()}, {"problem", nullptr}};
+void add_weights(Listing& list, const NamedWeights& weights) {
+  JsonValue row = JsonValue::object({{"name", weights.name}, {"path", weights.path.string()}, {"problem", nullptr}});
   try {
     const Checkpoint c = load_checkpoint(weights.path);
     check(c.exported.has_value(), "is a checkpoint, expected weights that npzoo export wrote");
+    const std::int64_t parameters = count_elements(named_parameters(*restore_model(c)));
+    const std::vector<TestScore> scores = scores_of(*c.exported);
     row.update({{"model", c.run.spec.name},
                 {"protocol", c.run.protocol.name},
-                {"parameters", count_elements(named_parameters(*restore_model(c)))},
+                {"parameters", parameters},
                 {"bytes", std::filesystem::file_size(weights.path)},
                 {"steps", c.step},
                 {"seed", c.run.seed},
                 {"commit", c.commit},
                 {"command", c.exported->command},
-                {"evaluation", scores_of(c)}});
+                {"evaluation", to_json(scores)}});
+    list.add(row, fmt::format("{:<34} {:>9}  {}", weights.name, parameters, in_words(scores)));
   } catch (const Error& e) {
-    row["problem"] = one_line(e.what());
+    const std::string problem = one_line(e.what());
+    row.set("problem", problem);
+    list.add(row, fmt::format("{:<34} {:>9}  {}: {}", weights.name, "-", weights.path.string(), problem));
+    ++list.unusable;
   }
-  return row;
 }
 
 /// One row for each file; one that cannot be used has a name, a path and a problem.
-json list_weights() {
-  json rows = json::array();
-  for (const NamedWeights& weights : named_weights()) rows.push_back(weights_row(weights));
-  return rows;
+Listing list_weights() {
+  Listing list;
+  for (const NamedWeights& weights : named_weights()) add_weights(list, weights);
+  return list;
 }
 
-json list_protocols() {
-  json rows = json::array();
+Listing list_protocols() {
+  Listing list;
   for (const std::string& name : protocol_names()) {
     const Protocol protocol = load_protocol(name);
-    json tests = json::array();
+    JsonValue tests = JsonValue::array();
     for (const TestConfig& test : protocol.evaluation.tests) tests.push_back(test.name);
-    rows.push_back({{"name", name},
-                    {"description", protocol.description},
-                    {"steps", protocol.training.steps},
-                    {"batch_size", protocol.training.batch_size},
-                    {"tests", tests}});
+    list.add(JsonValue::object({{"name", name},
+                                {"description", protocol.description},
+                                {"steps", protocol.training.steps},
+                                {"batch_size", protocol.training.batch_size},
+                                {"tests", tests}}),
+             fmt::format("{:<22} {}", name, protocol.description));
   }
-  return rows;
+  return list;
 }
 
-json list_ops() {
-  json rows = json::array();
-  for (const char* name : op_names()) rows.push_back({{"name", name}});
-  return rows;
-}
-
-/// "rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"
-std::string scores_in_words(const json& row) {
-  std::string words;
-  for (const json& score : row.at("evaluation"))
-    words += fmt::format(
-        "{}{} {:.3f}{}", words.empty() ? "" : ", ", score.at("test").get<std::string>(),
-        score.at("log_likelihood").get<double>(),
-        score.at("standard_error").is_null() ? "" : fmt::format(" ± {:.3f}", score.at("standard_error").get<double>()));
-  return words;
-}
-
-void print_rows(const std::string& what, const json& rows) {
-  for (const json& row : rows) {
-    const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
-    if (what == "models")
-      fmt::print("{:<12} {:>9}  {:<22} {}\n", text("name"), row.at("parameters").get<std::int64_t>(), text("protocol"),
-                 text("paper"));
-    else if (what == "weights" && !row.at("problem").is_null())
-      fmt::print("{:<34} {:>9}  {}: {}\n", text("name"), "-", text("path"), text("problem"));
-    else if (what == "weights")
-      fmt::print("{:<34} {:>9}  {}\n", text("name"), row.at("parameters").get<std::int64_t>(), scores_in_words(row));
-    else if (what == "protocols")
-      fmt::print("{:<22} {}\n", text("name"), text("description"));
-    else
-      fmt::print("{}\n", text("name"));
-  }
+Listing list_ops() {
+  Listing list;
+  for (const char* name : op_names()) list.add(JsonValue::object({{"name", name}}), name);
+  return list;
 }
 
 int run(const ListCommand& command) {
   apply(command.common);
-  const json rows = command.what == "models"      ? list_models()
-                    : command.what == "weights"   ? list_weights()
-                    : command.what == "protocols" ? list_protocols()
-                                                  : list_ops();
+  const Listing list = command.what == "models"      ? list_models()
+                       : command.what == "weights"   ? list_weights()
+                       : command.what == "protocols" ? list_protocols()
+                                                     : list_ops();
   if (command.common.json)
-    print_json(rows);
+    print_json(list.rows);
   else
-    print_rows(command.what, rows);
-  const auto unusable = std::ranges::count_if(
-      rows, [](const json& row) { return row.contains("problem") && !row.at("problem").is_null(); });
-  check(unusable == 0, "[list] weights that cannot be used: {} of {}", unusable, rows.size());
+    fmt::print("{}", list.text);
+  check(list.unusable == 0, "[list] weights that cannot be used: {} of {}", list.unusable, list.count);
   return 0;
 }
 

@@ -7,14 +7,12 @@
 #include "engine/error.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct OracleCommand {
   CommonOptions common;
@@ -47,9 +45,12 @@ struct Result {
   BayesScores bayes;
 };
 
+constexpr std::string_view kDiagonal = "bayes_diagonal";  // whose calibration is told as well
+
 /// One of the figures, with the value that the protocol states.
 struct Figure {
-  const char *key, *words;
+  std::string_view key;
+  const char* words;
   std::optional<Estimate> estimate;
   std::optional<double> stated;
   bool differs = false;
@@ -59,7 +60,7 @@ std::vector<Figure> figures(const Protocol& protocol, const Result& result) {
   const OracleEstimates& e = result.estimates;
   const OracleValues& o = result.test.oracle;
   std::vector<Figure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
-                              {"bayes_diagonal", "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
+                              {kDiagonal, "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
                               {"bayes_mixture", "Bayes, mixture", e.bayes_mixture, o.bayes_mixture},
                               {"known_joint", "known, joint", e.known_joint, o.known_joint},
                               {"bayes_joint", "Bayes, joint", e.bayes_joint, o.bayes_joint}};
@@ -70,27 +71,24 @@ std::vector<Figure> figures(const Protocol& protocol, const Result& result) {
   return figures;
 }
 
-json to_json(const Protocol& protocol, const Result& result) {
-  json row{{"protocol", protocol.name},
-           {"test", result.test.name},
-           {"tasks", result.tasks},
-           {"known_tasks", result.known_tasks},
-           {"quadrature_error", number_or_null(result.bayes.quadrature_error)}};
-  json stated{{"standard_error", number_or_null(result.test.oracle.standard_error)}}, differs = json::array();
+JsonValue to_json(const Protocol& protocol, const Result& result) {
+  JsonValue row = JsonValue::object({{"protocol", protocol.name},
+                                     {"test", result.test.name},
+                                     {"tasks", result.tasks},
+                                     {"known_tasks", result.known_tasks},
+                                     {"quadrature_error", result.bayes.quadrature_error}});
+  JsonValue stated = JsonValue::object({{"standard_error", result.test.oracle.standard_error}});
+  JsonValue coverage = JsonValue::object(), differs = JsonValue::array();
+  for (const auto& [percent, share] : result.bayes.fit.coverage()) coverage.set(std::to_string(percent), share);
   for (const Figure& f : figures(protocol, result)) {
-    row[f.key] = nullptr;
-    if (f.estimate)
-      row[f.key] = {{"value", number_or_null(f.estimate->value)},
-                    {"standard_error", number_or_null(f.estimate->standard_error)}};
-    stated[f.key] = number_or_null(f.stated);
+    JsonValue figure;
+    if (f.estimate) figure.update({{"value", f.estimate->value}, {"standard_error", f.estimate->standard_error}});
+    if (f.key == kDiagonal) figure.update({{"coverage", coverage}, {"crps", result.bayes.fit.crps()}});
+    row.set(f.key, figure);
+    stated.set(f.key, f.stated);
     if (f.differs) differs.push_back(f.key);
   }
-  json coverage = json::object();
-  for (const auto& [percent, share] : result.bayes.fit.coverage()) coverage[std::to_string(percent)] = share;
-  row["bayes_diagonal"]["coverage"] = coverage;
-  row["bayes_diagonal"]["crps"] = number_or_null(result.bayes.fit.crps());
-  row["stated"] = stated;
-  row["differs"] = differs;
+  row.update({{"stated", stated}, {"differs", differs}});
   return row;
 }
 
@@ -146,7 +144,7 @@ Result compute(const EvaluationConfig& rules, const TestConfig& test, const Orac
 int run(const OracleCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.protocol);
-  json results = json::array();
+  JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
     const Result result = compute(protocol.evaluation, test, c);
     if (result.bayes.quadrature_error > kConverged)

@@ -4,7 +4,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
@@ -23,25 +23,26 @@ void add_flags(Flags& flags, ParityCommand& c) {
 
 int run(const ParityCommand& c) {
   apply(c.common);
-  nlohmann::json rows = nlohmann::json::array();
+  JsonValue rows = JsonValue::array();
   bool passed = true;
+  std::int64_t done = 0;
   std::string table;  // printed when the progress is over, which may be on the same terminal
   Progress progress("parity", static_cast<std::int64_t>(c.files.size()), {.unit = "files"});
   for (const std::string& file : c.files) {
     const ParityReport report = check_parity(file);
     passed &= report.passed();
-    progress.update(static_cast<std::int64_t>(rows.size()) + 1);
+    progress.update(++done);
     table += fmt::format("{} ({}): {}\n", report.file, report.model, report.passed() ? "equal" : "DIFFERENT");
-    nlohmann::json quantities = nlohmann::json::array();
+    JsonValue quantities = JsonValue::array();
     for (const ParityQuantity& q : report.quantities) {
-      quantities.push_back({{"name", q.name}, {"max_error", number_or_null(q.max_error)}});
+      quantities.push_back(JsonValue::object({{"name", q.name}, {"max_error", q.max_error}}));
       table += fmt::format("  {:<26} {:.1e}  (allowed {:.0e})\n", q.name, q.max_error, q.tolerance);
     }
-    rows.push_back({{"file", report.file},
-                    {"model", report.model},
-                    {"max_error", number_or_null(report.max_error())},
-                    {"passed", report.passed()},
-                    {"quantities", quantities}});
+    rows.push_back(JsonValue::object({{"file", report.file},
+                                      {"model", report.model},
+                                      {"max_error", report.max_error()},
+                                      {"passed", report.passed()},
+                                      {"quantities", quantities}}));
   }
   progress.finish();
   if (c.common.json)

@@ -9,7 +9,7 @@
 #include "models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/plot/band_panel.h"
 
@@ -133,7 +133,7 @@ int run(const PlotCommand& c) {
   }
   plot::write_figure(figure, c.out);
   if (c.common.json)
-    print_json({{"out", c.out.string()}, {"tasks", c.tasks}});
+    print_json(JsonValue::object({{"out", c.out.string()}, {"tasks", c.tasks}}));
   else
     fmt::print("{}\n", c.out.string());
   return 0;

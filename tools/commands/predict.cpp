@@ -11,7 +11,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
@@ -139,12 +139,10 @@ PredictionReport make_report(const PredictCommand& c, const Checkpoint& checkpoi
   return report;
 }
 
-nlohmann::json result(const PredictCommand& c, const PredictionReport& report) {
-  nlohmann::json json = report.json();
-  json["rows"] = report.targets.rows();
-  json["context_rows"] = report.context.rows();
-  json["out"] = c.out.string();
-  if (!c.plot.empty()) json["plot"] = c.plot.string();
+JsonValue result(const PredictCommand& c, const PredictionReport& report) {
+  JsonValue json = report.json();
+  json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"out", c.out.string()}});
+  if (!c.plot.empty()) json.set("plot", c.plot.string());
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/config.h"
@@ -135,24 +136,29 @@ std::vector<Warning> PredictionReport::warnings() const {
   return all;
 }
 
-nlohmann::json PredictionReport::json() const {
-  nlohmann::json inputs = nlohmann::json::array(), maps = nlohmann::json::array();
+JsonValue to_json(const std::vector<Warning>& warnings) {
+  JsonValue lines = JsonValue::array();
+  for (const Warning& warning : warnings) lines.push_back(warning.text);
+  return lines;
+}
+
+JsonValue PredictionReport::json() const {
+  JsonValue inputs = JsonValue::array(), maps = JsonValue::array();
+  const auto ends = [](const Interval& range) { return JsonValue::array(std::array{range.low, range.high}); };
   for (std::size_t i = 0; i < x_names.size(); ++i) {
     const InputMap& map = units.inputs[i];
-    inputs.push_back(
-        {{"name", x_names[i]}, {"from", {map.from.low, map.from.high}}, {"to", {map.to.low, map.to.high}}});
+    inputs.push_back(JsonValue::object({{"name", x_names[i]}, {"from", ends(map.from)}, {"to", ends(map.to)}}));
   }
   for (std::size_t i = 0; i < y_names.size(); ++i) {
     const ValueMap& map = units.values[i];
-    maps.push_back({{"name", y_names[i]},
-                    {"shift", map.shift},
-                    {"scale", map.scale},
-                    {"noise_floor", map.std(range.target_noise)},
-                    {"std_floor", map.std(std_floor)}});
+    maps.push_back(JsonValue::object({{"name", y_names[i]},
+                                      {"shift", map.shift},
+                                      {"scale", map.scale},
+                                      {"noise_floor", map.std(range.target_noise)},
+                                      {"std_floor", map.std(std_floor)}}));
   }
-  nlohmann::json lines = nlohmann::json::array();
-  for (const Warning& warning : warnings()) lines.push_back(warning.text);
-  return {{"standardised", standardised}, {"inputs", inputs}, {"values", maps}, {"warnings", lines}};
+  return JsonValue::object(
+      {{"standardised", standardised}, {"inputs", inputs}, {"values", maps}, {"warnings", to_json(warnings())}});
 }
 
 PredictionReport prediction_report(const Checkpoint& checkpoint, const Model& model, bool standardised,

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "models/standardise.h"
 #include "models/training/checkpoint.h"
+#include "tools/cli/json_value.h"
 
 namespace npzoo {
 
@@ -14,6 +14,9 @@ struct Warning {
   std::string about;  // the same for the same matter, however the numbers in the text change
   std::string text;
 };
+
+/// The texts alone.
+JsonValue to_json(const std::vector<Warning>& warnings);
 
 /// All that `predict` and `stream` tell about how a table met a model.
 struct PredictionReport {
@@ -31,7 +34,7 @@ struct PredictionReport {
   std::vector<std::string> comments() const;
   std::vector<Warning> warnings() const;
   /// `standardised`, `inputs`, `values` and `warnings`.
-  nlohmann::json json() const;
+  JsonValue json() const;
 
  private:
   void warn_of_constants(std::vector<Warning>& warnings) const;

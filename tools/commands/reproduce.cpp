@@ -13,7 +13,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 #include "tools/reproduce/results_store.h"
 #include "tools/reproduce/run.h"
@@ -21,8 +21,6 @@
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 struct ReproduceCommand {
   CommonOptions common;
@@ -210,19 +208,14 @@ bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, cons
   return all;
 }
 
-/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
-void drop_verdicts(json& store) {
-  for (json& row : store["rows"]) row["verdict"] = nullptr;
-}
-
-json results_of(const std::vector<TableRun>& runs) {
-  json results = json::array();
+std::vector<JsonValue> results_of(const std::vector<TableRun>& runs) {
+  std::vector<JsonValue> results;
   for (const TableRun& run : runs)
     if (run.done() && !run.failed()) results.push_back(run.result());
   return results;
 }
 
-void print(const Table& table, const json& store, const std::vector<TableRun>& runs) {
+void print(const Table& table, const JsonValue& store, const std::vector<TableRun>& runs) {
   if (table.shortened)
     fmt::print("A shortened run, {} steps and {} batches of evaluation: not what published figures were got with.\n\n",
                table.protocol.training.steps, table.batches);
@@ -232,17 +225,18 @@ void print(const Table& table, const json& store, const std::vector<TableRun>& r
   print_table(store, failed);
 }
 
-void print_as_json(const Table& table, json store, const std::vector<TableRun>& runs) {
-  store["shortened"] = table.shortened;
-  store["failed"] = json::array();
+void print_as_json(const Table& table, JsonValue store, const std::vector<TableRun>& runs) {
+  JsonValue failed = JsonValue::array();
   for (const TableRun& run : runs)
     if (run.failed())
-      store["failed"].push_back({{"model", run.run().spec.name}, {"seed", run.run().seed}, {"error", run.error()}});
+      failed.push_back(
+          JsonValue::object({{"model", run.run().spec.name}, {"seed", run.run().seed}, {"error", run.error()}}));
+  store.update({{"shortened", table.shortened}, {"failed", failed}});
   print_json(store);
 }
 
 /// The end of the command: what is wrong, in one line.
-void check_all_well(const json& store, const std::vector<TableRun>& runs) {
+void check_all_well(const JsonValue& store, const std::vector<TableRun>& runs) {
   std::vector<std::string> problems = leaks(store);
   const auto failed = std::ranges::count_if(runs, &TableRun::failed);
   if (failed > 0) problems.push_back(fmt::format("{} of {} runs failed", failed, runs.size()));
@@ -254,24 +248,24 @@ int run(const ReproduceCommand& c) {
   const Table table = read_table(c);
   const std::filesystem::path path = results_path(c.results, table.protocol);
   if (c.report) check_reportable(c, table.protocol, path);
-  if (!table.shortened) static_cast<void>(load_runs(path, table.protocol));  // days later would be too late
+  if (!table.shortened) check_store(path, table.protocol);  // days later would be too late
 
   TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
   std::vector<TableRun> runs;
-  const auto keep = [&](const json& results) {
+  const auto keep = [&](const std::vector<JsonValue>& results) {
     return table.shortened ? make_store(table.protocol, results) : update_store(path, table.protocol, results);
   };
   if (!c.report) {
     runs = plan_runs(c, table.protocol, options);
     const std::vector<TableRun*> pending = look_for_work(runs);
-    if (const json results = results_of(runs); !results.empty()) keep(results);
-    options.keep = [&](const TableRun& run) { keep(json::array({run.result()})); };
+    if (const auto results = results_of(runs); !results.empty()) keep(results);
+    options.keep = [&](const TableRun& run) { keep({run.result()}); };
     if (!pending.empty() && !work_off(c, runs, pending, options)) {
       fmt::print(stderr, "interrupted; the same command goes on\n");
       return kInterruptedExit;
     }
   }
-  json store = keep(results_of(runs));
+  JsonValue store = keep(results_of(runs));
   if (table.batches < table.protocol.evaluation.batches) drop_verdicts(store);
   if (c.common.json)
     print_as_json(table, store, runs);

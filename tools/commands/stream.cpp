@@ -11,7 +11,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/presets.h"
@@ -170,11 +170,11 @@ int stream(const StreamCommand& c) {
   out.commit();
   progress.finish();
   if (c.common.json)
-    print_json({{"context_rows", absorbed.context_rows()},
-                {"target_rows", targets.rows()},
-                {"answers", absorbed.answers()},
-                {"warnings", report.json().at("warnings")},
-                {"out", c.out.string()}});
+    print_json(JsonValue::object({{"context_rows", absorbed.context_rows()},
+                                  {"target_rows", targets.rows()},
+                                  {"answers", absorbed.answers()},
+                                  {"warnings", to_json(report.warnings())},
+                                  {"out", c.out.string()}}));
   return 0;
 }
 

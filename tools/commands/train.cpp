@@ -11,7 +11,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 
@@ -136,12 +136,12 @@ class TerminalObserver final : public TrainObserver {
 
 void report(const TrainResult& result, bool as_json) {
   if (as_json)
-    return print_json({{"steps", result.steps},
-                       {"loss", number_or_null(result.loss)},
-                       {"log_likelihood", number_or_null(result.log_likelihood)},
-                       {"seconds", result.seconds},
-                       {"clamped_denominators", result.clamped_denominators},
-                       {"checkpoint", result.checkpoint.string()}});
+    return print_json(JsonValue::object({{"steps", result.steps},
+                                         {"loss", result.loss},
+                                         {"log_likelihood", result.log_likelihood},
+                                         {"seconds", result.seconds},
+                                         {"clamped_denominators", result.clamped_denominators},
+                                         {"checkpoint", result.checkpoint.string()}}));
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
   if (result.finished)
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "engine/error.h"
@@ -11,7 +13,7 @@
 #include "engine/io/json.h"
 #include "models/registry.h"
 #include "models/trials/verdict.h"
-#include "tools/cli/json_output.h"
+#include "tools/cli/json_tree.h"
 
 namespace npzoo {
 
@@ -35,6 +37,9 @@ double number_in(const json& object, const char* key) {
   const json& value = object.at(key);
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
+
+json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+json number_or_null(const std::optional<double>& value) { return value ? number_or_null(*value) : json(nullptr); }
 
 /// Empty of a result that does not tell: it is of no version that anybody knows.
 std::string version_of(const json& result) { return result.value("version", std::string()); }
@@ -170,14 +175,7 @@ void print_other_versions(const json& store) {
                store.at("protocol").get<std::string>(), names);
 }
 
-}  // namespace
-
-std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol) {
-  std::string name = protocol.name;
-  std::ranges::replace(name, '/', '-');
-  return directory / (name + ".json");
-}
-
+/// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
 json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   if (!std::filesystem::exists(path)) return json::array();
   const std::string text = read_text(path);
@@ -195,6 +193,8 @@ json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   }
 }
 
+/// `added`, and of `runs` the results that `added` has no other of with the same model, seed, steps, test and version;
+/// sorted by model, seed and steps.
 json merge_runs(const json& runs, const json& added) {
   std::multimap<std::tuple<std::string, std::uint64_t, std::int64_t>, json> sorted;
   for (const json& run : runs) {
@@ -210,7 +210,7 @@ json merge_runs(const json& runs, const json& added) {
   return merged;
 }
 
-json make_store(const Protocol& protocol, const json& runs) {
+json store_of(const Protocol& protocol, const json& runs) {
   const EvaluationConfig& rules = protocol.evaluation;
   json rows = json::array(), not_run = json::array(), other_versions = json::array();
   for (const json& run : runs)
@@ -246,13 +246,31 @@ json make_store(const Protocol& protocol, const json& runs) {
           {"other_versions", other_versions}};
 }
 
-json update_store(const std::filesystem::path& path, const Protocol& protocol, const json& added) {
+}  // namespace
+
+std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol) {
+  std::string name = protocol.name;
+  std::ranges::replace(name, '/', '-');
+  return directory / (name + ".json");
+}
+
+void check_store(const std::filesystem::path& path, const Protocol& protocol) {
+  static_cast<void>(load_runs(path, protocol));
+}
+
+JsonValue make_store(const Protocol& protocol, const std::vector<JsonValue>& runs) {
+  return json_value(store_of(protocol, JsonValue::array(runs).tree().value));
+}
+
+JsonValue update_store(const std::filesystem::path& path, const Protocol& protocol,
+                       const std::vector<JsonValue>& added) {
   const std::filesystem::path directory = path.parent_path();
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   check(!error, "[results] {} cannot be made: {}", directory.string(), error.message());
   const Descriptor lock = wait_for_directory(directory);
-  json store = make_store(protocol, merge_runs(load_runs(path, protocol), added));
+  const json runs = merge_runs(load_runs(path, protocol), JsonValue::array(added).tree().value);
+  JsonValue store = json_value(store_of(protocol, runs));
   const std::string text = store.dump(1) + "\n";
   if (std::filesystem::exists(path) && read_text(path) == text) return store;
   AtomicFile file(path);
@@ -261,7 +279,14 @@ json update_store(const std::filesystem::path& path, const Protocol& protocol, c
   return store;
 }
 
-void print_table(const json& store, const std::vector<std::string>& failed) {
+void drop_verdicts(JsonValue& store) {
+  json without = store.tree().value;
+  for (json& row : without["rows"]) row["verdict"] = nullptr;
+  store = json_value(std::move(without));
+}
+
+void print_table(const JsonValue& results, const std::vector<std::string>& failed) {
+  const json& store = results.tree().value;
   const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
@@ -287,7 +312,8 @@ void print_table(const json& store, const std::vector<std::string>& failed) {
   print_other_versions(store);
 }
 
-std::vector<std::string> leaks(const json& store) {
+std::vector<std::string> leaks(const JsonValue& results) {
+  const json& store = results.tree().value;
   std::vector<std::string> found;
   for (const json& row : store.at("rows"))
     if (row.at("verdict") == to_string(Verdict::above_oracle))

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "datasets/protocol.h"
+#include "tools/cli/json_value.h"
 
 namespace npzoo {
 
@@ -28,27 +29,28 @@ namespace npzoo {
 /// DIRECTORY/tnp-gp-rbf.json for tnp/gp-rbf.
 std::filesystem::path results_path(const std::filesystem::path& directory, const Protocol& protocol);
 
-/// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
-nlohmann::json load_runs(const std::filesystem::path& path, const Protocol& protocol);
+/// Throws Error for a file that is there and no store of this protocol.
+void check_store(const std::filesystem::path& path, const Protocol& protocol);
 
-/// `added`, and of `runs` the results that `added` has no other of with the same model, seed, steps, test and version;
-/// sorted by model, seed and steps.
-nlohmann::json merge_runs(const nlohmann::json& runs, const nlohmann::json& added);
+/// The whole store of these runs. Rows are in the order of the protocol's tests, and of the models in the registry.
+/// Published rows without a run are in `not_run`.
+JsonValue make_store(const Protocol& protocol, const std::vector<JsonValue>& runs);
 
-/// The whole store. Rows are in the order of the protocol's tests, and of the models in the registry. Published rows
-/// without a run are in `not_run`.
-nlohmann::json make_store(const Protocol& protocol, const nlohmann::json& runs);
+/// Merges runs into the store at `path`, which it makes where there is none, and returns all of it. Of results with the
+/// same model, seed, steps, test and version the added one stays; runs are sorted by model, seed and steps. The
+/// directory is locked meanwhile, so that of several processes none undoes what another has added; the file holds the
+/// old store or the new one at any instant, and is left alone where nothing changes.
+JsonValue update_store(const std::filesystem::path& path, const Protocol& protocol,
+                       const std::vector<JsonValue>& added);
 
-/// Merges runs into the store at `path`, which it makes where there is none, and returns all of it. The directory is
-/// locked meanwhile, so that of several processes none undoes what another has added; the file holds the old store or
-/// the new one at any instant, and is left alone where nothing changes.
-nlohmann::json update_store(const std::filesystem::path& path, const Protocol& protocol, const nlohmann::json& added);
+/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
+void drop_verdicts(JsonValue& store);
 
 /// Prints the rows of a store, beside them those that were not run or, of the models in `failed`, did, and below them
 /// what was measured under other versions of the protocol.
-void print_table(const nlohmann::json& store, const std::vector<std::string>& failed);
+void print_table(const JsonValue& store, const std::vector<std::string>& failed);
 
 /// What is wrong with rows above their oracle, a sentence for each.
-std::vector<std::string> leaks(const nlohmann::json& store);
+std::vector<std::string> leaks(const JsonValue& store);
 
 }  // namespace npzoo

@@ -9,7 +9,7 @@
 #include "models/registry.h"
 #include "models/training/trainer.h"
 #include "tools/cli/commit.h"
-#include "tools/cli/common_options.h"
+#include "tools/cli/json_tree.h"
 #include "tools/cli/messages.h"
 
 namespace npzoo {
@@ -105,18 +105,20 @@ ProcessCommand TableRun::evaluate_command() const {
 }
 
 /// What an evaluation is of: it is made again where this has changed.
-json TableRun::subject() const {
-  return {{"step", step_}, {"seconds", seconds_}, {"batches", options_.batches}, {"protocol_text", run_.protocol.text}};
+JsonValue TableRun::subject() const {
+  return JsonValue::object(
+      {{"step", step_}, {"seconds", seconds_}, {"batches", options_.batches}, {"protocol_text", run_.protocol.text}});
 }
 
 /// Makes evaluation.json of what `npzoo eval` printed.
 void TableRun::keep_evaluation() {
-  const json evaluation = {
-      {"commit", kCommit},
-      {"machine", options_.machine},
-      {"command", fmt::format("{}", fmt::join(evaluate_command().arguments, " "))},
-      {"subject", subject()},
-      {"results", parse_json(read_text(file(kEvaluationOutput)), "[reproduce] " + file(kEvaluationOutput).string())}};
+  const JsonValue evaluation =
+      JsonValue::object({{"commit", kCommit},
+                         {"machine", options_.machine},
+                         {"command", fmt::format("{}", fmt::join(evaluate_command().arguments, " "))},
+                         {"subject", subject()},
+                         {"results", json_value(parse_json(read_text(file(kEvaluationOutput)),
+                                                           "[reproduce] " + file(kEvaluationOutput).string()))}});
   AtomicFile kept(file(kEvaluation));
   kept.write(evaluation.dump(1) + "\n");
   std::filesystem::remove(file(kEvaluationOutput));  // first: nobody looks for it where there is an evaluation
@@ -127,10 +129,10 @@ void TableRun::keep_evaluation() {
 void TableRun::read_evaluation() {
   if (!std::filesystem::exists(file(kEvaluation))) return;
   json found = parse_json_or_discard(read_text(file(kEvaluation)));
-  const bool usable = found.is_object() && found.value("subject", json()) == subject() &&
+  const bool usable = found.is_object() && found.value("subject", json()) == subject().tree().value &&
                       found.value("results", json()).is_array() && found.value("commit", json()).is_string() &&
                       found.value("machine", json()).is_string();
-  if (usable) evaluation_ = std::move(found);
+  if (usable) evaluation_ = json_value(std::move(found));
 }
 
 std::optional<ProcessCommand> TableRun::next(const std::optional<ProcessEnd>& before) {
@@ -224,21 +226,22 @@ std::string TableRun::status() const {
   return stage_ == Stage::evaluation ? fmt::format("{}: evaluation", name) : "";
 }
 
-json TableRun::result() const {
+JsonValue TableRun::result() const {
   const TrainingConfig& training = run_.protocol.training;
-  json results = evaluation_.at("results");
+  const json& evaluation = evaluation_->tree().value;
+  json results = evaluation.at("results");
   for (json& result : results) result["version"] = protocol_version(run_.protocol, result.at("test"), run_.spec.name);
-  return {{"model", run_.spec.name},
-          {"seed", run_.seed},
-          {"steps", training.steps},
-          {"batch_size", training.batch_size},
-          {"lr", training.optimiser.lr},
-          {"parameters", count_elements(named_parameters(*make_model(run_.spec, {.drawn = false})))},
-          {"seconds", seconds_},
-          {"training_commit", commit_},
-          {"commit", evaluation_.at("commit")},
-          {"machine", evaluation_.at("machine")},
-          {"results", results}};
+  return JsonValue::object({{"model", run_.spec.name},
+                            {"seed", run_.seed},
+                            {"steps", training.steps},
+                            {"batch_size", training.batch_size},
+                            {"lr", training.optimiser.lr},
+                            {"parameters", count_elements(named_parameters(*make_model(run_.spec, {.drawn = false})))},
+                            {"seconds", seconds_},
+                            {"training_commit", commit_},
+                            {"commit", json_value(evaluation.at("commit"))},
+                            {"machine", json_value(evaluation.at("machine"))},
+                            {"results", json_value(std::move(results))}});
 }
 
 }  // namespace npzoo

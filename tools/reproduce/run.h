@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "engine/io/file.h"
 #include "models/training/checkpoint.h"
 #include "tools/cli/common_options.h"
+#include "tools/cli/json_value.h"
 #include "tools/reproduce/process_queue.h"
 
 namespace npzoo {
@@ -40,7 +40,7 @@ class TableRun {
 
   /// Reads what the directory holds. A checkpoint of another run, or a damaged one, fails this run.
   void look();
-  bool done() const { return failed() || !evaluation_.is_null(); }
+  bool done() const { return failed() || evaluation_.has_value(); }
   bool failed() const { return !error_.empty(); }
   /// Why it failed, in one line.
   const std::string& error() const { return error_; }
@@ -59,7 +59,7 @@ class TableRun {
   std::string status() const;
 
   /// What a store keeps of it (see results_store.h). Only where it is done and has not failed.
-  nlohmann::json result() const;
+  JsonValue result() const;
 
  private:
   enum class Stage : std::uint8_t { waiting, elsewhere, training, evaluation, over };
@@ -71,7 +71,7 @@ class TableRun {
   void read_checkpoint();
   ProcessCommand train_command() const;
   ProcessCommand evaluate_command() const;
-  nlohmann::json subject() const;
+  JsonValue subject() const;
   void keep_evaluation();
   void read_evaluation();
   std::optional<ProcessCommand> advance(const std::optional<ProcessEnd>& before);
@@ -84,10 +84,10 @@ class TableRun {
   const TableRunOptions& options_;
   std::string name_;
   Stage stage_ = Stage::waiting;
-  std::int64_t step_ = 0;      // of the checkpoint
-  double seconds_ = 0;         // that it took
-  std::string commit_;         // that trained it
-  nlohmann::json evaluation_;  // null: there is none of this checkpoint
+  std::int64_t step_ = 0;                // of the checkpoint
+  double seconds_ = 0;                   // that it took
+  std::string commit_;                   // that trained it
+  std::optional<JsonValue> evaluation_;  // of this checkpoint
   std::optional<Descriptor> lock_;
   std::string error_;
 };

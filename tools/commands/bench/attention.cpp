@@ -5,14 +5,11 @@
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kMostPoints = 10'000'000;
 
@@ -81,7 +78,7 @@ std::int64_t visible_pairs(const Problem& p, const PrefixMask& mask) {
 struct Result {
   Timings forward, recorded, backward;
   double forward_gflops = 0, backward_gflops = 0;
-  json memory;
+  MemoryPeaks memory;
 };
 
 Result measure(const Problem& p, std::int64_t repeats) {
@@ -116,8 +113,8 @@ Result measure(const Problem& p, std::int64_t repeats) {
   return result;
 }
 
-json to_json(const Problem& p, const Result& r, double peak) {
-  json row = machine();
+JsonValue to_json(const Problem& p, const Result& r, double peak) {
+  JsonValue row = machine();
   row.update({{"batch", p.batch},
               {"heads", p.heads},
               {"queries", p.queries},
@@ -133,22 +130,20 @@ json to_json(const Problem& p, const Result& r, double peak) {
               {"forward_share_of_peak", r.forward_gflops / peak},
               {"backward_share_of_peak", r.backward_gflops / peak},
               {"peak_gflops", peak}});
-  row.update(r.memory);
+  row.update(to_json(r.memory));
   return row;
 }
 
-void print_rows(const json& rows) {
+void print_header() {
   fmt::print("{:>6}{:>6}{:>9}{:>9}{:>7}{:>8}{:>12}{:>12}{:>12}{:>11}{:>11}{:>10}\n", "batch", "heads", "queries",
              "keys", "width", "mask", "forward ms", "recorded ms", "backward ms", "forward %", "backward %", "live MB");
-  for (const json& row : rows) {
-    const auto whole = [&row](const char* key) { return row.at(key).get<std::int64_t>(); };
-    const auto number = [&row](const char* key) { return row.at(key).get<double>(); };
-    fmt::print("{:>6}{:>6}{:>9}{:>9}{:>7}{:>8}{:>12.3f}{:>12.3f}{:>12.3f}{:>11.1f}{:>11.1f}{:>10.1f}\n", whole("batch"),
-               whole("heads"), whole("queries"), whole("keys"), whole("width"), row.at("mask").get<std::string>(),
-               number("forward_ms"), number("forward_recorded_ms"), number("backward_ms"),
-               100 * number("forward_share_of_peak"), 100 * number("backward_share_of_peak"),
-               number("peak_live_bytes") * 1e-6);
-  }
+}
+
+void print_row(const Problem& p, const Result& r, double peak) {
+  fmt::print("{:>6}{:>6}{:>9}{:>9}{:>7}{:>8}{:>12.3f}{:>12.3f}{:>12.3f}{:>11.1f}{:>11.1f}{:>10.1f}\n", p.batch, p.heads,
+             p.queries, p.keys, p.width, p.mask, r.forward.median_ms, r.recorded.median_ms, r.backward.median_ms,
+             100 * (r.forward_gflops / peak), 100 * (r.backward_gflops / peak),
+             static_cast<double>(r.memory.live) * 1e-6);
 }
 
 int run(const BenchAttentionCommand& c) {
@@ -156,17 +151,20 @@ int run(const BenchAttentionCommand& c) {
   const double peak = measured_peak_gflops();
   const std::vector<Problem> problems = problems_of(c);
   Progress progress("bench attention", static_cast<std::int64_t>(problems.size()), {.unit = "shapes"});
-  json rows = json::array();
+  std::vector<Result> results;
   for (const Problem& p : problems) {
-    rows.push_back(to_json(p, measure(p, c.repeats), peak));
-    progress.update(static_cast<std::int64_t>(rows.size()));
+    results.push_back(measure(p, c.repeats));
+    progress.update(static_cast<std::int64_t>(results.size()));
   }
   progress.finish();
   if (c.common.json) {
+    JsonValue rows = JsonValue::array();
+    for (std::size_t i = 0; i < problems.size(); ++i) rows.push_back(to_json(problems[i], results[i], peak));
     print_json(rows);
     return 0;
   }
-  print_rows(rows);
+  print_header();
+  for (std::size_t i = 0; i < problems.size(); ++i) print_row(problems[i], results[i], peak);
   fmt::print(
       "% of {:.0f} GFLOP/s, which {} reaches; 4 (forward) and 10 (backward) operations for each visible pair and "
       "channel\n",

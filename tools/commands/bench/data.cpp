@@ -3,7 +3,6 @@
 #include "datasets/gp/sampler.h"
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
-#include "tools/cli/json_output.h"
 
 namespace npzoo {
 

@@ -6,7 +6,6 @@
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/json_output.h"
 #include "tools/cli/presets.h"
 
 namespace npzoo {
@@ -90,9 +89,9 @@ int run(const BenchScalingCommand& c) {
     const ModelSpec spec = model_spec(protocol, name);
     subjects.push_back({name, protocol.name, [spec, seed = c.sizes.seed] { return load(spec, seed); }});
   }
-  const nlohmann::json rows = measure_scaling(subjects, c.sizes);
+  const std::vector<ScalingRow> rows = measure_scaling(subjects, c.sizes);
   if (c.common.json)
-    print_json(rows);
+    print_json(to_json(rows));
   else
     print_scaling(rows);
   return 0;

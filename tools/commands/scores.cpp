@@ -1,0 +1,56 @@
+#include "tools/commands/scores.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+
+namespace npzoo {
+
+using nlohmann::json;
+
+std::string read_scores(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const TrainingRun& run = checkpoint.run;
+  const std::string weights = weights_checksum(checkpoint);
+  const json content = parse_json_or_discard(read_text(path));
+  const json scores = content.is_object() ? content.value("results", json()) : content;
+  check(scores.is_array() && !scores.empty(), "[export] {}: expected the scores that npzoo eval --json prints",
+        path.string());
+  for (const json& row : scores) {
+    const bool complete = row.is_object() && row.contains("model") && row.contains("protocol") &&
+                          row.contains("test") && row.contains("log_likelihood") && row.contains("standard_error");
+    check(complete && row["model"] == run.spec.name && row["protocol"] == run.protocol.name,
+          "[export] {}: a score of {} under {} found, expected {} under {}", path.string(),
+          complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
+          run.protocol.name);
+    check(row.value("weights", json()) == weights,
+          "[export] {}: its scores are not of these weights; npzoo eval makes new ones", path.string());
+  }
+  return scores.dump();
+}
+
+bool is_reproduced(const std::filesystem::path& path, const std::string& weights) {
+  const json found = parse_json_or_discard(read_text(path));
+  const json scores = found.is_object() && found.contains("subject") ? found.value("results", json()) : json();
+  return scores.is_array() && std::ranges::all_of(scores, [&](const json& row) {
+           return row.is_object() && row.value("weights", json()) == weights;
+         });
+}
+
+std::vector<TestScore> scores_of(const Provenance& weights) {
+  const json evaluation = parse_json(weights.evaluation, "the scores");
+  check(evaluation.is_array(), "the scores are no array");
+  std::vector<TestScore> scores;
+  for (const json& row : evaluation) {
+    const auto member = [&row](const char* key) { return row.is_object() ? row.value(key, json()) : json(); };
+    const json test = member("test"), score = member("log_likelihood"), error = member("standard_error");
+    check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
+          "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
+    scores.push_back({test, score, error.is_null() ? std::nullopt : std::optional(error.get<double>())});
+  }
+  return scores;
+}
+
+}  // namespace npzoo
