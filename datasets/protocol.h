@@ -2,14 +2,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "datasets/gp/distribution.h"
 #include "datasets/model_config.h"
 #include "datasets/scores.h"
+#include "datasets/task_config.h"
 #include "engine/optim/optimiser.h"
 #include "engine/optim/schedule.h"
 
@@ -58,10 +59,10 @@ struct OracleValues {
   bool operator==(const OracleValues&) const = default;
 };
 
-/// A distribution that trained models are tested on.
+/// Tasks that trained models are tested on.
 struct TestConfig {
   std::string name;
-  GpDistribution data;
+  std::shared_ptr<const TaskConfig> data;
   OracleValues oracle;
   std::map<std::string, Published> published;  // by model
 };
@@ -81,7 +82,7 @@ struct Protocol {
   std::string name;
   std::string description;
   std::string source;  // papers, code and tables that the rules and figures come from
-  GpDistribution data;
+  std::shared_ptr<const TaskConfig> data;
   TrainingConfig training;
   ValidationConfig validation;
   EvaluationConfig evaluation;
@@ -105,6 +106,9 @@ std::vector<std::string> protocol_names();
 /// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
 /// Error where there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
+
+/// Whether `[data]` says the same in both. Of the protocols as they were read.
+bool same_data(const Protocol& a, const Protocol& b);
 
 /// The preset of `model`; throws Error listing the presets where there is none.
 const ModelConfig& model_config(const Protocol& protocol, const std::string& model);

@@ -40,6 +40,8 @@ toml::table without(toml::table table, std::initializer_list<std::string_view> k
   return table;
 }
 
+toml::table tables_of(const Protocol& protocol) { return parse_toml(protocol.text, "[protocol] " + protocol.name); }
+
 /// The table of one test and nothing of the others.
 const toml::table& table_of(const std::string& test, const toml::table& root, const std::string& protocol) {
   if (const toml::array* tests = root["evaluation"]["tests"].as_array())
@@ -51,7 +53,7 @@ const toml::table& table_of(const std::string& test, const toml::table& root, co
 }  // namespace
 
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model) {
-  const toml::table root = parse_toml(protocol.text, "[protocol] " + protocol.name);
+  const toml::table root = tables_of(protocol);
   const toml::table& tested = table_of(test, root, protocol.name);
   std::string text;
   for (const char* part : {"data", "training", "validation"}) append(text, *root[part].node());
@@ -64,6 +66,13 @@ std::string protocol_version(const Protocol& protocol, const std::string& test, 
   std::string digits;
   for (const unsigned char byte : hash.digest) digits += fmt::format("{:02x}", byte);
   return digits;
+}
+
+bool same_data(const Protocol& a, const Protocol& b) {
+  std::string texts[2];
+  append(texts[0], *tables_of(a)["data"].node());
+  append(texts[1], *tables_of(b)["data"].node());
+  return texts[0] == texts[1];
 }
 
 }  // namespace npzoo

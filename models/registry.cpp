@@ -43,8 +43,8 @@ const ModelInfo& model_info(const std::string& name) {
 
 ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
   ModelSpec spec{model_info(model).name, model_config(protocol, model)};
-  spec.config["dim_x"] = protocol.data.dims;
-  spec.config["dim_y"] = std::int64_t{1};
+  spec.config["dim_x"] = protocol.data->dim_x();
+  spec.config["dim_y"] = protocol.data->dim_y();
   return spec;
 }
 

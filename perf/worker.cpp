@@ -10,7 +10,7 @@
 #include <iostream>
 #include <limits>
 
-#include "datasets/gp/sampler.h"
+#include "datasets/gp/config.h"
 #include "engine/config.h"
 #include "engine/flops.h"
 #include "engine/io/json.h"
@@ -232,18 +232,22 @@ class DataCase final : public Case {
   explicit DataCase(const json& c)
       : protocol_(load_protocol(member<std::string>(c, "protocol"))),
         batch_(optional_size(c, "batch", 1).value_or(protocol_.training.batch_size)),
-        sampler_(protocol_.data, batch_, member<std::uint64_t>(c, "seed", 0), Split::training, DType::float32,
-                 default_device()) {}
+        tasks_(protocol_.data->source({.batch_size = batch_,
+                                       .seed = member<std::uint64_t>(c, "seed", 0),
+                                       .split = Split::training,
+                                       .device = default_device()})) {}
 
   json describe() override {
-    return {{"batch", batch_}, {"points", protocol_.data.points}, {"dims", protocol_.data.dims}};
+    json line = {{"batch", batch_}, {"dims", protocol_.data->dim_x()}};
+    if (const GpDistribution* gp = gp_distribution(*protocol_.data)) line["points"] = gp->points;
+    return line;
   }
-  void repeat() override { static_cast<void>(sampler_.sample(index_++)); }
+  void repeat() override { static_cast<void>(tasks_->task(index_++)); }
 
  private:
   Protocol protocol_;
   std::int64_t batch_;
-  GpSampler sampler_;
+  std::unique_ptr<TaskSource> tasks_;
   std::uint64_t index_ = 0;
 };
 

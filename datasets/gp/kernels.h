@@ -9,7 +9,7 @@
 namespace npzoo {
 
 /// What makes one task of a batch. Positions are offsets in the batch's random stream.
-struct GpTaskSource {
+struct GpDraw {
   Kernel kernel;
   std::uint64_t locations;  // a block for each coordinate
   std::uint64_t normals;    // this and what follows: a block for two numbers
@@ -29,11 +29,11 @@ struct GpTasks {
   bool shared;  // the tasks have the first one's kernel and locations
   std::int64_t context, targets;
   double context_noise, target_noise;
-  const GpTaskSource* sources;  // (batch)
-  T* xc;                        // (batch, context, dims)
-  T* yc;                        // (batch, context)
-  T* xt;                        // (batch, targets, dims)
-  T* yt;                        // (batch, targets)
+  const GpDraw* draws;  // (batch)
+  T* xc;                // (batch, context, dims)
+  T* yc;                // (batch, context)
+  T* xt;                // (batch, targets, dims)
+  T* yt;                // (batch, targets)
 };
 
 /// Where a covariance is not positive definite the values of its tasks are NaN.

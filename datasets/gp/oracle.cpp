@@ -12,53 +12,7 @@ namespace npzoo {
 
 namespace {
 
-/// On the CPU.
-GpBatch in_double(const GpBatch& batch) {
-  GpBatch result = batch;
-  for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
-    result.task.*part = (batch.task.*part).to(Device::cpu).to(DType::float64);
-  return result;
-}
-
-/// The leading `count` points of one row of a (B, N, D) tensor of doubles.
-Points row_of(const Tensor& t, std::int64_t row, std::int64_t count) {
-  const std::int64_t n = t.dim(1), dims = t.dim(2);
-  return {t.values<double>().subspan(row * n * dims, count * dims), dims};
-}
-
-/// One task of a batch in double.
-struct Row {
-  Points xc;
-  std::span<const double> yc;
-  Points xt;
-  std::span<const double> yt;
-
-  Row(const Task& task, std::int64_t row) {
-    const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
-    const std::int64_t nt = task.xt.dim(1);
-    xc = row_of(task.xc, row, nc);
-    yc = row_of(task.yc, row, nc).values;
-    xt = row_of(task.xt, row, nt);
-    yt = row_of(task.yt, row, nt).values;
-  }
-};
-
-GpPosterior posterior_in_double(const GpBatch& batch, std::int64_t row) {
-  const Row task(batch.task, row);
-  return GpPosterior(batch.kernels[row], task.xc, task.yc, batch.context_noise);
-}
-
 double sum_of(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
-
-/// Mean over rows and points of what `score(posterior, task)` sums up.
-template <class Score>
-double mean_score(const GpBatch& batch, const Score& score) {
-  const GpBatch exact = in_double(batch);
-  double sum = 0;
-  for (std::int64_t b = 0; b < exact.task.xt.dim(0); ++b)
-    sum += score(posterior_in_double(exact, b), Row(exact.task, b));
-  return sum / static_cast<double>(exact.task.yt.numel());
-}
 
 /// Calls `work(first, count)` for consecutive batches, `together` at a time.
 template <class Work>
@@ -87,7 +41,7 @@ TaskScores score(const BayesPredictions& predictions, std::span<const double> yt
   return scores;
 }
 
-/// The first task of a batch.
+/// The first task of a batch, in double.
 struct ScoredTask {
   GpBatch batch;
   BayesPredictions predictions;
@@ -95,18 +49,20 @@ struct ScoredTask {
   double known_marginal = 0, known_joint = 0;
 
   ScoredTask(const GpSampler& sampler, std::int64_t index, const BayesOptions& options, bool check_quadrature)
-      : batch(in_double(sampler.batch(static_cast<std::uint64_t>(index)))) {
-    const Row task(batch.task, 0);
+      : batch(sampler.draw(static_cast<std::uint64_t>(index))) {
+    batch.task = in_double(batch.task);
+    const GpRow task(batch.task, 0);
+    const GpTruth& truth = batch.truth;
     const auto nt = static_cast<double>(task.yt.size());
     const auto predict = [&](const BayesOptions& o) {
-      return BayesPosterior(sampler.distribution(), task.xc, task.yc, o, batch.kernels[0]).predict(task.xt, task.yt);
+      return BayesPosterior(sampler.distribution(), task.xc, task.yc, o, truth.kernels()[0]).predict(task.xt, task.yt);
     };
     predictions = predict(options);
     scores = score(predictions, task.yt);
     finer = check_quadrature ? score(predict(options.finer()), task.yt) : scores;
-    const GpPosterior known = posterior_in_double(batch, 0);
-    known_marginal = sum_of(known.log_likelihood(task.xt, task.yt, batch.target_noise)) / nt;
-    if (batch.target_noise > 0) known_joint = known.joint_log_likelihood(task.xt, task.yt, batch.target_noise) / nt;
+    const GpPosterior known = truth.posterior(task, 0);
+    known_marginal = sum_of(known.log_likelihood(task.xt, task.yt, truth.target_noise())) / nt;
+    if (truth.target_noise() > 0) known_joint = known.joint_log_likelihood(task.xt, task.yt, truth.target_noise()) / nt;
   }
 };
 
@@ -114,12 +70,12 @@ void append(const ScoredTask& task, BayesScores& to) {
   to.diagonal.push_back(task.scores.diagonal);
   to.mixture.push_back(task.scores.mixture);
   to.known.marginal.push_back(task.known_marginal);
-  if (task.batch.target_noise > 0) {
+  if (task.batch.truth.target_noise() > 0) {
     to.joint.push_back(task.scores.joint);
     to.known.joint.push_back(task.known_joint);
   }
   const auto& [mean, variance] = task.predictions.diagonal;
-  const auto yt = Row(task.batch.task, 0).yt;
+  const auto yt = GpRow(task.batch.task, 0).yt;
   for (std::size_t t = 0; t < yt.size(); ++t) to.fit.add(mean[t], std::sqrt(variance[t]), yt[t]);
 }
 
@@ -149,31 +105,15 @@ Estimate mean_of(std::span<const double> values) { return with_control(values, v
 
 }  // namespace
 
-GpPosterior exact_posterior(const GpBatch& batch, std::int64_t row) {
-  return posterior_in_double(in_double(batch), row);
-}
-
-double exact_marginal_log_likelihood(const GpBatch& batch) {
-  return mean_score(batch, [&](const GpPosterior& posterior, const Row& task) {
-    return sum_of(posterior.log_likelihood(task.xt, task.yt, batch.target_noise));
-  });
-}
-
-double exact_joint_log_likelihood(const GpBatch& batch) {
-  return mean_score(batch, [&](const GpPosterior& posterior, const Row& task) {
-    return posterior.joint_log_likelihood(task.xt, task.yt, batch.target_noise);
-  });
-}
-
 KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const BatchProgress& progress) {
   constexpr std::int64_t kTogether = 64;
   const bool joint = sampler.distribution().target_noise > 0;
   KnownScores scores{std::vector<double>(batches), std::vector<double>(joint ? batches : 0)};
   in_rounds(batches, kTogether, progress, [&](std::int64_t first, std::int64_t count) {
     thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
-      const GpBatch batch = in_double(sampler.batch(static_cast<std::uint64_t>(first + i)));
-      scores.marginal[first + i] = exact_marginal_log_likelihood(batch);
-      if (joint) scores.joint[first + i] = exact_joint_log_likelihood(batch);
+      const GpBatch batch = sampler.draw(static_cast<std::uint64_t>(first + i));
+      scores.marginal[first + i] = *mean_log_likelihood(batch.truth, batch.task, Density::marginal);
+      if (joint) scores.joint[first + i] = *mean_log_likelihood(batch.truth, batch.task, Density::joint);
     });
   });
   return scores;

@@ -111,9 +111,7 @@ GpBatch draw_on_host(const GpDistribution& d, const GpCounts& counts, Random& ra
             xt.values<double>().subspan(b * nt * dims, nt * dims), yt.values<double>().subspan(b * nt, nt));
   }
   return {{xc.to(dtype), yc.to(dtype), xt.to(dtype), yt.to(dtype), {}},
-          std::move(functions.kernels),
-          d.context_noise,
-          d.target_noise};
+          {std::move(functions.kernels), d.context_noise, d.target_noise}};
 }
 
 /// What a batch of the most points takes of the host's memory at the very least, in doubles so that nothing overflows.
@@ -127,15 +125,10 @@ double least_bytes(const GpDistribution& d, std::int64_t batch_size, Device devi
 
 }  // namespace
 
-GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::uint64_t seed, Split split, DType dtype,
-                     Device device)
-    : distribution_(std::move(distribution)),
-      batch_size_(batch_size),
-      seed_(seed),
-      split_(split),
-      dtype_(dtype),
-      device_(device) {
+GpSampler::GpSampler(GpDistribution distribution, const SourceOptions& options)
+    : distribution_(std::move(distribution)), options_(options) {
   const GpDistribution& d = distribution_;
+  const std::int64_t batch_size = options.batch_size;
   const bool all = d.targets == GpDistribution::Targets::all;
   check(batch_size > 0, "[gp sampler] batch size {}, expected at least 1", batch_size);
   check(!d.kernels.empty(), "[gp sampler] no kernel, expected at least one");
@@ -145,21 +138,27 @@ GpSampler::GpSampler(GpDistribution distribution, std::int64_t batch_size, std::
   const std::int64_t needed = d.context.high - 1 + (all ? 0 : d.min_targets + 1);
   check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
   check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);
-  if (const double bytes = least_bytes(d, batch_size, device); bytes > static_cast<double>(usable_memory()))
+  if (const double bytes = least_bytes(d, batch_size, options.device); bytes > static_cast<double>(usable_memory()))
     throw OutOfMemory(
         fmt::format("[memory] a batch of {} tasks takes {:.0f} bytes or more, expected at most the {} there are",
                     batch_size, bytes, usable_memory()));
 }
 
-GpBatch GpSampler::batch(std::uint64_t index) const try {
-  Random random(seed_, static_cast<std::uint64_t>(split_) << 56 | index);
-  const GpCounts counts = draw_counts(distribution_, batch_size_, random);
-  GpBatch batch = device_ == Device::cuda ? draw_on_device(distribution_, counts, random, dtype_)
-                                          : draw_on_host(distribution_, counts, random, dtype_);
-  if (distribution_.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size_}, counts.context);
+GpBatch GpSampler::draw(std::uint64_t index) const try {
+  const auto& [batch_size, seed, split, dtype, device] = options_;
+  Random random(seed, static_cast<std::uint64_t>(split) << 56 | index);
+  const GpCounts counts = draw_counts(distribution_, batch_size, random);
+  GpBatch batch = device == Device::cuda ? draw_on_device(distribution_, counts, random, dtype)
+                                         : draw_on_host(distribution_, counts, random, dtype);
+  if (distribution_.ragged) batch.task.lengths = Tensor::from<std::int64_t>({batch_size}, counts.context);
   return batch;
 } catch (const std::bad_alloc&) {
-  throw OutOfMemory(fmt::format("[memory] the system has no room for a batch of {} tasks", batch_size_));
+  throw OutOfMemory(fmt::format("[memory] the system has no room for a batch of {} tasks", options_.batch_size));
+}
+
+Batch GpSampler::batch(std::uint64_t index) const {
+  GpBatch drawn = draw(index);
+  return {std::move(drawn.task), std::make_shared<const GpTruth>(std::move(drawn.truth))};
 }
 
 }  // namespace npzoo

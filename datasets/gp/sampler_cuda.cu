@@ -52,7 +52,7 @@ __device__ double draw_coordinate(const GpTasks<T>& p, std::int64_t task, std::i
   const std::int64_t random = (p.points - p.grid) * p.dims;
   if (i < random)
     return p.low +
-           __dmul_rn(p.high - p.low, draw_uniform(p, p.sources[task].locations + static_cast<std::uint64_t>(i)));
+           __dmul_rn(p.high - p.low, draw_uniform(p, p.draws[task].locations + static_cast<std::uint64_t>(i)));
   std::int64_t place = (i - random) / p.dims;
   for (std::int64_t axis = (i - random) % p.dims; axis > 0; --axis) place /= p.grid_width;
   const double step = p.grid_width > 1 ? (p.high - p.low) / static_cast<double>(p.grid_width - 1) : 0;
@@ -72,7 +72,7 @@ __device__ void fill_covariance(const GpTasks<T>& p, const Work& w, std::int64_t
   const std::int64_t task = i / (w.size * w.size), column = i / w.size % w.size, row = i % w.size;
   if (row < column) return;
   const double* x = w.x + task * p.points * p.dims;
-  w.l[i] = row < p.points ? covariance_of(p.sources[task].kernel, x + row * p.dims, x + column * p.dims, p.dims)
+  w.l[i] = row < p.points ? covariance_of(p.draws[task].kernel, x + row * p.dims, x + column * p.dims, p.dims)
                           : (row == column ? 1 : 0);
 }
 
@@ -156,7 +156,7 @@ __device__ double multiply(const GpTasks<T>& p, const Work& w, std::int64_t i) {
 template <class T>
 __device__ void observe(const GpTasks<T>& p, const Work& w, std::int64_t i) {
   const std::int64_t per_task = p.context + p.targets, task = i / per_task, k = i % per_task;
-  const bool target = k >= p.context, padding = !target && k >= p.sources[task].context;
+  const bool target = k >= p.context, padding = !target && k >= p.draws[task].context;
   const std::int64_t own = target ? k - p.context : k, point = target ? p.points - p.targets + own : own;
   const std::int64_t to = task * (target ? p.targets : p.context) + own;
   const double* x = w.x + ((p.shared ? 0 : task) * p.points + point) * p.dims;
@@ -164,8 +164,8 @@ __device__ void observe(const GpTasks<T>& p, const Work& w, std::int64_t i) {
     (target ? p.xt : p.xc)[to * p.dims + axis] = padding ? T(0) : static_cast<T>(x[axis]);
   double y = 0;
   if (!padding) {
-    const GpTaskSource& source = p.sources[task];
-    const double noise = draw_normal(p, target ? source.target_noise : source.context_noise, own);
+    const GpDraw& draw = p.draws[task];
+    const double noise = draw_normal(p, target ? draw.target_noise : draw.context_noise, own);
     y = w.f[task * p.points + point] + (target ? p.target_noise : p.context_noise) * noise;
   }
   (target ? p.yt : p.yc)[to] = static_cast<T>(y);
@@ -187,7 +187,7 @@ void draw(CudaContext<kGpu>& cuda, const GpTasks<T>& p) {
       w.x[i] = draw_coordinate(p, i / per_task, i % per_task);
     } else {
       const std::int64_t task = (i - coordinates) / p.points;
-      w.z[i - coordinates] = draw_normal(p, p.sources[task].normals, (i - coordinates) % p.points);
+      w.z[i - coordinates] = draw_normal(p, p.draws[task].normals, (i - coordinates) % p.points);
     }
   });
   for_each(cuda, "gp_covariance", factors * size * size,

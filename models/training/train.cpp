@@ -153,7 +153,7 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
   check_equal("batch size", a.training.batch_size, b.training.batch_size);
   check_equal("learning rate", a.training.optimiser.lr, b.training.optimiser.lr);
   check_equal("validation batches", a.validation.batches, b.validation.batches);
-  check(a.data == b.data && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
+  check(same_data(a, b) && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
         "[train] {} was begun under another version of protocol {}; choose another --out", path, a.name);
 }
 

@@ -9,9 +9,11 @@ namespace npzoo {
 
 namespace {
 
-GpSampler training_data(const TrainingRun& run) {
-  const Protocol& p = run.protocol;
-  return GpSampler(p.data, p.training.batch_size, run.seed, Split::training, DType::float32, default_device());
+std::unique_ptr<TaskSource> training_tasks(const TrainingRun& run) {
+  return run.protocol.data->source({.batch_size = run.protocol.training.batch_size,
+                                    .seed = run.seed,
+                                    .split = Split::training,
+                                    .device = default_device()});
 }
 
 Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
@@ -22,7 +24,7 @@ Trainer::Trainer(TrainingRun run)
     : run_(std::move(run)),
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
-      sampler_(training_data(run_)),
+      tasks_(training_tasks(run_)),
       gradients_(optimiser_.parameters()) {
   if (device() == Device::cuda) device_step_ = std::make_unique<DeviceStep>(*model_, optimiser_);
 }
@@ -70,10 +72,10 @@ void Trainer::check_finite(const char* what, double value) const {
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
-  const GpSampler sampler(p.data, p.training.batch_size, p.validation.seed, Split::validation, DType::float32,
-                          device());
+  const auto tasks = p.data->source(
+      {.batch_size = p.training.batch_size, .seed = p.validation.seed, .split = Split::validation, .device = device()});
   const double score =
-      evaluate(*model_, sampler, {.batches = p.validation.batches, .progress = progress}).log_likelihood;
+      evaluate(*model_, *tasks, {.batches = p.validation.batches, .progress = progress}).log_likelihood;
   check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
         steps_done_);
   if (score > best_log_likelihood_) {

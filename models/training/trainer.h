@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "datasets/gp/sampler.h"
+#include "datasets/task_source.h"
 #include "models/training/batch_gradients.h"
 #include "models/training/checkpoint.h"
 #include "models/training/device_step.h"
@@ -37,7 +37,7 @@ class Trainer {
   double learning_rate() const;  // of the next update
 
   const TrainingRun& run() const { return run_; }
-  Device device() const { return sampler_.device(); }
+  Device device() const { return tasks_->device(); }
   Model& model() { return *model_; }
   std::int64_t best_step() const { return best_step_; }
   double best_log_likelihood() const { return best_log_likelihood_; }
@@ -47,13 +47,13 @@ class Trainer {
   Checkpoint checkpoint() const;
 
  private:
-  Task batch(std::int64_t step) const { return sampler_.sample(static_cast<std::uint64_t>(step)); }
+  Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   void check_finite(const char* what, double value) const;
 
   TrainingRun run_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
-  GpSampler sampler_;
+  std::unique_ptr<TaskSource> tasks_;
   std::optional<Task> next_;                 // batch number steps_done_, where it has been made
   BatchGradients gradients_;                 // of updates on the CPU
   std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device

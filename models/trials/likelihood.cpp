@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/gp/oracle.h"
 #include "datasets/scores.h"
 #include "engine/parallel.h"
 #include "engine/tape.h"
@@ -23,7 +22,7 @@ struct ScoredBatch {
   Tensor y;
   double context_squares = 0;  // sum of (mean − value)² at the context's points
   std::int64_t context_values = 0;
-  double exact_gp = 0;
+  std::optional<double> exact{};  // log-likelihood under the truth
 };
 
 /// Of the real points of each row; what padding holds is nobody's.
@@ -47,43 +46,37 @@ ScoredBatch score(const Model& model, const Task& task, bool context) {
   return scored;
 }
 
-double exact_log_likelihood(const GpBatch& batch, Density density) {
-  return density == Density::joint ? exact_joint_log_likelihood(batch) : exact_marginal_log_likelihood(batch);
+std::optional<double> exact_log_likelihood(const Batch& batch, Density density) {
+  return batch.truth ? mean_log_likelihood(*batch.truth, batch.task, density) : std::nullopt;
 }
 
-/// Batches first, first + 1 … of a sampler on the host, each on one thread. The exact posterior of the first `exact`.
-std::vector<ScoredBatch> score_on_host(const Model& model, const GpSampler& sampler, std::int64_t first,
+/// Batches first, first + 1 … of a source on the host, each on one thread. The truth of the first `exact`.
+std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& source, std::int64_t first,
                                        std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<ScoredBatch> scored(count);
   thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
-    const GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    const Batch batch = source.batch(static_cast<std::uint64_t>(first + i));
     scored[i] = score(model, batch.task, options.context);
-    if (i < exact) scored[i].exact_gp = exact_log_likelihood(batch, options.density);
+    if (i < exact) scored[i].exact = exact_log_likelihood(batch, options.density);
   });
   return scored;
 }
 
-GpBatch on_host(GpBatch batch) {
-  for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
-    batch.task.*part = (batch.task.*part).to(Device::cpu);
-  return batch;
-}
-
 /// The same of one on a device, which has one stream of work: while the models' kernels run, the host's threads compute
-/// the exact posteriors.
-std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sampler, std::int64_t first,
+/// what is exact.
+std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& source, std::int64_t first,
                                          std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<Task> tasks;
-  std::vector<GpBatch> here;
+  std::vector<Batch> here;
   for (std::int64_t i = 0; i < count; ++i) {
-    GpBatch batch = sampler.batch(static_cast<std::uint64_t>(first + i));
+    const Batch batch = source.batch(static_cast<std::uint64_t>(first + i));
     tasks.push_back(batch.task);
-    if (i < exact) here.push_back(on_host(std::move(batch)));
+    if (i < exact && batch.truth) here.push_back({batch.task.to(Device::cpu), batch.truth});
   }
   std::vector<ScoredBatch> scored;
   for (const Task& task : tasks) scored.push_back(score(model, task, options.context));
   thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
-    scored[i].exact_gp = exact_log_likelihood(here[i], options.density);
+    scored[i].exact = exact_log_likelihood(here[i], options.density);
   });
   return scored;
 }
@@ -91,7 +84,7 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const GpSampler& sa
 /// What comes of all batches.
 class Total {
  public:
-  void add(const ScoredBatch& batch, bool exact) {
+  void add(const ScoredBatch& batch) {
     const Tensor mean = on_host(batch.prediction.mean), std = on_host(batch.prediction.std), y = on_host(batch.y);
     const auto means = mean.values<double>(), deviations = std.values<double>(), values = y.values<double>();
     double sum = 0;
@@ -104,9 +97,9 @@ class Total {
     tasks_ += y.dim(0);
     context_squares_ += batch.context_squares;
     context_values_ += batch.context_values;
-    if (!exact) return;
-    exact_.add(batch.exact_gp);
-    gap_.add(batch.exact_gp - log_likelihood);
+    if (!batch.exact) return;
+    exact_.add(*batch.exact);
+    gap_.add(*batch.exact - log_likelihood);
   }
 
   Evaluation result() const {
@@ -135,20 +128,20 @@ class Total {
 
 }  // namespace
 
-Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options) {
+Evaluation evaluate(const Model& model, const TaskSource& source, const EvaluationOptions& options) {
   check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
   // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
   const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
-  const bool exact_known = options.density != Density::joint || sampler.distribution().target_noise > 0;
-  const std::int64_t exact_batches = exact_known ? std::min(options.exact_batches, options.batches) : 0;
+  const std::int64_t batches = std::min(options.batches, source.size().value_or(options.batches));
   const std::int64_t clamped_before = clamped_denominators();
   Total total;
-  for (std::int64_t first = 0; first < options.batches; first += together) {
-    const auto score_some = sampler.device() == Device::cpu ? score_on_host : score_on_device;
-    const std::int64_t count = std::min(together, options.batches - first);
-    const std::vector<ScoredBatch> scored = score_some(model, sampler, first, count, exact_batches - first, options);
+  for (std::int64_t first = 0; first < batches; first += together) {
+    const auto score_some = source.device() == Device::cpu ? score_on_host : score_on_device;
+    const std::int64_t count = std::min(together, batches - first);
+    const std::vector<ScoredBatch> scored =
+        score_some(model, source, first, count, options.exact_batches - first, options);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
-      total.add(scored[i], first + i < exact_batches);
+      total.add(scored[i]);
       if (options.progress) options.progress(first + i + 1);
     }
   }

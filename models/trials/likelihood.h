@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 
-#include "datasets/gp/sampler.h"
 #include "datasets/scores.h"
+#include "datasets/task_source.h"
 #include "models/model.h"
 
 namespace npzoo {
@@ -20,9 +20,9 @@ struct Evaluation {
   double std_floor = 0;            // of the model: it limits the log-likelihood
   /// Root mean square of mean − value at the context's points, in units of y; NaN where not asked for.
   double context_rmse = 0;
-  /// On the first batches, if asked for, else NaN: log-likelihood of the exact posterior under the true
-  /// hyper-parameters, and how much of it the model lacks. The latter has a far smaller standard error than the
-  /// difference of two log-likelihoods, because both are of the same tasks.
+  /// On the first batches, if asked for and known, else NaN: log-likelihood under what the tasks were drawn from, and
+  /// how much of it the model lacks. The latter has a far smaller standard error than the difference of two
+  /// log-likelihoods, because both are of the same tasks.
   double exact_gp = 0, exact_gap = 0, exact_gap_error = 0;
   std::int64_t exact_batches = 0;
   std::int64_t tasks = 0;
@@ -31,10 +31,10 @@ struct Evaluation {
 
 struct EvaluationOptions {
   std::int64_t batches = 1;
-  /// For how many of the first batches the exact posterior is computed as well.
+  /// For how many of the first batches the truth is scored as well, where it is known.
   std::int64_t exact_batches = 0;
-  /// Of the model's figures: the exact posterior is scored like the model, jointly for a model that predicts all
-  /// targets together. Where targets carry no noise that says nothing, so none is computed.
+  /// Of the model's figures: the truth is scored like the model, jointly for a model that predicts all targets
+  /// together.
   Density density = Density::marginal;
   /// Whether the context's points are predicted as well, for `context_rmse`.
   bool context = false;
@@ -42,7 +42,8 @@ struct EvaluationOptions {
   std::function<void(std::int64_t done)> progress{};
 };
 
-/// Scores a model on batches 0 … batches − 1 of a sampler, several at a time on as many threads.
-Evaluation evaluate(const Model& model, const GpSampler& sampler, const EvaluationOptions& options);
+/// Scores a model on batches 0 … batches − 1 of a source, or on all of a finite one that has fewer, several at a time
+/// on as many threads.
+Evaluation evaluate(const Model& model, const TaskSource& source, const EvaluationOptions& options);
 
 }  // namespace npzoo

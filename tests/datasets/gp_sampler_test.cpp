@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "datasets/gp/config.h"
 #include "datasets/gp/oracle.h"
 #include "datasets/gp/sampler.h"
 #include "datasets/protocol.h"
@@ -20,7 +21,7 @@ namespace {
 
 GpSampler sampler_of(const std::string& protocol, Split split = Split::evaluation, DType dtype = DType::float32) {
   const Protocol p = load_protocol(protocol);
-  return GpSampler(p.data, p.evaluation.batch_size, 0, split, dtype);
+  return GpSampler(*gp_distribution(*p.data), {p.evaluation.batch_size, 0, split, dtype});
 }
 
 bool same(const Tensor& a, const Tensor& b) {
@@ -91,19 +92,19 @@ double largest_difference(const Task& a, const Task& b, Tensor Task::*part) {
 double tolerance_of_values(const GpDistribution& d, const GpBatch& batch) {
   const auto n = static_cast<double>(batch.task.xc.dim(1) + batch.task.xt.dim(1));
   double variance = 0;
-  for (const Kernel& kernel : batch.kernels) variance = std::max(variance, kernel.variance());
+  for (const Kernel& kernel : batch.truth.kernels()) variance = std::max(variance, kernel.variance());
   return 32 * variance * std::numeric_limits<double>::epsilon() * (std::sqrt(variance) / d.jitter + n);
 }
 
 template <class T>
 void check_device_against_cpu(const GpDistribution& d, std::int64_t batch_size, std::uint64_t seed, Split split) {
   constexpr DType kType = dtype_of<T>();
-  const GpBatch here = GpSampler(d, batch_size, seed, split, kType).batch(seed);
-  const GpBatch there = GpSampler(d, batch_size, seed, split, kType, Device::cuda).batch(seed);
+  const GpBatch here = GpSampler(d, {batch_size, seed, split, kType}).draw(seed);
+  const GpBatch there = GpSampler(d, {batch_size, seed, split, kType, Device::cuda}).draw(seed);
   CHECK(there.task.yt.device() == Device::cuda);
-  CHECK(there.kernels == here.kernels);
-  CHECK(there.context_noise == here.context_noise);
-  CHECK(there.target_noise == here.target_noise);
+  CHECK(there.truth.kernels() == here.truth.kernels());
+  CHECK(there.truth.context_noise() == here.truth.context_noise());
+  CHECK(there.truth.target_noise() == here.truth.target_noise());
   CHECK(same(there.task.lengths, here.task.lengths));
   const Task task = on_cpu(there.task);
   const double epsilon = std::numeric_limits<T>::epsilon(), reach = std::max(std::abs(d.low), std::abs(d.high));
@@ -116,31 +117,31 @@ void check_device_against_cpu(const GpDistribution& d, std::int64_t batch_size, 
 }  // namespace
 
 TEST_CASE("[gp sampler] a batch is a function of seed, split and index") {
-  const GpDistribution d = load_protocol("tnp/gp-rbf").data;
-  const GpSampler sampler(d, 4, 5, Split::training);
-  CHECK(same(sampler.sample(3), sampler.sample(3)));
-  CHECK(same(sampler.sample(3), GpSampler(d, 4, 5, Split::training).sample(3)));
-  CHECK(sampler.batch(3).kernels == sampler.batch(3).kernels);
-  CHECK_FALSE(same(sampler.sample(3), sampler.sample(4)));
-  CHECK_FALSE(same(sampler.sample(3), GpSampler(d, 4, 6, Split::training).sample(3)));
-  CHECK_FALSE(same(sampler.sample(3), GpSampler(d, 4, 5, Split::validation).sample(3)));
-  CHECK_FALSE(same(sampler.sample(3), GpSampler(d, 4, 5, Split::evaluation).sample(3)));
+  const GpDistribution d = *gp_distribution(*load_protocol("tnp/gp-rbf").data);
+  const GpSampler sampler(d, {4, 5, Split::training});
+  CHECK(same(sampler.task(3), sampler.task(3)));
+  CHECK(same(sampler.task(3), GpSampler(d, {4, 5, Split::training}).task(3)));
+  CHECK(sampler.draw(3).truth.kernels() == sampler.draw(3).truth.kernels());
+  CHECK_FALSE(same(sampler.task(3), sampler.task(4)));
+  CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 6, Split::training}).task(3)));
+  CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 5, Split::validation}).task(3)));
+  CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 5, Split::evaluation}).task(3)));
 }
 
 TEST_CASE("[gp sampler] float32 tasks are the rounded float64 tasks") {
-  const Task exact = sampler_of("tnp-kr/gp1d-rbf", Split::training, DType::float64).sample(0);
+  const Task exact = sampler_of("tnp-kr/gp1d-rbf", Split::training, DType::float64).task(0);
   CHECK(exact.yc.dtype() == DType::float64);
   Task rounded = exact;
   for (Tensor Task::*part : {&Task::xc, &Task::yc, &Task::xt, &Task::yt})
     rounded.*part = (exact.*part).to(DType::float32);
-  CHECK(same(rounded, sampler_of("tnp-kr/gp1d-rbf", Split::training).sample(0)));
+  CHECK(same(rounded, sampler_of("tnp-kr/gp1d-rbf", Split::training).task(0)));
 }
 
 TEST_CASE("[gp sampler] tnp/gp-rbf: own kernel per row, counts per batch, disjoint targets") {
   const GpSampler sampler = sampler_of("tnp/gp-rbf");
   std::set<std::int64_t> contexts, targets;
   for (std::uint64_t i = 0; i < 600; ++i) {
-    const GpBatch batch = sampler.batch(i);
+    const GpBatch batch = sampler.draw(i);
     const Task& task = batch.task;
     const std::int64_t nc = task.xc.dim(1), nt = task.xt.dim(1);
     contexts.insert(nc);
@@ -151,9 +152,9 @@ TEST_CASE("[gp sampler] tnp/gp-rbf: own kernel per row, counts per batch, disjoi
     REQUIRE(task.yt.shape() == Shape{16, nt, 1});
     REQUIRE(nc + nt < 50);
     REQUIRE_FALSE(task.lengths.defined());
-    REQUIRE(batch.kernels.size() == 16);
-    REQUIRE(batch.kernels[0] != batch.kernels[1]);
-    for (const Kernel& kernel : batch.kernels) {
+    REQUIRE(batch.truth.kernels().size() == 16);
+    REQUIRE(batch.truth.kernels()[0] != batch.truth.kernels()[1]);
+    for (const Kernel& kernel : batch.truth.kernels()) {
       REQUIRE(kernel.kind == KernelKind::rbf);
       REQUIRE((kernel.lengthscale >= 0.1 && kernel.lengthscale < 0.6));
       REQUIRE((kernel.scale >= 0.1 && kernel.scale < 1));
@@ -168,7 +169,7 @@ TEST_CASE("[gp sampler] tnp/gp-rbf: own kernel per row, counts per batch, disjoi
 }
 
 TEST_CASE("[gp sampler] tnp-kr: shared kernel and locations, ragged noisy context among noise-free targets") {
-  const GpBatch batch = sampler_of("tnp-kr/gp1d-periodic", Split::training, DType::float64).batch(1);
+  const GpBatch batch = sampler_of("tnp-kr/gp1d-periodic", Split::training, DType::float64).draw(1);
   const Task& task = batch.task;
   const auto lengths = task.lengths.values<std::int64_t>();
   const std::int64_t nc = std::ranges::max(lengths);
@@ -176,9 +177,9 @@ TEST_CASE("[gp sampler] tnp-kr: shared kernel and locations, ragged noisy contex
   REQUIRE(task.xt.shape() == Shape{32, 150, 1});
   CHECK((std::ranges::min(lengths) >= 3 && nc < 50));
   CHECK(std::ranges::min(lengths) < nc);
-  CHECK(std::ranges::count(batch.kernels, batch.kernels[0]) == 32);
-  CHECK((batch.kernels[0].period >= 0.5 && batch.kernels[0].period < 2));
-  CHECK(batch.kernels[0].nugget == 1e-5);
+  CHECK(std::ranges::count(batch.truth.kernels(), batch.truth.kernels()[0]) == 32);
+  CHECK((batch.truth.kernels()[0].period >= 0.5 && batch.truth.kernels()[0].period < 2));
+  CHECK(batch.truth.kernels()[0].nugget == 1e-5);
 
   const auto xc = task.xc.values<double>(), yc = task.yc.values<double>();
   const auto xt = task.xt.values<double>(), yt = task.yt.values<double>();
@@ -197,7 +198,7 @@ TEST_CASE("[gp sampler] tnp-kr: shared kernel and locations, ragged noisy contex
 }
 
 TEST_CASE("[gp sampler] the plane: 128 random points and a 16 x 16 grid") {
-  const GpBatch batch = sampler_of("tnp-kr/gp2d-rbf", Split::training, DType::float64).batch(0);
+  const GpBatch batch = sampler_of("tnp-kr/gp2d-rbf", Split::training, DType::float64).draw(0);
   REQUIRE(batch.task.xt.shape() == Shape{16, 384, 2});
   CHECK(batch.task.xc.dim(2) == 2);
   const auto x = batch.task.xt.values<double>();
@@ -210,9 +211,9 @@ TEST_CASE("[gp sampler] the plane: 128 random points and a 16 x 16 grid") {
 
 TEST_CASE("[gp sampler] drawn functions have the kernel's covariance, contexts the noise on top") {
   constexpr std::int64_t kRows = 20000, kPoints = 7;
-  const GpBatch batch = GpSampler(fixed_distribution(), kRows, 1, Split::training, DType::float64).batch(0);
+  const GpBatch batch = GpSampler(fixed_distribution(), {kRows, 1, Split::training, DType::float64}).draw(0);
   const auto y = batch.task.yt.values<double>(), yc = batch.task.yc.values<double>();
-  const auto k = covariance(batch.kernels[0], {batch.task.xt.values<double>().first(kPoints), 1});
+  const auto k = covariance(batch.truth.kernels()[0], {batch.task.xt.values<double>().first(kPoints), 1});
   CHECK(k[0] == doctest::Approx(1.5 * 1.5 + 0.01));
   for (std::int64_t i = 0; i < kPoints; ++i)
     for (std::int64_t j = 0; j <= i; ++j) {
@@ -232,7 +233,8 @@ TEST_CASE("[gp sampler] a mixture takes every kernel, a beta prior has its mean"
   d.shared = false;
   d.kernels.push_back({KernelKind::periodic, {Prior::Kind::beta, 3, 7}, {}, {Prior::Kind::uniform, 0.5, 2}});
   Mean periodic, lengthscale;
-  for (const Kernel& kernel : GpSampler(d, 4000, 1, Split::training).batch(0).kernels) {
+  const GpBatch batch = GpSampler(d, {4000, 1, Split::training}).draw(0);
+  for (const Kernel& kernel : batch.truth.kernels()) {
     periodic.add(kernel.kind == KernelKind::periodic);
     if (kernel.kind == KernelKind::periodic) lengthscale.add(kernel.lengthscale);
   }
@@ -258,10 +260,11 @@ TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
     const GpSampler sampler = sampler_of(protocol, Split::validation, DType::float64);
     Mean half, most;
     for (std::uint64_t i = 0; i < 150; ++i) {
-      const GpBatch batch = sampler.batch(i);
+      const GpBatch batch = sampler.draw(i);
       const std::int64_t nt = batch.task.xt.dim(1), row = 3;
       const Points xt{batch.task.xt.values<double>().subspan(row * nt, nt), 1};
-      const auto [mean, variance] = exact_posterior(batch, row).marginals(xt, batch.target_noise);
+      const auto [mean, variance] =
+          batch.truth.posterior(GpRow(batch.task, row), row).marginals(xt, batch.truth.target_noise());
       double in_half = 0, in_most = 0;
       for (std::int64_t t = 0; t < nt; ++t) {
         const double z = std::abs(batch.task.yt.values<double>()[row * nt + t] - mean[t]) / std::sqrt(variance[t]);
@@ -287,12 +290,13 @@ TEST_CASE("[gp sampler] the exact posterior scores what is known of every test d
     for (const TestConfig& test : evaluation.tests) {
       CAPTURE(name);
       CAPTURE(test.name);
-      const GpSampler sampler(test.data, evaluation.batch_size, evaluation.seed, Split::evaluation);
+      const GpSampler sampler(*gp_distribution(*test.data),
+                              {evaluation.batch_size, evaluation.seed, Split::evaluation});
       Mean marginal, joint;
       for (int i = 0; i < batches; ++i) {
-        const GpBatch batch = sampler.batch(i);
-        marginal.add(exact_marginal_log_likelihood(batch));
-        if (test.oracle.known_joint) joint.add(exact_joint_log_likelihood(batch));
+        const GpBatch batch = sampler.draw(i);
+        marginal.add(*mean_log_likelihood(batch.truth, batch.task, Density::marginal));
+        if (test.oracle.known_joint) joint.add(*mean_log_likelihood(batch.truth, batch.task, Density::joint));
       }
       const auto tolerance = [](const Mean& mean) { return 4 * std::hypot(mean.standard_error(), kReferenceError); };
       const double expected = to_log_likelihood(evaluation.metric, test.oracle.known_marginal.value());
@@ -307,8 +311,8 @@ TEST_CASE("[gp sampler] a CUDA device draws what the CPU draws") {
   for (const std::string& name : protocol_names()) {
     CAPTURE(name);
     const Protocol p = load_protocol(name);
-    std::vector<GpDistribution> distributions{p.data};
-    for (const TestConfig& test : p.evaluation.tests) distributions.push_back(test.data);
+    std::vector<GpDistribution> distributions{*gp_distribution(*p.data)};
+    for (const TestConfig& test : p.evaluation.tests) distributions.push_back(*gp_distribution(*test.data));
     std::uint64_t seed = 0;
     for (const GpDistribution& d : distributions)
       for (Split split : {Split::training, Split::validation, Split::evaluation}) {
@@ -343,18 +347,21 @@ TEST_CASE("[gp sampler] on a CUDA device: other kernels, a grid in space, own lo
 TEST_CASE("[gp sampler] on a CUDA device: the same bits each time, NaN without a factor, and an oracle") {
   if (!has_device()) return;
   const Protocol p = load_protocol("tnp-kr/gp1d-matern");
-  const GpSampler here(p.data, 4, 1, Split::evaluation),
-      there(p.data, 4, 1, Split::evaluation, DType::float32, Device::cuda);
-  CHECK(same(on_cpu(there.sample(2)), on_cpu(there.sample(2))));
-  CHECK(exact_marginal_log_likelihood(there.batch(2)) ==
-        doctest::Approx(exact_marginal_log_likelihood(here.batch(2))).epsilon(1e-3));
+  const GpSampler here(*gp_distribution(*p.data), {4, 1, Split::evaluation}),
+      there(*gp_distribution(*p.data), {4, 1, Split::evaluation, DType::float32, Device::cuda});
+  CHECK(same(on_cpu(there.task(2)), on_cpu(there.task(2))));
+  const auto exact = [](const GpSampler& sampler) {
+    const GpBatch batch = sampler.draw(2);
+    return *mean_log_likelihood(batch.truth, batch.task, Density::marginal);
+  };
+  CHECK(exact(there) == doctest::Approx(exact(here)).epsilon(1e-3));
 
   GpDistribution flat = fixed_distribution();
   flat.kernels = {{KernelKind::rbf, {Prior::Kind::constant, 1e6}, {}, {}}};
   flat.points = 40;
   flat.jitter = 0;
-  CHECK_THROWS_AS(GpSampler(flat, 2, 0, Split::training).sample(0), Error);
-  const Task task = on_cpu(GpSampler(flat, 2, 0, Split::training, DType::float64, Device::cuda).sample(0));
+  CHECK_THROWS_AS(GpSampler(flat, {2, 0, Split::training}).task(0), Error);
+  const Task task = on_cpu(GpSampler(flat, {2, 0, Split::training, DType::float64, Device::cuda}).task(0));
   CHECK(std::isnan(task.yt.values<double>()[42]));
   CHECK(std::isfinite(task.xt.values<double>()[42]));
 }
@@ -362,16 +369,17 @@ TEST_CASE("[gp sampler] on a CUDA device: the same bits each time, NaN without a
 TEST_CASE("[gp sampler] a batch that no memory can hold is refused before anything is drawn") {
   for (const std::int64_t tasks : {std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max()})
     for (const Device device : {Device::cpu, Device::cuda})
-      CHECK_THROWS_AS(GpSampler(fixed_distribution(), tasks, 0, Split::training, DType::float32, device), OutOfMemory);
+      CHECK_THROWS_AS(GpSampler(fixed_distribution(), {tasks, 0, Split::training, DType::float32, device}),
+                      OutOfMemory);
 }
 
 TEST_CASE("[gp sampler] distributions that cannot be drawn from") {
   const auto error = [](auto change) {
     GpDistribution d = fixed_distribution();
     change(d);
-    return [d] { GpSampler(d, 1, 0, Split::training); };
+    return [d] { GpSampler(d, {1, 0, Split::training}); };
   };
-  CHECK_THROWS_WITH_AS(GpSampler(fixed_distribution(), 0, 0, Split::training),
+  CHECK_THROWS_WITH_AS(GpSampler(fixed_distribution(), {0, 0, Split::training}),
                        "[gp sampler] batch size 0, expected at least 1", Error);
   CHECK_THROWS_WITH_AS(error([](GpDistribution& d) { d.kernels.clear(); })(),
                        "[gp sampler] no kernel, expected at least one", Error);

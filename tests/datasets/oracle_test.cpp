@@ -26,7 +26,7 @@ constexpr Prior kFree{Prior::Kind::uniform, 0.1, 1};
 constexpr Prior kFixed{Prior::Kind::constant, 0.4};
 
 GpSampler sampler_of(const GpDistribution& d, std::int64_t batch_size = 4, DType dtype = DType::float64) {
-  return GpSampler(d, batch_size, 0, Split::evaluation, dtype);
+  return GpSampler(d, {batch_size, 0, Split::evaluation, dtype});
 }
 
 double mean(const std::vector<double>& values) {
@@ -42,8 +42,8 @@ TEST_CASE("[oracle] known kernels: the exact log-likelihoods of the batches") {
   REQUIRE(scores.marginal.size() == 70);
   REQUIRE(scores.joint.size() == 70);
   for (const std::int64_t b : {0, 63, 69}) {
-    CHECK(scores.marginal[b] == exact_marginal_log_likelihood(sampler.batch(b)));
-    CHECK(scores.joint[b] == exact_joint_log_likelihood(sampler.batch(b)));
+    CHECK(scores.marginal[b] == *mean_log_likelihood(sampler.draw(b).truth, sampler.task(b), Density::marginal));
+    CHECK(scores.joint[b] == *mean_log_likelihood(sampler.draw(b).truth, sampler.task(b), Density::joint));
   }
   CHECK(seen == std::vector<std::int64_t>{64, 70});
 }
@@ -100,11 +100,12 @@ TEST_CASE("[oracle] the first task of each batch, with its own context alone") {
   const BayesScores scores = bayes_scores(sampler, 3);
   REQUIRE(scores.mixture.size() == 3);
   for (std::size_t b = 0; b < 3; ++b) {
-    const GpBatch batch = sampler.batch(b);
+    const GpBatch batch = sampler.draw(b);
     const auto nc = static_cast<std::size_t>(batch.task.lengths.values<std::int64_t>()[0]);
     const auto nt = static_cast<std::size_t>(batch.task.xt.dim(1));
     const auto first = [](const Tensor& t, std::size_t n) { return t.values<double>().subspan(0, n); };
-    const BayesPosterior posterior(d, {first(batch.task.xc, nc), 1}, first(batch.task.yc, nc), {}, batch.kernels[0]);
+    const BayesPosterior posterior(d, {first(batch.task.xc, nc), 1}, first(batch.task.yc, nc), {},
+                                   batch.truth.kernels()[0]);
     const BayesPredictions p = posterior.predict({first(batch.task.xt, nt), 1}, first(batch.task.yt, nt));
     CHECK(scores.mixture[b] == doctest::Approx(mean(p.log_likelihood)).epsilon(1e-12));
     CHECK(scores.joint[b] == doctest::Approx(*p.joint_log_likelihood / static_cast<double>(nt)).epsilon(1e-12));

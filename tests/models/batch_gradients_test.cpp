@@ -56,7 +56,7 @@ TEST_CASE("batch gradients: parts depend on the extents alone") {
   const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
-  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  const Task task = run.protocol.data->source({4, 1, Split::training})->task(0);
   const auto parts = [&](std::int64_t batch) { return in_parts(*model, repeated(task, batch)).parts; };
   CHECK(parts(1) == 1);
   CHECK(parts(3) == 3);
@@ -75,7 +75,7 @@ TEST_CASE("batch gradients: what runs beside does so once, and what any part thr
   const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
-  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  const Task task = run.protocol.data->source({4, 1, Split::training})->task(0);
   BatchGradients gradients(named_parameters(*model));
   for (int threads : {1, 2, 3}) {
     const ThreadCount count(threads);
@@ -94,7 +94,7 @@ TEST_CASE("batch gradients: a profile counts the parts together") {
   const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});
-  const Task task = GpSampler(run.protocol.data, 4, 1, Split::training).sample(0);
+  const Task task = run.protocol.data->source({4, 1, Split::training})->task(0);
   BatchGradients gradients(named_parameters(*model));
   Profile profile;
   const std::int64_t before = counted_flops();

@@ -76,7 +76,7 @@ GpDistribution known_process(std::int64_t points) {
   return d;
 }
 
-OracleModel oracle_of(const GpSampler& sampler) { return {sampler.batch(0).kernels[0], kNoise}; }
+OracleModel oracle_of(const GpSampler& sampler) { return {sampler.draw(0).truth.kernels()[0], kNoise}; }
 
 double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
@@ -98,7 +98,7 @@ double crps_by_integration(double mean, double std, double y) {
 }  // namespace
 
 TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
-  const GpSampler sampler(known_process(12), 8, 3, Split::evaluation);
+  const GpSampler sampler(known_process(12), {8, 3, Split::evaluation});
   const Evaluation e = evaluate(oracle_of(sampler), sampler, {.batches = 20, .exact_batches = 20});
   CHECK(e.log_likelihood == doctest::Approx(e.exact_gp).epsilon(1e-5));
   CHECK(e.std_floor == 0.25);
@@ -116,14 +116,15 @@ TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
 }
 
 TEST_CASE("evaluate: the exact posterior is scored as the model is") {
-  const GpSampler sampler(known_process(12), 8, 3, Split::evaluation);
+  const GpSampler sampler(known_process(12), {8, 3, Split::evaluation});
   const auto exact = [&](Density density, const GpSampler& from) {
     return evaluate(ConstantModel(0, 1), from, {.batches = 4, .exact_batches = 3, .density = density});
   };
   double marginal = 0, joint = 0;
   for (std::uint64_t i = 0; i < 3; ++i) {
-    marginal += exact_marginal_log_likelihood(sampler.batch(i)) / 3;
-    joint += exact_joint_log_likelihood(sampler.batch(i)) / 3;
+    const Batch batch = sampler.batch(i);
+    marginal += *mean_log_likelihood(*batch.truth, batch.task, Density::marginal) / 3;
+    joint += *mean_log_likelihood(*batch.truth, batch.task, Density::joint) / 3;
   }
   REQUIRE(joint > marginal + 0.1);
   CHECK(exact(Density::marginal, sampler).exact_gp == doctest::Approx(marginal));
@@ -133,14 +134,14 @@ TEST_CASE("evaluate: the exact posterior is scored as the model is") {
 
   GpDistribution silent = known_process(12);
   silent.target_noise = 0;
-  const GpSampler without(silent, 8, 3, Split::evaluation);
+  const GpSampler without(silent, {8, 3, Split::evaluation});
   CHECK(exact(Density::marginal, without).exact_batches == 3);
   CHECK(exact(Density::joint, without).exact_batches == 0);
   CHECK(std::isnan(exact(Density::joint, without).exact_gap));
 }
 
 TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
-  const GpSampler sampler(known_process(7), 64, 4, Split::evaluation);  // one target a task, so all are independent
+  const GpSampler sampler(known_process(7), {64, 4, Split::evaluation});  // one target a task, so all are independent
   const Evaluation e = evaluate(oracle_of(sampler), sampler, {.batches = 64});
   REQUIRE(e.tasks == 4096);
   for (const auto& interval : e.coverage) {
@@ -152,13 +153,13 @@ TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
 }
 
 TEST_CASE("evaluate: mean, standard error, coverage and CRPS by hand") {
-  const GpSampler sampler(known_process(12), 4, 5, Split::evaluation);
+  const GpSampler sampler(known_process(12), {4, 5, Split::evaluation});
   constexpr double kMean = 0.3, kStd = 0.7;
   constexpr std::int64_t kBatches = 3;
   std::vector<double> means;
   double crps = 0, inside = 0, count = 0;
   for (std::uint64_t i = 0; i < kBatches; ++i) {
-    const auto y = doubles(sampler.sample(i).yt);
+    const auto y = doubles(sampler.task(i).yt);
     double sum = 0;
     for (double value : y) {
       const double z =
@@ -188,11 +189,11 @@ TEST_CASE("evaluate: the context's points are scored where they are real") {
   d.context = {0, 7};
   d.targets = GpDistribution::Targets::all;
   d.ragged = true;
-  const GpSampler sampler(d, 8, 5, Split::evaluation);
+  const GpSampler sampler(d, {8, 5, Split::evaluation});
   constexpr float kMean = 0.3f;
   double squares = 0, count = 0;
   for (std::uint64_t i = 0; i < 2; ++i) {
-    const Task task = sampler.sample(i);
+    const Task task = sampler.task(i);
     const auto y = doubles(task.yc);
     for (std::int64_t row = 0; row < 8; ++row)
       for (std::int64_t point = 0; point < task.lengths.values<std::int64_t>()[row]; ++point, ++count)
@@ -203,7 +204,7 @@ TEST_CASE("evaluate: the context's points are scored where they are real") {
 }
 
 TEST_CASE("evaluate: the same for every number of threads, and it may be stopped") {
-  const GpSampler sampler(known_process(12), 4, 5, Split::evaluation);
+  const GpSampler sampler(known_process(12), {4, 5, Split::evaluation});
   const ConstantModel model(0, 1);
   const auto score = [&](int threads) {
     const ThreadCount count(threads);
@@ -232,7 +233,7 @@ TEST_CASE("evaluate: on a device as on the CPU") {
   if (!has_gpu()) return;
   const ConstantModel model(0.3, 0.7);
   const auto score = [&](Device device) {
-    const GpSampler sampler(known_process(12), 4, 5, Split::evaluation, DType::float64, device);
+    const GpSampler sampler(known_process(12), {4, 5, Split::evaluation, DType::float64, device});
     return evaluate(model, sampler, {.batches = 20, .exact_batches = 18, .context = true});
   };
   const OnCpu off;

@@ -105,14 +105,14 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
 
 TEST_CASE("random features: evaluation tells how many denominators had to be limited") {
   const TrainingRun run = fast_run(0, {.steps = 3});
-  const GpSampler sampler(run.protocol.data, 4, 1, Split::evaluation, DType::float32, default_device());
+  const auto sampler = run.protocol.data->source({4, 1, Split::evaluation, DType::float32, default_device()});
   const auto model = make_model(run.spec);
-  CHECK(evaluate(*model, sampler, {.batches = 2}).clamped_denominators == 0);
+  CHECK(evaluate(*model, *sampler, {.batches = 2}).clamped_denominators == 0);
   // Long keys and queries: the features of all of them vanish without a stabiliser.
   for (const auto& [name, parameter] : named_parameters(*model))
     if (name.ends_with("attention.query.bias") || name.ends_with("attention.key.bias"))
       parameter->value = Tensor::full(parameter->value.shape(), 30);
-  CHECK(evaluate(*model, sampler, {.batches = 2}).clamped_denominators > 0);
+  CHECK(evaluate(*model, *sampler, {.batches = 2}).clamped_denominators > 0);
 }
 
 TEST_CASE("random features: errors of configuration") {

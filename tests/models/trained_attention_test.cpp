@@ -30,8 +30,8 @@ const std::vector<AttentionInputs>& trained_inputs() {
     while (!trainer.finished()) trainer.step();
 
     const auto& model = dynamic_cast<const TokenTransformer&>(trainer.model());
-    const GpSampler sampler(run.protocol.data, 2, 9, Split::evaluation);
-    const Task task = sampler.sample(0);
+    const auto sampler = run.protocol.data->source({2, 9, Split::evaluation});
+    const Task task = sampler->task(0);
     Tensor h = model.embedder(concat({task.xc, task.yc}, -1));
     std::vector<AttentionInputs> found;
     for (const TransformerLayer& layer : model.encoder.layers) {

@@ -181,13 +181,13 @@ TEST_CASE("train: the best validation is kept") {
   CHECK(c.best_step == best->first);
   CHECK(c.best_log_likelihood == best->second);
   CHECK(result.log_likelihood == best->second);
-  const GpSampler validation(run.protocol.data, run.protocol.training.batch_size, 0, Split::validation, DType::float32,
-                             default_device());
-  CHECK(evaluate(*restore_model(c), validation, {.batches = 3}).log_likelihood == best->second);
+  const auto validation = run.protocol.data->source(
+      {run.protocol.training.batch_size, 0, Split::validation, DType::float32, default_device()});
+  CHECK(evaluate(*restore_model(c), *validation, {.batches = 3}).log_likelihood == best->second);
 
   Checkpoint last = c;
   last.run.protocol.training.keep_best = false;
-  CHECK(evaluate(*restore_model(last), validation, {.batches = 3}).log_likelihood == observer.validations.at(40));
+  CHECK(evaluate(*restore_model(last), *validation, {.batches = 3}).log_likelihood == observer.validations.at(40));
 }
 
 TEST_CASE("train: what is not finite ends the run and keeps the last checkpoint that was of use") {

@@ -1,27 +1,21 @@
 #include "tools/bench/cases.h"
 
-#include <algorithm>
-
 #include "engine/optim/schedule.h"
 #include "tools/bench/support.h"
 
 namespace npzoo {
 
 Task typical_task(const Protocol& protocol, const BenchCase& c) {
-  const GpDistribution& data = protocol.data;
-  const bool disjoint = data.targets == GpDistribution::Targets::disjoint;
-  std::int64_t grid = data.grid > 0 ? 1 : 0;
-  for (std::int64_t axis = 0; axis < data.dims; ++axis) grid *= data.grid;
-  const std::int64_t typical = disjoint ? std::clamp(data.points / 2, data.context.low, data.context.high - 1)
-                                        : (data.context.low + data.context.high - 1) / 2;
+  const TaskConfig& data = *protocol.data;
+  const TaskExtents typical = data.typical_extents();
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
-  const std::int64_t nc = c.context.value_or(typical);
-  const std::int64_t nt = c.targets.value_or(disjoint ? data.points - typical : data.points + grid);
+  const std::int64_t nc = c.context.value_or(typical.context);
+  const std::int64_t nt = c.targets.value_or(typical.targets);
   Random random(c.seed);
-  return {random_normal(random, {batch, nc, data.dims}),
-          random_normal(random, {batch, nc, 1}),
-          random_normal(random, {batch, nt, data.dims}),
-          random_normal(random, {batch, nt, 1}),
+  return {random_normal(random, {batch, nc, data.dim_x()}),
+          random_normal(random, {batch, nc, data.dim_y()}),
+          random_normal(random, {batch, nt, data.dim_x()}),
+          random_normal(random, {batch, nt, data.dim_y()}),
           {}};
 }
 

@@ -119,7 +119,7 @@ void print(const Subject& subject, const Row& row) {
       100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95),
       100 * s.calibration_error);
   fmt::print("  CRPS                 {:.4f}\n  at context points    {:.4f}          (RMSE; observed with noise {})\n",
-             s.crps, s.context_rmse, row.test.data.context_noise);
+             s.crps, s.context_rmse, row.test.data->training_range().context_noise);
   fmt::print("  smallest std         {}\n", s.std_floor);
   warn_of_clamped_denominators(s.clamped_denominators);
 }
@@ -142,12 +142,16 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
 Row score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
           std::int64_t batches) {
   const EvaluationConfig& rules = subject.protocol.evaluation;
-  check(test.data.dims == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
-        subject.protocol.name, test.data.dims, c.checkpoint, model.dim_x());
-  const GpSampler sampler(test.data, rules.batch_size, c.seed.value_or(rules.seed), Split::evaluation, DType::float32,
-                          default_device());
+  check(test.data->dim_x() == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
+        subject.protocol.name, test.data->dim_x(), c.checkpoint, model.dim_x());
+  check(test.data->dim_y() == model.dim_y(), "[eval] {} has {} values per point, the model of {} predicts {}",
+        subject.protocol.name, test.data->dim_y(), c.checkpoint, model.dim_y());
+  const auto tasks = test.data->source({.batch_size = rules.batch_size,
+                                        .seed = c.seed.value_or(rules.seed),
+                                        .split = Split::evaluation,
+                                        .device = default_device()});
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
-  const Evaluation scores = evaluate(model, sampler,
+  const Evaluation scores = evaluate(model, *tasks,
                                      {.batches = batches,
                                       .exact_batches = kExactBatches,
                                       .density = density_of(rules, subject.run.spec.name),

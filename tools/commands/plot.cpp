@@ -1,9 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "datasets/gp/oracle.h"
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -54,16 +50,13 @@ Row row_of(const Task& task, std::int64_t row) {
           leading(task.yt, row, task.yt.dim(1))};
 }
 
-std::vector<double> regular_grid(double low, double high) {
+std::vector<double> regular_grid(const Interval& range) {
+  const auto& [low, high] = range;
   std::vector<double> x(kGridPoints);
   for (std::int64_t i = 0; i < kGridPoints; ++i)
     x[static_cast<std::size_t>(i)] = low + (high - low) * static_cast<double>(i) / (kGridPoints - 1);
   return x;
 }
-
-struct Curve {
-  std::vector<double> mean, std;
-};
 
 Tensor one_task(const std::vector<double>& values) {
   return Tensor::from<double>({1, static_cast<std::int64_t>(values.size()), 1}, std::span(values)).to(DType::float32);
@@ -75,12 +68,6 @@ Curve model_curve(const Model& model, const Row& row, const std::vector<double>&
   const Tensor means = p.mean.to(Device::cpu), deviations = p.std.to(Device::cpu);
   const auto mean = means.values<float>(), std = deviations.values<float>();
   return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
-}
-
-Curve exact_curve(const GpBatch& batch, std::int64_t index, const std::vector<double>& x) {
-  GpMarginals marginals = exact_posterior(batch, index).marginals({std::span(x), 1}, batch.target_noise);
-  for (double& v : marginals.variance) v = std::sqrt(v);
-  return {std::move(marginals.mean), std::move(marginals.variance)};
 }
 
 plot::Panel panel(const std::string& title, const Row& row, const std::vector<double>& x, const Curve& curve,
@@ -99,17 +86,6 @@ plot::Panel panel(const std::string& title, const Row& row, const std::vector<do
   return panel;
 }
 
-/// What is drawn is a function on the whole domain, so the tasks are drawn with many targets, noise-free.
-GpDistribution dense(GpDistribution data) {
-  data.targets = GpDistribution::Targets::all;
-  data.points = std::max<std::int64_t>(data.context.high, 2);
-  data.grid = 200;
-  data.target_noise = 0;
-  data.shared = false;
-  data.ragged = true;
-  return data;
-}
-
 int run(const PlotCommand& c) {
   apply(c.common);
   check_outputs("plot", c.common, {{"--out", c.out}},
@@ -117,19 +93,24 @@ int run(const PlotCommand& c) {
   const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
-  check(protocol.data.dims == 1 && model->dim_x() == 1, "[plot] {} has {} inputs per point; only one can be drawn",
-        protocol.name, protocol.data.dims);
-  const GpSampler sampler(dense(protocol.data), c.tasks, c.seed, Split::evaluation);
-  GpBatch batch = sampler.batch(0);
-  batch.target_noise = protocol.data.target_noise;
-  plot::Figure figure{.columns = 2, .share_y = true};
+  const TaskConfig& data = *protocol.data;
+  check(data.dim_x() == 1 && model->dim_x() == 1, "[plot] {} has {} inputs per point; only one can be drawn",
+        protocol.name, data.dim_x());
+  check(data.dim_y() == 1 && model->dim_y() == 1, "[plot] {} has {} values per point; only one can be drawn",
+        protocol.name, data.dim_y());
+  const Batch batch = data.picture(c.tasks, c.seed);
+  const std::vector<double> x = regular_grid(data.training_range().inputs);
+  plot::Figure figure{.share_y = true};
   const std::string& name = checkpoint.run.spec.name;
   for (std::int64_t i = 0; i < c.tasks; ++i) {
     const Row row = row_of(batch.task, i);
-    const std::vector<double> x = regular_grid(protocol.data.low, protocol.data.high);
+    const std::size_t before = figure.panels.size();
     figure.panels.push_back(panel(i ? "" : name, row, x, model_curve(*model, row, x), plot::palette(0), name));
-    figure.panels.push_back(
-        panel(i ? "" : "exact GP posterior", row, x, exact_curve(batch, i, x), plot::palette(2), "exact GP"));
+    if (const auto exact = batch.truth ? batch.truth->curve(batch.task, i, x) : std::nullopt) {
+      const std::string truth = batch.truth->name();
+      figure.panels.push_back(panel(i ? "" : truth + " posterior", row, x, *exact, plot::palette(2), truth));
+    }
+    figure.columns = static_cast<int>(figure.panels.size() - before);
   }
   plot::write_figure(figure, c.out);
   if (c.common.json)

@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include "datasets/tables/points.h"
+#include "datasets/tables/prediction_rows.h"
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -16,7 +18,6 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/prediction_report.h"
-#include "tools/commands/tables.h"
 #include "tools/plot/band_panel.h"
 
 namespace npzoo {
@@ -130,7 +131,7 @@ void check_picture(const PredictCommand& c, const TrainingRun& run, const std::v
 PredictionReport make_report(const PredictCommand& c, const Checkpoint& checkpoint, const Model& model,
                              const std::vector<std::string>& x_names, const std::vector<std::string>& y_names,
                              const ObservedRows& context) {
-  const TrainingRange range = training_range(checkpoint.run.protocol);
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
   const Standardisation units = c.as_is ? leave_as_is(x_names.size(), y_names.size(), range)
                                         : standardise(context.x, context.y, x_names, y_names, range);
   PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, x_names, y_names);
@@ -174,7 +175,7 @@ int predict(const PredictCommand& c) {
   for (auto x = targets.next(); !x.empty(); x = targets.next()) {
     if (give_up()) return kInterruptedExit;
     const Prediction prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
-    const std::vector<double> rows = prediction_rows({}, x, dim_x, prediction, units.values);
+    const std::vector<double> rows = prediction_rows({}, x, dim_x, prediction.mean, prediction.std, units.values);
     out.write(rows);
     if (picture) picture->add(rows);
     report.targets.add(x);

@@ -164,7 +164,7 @@ JsonValue PredictionReport::json() const {
 PredictionReport prediction_report(const Checkpoint& checkpoint, const Model& model, bool standardised,
                                    const Standardisation& units, const std::vector<std::string>& x_names,
                                    const std::vector<std::string>& y_names) {
-  const TrainingRange range = training_range(checkpoint.run.protocol);
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
   return {.run = checkpoint.run,
           .steps = checkpoint.step,
           .std_floor = model.std_floor(),

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/standardise.h"
+#include "datasets/tables/standardise.h"
 #include "models/training/checkpoint.h"
 #include "tools/cli/json_value.h"
 

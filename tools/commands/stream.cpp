@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "datasets/tables/points.h"
+#include "datasets/tables/prediction_rows.h"
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -17,7 +19,6 @@
 #include "tools/cli/presets.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/prediction_report.h"
-#include "tools/commands/tables.h"
 
 namespace npzoo {
 
@@ -97,7 +98,8 @@ class Stream {
     const std::size_t width = targets_.dim_x(), step = static_cast<std::size_t>(chunk_) * width;
     for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
       const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
-      out_.write(prediction_rows(leading, x, width, model_.query(*state_, to_points(x, width)), as_is_));
+      const Prediction said = model_.query(*state_, to_points(x, width));
+      out_.write(prediction_rows(leading, x, width, said.mean, said.std, as_is_));
     }
     out_.flush();  // who reads through a pipe need not wait for the next one
     ++answers_;
@@ -143,10 +145,10 @@ int stream(const StreamCommand& c) {
 
   interrupt.emplace();
   CsvWriter out(c.out, prediction_header(leading, targets.x_names, context.y_names(), c.targets));
-  PredictionReport report =
-      prediction_report(checkpoint, *model, /*standardised=*/false,
-                        leave_as_is(targets.dim_x(), context.y_names().size(), training_range(checkpoint.run.protocol)),
-                        targets.x_names, context.y_names());
+  PredictionReport report = prediction_report(
+      checkpoint, *model, /*standardised=*/false,
+      leave_as_is(targets.dim_x(), context.y_names().size(), checkpoint.run.protocol.data->training_range()),
+      targets.x_names, context.y_names());
   report.targets.add(targets.x);
   Warnings warnings;
   Stream absorbed(*model, targets, c.chunk, out);

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include "datasets/gp/sampler.h"
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 
@@ -28,9 +27,10 @@ int run(const BenchDataCommand& c) {
   apply(c.common);
   const Protocol protocol = load_protocol(c.protocol);
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
-  const GpSampler sampler(protocol.data, batch, c.seed, Split::training, DType::float32, default_device());
+  const auto tasks = protocol.data->source(
+      {.batch_size = batch, .seed = c.seed, .split = Split::training, .device = default_device()});
   std::uint64_t index = 0;
-  const Steps s = measure(c.counts, [&] { static_cast<void>(sampler.sample(index++)); });
+  const Steps s = measure(c.counts, [&] { static_cast<void>(tasks->task(index++)); });
   if (c.common.json) {
     print_json(to_json(protocol, batch, s));
     return 0;

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "engine/io/csv.h"
-#include "models/model.h"
-#include "models/standardise.h"
+#include "engine/tensor.h"
 
 namespace npzoo {
 
@@ -54,15 +53,5 @@ class ContextReader {
   std::vector<std::string> y_names_;
   std::vector<double> rows_;
 };
-
-/// x, mean_* and std_*, behind the columns `leading`. Throws Error where a column of the targets, which `path` holds,
-/// has the name of another one.
-std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
-                                           std::span<const std::string> y_names, const std::filesystem::path& path);
-
-/// One row for each target of `x` (row-major): the numbers `leading`, then x, mean and std, brought back by `values`,
-/// one for each of the model's. These have no more digits than float32 results carry.
-std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
-                                    const Prediction& prediction, std::span<const ValueMap> values);
 
 }  // namespace npzoo

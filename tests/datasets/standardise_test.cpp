@@ -1,7 +1,9 @@
-#include "models/standardise.h"
+#include "datasets/tables/standardise.h"
 
 #include <doctest/doctest.h>
 
+#include "datasets/gp/config.h"
+#include "datasets/protocol.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -41,7 +43,7 @@ double largest_gap(const Values& a, const Values& b) {
 }  // namespace
 
 TEST_CASE("standardise: what training shows under a protocol") {
-  const TrainingRange tnp = training_range(load_protocol("tnp/gp-rbf"));
+  const TrainingRange tnp = load_protocol("tnp/gp-rbf").data->training_range();
   CHECK(tnp.inputs == Interval{-2, 2});
   CHECK(tnp.min_context == 3);
   CHECK(tnp.max_context == 46);
@@ -49,14 +51,15 @@ TEST_CASE("standardise: what training shows under a protocol") {
   CHECK(tnp.target_noise == 0.02);
   CHECK(tnp.widest_std == 1.0);
   CHECK(tnp.narrowest_std == 0.1);
-  const TrainingRange kr = training_range(load_protocol("tnp-kr/gp2d-rbf"));
+  const TrainingRange kr = load_protocol("tnp-kr/gp2d-rbf").data->training_range();
   CHECK(kr.value_std == 1);
   CHECK(kr.target_noise == 0);
-  Protocol mixture = load_protocol("tnp/gp-rbf");
-  mixture.data.kernels.push_back({KernelKind::matern52, {}, {Prior::Kind::constant, 3}, {}});
-  CHECK(training_range(mixture).widest_std == 3);
-  CHECK(training_range(mixture).narrowest_std == 0.1);
-  CHECK(training_range(mixture).value_std == doctest::Approx(std::sqrt((0.37 + 9) / 2)).epsilon(1e-12));
+  GpDistribution distribution = *gp_distribution(*load_protocol("tnp/gp-rbf").data);
+  distribution.kernels.push_back({KernelKind::matern52, {}, {Prior::Kind::constant, 3}, {}});
+  const TrainingRange mixture = GpConfig(distribution).training_range();
+  CHECK(mixture.widest_std == 3);
+  CHECK(mixture.narrowest_std == 0.1);
+  CHECK(mixture.value_std == doctest::Approx(std::sqrt((0.37 + 9) / 2)).epsilon(1e-12));
 }
 
 TEST_CASE("standardise: every column on its own") {

@@ -6,26 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "datasets/protocol.h"
+#include "datasets/task_config.h"
 
 namespace npzoo {
-
-struct Interval {
-  double low = 0, high = 0;
-
-  bool operator==(const Interval&) const = default;
-};
-
-/// What training showed a model, in the units of its tasks.
-struct TrainingRange {
-  Interval inputs;                                // of every column
-  std::int64_t min_context = 0, max_context = 0;  // points
-  double value_std = 1;                           // root of the mean variance of the functions, without noise
-  double target_noise = 0;                        // a standard deviation
-  double widest_std = 1, narrowest_std = 1;       // of functions without noise: the prior's largest and least scale
-};
-
-TrainingRange training_range(const Protocol& protocol);
 
 /// Takes an input from a table to a model. The ends of `from` go to those of `to`; equal intervals change nothing.
 struct InputMap {

@@ -1,8 +1,7 @@
-#include "models/standardise.h"
+#include "datasets/tables/standardise.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/error.h"
 
@@ -22,15 +21,6 @@ std::vector<double> mapped(std::span<const double> rows, const std::vector<Map>&
   std::vector<double> result(rows.begin(), rows.end());
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = maps[i % maps.size()](result[i]);
   return result;
-}
-
-Interval support(const Prior& prior) {
-  switch (prior.kind) {
-    case Prior::Kind::constant: return {prior.a, prior.a};
-    case Prior::Kind::uniform: return {prior.a, prior.b};
-    case Prior::Kind::beta: break;
-  }
-  return {0, 1};
 }
 
 void check_scale(double scale, const std::string& name, double least, double largest) {
@@ -65,23 +55,6 @@ ValueMap value_map(const std::vector<double>& y, const std::string& name, double
 }
 
 }  // namespace
-
-TrainingRange training_range(const Protocol& protocol) {
-  const GpDistribution& data = protocol.data;
-  double variance = 0, widest = 0, narrowest = std::numeric_limits<double>::infinity();
-  for (const KernelPrior& kernel : data.kernels) {
-    variance += kernel.scale.mean_square();
-    widest = std::max(widest, support(kernel.scale).high);
-    narrowest = std::min(narrowest, support(kernel.scale).low);
-  }
-  return {{data.low, data.high},
-          data.context.low,
-          data.context.high - 1,
-          std::sqrt(variance / static_cast<double>(data.kernels.size())),
-          data.target_noise,
-          widest,
-          narrowest};
-}
 
 std::vector<double> Standardisation::map_inputs(std::span<const double> x) const { return mapped(x, inputs); }
 

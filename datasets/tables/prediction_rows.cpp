@@ -1,0 +1,63 @@
+#include "datasets/tables/prediction_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "engine/error.h"
+
+namespace npzoo {
+
+std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
+                                           std::span<const std::string> y_names, const std::filesystem::path& path) {
+  std::vector<std::string> header(leading.begin(), leading.end());
+  header.insert(header.end(), x_names.begin(), x_names.end());
+  for (const char* prefix : {"mean_", "std_"})
+    for (const std::string& name : y_names) header.push_back(prefix + name);
+  for (const std::string& name : x_names)
+    check(std::ranges::count(header, name) == 1,
+          "[targets] {}: a column is called {}, expected another name: the output has one for the predictions",
+          path.string(), name);
+  return header;
+}
+
+namespace {
+
+/// A decimal number of few digits within `error` of `value`.
+double rounded(double value, double error) {
+  if (value == 0 || !(error > 0) || !std::isfinite(value)) return value;
+  const auto exponent = [](double x) { return static_cast<int>(std::floor(std::log10(x))); };
+  const int decimals = std::clamp(exponent(std::abs(value)) - exponent(2 * error), 0, 16);
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, decimals).ptr;
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
+                                    const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
+  constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
+  const std::size_t dim_y = values.size();
+  const Tensor mean_here = mean.to(Device::cpu), std_here = std.to(Device::cpu);
+  const auto means = mean_here.values<float>(), deviations = std_here.values<float>();
+  std::vector<double> rows;
+  rows.reserve(x.size() / dim_x * (leading.size() + dim_x + 2 * dim_y));
+  for (std::size_t i = 0; i * dim_x < x.size(); ++i) {
+    rows.insert(rows.end(), leading.begin(), leading.end());
+    for (const double value : x.subspan(i * dim_x, dim_x)) rows.push_back(value);
+    for (std::size_t j = 0; j < dim_y; ++j) {
+      const double m = means[i * dim_y + j];
+      rows.push_back(rounded(values[j].mean(m), values[j].std(std::abs(m)) * kHalfUlp));
+    }
+    for (std::size_t j = 0; j < dim_y; ++j) {
+      const double s = values[j].std(deviations[i * dim_y + j]);
+      rows.push_back(rounded(s, s * kHalfUlp));
+    }
+  }
+  return rows;
+}
+
+}  // namespace npzoo
