@@ -5,10 +5,9 @@
 #include <algorithm>
 
 #include "datasets/protocol_files.h"
+#include "datasets/protocol_text.h"
 #include "datasets/toml_reader.h"
 #include "engine/error.h"
-#include "engine/io/file.h"
-#include "engine/io/toml.h"
 
 namespace npzoo {
 
@@ -151,11 +150,7 @@ Protocol parse_protocol(std::string_view text, const std::string& where) {
 }
 
 Protocol load_protocol(const std::string& name_or_path) {
-  for (const ProtocolFile& file : protocol_files())
-    if (file.name == name_or_path) return parse_protocol(file.text, name_or_path);
-  check(name_or_path.ends_with(".toml"), "[protocol] {} is unknown, expected a path ending in .toml or one of: {}",
-        name_or_path, fmt::join(protocol_names(), ", "));
-  return parse_protocol(read_text(name_or_path, kMaxTomlBytes), name_or_path);
+  return parse_protocol(protocol_text(name_or_path), name_or_path);
 }
 
 std::vector<std::string> protocol_names() {

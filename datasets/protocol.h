@@ -94,7 +94,8 @@ struct Protocol {
 /// naming `where`, the key, what was found and what was expected.
 Protocol parse_protocol(std::string_view text, const std::string& where);
 
-/// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`.
+/// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. What it extends
+/// is part of its text, see protocol_text.h.
 Protocol load_protocol(const std::string& name_or_path);
 
 /// Names of the protocols in the program, sorted.

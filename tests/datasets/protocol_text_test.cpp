@@ -1,0 +1,176 @@
+#include "datasets/protocol_text.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "datasets/gp/config.h"
+#include "datasets/protocol.h"
+#include "datasets/protocol_files.h"
+#include "engine/io/toml.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// Files of one directory, by their names in it.
+class Files {
+ public:
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = directory_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+std::string names_in_words() { return fmt::format("{}", fmt::join(protocol_names(), ", ")); }
+
+}  // namespace
+
+TEST_CASE("[protocol text] one that extends nothing is as it was written") {
+  for (const ProtocolFile& file : protocol_files()) {
+    const bool extends = file.text.find("extends") != std::string_view::npos;
+    CHECK((protocol_text(std::string(file.name)) == file.text) == !extends);
+  }
+  const Files files;
+  CHECK(protocol_text(files.write("odd.toml", "# anything\nx   = [ 1,\n 2 ]\n")) == "# anything\nx   = [ 1,\n 2 ]\n");
+}
+
+TEST_CASE("[protocol text] tables are joined key by key, own keys win, the rest is replaced") {
+  const Files files;
+  files.write("base.toml", R"(
+name = "base"
+a = 1
+list = [1, 2, 3]
+data = { kind = "gp", depth = 2 }
+[table]
+x = 1
+y = 0.1
+prior = { uniform = [1, 2] }
+[table.deep]
+one = "1"
+two = "2"
+[[tests]]
+name = "first"
+[[tests]]
+name = "second"
+)");
+  const std::string path = files.write("sub/own.toml", R"(
+extends = "../base.toml"
+name = "own"
+list = [4]
+data.depth = 3
+[table]
+prior = { beta = [3, 7] }
+y = 2
+z = "new \u00e9\n\""
+[table.deep]
+two = "zwei"
+[[tests]]
+name = "only"
+)");
+  const toml::table merged = parse_toml(protocol_text(path), "merged");
+  CHECK(merged == parse_toml(R"(
+name = "own"
+a = 1
+list = [4]
+data = { kind = "gp", depth = 3 }
+table = { x = 1, y = 2, z = "new \u00e9\n\"", prior = { beta = [3, 7] }, deep = { one = "1", two = "zwei" } }
+tests = [{ name = "only" }]
+)",
+                             "expected"));
+}
+
+TEST_CASE("[protocol text] every number, string and table keeps its value to the bit") {
+  // Resolved against nothing that counts, each protocol is the same as before.
+  const Files files;
+  const std::string base = files.write("base.toml", "name = \"base\"\n");
+  for (const std::string& name : protocol_names()) {
+    CAPTURE(name);
+    const Protocol before = load_protocol(name);
+    const Protocol after = load_protocol(files.write("own.toml", "extends = \"base.toml\"\n" + before.text));
+    CHECK(after.text.find("extends") == std::string::npos);
+    CHECK(parse_protocol(after.text, "again").text == after.text);
+    CHECK(after.source == before.source);
+    CHECK((same_data(before, after) && before.training == after.training && before.validation == after.validation));
+    CHECK(before.models == after.models);
+    CHECK(before.evaluation.densities == after.evaluation.densities);
+    for (std::size_t i = 0; i < before.evaluation.tests.size(); ++i) {
+      const TestConfig &test = before.evaluation.tests[i], &same = after.evaluation.tests[i];
+      CHECK(test.oracle == same.oracle);
+      CHECK(test.published == same.published);
+      for (const auto& [model, config] : before.models)
+        CHECK(protocol_version(before, test.name, model) == protocol_version(after, test.name, model));
+    }
+  }
+}
+
+TEST_CASE("[protocol text] a user's protocol on one of the program") {
+  const Files files;
+  const std::string mine = files.write("mine.toml", R"(
+name = "mine"
+extends = "tnp/gp-rbf"
+training.steps = 5
+[data]
+context = [3, 20]
+)");
+  const Protocol theirs = load_protocol("tnp/gp-rbf"), ours = load_protocol(mine);
+  CHECK(ours.name == "mine");
+  CHECK(ours.training.steps == 5);
+  CHECK(ours.training.optimiser == theirs.training.optimiser);
+  CHECK(gp_distribution(*ours.data)->context.high == 20);
+  CHECK(gp_distribution(*ours.evaluation.tests[1].data)->context.high == 20);
+  CHECK(ours.models == theirs.models);
+  const std::string further = files.write("further.toml", "name = \"further\"\nextends = \"mine.toml\"\n");
+  CHECK(load_protocol(further).training.steps == 5);
+  CHECK(error_of([&] {
+          load_protocol(files.write("bad.toml", "name = \"b\"\nextends = \"mine.toml\"\ntraining.steps = 0"));
+        }) ==
+        "[protocol] " + files.path("bad.toml") + ": training.steps is 0, expected an integer from 1 to 1000000000");
+}
+
+TEST_CASE("[protocol text] a text by itself extends nothing: that of a checkpoint is complete") {
+  const std::string error =
+      error_of([] { parse_protocol("extends = \"mine.toml\"\n" + load_protocol("quick/gp1d").text, "f.toml"); });
+  CHECK(error.starts_with("[protocol] f.toml: extends is an unknown key, expected one of: "));
+}
+
+TEST_CASE("[protocol text] what cannot be extended") {
+  const Files files;
+  const auto error = [&](const std::string& name, const std::string& text) {
+    const std::string path = files.write(name, text);
+    return error_of([&] { protocol_text(path); });
+  };
+  const std::string a = files.path("a.toml");
+  CHECK(error("a.toml", "name = \"a\"\nextends = 3") ==
+        "[protocol] " + a + ": extends is no string, expected a name or a path");
+  CHECK(error("a.toml", "name = \"a\"\nextends = \"gp\"") ==
+        "[protocol] " + a + ": extends is 'gp', expected a path ending in .toml or one of: " + names_in_words());
+  CHECK(error("a.toml", "extends = \"quick/gp1d\"") ==
+        "[protocol] " + a + ": name is missing, expected a string: quick/gp1d has another");
+  CHECK(error("a.toml", "name = \"a\"\nextends = \"none.toml\"").find(files.path("none.toml")) != std::string::npos);
+  CHECK(error("a.toml", "name = \"a\"\nextends = \"a.toml\"") ==
+        "[protocol] " + a + ": extends goes in a circle: " + a + ", " + a);
+  files.write("b.toml", "name = \"b\"\nextends = \"sub/../a.toml\"");
+  CHECK(error("a.toml", "name = \"a\"\nextends = \"b.toml\"") ==
+        "[protocol] " + a + ": extends goes in a circle: " + a + ", " + files.path("b.toml") + ", " + a);
+  files.write("b.toml", "name = ");
+  CHECK(error("a.toml", "name = \"a\"\nextends = \"b.toml\"")
+            .starts_with("[protocol] " + files.path("b.toml") + ": line 1"));
+
+  files.write("0.toml", load_protocol("quick/gp1d").text);
+  for (int i = 1; i <= 9; ++i)
+    files.write(fmt::format("{}.toml", i), fmt::format("name = \"{}\"\nextends = \"{}.toml\"", i, i - 1));
+  CHECK(load_protocol(files.path("8.toml")).name == "8");
+  CHECK(error_of([&] { protocol_text(files.path("9.toml")); }) ==
+        "[protocol] " + files.path("9.toml") + ": extends goes on after 8 protocols, expected at most 8");
+}
