@@ -72,10 +72,15 @@ void Trainer::check_finite(const char* what, double value) const {
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
-  const auto tasks = p.data->source(
-      {.batch_size = p.training.batch_size, .seed = p.validation.seed, .split = Split::validation, .device = device()});
-  const double score =
-      evaluate(*model_, *tasks, {.batches = p.validation.batches, .progress = progress}).log_likelihood;
+  const Findings found = likelihood_trial().run(*model_, *p.data,
+                                                {.tasks = {.batch_size = p.training.batch_size,
+                                                           .seed = p.validation.seed,
+                                                           .split = Split::validation,
+                                                           .device = device()},
+                                                 .batches = p.validation.batches,
+                                                 .headline_only = true,
+                                                 .progress = progress});
+  const double score = found.headline().gain();
   check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
         steps_done_);
   if (score > best_log_likelihood_) {

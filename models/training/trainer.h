@@ -9,7 +9,7 @@
 #include "models/training/batch_gradients.h"
 #include "models/training/checkpoint.h"
 #include "models/training/device_step.h"
-#include "models/trials/likelihood.h"
+#include "models/trials/trial.h"
 
 namespace npzoo {
 

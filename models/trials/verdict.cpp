@@ -88,13 +88,16 @@ Density density_of(const EvaluationConfig& rules, const std::string& model) {
   return known != models().end() ? known->density : published_density(rules, model);
 }
 
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
-  const Density density = density_of(rules, model);
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model, Density density) {
   Reference reference{.published = {}, .best = ceiling(rules.metric, test.oracle, density)};
   const auto row = test.published.find(model);
   if (row != test.published.end() && published_density(rules, model) == density)
     reference.published = published_estimate(rules.metric, test, row->second);
   return reference;
+}
+
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
+  return reference(rules, test, model, density_of(rules, model));
 }
 
 const char* to_string(Verdict verdict) {

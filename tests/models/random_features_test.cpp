@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "models/tnp/token_transformer.h"
+#include "models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

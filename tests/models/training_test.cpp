@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/io/file.h"
+#include "models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 
 namespace fs = std::filesystem;

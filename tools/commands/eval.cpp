@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/io/file.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "models/training/run_directory.h"
-#include "models/trials/likelihood.h"
+#include "models/trials/trial.h"
 #include "models/trials/verdict.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
@@ -37,29 +39,27 @@ void add_flags(Flags& flags, EvalCommand& c) {
   flags.seed("--seed", c.seed, "of the test tasks, instead of the protocol's");
 }
 
-/// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
-constexpr std::int64_t kExactBatches = 3000;
-
 /// Standard errors of fewer batches are guesses, which must not accuse anybody.
 constexpr std::int64_t kBatchesOfProof = 100;
 
 /// A test, what the model scores on it, and what to hold that against.
 struct Row {
   const TestConfig& test;
-  Evaluation scores;
+  Findings found;
+  std::int64_t clamped_denominators = 0;
   Reference against;
 };
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
 std::string leak(const Row& row) {
-  const Evaluation& s = row.scores;
-  const SeedMean ours{s.log_likelihood, s.standard_error, s.standard_error};
-  if (judge(ours, row.against) == Verdict::above_oracle)
-    return fmt::format("{}: log-likelihood {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name,
-                       s.log_likelihood, s.standard_error, row.against.best->best.value);
-  if (s.exact_batches > 0 && beats_exact_posterior(row.test.name, {s.exact_gap, s.exact_gap_error}))
-    return fmt::format("{}: log-likelihood is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
-                       -s.exact_gap, s.exact_gap_error);
+  const Figure& headline = row.found.headline();
+  const auto& [value, error] = headline.value;
+  if (judge({value, error, error}, row.against) == Verdict::above_oracle)
+    return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, headline.words(), value,
+                       error, row.against.best->best.value);
+  if (row.found.lacking && beats_exact_posterior(row.test.name, *row.found.lacking))
+    return fmt::format("{}: {} is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name, headline.words(),
+                       -row.found.lacking->value, row.found.lacking->standard_error);
   return "";
 }
 
@@ -78,50 +78,45 @@ struct Subject {
   std::string weights;  // their checksum
 };
 
+/// Under its name and, where they are told, its error and its number of batches. The headline's error has no other
+/// name.
+void add_figure(JsonValue& row, const Figure& figure, const std::string& error_name) {
+  row.set(figure.name, figure.value.value);
+  if (figure.has_error) row.set(error_name, figure.value.standard_error);
+  if (figure.batches) row.set(figure.name + "_batches", *figure.batches);
+}
+
 JsonValue to_json(const Subject& subject, const Row& row) {
-  JsonValue coverage = JsonValue::object();
-  for (const auto& [percent, share] : row.scores.coverage) coverage.set(std::to_string(percent), share);
-  return JsonValue::object({{"model", subject.run.spec.name},
-                            {"protocol", subject.protocol.name},
-                            {"test", row.test.name},
-                            {"weights", subject.weights},
-                            {"log_likelihood", row.scores.log_likelihood},
-                            {"standard_error", row.scores.standard_error},
-                            {"published", value_of(row.against.published)},
-                            {"oracle", value_of(row.against.best)},
-                            {"exact_gp", row.scores.exact_gp},
-                            {"exact_gp_batches", row.scores.exact_batches},
-                            {"exact_gap", row.scores.exact_gap},
-                            {"exact_gap_error", row.scores.exact_gap_error},
-                            {"coverage", coverage},
-                            {"calibration_error", row.scores.calibration_error},
-                            {"crps", row.scores.crps},
-                            {"context_rmse", row.scores.context_rmse},
-                            {"std_floor", row.scores.std_floor},
-                            {"clamped_denominators", row.scores.clamped_denominators},
-                            {"tasks", row.scores.tasks}});
+  JsonValue json = JsonValue::object({{"model", subject.run.spec.name},
+                                      {"protocol", subject.protocol.name},
+                                      {"test", row.test.name},
+                                      {"weights", subject.weights},
+                                      {"published", value_of(row.against.published)},
+                                      {"oracle", value_of(row.against.best)},
+                                      {"clamped_denominators", row.clamped_denominators},
+                                      {"tasks", row.found.tasks}});
+  std::map<std::string, JsonValue> groups;
+  for (const Figure& figure : row.found.figures) {
+    const std::size_t dot = figure.name.find('.');
+    if (dot == std::string::npos) {
+      add_figure(json, figure, &figure == &row.found.headline() ? "standard_error" : figure.name + "_error");
+    } else {
+      JsonValue& group = groups.try_emplace(figure.name.substr(0, dot), JsonValue::object()).first->second;
+      group.set(figure.name.substr(dot + 1), figure.value.value);
+    }
+  }
+  for (auto& [name, group] : groups) json.set(name, group);
+  return json;
 }
 
 void print(const Subject& subject, const Row& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
-  const Evaluation& s = row.scores;
-  fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, s.tasks);
-  fmt::print("  log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is better)\n", s.log_likelihood,
-             s.standard_error);
-  fmt::print(
-      "  exact GP posterior   {:.3f}           (true hyper-parameters, first {} batches: what no model beats on "
-      "average; the model lacks {:.3f} ± {:.3f})\n",
-      s.exact_gp, s.exact_batches, s.exact_gap, s.exact_gap_error);
+  fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
+  for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
   fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(value_of(row.against.best)),
              cell(value_of(row.against.published)));
-  fmt::print(
-      "  coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error {:.1f})\n",
-      100 * s.coverage.at(50), 100 * s.coverage.at(80), 100 * s.coverage.at(90), 100 * s.coverage.at(95),
-      100 * s.calibration_error);
-  fmt::print("  CRPS                 {:.4f}\n  at context points    {:.4f}          (RMSE; observed with noise {})\n",
-             s.crps, s.context_rmse, row.test.data->training_range().context_noise);
-  fmt::print("  smallest std         {}\n", s.std_floor);
-  warn_of_clamped_denominators(s.clamped_denominators);
+  for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
+  warn_of_clamped_denominators(row.clamped_denominators);
 }
 
 /// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,
@@ -146,21 +141,22 @@ Row score(const EvalCommand& c, const Model& model, const Subject& subject, cons
         subject.protocol.name, test.data->dim_x(), c.checkpoint, model.dim_x());
   check(test.data->dim_y() == model.dim_y(), "[eval] {} has {} values per point, the model of {} predicts {}",
         subject.protocol.name, test.data->dim_y(), c.checkpoint, model.dim_y());
-  const auto tasks = test.data->source({.batch_size = rules.batch_size,
-                                        .seed = c.seed.value_or(rules.seed),
-                                        .split = Split::evaluation,
-                                        .device = default_device()});
+  const std::int64_t clamped_before = clamped_denominators();
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
-  const Evaluation scores = evaluate(model, *tasks,
-                                     {.batches = batches,
-                                      .exact_batches = kExactBatches,
-                                      .density = density_of(rules, subject.run.spec.name),
-                                      .context = true,
-                                      .progress = [&](std::int64_t done) { progress.update(done); }});
+  const Findings found = likelihood_trial().run(model, *test.data,
+                                                {.tasks = {.batch_size = rules.batch_size,
+                                                           .seed = c.seed.value_or(rules.seed),
+                                                           .split = Split::evaluation,
+                                                           .device = default_device()},
+                                                 .batches = batches,
+                                                 .density = density_of(rules, subject.run.spec.name),
+                                                 .progress = [&](std::int64_t done) { progress.update(done); }});
   progress.finish();
-  check(std::isfinite(scores.log_likelihood), "[eval] {}: the log-likelihood on {} is {}, expected a finite number",
-        c.checkpoint, test.name, scores.log_likelihood);
-  return {test, scores, reference(rules, test, subject.run.spec.name)};
+  const Figure& headline = found.headline();
+  check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
+        headline.words(), test.name, headline.value.value);
+  return {test, found, clamped_denominators() - clamped_before,
+          reference(rules, test, subject.run.spec.name, headline.density)};
 }
 
 int run(const EvalCommand& c) {

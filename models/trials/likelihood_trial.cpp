@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "models/trials/likelihood.h"
+#include "models/trials/trial.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
+constexpr std::int64_t kExactBatches = 3000;
+
+void add_all(const Evaluation& e, Findings& found) {
+  found.figures.push_back({.name = "exact_gp", .value = {e.exact_gp}, .batches = e.exact_batches});
+  found.figures.push_back(
+      {.name = "exact_gap", .value = {e.exact_gap, e.exact_gap_error}, .has_error = true, .more_is_better = false});
+  for (const auto& [percent, share] : e.coverage)
+    found.figures.push_back({.name = fmt::format("coverage.{}", percent), .value = {share}});
+  const auto add_error = [&found](const char* name, double value) {
+    found.figures.push_back({.name = name, .value = {value}, .more_is_better = false});
+  };
+  add_error("calibration_error", e.calibration_error);
+  add_error("crps", e.crps);
+  add_error("context_rmse", e.context_rmse);
+  add_error("std_floor", e.std_floor);
+}
+
+void put_into_words(const Evaluation& e, const std::string& truth, double context_noise, Findings& found) {
+  found.headline_lines.push_back(
+      fmt::format("log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is "
+                  "better)",
+                  e.log_likelihood, e.standard_error));
+  if (e.exact_batches > 0)
+    found.headline_lines.push_back(
+        fmt::format("{:<20} {:.3f}           (true hyper-parameters, first {} batches: what no model beats on average; "
+                    "the model lacks {:.3f} ± {:.3f})",
+                    truth + " posterior", e.exact_gp, e.exact_batches, e.exact_gap, e.exact_gap_error));
+  found.further_lines = {
+      fmt::format("coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error "
+                  "{:.1f})",
+                  100 * e.coverage.at(50), 100 * e.coverage.at(80), 100 * e.coverage.at(90), 100 * e.coverage.at(95),
+                  100 * e.calibration_error),
+      fmt::format("CRPS                 {:.4f}", e.crps),
+      fmt::format("at context points    {:.4f}          (RMSE; observed with noise {})", e.context_rmse, context_noise),
+      fmt::format("smallest std         {}", e.std_floor)};
+}
+
+class LikelihoodTrial final : public Trial {
+ public:
+  Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
+    const auto source = tasks.source(options.tasks);
+    const bool all = !options.headline_only;
+    const Evaluation e = evaluate(model, *source,
+                                  {.batches = options.batches,
+                                   .exact_batches = all ? kExactBatches : 0,
+                                   .density = options.density,
+                                   .context = all,
+                                   .progress = options.progress});
+    Findings found{.figures = {{.name = "log_likelihood",
+                                .value = {e.log_likelihood, e.standard_error},
+                                .has_error = true,
+                                .density = options.density}},
+                   .tasks = e.tasks};
+    if (!all) return found;
+    add_all(e, found);
+    if (e.exact_batches > 0) found.lacking = Estimate{e.exact_gap, e.exact_gap_error};
+    const std::string truth = e.exact_batches > 0 ? source->batch(0).truth->name() : "";
+    put_into_words(e, truth, tasks.training_range().context_noise, found);
+    return found;
+  }
+};
+
+}  // namespace
+
+const Trial& likelihood_trial() {
+  static const LikelihoodTrial trial;
+  return trial;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/scores.h"
+#include "datasets/task_config.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// A number that a trial tells of a model.
+struct Figure {
+  std::string name;  // "log_likelihood", as results are stored; one of a group is "coverage.50"
+  Estimate value;
+  bool has_error = false;  // whether its standard error is told; NaN where it is not known
+  bool more_is_better = true;
+  Density density = Density::marginal;    // which ceiling it has
+  std::optional<std::int64_t> batches{};  // that it is of, where that is not all of them
+
+  /// As words go, "log-likelihood".
+  std::string words() const;
+  /// More of which is better.
+  double gain() const { return more_is_better ? value.value : -value.value; }
+};
+
+/// What a trial found.
+struct Findings {
+  std::vector<Figure> figures;  // the first is the headline, which published tables print
+  std::int64_t tasks = 0;
+  /// What the headline lacks of that of the truth, on the same tasks, where a truth is known.
+  std::optional<Estimate> lacking{};
+  /// Lines for people, the headline's and the others.
+  std::vector<std::string> headline_lines{}, further_lines{};
+
+  const Figure& headline() const { return figures.front(); }
+};
+
+struct TrialOptions {
+  SourceOptions tasks;
+  std::int64_t batches = 1;
+  Density density = Density::marginal;  // of what the model predicts
+  bool headline_only = false;           // for validations, which come often
+  /// Called after each batch; may throw to stop.
+  std::function<void(std::int64_t done)> progress{};
+};
+
+/// One way to judge a model.
+class Trial {
+ public:
+  virtual ~Trial() = default;
+  virtual Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const = 0;
+};
+
+/// How likely the targets are under the model's predictions, and how these fit otherwise; see likelihood.h.
+const Trial& likelihood_trial();
+
+}  // namespace npzoo

@@ -1,0 +1,79 @@
+#include "models/trials/trial.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "models/trials/likelihood.h"
+#include "tests/models/training_fixtures.h"
+#include "tests/toy_tasks.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+TrialOptions options(bool headline_only = false) {
+  return {.tasks = {.batch_size = 4, .seed = 3, .split = Split::evaluation, .device = default_device()},
+          .batches = 3,
+          .headline_only = headline_only};
+}
+
+const Figure& figure(const Findings& found, const std::string& name) {
+  const auto at = std::ranges::find(found.figures, name, &Figure::name);
+  REQUIRE(at != found.figures.end());
+  return *at;
+}
+
+}  // namespace
+
+TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headline first") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = 1});
+  const Findings found = likelihood_trial().run(*model, *run.protocol.data, options());
+  const Evaluation e = evaluate(*model, *run.protocol.data->source(options().tasks),
+                                {.batches = 3, .exact_batches = 3, .context = true});
+  CHECK(found.headline().name == "log_likelihood");
+  CHECK(found.headline().words() == "log-likelihood");
+  CHECK(found.headline().more_is_better);
+  CHECK(found.headline().value.value == e.log_likelihood);
+  CHECK(found.headline().value.standard_error == e.standard_error);
+  CHECK(figure(found, "exact_gp").value.value == e.exact_gp);
+  CHECK(figure(found, "exact_gp").batches == 3);
+  CHECK(figure(found, "coverage.90").value.value == e.coverage.at(90));
+  CHECK(figure(found, "crps").value.value == e.crps);
+  CHECK(figure(found, "crps").gain() == -e.crps);
+  CHECK(figure(found, "context_rmse").value.value == e.context_rmse);
+  REQUIRE(found.lacking);
+  CHECK(found.lacking->value == e.exact_gap);
+  CHECK(found.lacking->standard_error == e.exact_gap_error);
+  CHECK(found.tasks == e.tasks);
+  CHECK(found.headline_lines[1].starts_with("exact GP posterior   "));
+
+  std::vector<std::string> names;
+  for (const Figure& f : found.figures) names.push_back(f.name);
+  std::ranges::sort(names);
+  CHECK(std::ranges::adjacent_find(names) == names.end());
+}
+
+TEST_CASE("trial: a headline alone is the same one") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = 1});
+  const Findings all = likelihood_trial().run(*model, *run.protocol.data, options());
+  const Findings one = likelihood_trial().run(*model, *run.protocol.data, options(/*headline_only=*/true));
+  CHECK(one.figures.size() == 1);
+  CHECK(one.headline().value.value == all.headline().value.value);
+  CHECK_FALSE(one.lacking);
+  CHECK(one.further_lines.empty());
+}
+
+TEST_CASE("trial: without a truth there is nothing that a model lacks") {
+  const AddedTaskFamily added(kLines);
+  const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
+  const auto model = make_model(model_spec(protocol, "cnp"), {.seed = 1});
+  const Findings found = likelihood_trial().run(*model, *protocol.data, options());
+  CHECK_FALSE(found.lacking);
+  CHECK(found.headline_lines.size() == 1);
+  CHECK(std::isnan(figure(found, "exact_gp").value.value));
+  CHECK(figure(found, "exact_gp").batches == 0);
+}
