@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "datasets/gp/config.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
@@ -104,6 +105,13 @@ Estimate with_control(std::span<const double> known, std::span<const double> sam
 Estimate mean_of(std::span<const double> values) { return with_control(values, values, values); }
 
 }  // namespace
+
+GpSampler oracle_tasks(const std::string& protocol, const TaskConfig& config, const SourceOptions& options) {
+  const GpDistribution* gp = gp_distribution(config);
+  check(gp != nullptr, "[oracle] the tasks of {} have no oracle, expected those of Gaussian processes, kind = \"gp\"",
+        protocol);
+  return GpSampler(*gp, options);
+}
 
 KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const BatchProgress& progress) {
   constexpr std::int64_t kTogether = 64;

@@ -3,12 +3,18 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "datasets/gp/bayes_posterior.h"
 #include "datasets/gp/sampler.h"
+#include "datasets/task_config.h"
 
 namespace npzoo {
+
+/// Tasks that oracles can be computed of. Throws Error, naming `protocol`, where they are no draws of Gaussian
+/// processes.
+GpSampler oracle_tasks(const std::string& protocol, const TaskConfig& config, const SourceOptions& options);
 
 /// Called with the number of batches done; may throw to stop.
 using BatchProgress = std::function<void(std::int64_t done)>;

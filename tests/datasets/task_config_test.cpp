@@ -6,6 +6,7 @@
 #include <set>
 
 #include "datasets/gp/config.h"
+#include "datasets/gp/oracle.h"
 #include "ops/concat/concat.h"
 #include "tests/testing.h"
 #include "tests/toy_tasks.h"
@@ -128,6 +129,14 @@ TEST_CASE("[tasks] a finite set is seen once an epoch in training, and once in a
     }
     CHECK(seen.size() == 10);
   }
+}
+
+TEST_CASE("[tasks] only Gaussian processes have an oracle") {
+  const AddedTaskFamily added(kLines);
+  const Protocol lines = parse_protocol(lines_protocol(), "f.toml"), gp = load_protocol("quick/gp1d");
+  CHECK(error_of([&] { oracle_tasks("f.toml", *lines.data, {.batch_size = 2}); }) ==
+        "[oracle] the tasks of f.toml have no oracle, expected those of Gaussian processes, kind = \"gp\"");
+  CHECK(oracle_tasks("quick/gp1d", *gp.data, {.batch_size = 2}).distribution() == *gp_distribution(*gp.data));
 }
 
 TEST_CASE("[tasks] the truth of a Gaussian process") {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "datasets/gp/config.h"
 #include "datasets/gp/oracle.h"
 #include "datasets/protocol.h"
 #include "engine/error.h"
@@ -127,13 +126,11 @@ std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector
 }
 
 Result compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
-  const GpDistribution* gp = gp_distribution(*test.data);
-  check(gp != nullptr, "[oracle] the tasks of {} have no oracle, expected those of Gaussian processes, kind = \"gp\"",
-        c.protocol);
-  const GpSampler sampler(*gp, {.batch_size = rules.batch_size,
-                                .seed = c.seed.value_or(rules.seed),
-                                .split = Split::evaluation,
-                                .dtype = DType::float64});
+  const GpSampler sampler = oracle_tasks(c.protocol, *test.data,
+                                         {.batch_size = rules.batch_size,
+                                          .seed = c.seed.value_or(rules.seed),
+                                          .split = Split::evaluation,
+                                          .dtype = DType::float64});
   const std::int64_t known_batches = kKnownForEach * c.tasks;
   Progress known_progress("known " + test.name, known_batches, {.unit = "batches"});
   const KnownScores known =
