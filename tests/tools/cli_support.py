@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -124,6 +125,15 @@ def succeed(*args, **options):
     done = npzoo(*args, **options)
     expect(done.returncode == 0, "exit status", done.returncode, "of", args, done.stderr)
     return done.stdout
+
+
+def commands():
+    """Every command that --help tells of, as the words that call it."""
+    for name in re.findall(r"^  ([a-z-]+) +[A-Z]", succeed("--help").split("Subcommands:")[1], re.MULTILINE):
+        nested = succeed("help", name).partition("Subcommands:")[2]
+        yield from ([name, inner] for inner in re.findall(r"^  ([a-z-]+) +[A-Z]", nested, re.MULTILINE))
+        if not nested:
+            yield [name]
 
 
 def as_json(*args):

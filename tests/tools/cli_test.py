@@ -4,6 +4,7 @@
 import json
 import math
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -11,20 +12,24 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_error, check_keys, checkpoint, checkpoint_2d, expect, fail, metrics,
-                         model_hash, npzoo, predict_args, read_safetensors, run_cases, small_protocol, succeed, trained,
-                         write, write_safetensors, wrong_usage)
+from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_error, check_keys, checkpoint, checkpoint_2d, commands, expect,
+                         fail, metrics, model_hash, npzoo, predict_args, read_safetensors, run_cases, small_protocol, succeed,
+                         trained, write, write_safetensors, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "devices", "train", "eval", "oracle", "export", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
-            "bench", "completion", "help", "version"]
+COMMANDS = ["list", "devices", "train", "eval", "export", "oracle", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
+            "bench train-step", "bench forward", "bench data", "bench scaling", "bench attention", "completion", "help", "version"]
+
 
 @case
 def help_of_every_command():
     expect("train" in succeed("--help"), "--help names the commands")
     expect(succeed("--version").startswith("npzoo "), "--version")
-    for command in COMMANDS:
-        expect(len(succeed(command, "--help")) > 40, command, "--help is empty")
+    found = [" ".join(command) for command in commands()]
+    expect([name for name in found if name in COMMANDS] == COMMANDS, found)
+    for command in [["bench"], *commands()]:
+        text = succeed(*command, "--help")
+        expect(f"Usage: npzoo {' '.join(command)}" in text and re.match(r"[A-Z].+\.\n", text), command, text)
 
 
 @case
@@ -295,10 +300,10 @@ def hostile_checkpoints_are_refused():
 
 @case
 def output_that_cannot_be_written():
-    commands = [["list"], ["list", "--json"], ["--help"], ["completion", "bash"],
-                ["eval", "--checkpoint", checkpoint(), "--batches", "1"],
-                [*predict_args()[:-1], "-"]]
-    for args in commands:
+    lines = [["list"], ["list", "--json"], ["--help"], ["completion", "bash"],
+             ["eval", "--checkpoint", checkpoint(), "--batches", "1"],
+             [*predict_args()[:-1], "-"]]
+    for args in lines:
         with open("/dev/full", "w") as full:
             done = npzoo(*args, stdout=full)
         expect(done.returncode == 1, "exit status", done.returncode, "of", args, "with a full disk")
@@ -334,7 +339,7 @@ def completion_scripts():
                                "printf '%s\\n' \"${COMPREPLY[@]}\""], stdout=subprocess.PIPE, text=True, check=True).stdout
         return text.split()
 
-    expect(set(COMMANDS) <= set(candidates("npzoo", "")), "commands are completed")
+    expect({name.split()[0] for name in COMMANDS} <= set(candidates("npzoo", "")), "commands are completed")
     expect(candidates("npzoo", "tr") == ["train"], candidates("npzoo", "tr"))
     expect(candidates("npzoo", "train", "--res") == ["--resume"], "flags are completed")
     expect(candidates("npzoo", "bench", "sc") == ["scaling"], "commands of commands are completed")

@@ -4,7 +4,7 @@
 import re
 import sys
 
-from cli_support import (HERE, as_json, case, expect, model_hash, npzoo, run_cases, small_protocol, succeed, trained, write,
+from cli_support import (HERE, as_json, case, commands, expect, model_hash, npzoo, run_cases, small_protocol, succeed, trained, write,
                          wrong_usage)
 
 NOT_WHOLE = ["", "-1", "+1", "1 ", " 1", "1.5", "0x1", "one", "nan", "1_000", "1" + "0" * 20, str(2**64), "9" * 400]
@@ -19,14 +19,6 @@ WRONG = {
 WRONG_IN_FILES = {"INT": ['"1"', "-1", "1.5", "true", "[1]", "{}"], "FLOAT": ['"1"', "-1.0", "inf", "nan", "false", "[1.0]"],
                   "BYTES": ["-1", "1.0", '"x"', "true"], "INT,...": ["[0, -1]", "[]", '["1"]', "[[1]]", "[1.5]", '"1"'],
                   "COUNT,...": ["[0]", "[]", '["1"]', "[1.5]"]}
-
-
-def commands():
-    for name in re.findall(r"^  ([a-z-]+) +[A-Z]", succeed("--help").split("Subcommands:")[1], re.MULTILINE):
-        nested = succeed("help", name).partition("Subcommands:")[2]
-        yield from ([name, inner] for inner in re.findall(r"^  ([a-z-]+) +[A-Z]", nested, re.MULTILINE))
-        if not nested:
-            yield [name]
 
 
 def typed_flags():
