@@ -14,6 +14,9 @@ struct RandomState {
   bool operator==(const RandomState&) const = default;
 };
 
+/// From the beginning of what one task of a batch draws to that of the next: see engine/draws.h.
+inline constexpr std::uint64_t kBlocksOfATask = std::uint64_t{1} << 44;
+
 /// Block `offset` of the Philox4x32-10 stream (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 /// The counter is laid out as cuRAND does, so that a GPU draws the same integers.
 std::array<std::uint32_t, 4> philox(const RandomState& state);

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/draws.h"
 #include "engine/profile.h"
-#include "engine/random.h"
 #include "engine/tensor.h"
 
 namespace npzoo {
@@ -95,7 +95,7 @@ class Tape {
   friend class Recording;
   friend struct Recorder;
   template <class F>
-  friend Tensor checkpoint(Random& random, std::vector<Tensor> inputs, F f);
+  friend Tensor checkpoint(Draws& draws, std::vector<Tensor> inputs, F f);
 
   struct Node {
     const char* name;
@@ -222,22 +222,22 @@ void Tape::replay(const Tensor& d_out, F&& rerun) {
   play_until(mark);
 }
 
-/// Runs `f(inputs, random)` without saving anything but the inputs and the random state; the backward pass runs it
-/// again (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend on
-/// nothing else that changes; parameters that it uses get their gradients as usual.
+/// Runs `f(inputs, draws)` without saving anything but the inputs and where the random numbers stand; the backward pass
+/// runs it again (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend
+/// on nothing else that changes; parameters that it uses get their gradients as usual.
 template <class F>
-Tensor checkpoint(Random& random, std::vector<Tensor> inputs, F f) {
-  const RandomState before = random.state();
+Tensor checkpoint(Draws& draws, std::vector<Tensor> inputs, F f) {
+  const Draws before = draws;
   Tensor out;
   {
     NoGrad off;
-    out = f(std::span<const Tensor>(inputs), random);
+    out = f(std::span<const Tensor>(inputs), draws);
   }
   if (Tape* tape = current_tape())
     Recorder::push(*tape, "checkpoint", {&out, 1},
                    [tape, before, inputs = std::move(inputs), f = std::move(f)](const Tensor& d_out, Grads&) {
                      tape->replay(d_out, [&] {
-                       Random same(before);
+                       Draws same = before;
                        return f(std::span<const Tensor>(inputs), same);
                      });
                    });

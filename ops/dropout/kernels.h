@@ -6,13 +6,13 @@
 
 namespace npzoo {
 
-/// out = scale · x where the random word is at least `threshold`, else 0.
+/// out = scale · x where the random word is at least `threshold`, else 0; x (tasks, each).
 template <class T>
 struct Dropout {
-  std::int64_t n;
+  std::int64_t tasks, each;
   std::uint32_t threshold;
   T scale;
-  RandomState state;
+  const std::int64_t* generator;  // as Draws::generator
   const T* x;
   T* out;
 };

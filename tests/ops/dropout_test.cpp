@@ -1,5 +1,8 @@
 #include "ops/dropout/dropout.h"
 
+#include "engine/cuda/transfer.h"
+#include "engine/philox.h"
+#include "ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 
@@ -9,30 +12,47 @@ void dropout_gradcheck_cases(GradcheckCases& cases);
 
 using namespace testing;
 
-TEST_CASE_TEMPLATE("dropout: the words of the stream decide, element by element", T, float, double) {
-  for (std::int64_t n : {0, 1, 2, 33, 129, 30'001})
+namespace {
+
+Draws some_draws(std::uint64_t step = 0) { return {11, Purpose::training, step}; }
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("dropout: the words of each task's stream decide, element by element", T, float, double) {
+  for (const Shape& shape : {Shape{0, 3}, Shape{3, 0}, Shape{1, 1}, Shape{2, 2}, Shape{3, 4}, Shape{2, 33},
+                             Shape{5, 2, 129}, Shape{30'001}, Shape{1, 30'001}})
     for (double p : {0.1, 0.5, 0.9}) {
-      CAPTURE(n);
+      CAPTURE(shape);
       CAPTURE(p);
-      Tensor x = normal<T>({n}, 1);
-      Random random(11, 5);
-      random.reserve(7);
-      const RandomState before = random.state();
-      const Tensor y = dropout(x, p, random);
-      CHECK(random.state().offset == before.offset + static_cast<std::uint64_t>(n + 3) / 4);
+      Tensor x = normal<T>(shape, 1);
+      Draws draws = some_draws(5), same = draws;
+      const Tensor y = dropout(x, p, draws), generator = same.generator(shape[0], Device::cpu);
+      CHECK(draws.calls() == 1);
+      const auto word = [&](std::size_t i) { return static_cast<std::uint64_t>(generator.values<std::int64_t>()[i]); };
+      const RandomState start{word(0), word(1), word(2)};
       bool equal = true;
-      for (std::int64_t i = 0; i < n; ++i) {
-        const auto block = philox({before.seed, before.stream, before.offset + static_cast<std::uint64_t>(i / 4)});
-        const bool kept = block[static_cast<std::size_t>(i % 4)] >= p * 0x1p32;
+      const std::int64_t each = shape[0] > 0 ? x.numel() / shape[0] : 0;
+      for (std::int64_t i = 0; i < x.numel(); ++i) {
+        const auto task = static_cast<std::uint64_t>(i / each), k = static_cast<std::uint64_t>(i % each);
+        const auto block = philox({start.seed, start.stream, start.offset + task * kBlocksOfATask + k / 4});
+        const bool kept = block[k % 4] >= p * 0x1p32;
         equal &= y.data<T>()[i] == (kept ? x.data<T>()[i] * static_cast<T>(1 / (1 - p)) : T(0));
       }
       CHECK(equal);
     }
 }
 
+TEST_CASE("dropout: parts of a batch are what they are of the whole") {
+  const Tensor x = normal<float>({7, 5, 3}, 1);
+  Draws draws = some_draws();
+  const Tensor whole = dropout(x, 0.5, draws);
+  Draws part = some_draws().from(2);
+  CHECK(same_bits(dropout(slice(x, 0, 2, 6), 0.5, part), slice(whole, 0, 2, 6)));
+}
+
 TEST_CASE("dropout: the share of dropped elements and the mean") {
-  Random random(3);
-  const Tensor y = dropout(Tensor::full({1'000'000}, 1), 0.3, random);
+  Draws draws(3, Purpose::training, 0);
+  const Tensor y = dropout(Tensor::full({1'000'000}, 1), 0.3, draws);
   double dropped = 0, sum = 0;
   for (float value : y.values<float>()) {
     dropped += value == 0;
@@ -43,45 +63,55 @@ TEST_CASE("dropout: the share of dropped elements and the mean") {
 }
 
 TEST_CASE("dropout: p = 0 is the tensor itself and draws nothing") {
-  Random random(3);
+  Draws draws(3, Purpose::training, 0);
   const Tensor x = normal<float>({5}, 1);
-  CHECK(dropout(x, 0, random).data<float>() == x.data<float>());
-  CHECK(random.state() == Random(3).state());
+  CHECK(dropout(x, 0, draws).data<float>() == x.data<float>());
+  CHECK(draws.calls() == 0);
 }
 
 TEST_CASE("dropout: NaN and infinity come through where they are kept, and not where they are dropped") {
-  Random random(3);
-  const Tensor y = dropout(Tensor::full({4000}, kNaN), 0.5, random);
+  Draws draws(3, Purpose::training, 0);
+  const Tensor y = dropout(Tensor::full({4000}, kNaN), 0.5, draws);
   const auto nans = std::ranges::count_if(y.values<float>(), [](float value) { return std::isnan(value); });
   CHECK(nans > 1800);
   CHECK(nans + std::ranges::count(y.values<float>(), 0.0f) == 4000);
 }
 
 TEST_CASE("dropout: errors") {
-  Random random(3);
+  Draws draws(3, Purpose::training, 0);
   const Tensor x = Tensor::zeros({2});
-  CHECK_THROWS_WITH_AS(dropout(x, 1, random), "[dropout] p is 1, expected in [0, 1)", Error);
-  CHECK_THROWS_WITH_AS(dropout(x, -0.5, random), "[dropout] p is -0.5, expected in [0, 1)", Error);
-  CHECK_THROWS_WITH_AS(dropout(x, kNaN, random), "[dropout] p is nan, expected in [0, 1)", Error);
+  CHECK_THROWS_WITH_AS(dropout(x, 1, draws), "[dropout] p is 1, expected in [0, 1)", Error);
+  CHECK_THROWS_WITH_AS(dropout(x, -0.5, draws), "[dropout] p is -0.5, expected in [0, 1)", Error);
+  CHECK_THROWS_WITH_AS(dropout(x, kNaN, draws), "[dropout] p is nan, expected in [0, 1)", Error);
 }
 
-TEST_CASE("dropout: no captured step drops elements") {
+TEST_CASE("dropout: a captured step drops other elements at every launch") {
   if (!has_gpu()) return;
   const OnGpu gpu;
-  const Tensor x = Tensor::full({8}, 1);
-  Random random(1);
-  const RandomState before = random.state();
+  const Tensor x = Tensor::full({4, 33}, 1);
+  KeptDraws kept;
+  Tensor y;
+  {
+    Draws first = some_draws(0).kept_in(kept);
+    dropout(x, 0.5, first);  // what a capture must not allocate is there from now on
+  }
   gpu_runtime().begin_capture();
-  const std::string message = error_of([&] { dropout(x, 0.5, random); });
-  static_cast<void>(gpu_runtime().end_capture());
-  CHECK(message == "[dropout] a captured step would drop the same elements at every launch");
-  CHECK(random.state().offset == before.offset);
+  Draws captured = some_draws(0).kept_in(kept);
+  y = dropout(x, 0.5, captured);
+  const auto graph = gpu_runtime().end_capture();
+  const auto uploads = take_captured_uploads();
+  for (const std::uint64_t step : {1, 2, 3}) {
+    kept.refill(some_draws(step));
+    graph->launch();
+    Draws plain = some_draws(step);
+    CHECK(same_bits(y.to(Device::cpu), dropout(x, 0.5, plain).to(Device::cpu)));
+  }
 }
 
 TEST_CASE("dropout: float32 follows float64, the same bits for any number of threads") {
   const Function f = [](const std::vector<Tensor>& in) {
-    Random random(1, 2);
-    return dropout(in[0], 0.25, random);
+    Draws draws(1, Purpose::training, 2);
+    return dropout(in[0], 0.25, draws);
   };
   const Tensor x = normal<float>({100, 333}, 2);
   check_float_against_double(f, {x});

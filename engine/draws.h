@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/random.h"
+#include "engine/tensor.h"
+
+namespace npzoo {
+
+/// What the random numbers of a model are for. Different purposes never share any; nor does a purpose share any with
+/// data, initial weights or random features, the streams of which have a smaller first byte.
+enum class Purpose : std::uint8_t { training = 0x80, evaluation, prediction };
+
+class KeptDraws;
+
+/// Random numbers of a model: a function of seed, purpose, step, number of the call, task in the batch, and sample. So
+/// neither threads nor the parts that a batch is worked through in, nor a restart, nor the device change any; and
+/// whoever asks for more samples finds those that there were before among them. Philox in counter mode; the only state
+/// is the number of calls. A copy draws the same again.
+///
+/// They are drawn on the host. For a step that is captured as a graph, see KeptDraws.
+class Draws {
+ public:
+  /// `step` is the update in training, the batch in evaluation and prediction; below 2³².
+  Draws(std::uint64_t seed, Purpose purpose, std::uint64_t step);
+  /// In the place of random numbers those of a recorded run, in the order of the calls: of the shapes that are asked
+  /// for, for all tasks of the batch.
+  static Draws recorded(std::vector<Tensor> in_order_of_calls);
+
+  /// What the tasks from number `first` on draw.
+  Draws from(std::int64_t first) const;
+  /// The same numbers, in page-locked memory of `kept`, which must outlive all calls.
+  Draws kept_in(KeptDraws& kept) const;
+
+  /// Standard normal, (samples, tasks, …each) on `device`. Like all calls it throws Error for more than 2²⁴ calls in a
+  /// step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample, and where a recording has no such tensor.
+  Tensor normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
+  /// Uniform integers in [0, below(b)) of task b, (samples, tasks, n) int64 on the CPU, as operations want indices; 0
+  /// where there is no such integer. below (tasks) int64 on the CPU. Since number i does not depend on n, what is drawn
+  /// for real points does not depend on padding behind them.
+  Tensor integers(std::int64_t samples, const Tensor& below, std::int64_t n);
+  /// Where kernels begin that draw by themselves, for each task apart: (3) int64 on `device`, the bits of the
+  /// RandomState of the first one; the next task's is kBlocksOfATask further.
+  Tensor generator(std::int64_t tasks, Device device);
+
+  /// How many there have been.
+  std::int64_t calls() const { return calls_; }
+
+ private:
+  friend class KeptDraws;
+  enum class Kind : std::uint8_t { normal, integers, generator };
+  /// All that a tensor is made from besides where the streams begin.
+  struct Request {
+    Kind kind;
+    Shape shape;
+    Tensor below{};
+  };
+  Draws() = default;
+  Tensor draw(const Request& request, DType dtype);
+  void fill(const Request& request, std::int64_t call, Tensor& out) const;
+  void fill_recorded(std::int64_t call, Tensor& out) const;
+  RandomState start(std::int64_t call, std::int64_t task, std::int64_t sample) const;
+
+  std::uint64_t seed_ = 0, purpose_ = 0, step_ = 0;
+  std::int64_t first_task_ = 0, calls_ = 0;
+  bool part_ = false;
+  std::shared_ptr<const std::vector<Tensor>> recorded_;
+  KeptDraws* kept_ = nullptr;
+};
+
+/// The random numbers of a step that is done again and again as a graph. Its kernels read page-locked memory, which is
+/// filled anew before each launch.
+class KeptDraws {
+ public:
+  /// Puts in what the same calls get from `draws`, which are those of a later step. Bounds of integers are read again
+  /// too.
+  void refill(const Draws& draws);
+
+ private:
+  friend class Draws;
+  struct Kept {
+    Draws::Request request;
+    Tensor numbers;
+  };
+  Tensor at(std::int64_t call, const Draws::Request& request, DType dtype, const Draws& draws);
+
+  std::vector<Kept> kept_;  // in the order of calls
+};
+
+}  // namespace npzoo
