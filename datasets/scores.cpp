@@ -3,20 +3,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "datasets/gaussian_mixture.h"
 #include "engine/error.h"
 
 namespace npzoo {
-
-namespace {
-
-/// CRPS of a standard normal distribution at z.
-double standard_crps(double z) {
-  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  const double cdf = std::erfc(-z / std::numbers::sqrt2) / 2;
-  return z * (2 * cdf - 1) + 2 * density - std::numbers::inv_sqrtpi;
-}
-
-}  // namespace
 
 double log_normal_density(double y, double mean, double variance) {
   const double error = y - mean;
@@ -37,17 +27,21 @@ Estimate RunningMean::estimate() const {
   return result;
 }
 
-void GaussianFit::add(double mean, double std, double y) {
-  const double z = (y - mean) / std;
-  crps_ += std * standard_crps(z);
-  const double needed = 100 * std::erf(std::abs(z) / std::numbers::sqrt2);  // per cent of the smallest such interval
+void MarginalFit::add(double mean, double std, double y) {
+  const GaussianMixture one{{&mean, 1}, {&std, 1}};
+  add(npzoo::crps(one, y), central_mass(one, y));
+}
+
+void MarginalFit::add(double crps, double central_mass) {
+  crps_ += crps;
+  const double needed = 100 * central_mass;
   ++values_;
   if (std::isnan(needed)) return;  // no interval around such a prediction holds anything
   const auto first = static_cast<std::size_t>(std::ceil(needed / kStep)) - (needed > 0);
   if (first < inside_.size()) ++inside_[first];
 }
 
-double GaussianFit::coverage(int percent) const {
+double MarginalFit::coverage(int percent) const {
   check(percent >= kStep && percent < 100 && percent % kStep == 0,
         "[scores] interval of {} %, expected a multiple of {} below 100", percent, kStep);
   std::int64_t inside = 0;
@@ -55,13 +49,13 @@ double GaussianFit::coverage(int percent) const {
   return static_cast<double>(inside) / static_cast<double>(values_);
 }
 
-std::map<int, double> GaussianFit::coverage() const {
+std::map<int, double> MarginalFit::coverage() const {
   std::map<int, double> shares;
   for (const int percent : {50, 80, 90, 95}) shares[percent] = coverage(percent);
   return shares;
 }
 
-double GaussianFit::calibration_error() const {
+double MarginalFit::calibration_error() const {
   double sum = 0;
   int intervals = 0;
   for (int percent = kStep; percent < 100; percent += kStep, ++intervals)

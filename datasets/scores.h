@@ -37,10 +37,14 @@ class RunningMean {
   double mean_ = 0, squares_ = 0;
 };
 
-/// How Gaussian predictions of single values fit.
-class GaussianFit {
+/// How predictions of single values fit.
+class MarginalFit {
  public:
+  /// A value that a Gaussian was predicted for.
   void add(double mean, double std, double y);
+  /// Any other: its continuous ranked probability score, and the probability of the smallest central interval that
+  /// holds it, as in datasets/gaussian_mixture.h.
+  void add(double crps, double central_mass);
 
   /// Mean continuous ranked probability score, in units of y (Gneiting and Raftery, JASA 2007, equation 21).
   double crps() const { return crps_ / static_cast<double>(values_); }

@@ -51,13 +51,13 @@ Context clear_padding(const Context& context) {
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
   const auto* held = dynamic_cast<const HeldContext*>(&state);
   check(held != nullptr, "[update] the state comes from another kind of model");
-  return condition(join(held->context, more));
+  Draws draws = held->draws;
+  return condition(join(held->context, more), draws, held->samples);
 }
 
-Prediction Model::predict(const Task& task) const {
-  return query(*condition({task.xc, task.yc, task.lengths}), task.xt);
+Tensor Model::loss(const Task& task, Draws& draws) const {
+  const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
+  return nll(*query(*state, task.xt), task.yt, task.target_weights);
 }
-
-Tensor Model::loss(const Task& task) const { return nll(predict(task), task.yt, task.target_weights); }
 
 }  // namespace npzoo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "datasets/model_config.h"
@@ -27,30 +28,42 @@ struct ContextState {
 
 /// One that keeps the points themselves, for models that must encode all of them again when more come.
 struct HeldContext : ContextState {
-  explicit HeldContext(Context observed) : context(std::move(observed)) {}
+  HeldContext(Context observed, const Draws& from, std::int64_t count)
+      : context(std::move(observed)), draws(from), samples(count) {}
 
   Context context;
+  Draws draws;  // as they were before the context was encoded
+  std::int64_t samples;
 };
 
+/// Functions that are drawn for each task where who asks has no other wish: as in the evaluations of NP, ANP, BNP, BANP
+/// and TNP-A.
+inline constexpr std::int64_t kSamples = 50;
+
 /// A neural process. It is used in three phases: encode a context once, ask it for predictions at any number of target
-/// points, in any chunks, and extend the context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal.
-/// All of it is recorded where a recording is on.
+/// points, and extend the context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal. All of it is
+/// recorded where a recording is on.
+///
+/// What is random enters where a context is encoded and stays in the state: a prediction is a function of state and
+/// targets. So targets may be asked for in chunks, unless the model predicts them jointly (`ModelInfo::density`).
 class Model {
  public:
   virtual ~Model() = default;
 
-  virtual std::unique_ptr<ContextState> condition(const Context& context) const = 0;
+  /// A model that draws functions draws `samples` of them for each task; others neither draw nor count.
+  virtual std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const = 0;
   /// xt (B, Nt, Dx). Throws Error for the state of another kind of model.
-  virtual Prediction query(const ContextState& state, const Tensor& xt) const = 0;
-  /// Adds points to a context. This default conditions on all of them again; it needs a HeldContext.
+  virtual std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const = 0;
+  /// Adds points to a context. This default conditions on all of them again, with the same random numbers; it needs a
+  /// HeldContext.
   virtual std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
   /// True when `update` needs time and memory for the new points alone, so that a context may be an endless stream.
   virtual bool streams() const { return false; }
 
   /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
   /// authors chose another objective. A mean over the tasks of the batch in any case: training computes it in parts, on
-  /// several threads.
-  virtual Tensor loss(const Task& task) const;
+  /// several threads, each with `draws` from its first task on.
+  virtual Tensor loss(const Task& task, Draws& draws) const;
 
   /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
   /// What they draw is a function of their seed and the step.
@@ -58,13 +71,10 @@ class Model {
 
   virtual void visit(ModuleVisitor& visitor) = 0;
 
-  /// The least standard deviation that the model can predict: it limits every log-likelihood.
-  virtual double std_floor() const = 0;
+  /// The least standard deviation that the model can predict, where there is one: it limits every log-likelihood.
+  virtual std::optional<double> std_floor() const { return {}; }
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
-
-  /// Condition and query in one.
-  Prediction predict(const Task& task) const;
 };
 
 /// Everything that makes a model apart from its weights.

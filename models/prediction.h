@@ -1,17 +1,59 @@
 #pragma once
 
 #include "datasets/task.h"
+#include "engine/draws.h"
 
 namespace npzoo {
 
-/// Independent Gaussians, one for each channel of each target point.
-struct Prediction {
-  Tensor mean;  // (B, Nt, Dy)
-  Tensor std;   // (B, Nt, Dy)
+/// Mean and standard deviation of each channel of each target: (B, Nt, Dy).
+struct Moments {
+  Tensor mean;
+  Tensor std;
 };
 
-/// log p(y) of every point, summed over channels: (B, Nt), nats.
-Tensor log_likelihood(const Prediction& prediction, const Tensor& y);
+/// What is said of each channel of each target by itself: K Gaussians, one as likely as the other. K = 1 is a Gaussian.
+/// Channels of a target belong together: they are of the same one of the K.
+struct Marginals {
+  Tensor mean;  // (K, B, Nt, Dy)
+  Tensor std;   // (K, B, Nt, Dy)
+};
+
+// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy).
+
+/// The same on the CPU in float64, where several of these are wanted.
+Marginals on_host(const Marginals& marginals);
+/// Of the mixture; the law of total variance.
+Moments moments(const Marginals& marginals);
+/// log p(y) of each target, channels together: (B, Nt), nats.
+Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
+/// P(Y ≤ y), (B, Nt, Dy).
+Tensor cdf(const Marginals& marginals, const Tensor& y);
+/// How likely the smallest central interval is that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy).
+Tensor central_mass(const Marginals& marginals, const Tensor& y);
+/// Continuous ranked probability score in units of y, (B, Nt, Dy); takes time quadratic in K (see datasets/scores.h).
+Tensor crps(const Marginals& marginals, const Tensor& y);
+/// The value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
+Tensor quantile(const Marginals& marginals, double p);
+
+/// What a model says of targets. Kinds are in models/predictions; whoever reads a prediction need not know which it is.
+/// It may refer to the model and to the state that it comes from, which must then outlive it.
+class Prediction {
+ public:
+  virtual ~Prediction() = default;
+
+  /// Of each target by itself, in the model's dtype, on its device.
+  virtual Marginals marginals() const = 0;
+  /// log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded where a
+  /// recording is on. This default is that of the marginals.
+  virtual Tensor log_likelihood(const Tensor& y) const;
+  /// log p(y) of all targets of a task together: (B), nats; float64 on the CPU, computed in double.
+  virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
+  /// Draws from all targets together, (n, B, Nt, Dy), float64 on the CPU.
+  virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
+};
+
+/// Of the marginals.
+inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
 
 /// Mean negative log-likelihood over batch and points, nats; the training objective of the deterministic models. With
 /// `weights` (B, Nt) the mean over the batch of each row's weighted mean.
@@ -28,7 +70,7 @@ struct StdForm {
   double floor = 0;
 };
 
-/// Splits raw (B, Nt, 2 Dy) into mean and standard deviation.
-Prediction gaussian_head(const Tensor& raw, const StdForm& form);
+/// Splits raw (…, Nt, 2 Dy) into mean and standard deviation.
+Moments gaussian_head(const Tensor& raw, const StdForm& form);
 
 }  // namespace npzoo

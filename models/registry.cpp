@@ -1,6 +1,7 @@
 #include "models/registry.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/cmanp/cmanp.h"
 #include "models/conditional/cnp.h"
@@ -39,6 +40,10 @@ const ModelInfo& model_info(const std::string& name) {
   std::string names;
   for (const ModelInfo& m : kModels) names += (names.empty() ? "" : ", ") + std::string(m.name);
   fail("[models] there is no model '{}'; expected one of {}", name, names);
+}
+
+std::int64_t targets_at_a_time(Density density, std::int64_t wanted) {
+  return density == Density::joint ? std::numeric_limits<std::int64_t>::max() : wanted;
 }
 
 ModelSpec model_spec(const Protocol& protocol, const std::string& model) {

@@ -23,6 +23,10 @@ std::span<const ModelInfo> models();
 /// Throws Error listing the models where there is none of that name.
 const ModelInfo& model_info(const std::string& name);
 
+/// How many targets a model may be asked for at a time by who wants `wanted`: all of them where it predicts them
+/// jointly, since what it says of one may depend on all others.
+std::int64_t targets_at_a_time(Density density, std::int64_t wanted);
+
 /// The preset of a model under a protocol, complete with the protocol's dimensions.
 ModelSpec model_spec(const Protocol& protocol, const std::string& model);
 

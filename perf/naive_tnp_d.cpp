@@ -32,11 +32,11 @@ constexpr double kAgreement = 1e-4;
 class NaiveTnpD {
  public:
   NaiveTnpD(const TokenTransformer& model, std::int64_t heads) : model_(model), heads_(heads) {
-    std_.floor = model.std_floor();
+    std_.floor = model.std_floor().value_or(0);
     std_.kind = std_.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
   }
 
-  Prediction operator()(const Context& context, const Tensor& xt) const {
+  Moments operator()(const Context& context, const Tensor& xt) const {
     const std::int64_t nc = context.xc.dim(1), nt = xt.dim(1);
     const Tensor x = concat({context.xc, xt}, 1);                                                  // (1, N, Dx)
     const Tensor y = concat({context.yc, Tensor::zeros(xt.shape().with(-1, model_.dim_y()))}, 1);  // (1, N, Dy)
@@ -93,9 +93,9 @@ class NaiveTnpD {
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
-  const Tensor x = a.to(Device::cpu), y = b.to(Device::cpu);
-  for (std::size_t i = 0; i < x.values<float>().size(); ++i) {
-    const double difference = std::abs(static_cast<double>(x.values<float>()[i]) - y.values<float>()[i]);
+  const Tensor x = a.to(Device::cpu).to(DType::float64), y = b.to(Device::cpu).to(DType::float64);
+  for (std::size_t i = 0; i < x.values<double>().size(); ++i) {
+    const double difference = std::abs(x.values<double>()[i] - y.values<double>()[i]);
     if (std::isnan(difference)) return difference;
     largest = std::max(largest, difference);
   }
@@ -114,7 +114,8 @@ void check_agreement(const Model& model, const NaiveTnpD& naive) {
   for (const std::int64_t nc : {0, 1, 20}) {
     const Context context = random_context(model, random, nc);
     const Tensor xt = random_normal(random, {1, 30, model.dim_x()});
-    const Prediction expected = model.query(*model.condition(context), xt), found = naive(context, xt);
+    Draws draws(1, Purpose::prediction, 0);
+    const Moments expected = moments(*model.query(*model.condition(context, draws, 1), xt)), found = naive(context, xt);
     const double error = largest_difference(found.mean, expected.mean) + largest_difference(found.std, expected.std);
     check(error <= kAgreement, "[naive_tnp_d] differs from tnp-d by {} with {} context points, expected {} at most",
           error, nc, kAgreement);

@@ -159,7 +159,7 @@ class ForwardCase final : public Case {
   void repeat() override { static_cast<void>(forward_()); }
   double export_to(const std::string& path) override {
     export_model(path, forward_.model(), forward_.task());
-    return nll(forward_(), forward_.task().yt).item();
+    return forward_.loss();
   }
 
  private:

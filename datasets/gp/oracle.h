@@ -32,7 +32,7 @@ KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const B
 struct BayesScores {
   std::vector<double> diagonal, mixture, joint;
   KnownScores known;            // of the same tasks
-  GaussianFit fit;              // of the diagonal Gaussians
+  MarginalFit fit;              // of the diagonal Gaussians
   double quadrature_error = 0;  // what a finer rule changes: mean over every 16th task, the worst figure's
 };
 /// Of the first task of each of the first batches: the others of a batch are like it.

@@ -41,8 +41,7 @@ std::vector<double> prediction_rows(std::span<const double> leading, std::span<c
                                     const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
   constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
   const std::size_t dim_y = values.size();
-  const Tensor mean_here = mean.to(Device::cpu), std_here = std.to(Device::cpu);
-  const auto means = mean_here.values<float>(), deviations = std_here.values<float>();
+  const auto means = mean.values<double>(), deviations = std.values<double>();
   std::vector<double> rows;
   rows.reserve(x.size() / dim_x * (leading.size() + dim_x + 2 * dim_y));
   for (std::size_t i = 0; i * dim_x < x.size(); ++i) {

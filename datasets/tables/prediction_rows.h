@@ -15,9 +15,9 @@ namespace npzoo {
 std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
                                            std::span<const std::string> y_names, const std::filesystem::path& path);
 
-/// One row for each target of `x` (row-major): the numbers `leading`, then x, and the float32 mean and std (1, Nt, Dy)
-/// of a model, brought back by `values`, one for each of its values. These have no more digits than float32 results
-/// carry.
+/// One row for each target of `x` (row-major): the numbers `leading`, then x, and mean and std (1, Nt, Dy) of a float32
+/// model, float64 on the CPU, brought back by `values`, one for each of its values. These have no more digits than
+/// float32 results carry.
 std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
                                     const Tensor& mean, const Tensor& std, std::span<const ValueMap> values);
 

@@ -6,6 +6,8 @@
 #include "ops/geglu/geglu.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
+#include "models/predictions/independent.h"
+
 namespace npzoo {
 
 namespace {
@@ -109,8 +111,8 @@ PerceiverDecoder::PerceiverDecoder(const PerceiverModelConfig& config, Initializ
   make_equal(layers);
 }
 
-Prediction PerceiverDecoder::operator()(const Tensor& xt, const std::vector<KeysValues>& context,
-                                        const PrefixMask& mask) const {
+std::unique_ptr<Prediction> PerceiverDecoder::operator()(const Tensor& xt, const std::vector<KeysValues>& context,
+                                                         const PrefixMask& mask) const {
   check(context.size() == layers.size(), "[perceiver] the state of the context has {} layers, expected {}",
         context.size(), layers.size());
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
@@ -118,7 +120,7 @@ Prediction PerceiverDecoder::operator()(const Tensor& xt, const std::vector<Keys
     for (std::size_t i = 0; i < layers.size(); ++i) h = layers[i](h, context[i], mask);  // (B, n, E)
     return predictor(norm(h));                                                           // (B, n, 2 Dy)
   });
-  return gaussian_head(raw, std_);  // (B, Nt, Dy)
+  return std::make_unique<Independent>(gaussian_head(raw, std_));  // (B, Nt, Dy)
 }
 
 void PerceiverDecoder::visit(ModuleVisitor& visitor) {

@@ -103,7 +103,8 @@ class PerceiverDecoder {
   /// What layer `i` reads of a state (B, N, E).
   KeysValues keys_values(std::size_t i, const Tensor& state) const { return layers[i].keys_values(state); }
   /// xt (B, Nt, Dx); `context` has what each layer reads, else Error. In chunks of targets when nothing is recorded.
-  Prediction operator()(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask) const;
+  std::unique_ptr<Prediction> operator()(const Tensor& xt, const std::vector<KeysValues>& context,
+                                         const PrefixMask& mask) const;
 
   void visit(ModuleVisitor& visitor);
 

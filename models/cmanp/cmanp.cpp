@@ -84,7 +84,8 @@ std::unique_ptr<CmanpState> Cmanp::encode(std::vector<AttentionState> gathered) 
   return state;
 }
 
-std::unique_ptr<ContextState> Cmanp::condition(const Context& context) const {
+std::unique_ptr<ContextState> Cmanp::condition(const Context& context, Draws& /*draws*/,
+                                               std::int64_t /*samples*/) const {
   return encode(absorb(std::vector<AttentionState>(encoder.size()), context));
 }
 
@@ -94,7 +95,7 @@ std::unique_ptr<ContextState> Cmanp::update(const ContextState& state, const Con
   return encode(absorb(before->gathered, more));
 }
 
-Prediction Cmanp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Cmanp::query(const ContextState& state, const Tensor& xt) const {
   const auto* encoded = dynamic_cast<const CmanpState*>(&state);
   check(encoded != nullptr, "[cmanp] the state comes from another kind of model");
   return decoder(xt, encoded->read, PrefixMask::all());  // (B, Nt, Dy)

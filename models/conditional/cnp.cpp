@@ -4,6 +4,8 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/reshape/reshape.h"
 
+#include "models/predictions/independent.h"
+
 namespace npzoo {
 
 namespace {
@@ -83,7 +85,9 @@ std::unique_ptr<PooledContext> Cnp::absorb(PooledContext state, const Context& m
   return std::make_unique<PooledContext>(std::move(state));
 }
 
-std::unique_ptr<ContextState> Cnp::condition(const Context& context) const { return absorb({}, context); }
+std::unique_ptr<ContextState> Cnp::condition(const Context& context, Draws& /*draws*/, std::int64_t /*samples*/) const {
+  return absorb({}, context);
+}
 
 std::unique_ptr<ContextState> Cnp::update(const ContextState& state, const Context& more) const {
   const auto* before = dynamic_cast<const PooledContext*>(&state);
@@ -91,7 +95,7 @@ std::unique_ptr<ContextState> Cnp::update(const ContextState& state, const Conte
   return absorb(*before, more);
 }
 
-Prediction Cnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& xt) const {
   const auto* pooled = dynamic_cast<const PooledContext*>(&state);
   check(pooled != nullptr, "[cnp] the state comes from another kind of model");
   const std::int64_t width = pooled->encoded.dim(-1);
@@ -100,16 +104,16 @@ Prediction Cnp::query(const ContextState& state, const Tensor& xt) const {
     const Tensor each = broadcast_to(one, {x.dim(0), x.dim(1), width});  // (B, n, R)
     return decoder(concat({each, x}, -1));                               // (B, n, 2 Dy)
   });
-  return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
+  return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
 }
 
-Tensor Cnp::loss(const Task& task) const {
-  if (!config_.context_in_loss) return Model::loss(task);
+Tensor Cnp::loss(const Task& task, Draws& draws) const {
+  if (!config_.context_in_loss) return Model::loss(task, draws);
   const bool weighted = task.context_weights.defined() && task.target_weights.defined();
   check(!task.lengths.defined() || weighted, "[cnp] a padded context cannot be scored in training without weights");
-  const auto state = condition({task.xc, task.yc, task.lengths});
+  const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   const Tensor weights = weighted ? concat({task.context_weights, task.target_weights}, 1) : Tensor();
-  return nll(query(*state, concat({task.xc, task.xt}, 1)), concat({task.yc, task.yt}, 1), weights);
+  return nll(*query(*state, concat({task.xc, task.xt}, 1)), concat({task.yc, task.yt}, 1), weights);
 }
 
 void Cnp::visit(ModuleVisitor& visitor) {

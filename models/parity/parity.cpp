@@ -139,14 +139,13 @@ class Comparison {
 
   void predictions(const std::string& kind, double tolerance) {
     NoGrad off;
-    const Prediction p = model_->predict(task_);
-    add(kind + ".mean", p.mean, tolerance);
-    add(kind + ".std", p.std, tolerance);
+    const auto state = condition({task_.xc, task_.yc, {}});
+    const auto p = model_->query(*state, task_.xt);
+    add_moments(kind + ".", *p, tolerance);
     if (kind != "eval") return;
-    add("eval.pointwise.tar_ll", log_likelihood(p, task_.yt), tolerance);
+    add("eval.pointwise.tar_ll", p->log_likelihood(task_.yt), tolerance);
     if (!record_.has("eval.pointwise.ctx_ll")) return;
-    const Prediction at_context = model_->predict({task_.xc, task_.yc, task_.xc, task_.yc, {}});
-    add("eval.pointwise.ctx_ll", log_likelihood(at_context, task_.yc), tolerance);
+    add("eval.pointwise.ctx_ll", model_->query(*state, task_.xc)->log_likelihood(task_.yc), tolerance);
   }
 
   void loss_and_gradients() {
@@ -192,19 +191,28 @@ class Comparison {
     const auto points = [&](std::int64_t begin, std::int64_t end) {
       return Context{slice(task_.xc, 1, begin, end), slice(task_.yc, 1, begin, end)};
     };
-    const auto begun = model_->condition(points(0, first));
+    const auto begun = condition(points(0, first));
     state("state.first.", *begun);
     state("state.updated.", *model_->update(*begun, points(first, all)));
-    state("state.full.", *model_->condition(points(0, all)));
+    state("state.full.", *condition(points(0, all)));
   }
 
   std::vector<ParityQuantity> take() { return std::move(quantities_); }
 
  private:
+  /// No model that has recordings draws anything.
+  static Draws no_draws() { return Draws::recorded({}); }
+
+  std::unique_ptr<ContextState> condition(const Context& context) const {
+    Draws draws = no_draws();
+    return model_->condition(context, draws, kSamples);
+  }
+
   Tensor record_step(Tape& tape) {
     Recording on(tape);
     for (const NamedParameter& p : parameters_) tape.watch(p.parameter->value);
-    return model_->loss(task_);
+    Draws draws = no_draws();
+    return model_->loss(task_, draws);
   }
 
   void state(const std::string& start, const ContextState& state) {
@@ -217,9 +225,13 @@ class Comparison {
       add(block + ".latents", cmanp.latents[i], kTolerance);
     }
     if (!record_.has(start + "mean")) return;
-    const Prediction p = model_->query(state, task_.xt);
-    add(start + "mean", p.mean, kTolerance);
-    add(start + "std", p.std, kTolerance);
+    add_moments(start, *model_->query(state, task_.xt), kTolerance);
+  }
+
+  void add_moments(const std::string& start, const Prediction& prediction, double tolerance) {
+    const Moments p = moments(prediction);
+    add(start + "mean", p.mean, tolerance);
+    add(start + "std", p.std, tolerance);
   }
 
   void add(const std::string& name, const Tensor& ours, double tolerance) {

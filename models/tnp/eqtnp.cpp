@@ -8,8 +8,7 @@ namespace npzoo {
 namespace {
 
 struct EqtnpState final : HeldContext {
-  EqtnpState(Context observed, std::vector<KeysValues> read)
-      : HeldContext(std::move(observed)), layers(std::move(read)) {}
+  EqtnpState(HeldContext held, std::vector<KeysValues> read) : HeldContext(std::move(held)), layers(std::move(read)) {}
 
   std::vector<KeysValues> layers;  // for each decoder layer; (B, Nc, E)
 };
@@ -29,7 +28,7 @@ Eqtnp::Eqtnp(const EqtnpConfig& config, Initializer& init)
       decoder(config, init),
       config_(config) {}
 
-std::unique_ptr<ContextState> Eqtnp::condition(const Context& context) const {
+std::unique_ptr<ContextState> Eqtnp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
   const Context points = clear_padding(context);
   const PrefixMask mask = PrefixMask::lengths(context.lengths);
   std::vector<KeysValues> read;
@@ -41,10 +40,10 @@ std::unique_ptr<ContextState> Eqtnp::condition(const Context& context) const {
     h = layer(h, mask);  // (B, Nc, E)
     hand_on(h);
   }
-  return std::make_unique<EqtnpState>(context, std::move(read));
+  return std::make_unique<EqtnpState>(HeldContext(context, draws, samples), std::move(read));
 }
 
-Prediction Eqtnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Eqtnp::query(const ContextState& state, const Tensor& xt) const {
   const auto* encoded = dynamic_cast<const EqtnpState*>(&state);
   check(encoded != nullptr, "[eqtnp] the state comes from another kind of model");
   return decoder(xt, encoded->layers, PrefixMask::lengths(encoded->context.lengths));  // (B, Nt, Dy)

@@ -9,8 +9,7 @@ namespace npzoo {
 namespace {
 
 struct LbanpState final : HeldContext {
-  LbanpState(Context observed, std::vector<KeysValues> read)
-      : HeldContext(std::move(observed)), layers(std::move(read)) {}
+  LbanpState(HeldContext held, std::vector<KeysValues> read) : HeldContext(std::move(held)), layers(std::move(read)) {}
 
   std::vector<KeysValues> layers;  // for each decoder layer; (B, L, E)
 };
@@ -29,7 +28,7 @@ Lbanp::Lbanp(const LbanpConfig& config, Initializer& init)
       decoder(config, init),
       config_(config) {}
 
-std::unique_ptr<ContextState> Lbanp::condition(const Context& context) const {
+std::unique_ptr<ContextState> Lbanp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
   const Context points = clear_padding(context);
   const PrefixMask mask = PrefixMask::lengths(context.lengths);
   const Tensor tokens =
@@ -40,10 +39,10 @@ std::unique_ptr<ContextState> Lbanp::condition(const Context& context) const {
     h = layer(h, tokens, mask);                           // (B, L, E)
     read.push_back(decoder.keys_values(read.size(), h));  // (B, L, E) each
   }
-  return std::make_unique<LbanpState>(context, std::move(read));
+  return std::make_unique<LbanpState>(HeldContext(context, draws, samples), std::move(read));
 }
 
-Prediction Lbanp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Lbanp::query(const ContextState& state, const Tensor& xt) const {
   const auto* encoded = dynamic_cast<const LbanpState*>(&state);
   check(encoded != nullptr, "[lbanp] the state comes from another kind of model");
   return decoder(xt, encoded->layers, PrefixMask::all());  // (B, Nt, Dy)

@@ -2,13 +2,15 @@
 
 #include "models/blocks/chunks.h"
 
+#include "models/predictions/independent.h"
+
 namespace npzoo {
 
 namespace {
 
 struct TokenTransformerState final : HeldContext {
-  TokenTransformerState(Context observed, TwoStreamTransformer::Encoded layers)
-      : HeldContext(std::move(observed)), encoded(std::move(layers)) {}
+  TokenTransformerState(HeldContext held, TwoStreamTransformer::Encoded layers)
+      : HeldContext(std::move(held)), encoded(std::move(layers)) {}
 
   TwoStreamTransformer::Encoded encoded;
 };
@@ -29,14 +31,15 @@ TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initial
       predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init),
       config_(config) {}
 
-std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context) const {
+std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context, Draws& draws,
+                                                          std::int64_t samples) const {
   const Context points = clear_padding(context);
   Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                 // (B, Nc, E)
   auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
-  return std::make_unique<TokenTransformerState>(context, std::move(encoded));
+  return std::make_unique<TokenTransformerState>(HeldContext(context, draws, samples), std::move(encoded));
 }
 
-Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
   const auto* context = dynamic_cast<const TokenTransformerState*>(&state);
   check(context != nullptr, "[token_transformer] the state comes from another kind of model");
   const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
@@ -45,7 +48,7 @@ Prediction TokenTransformer::query(const ContextState& state, const Tensor& xt) 
     const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
     return predictor(encoder.query(context->encoded, tokens, mask));                                 // (B, n, 2 Dy)
   });
-  return gaussian_head(raw, config_.std);  // (B, Nt, Dy)
+  return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
 }
 
 void TokenTransformer::visit(ModuleVisitor& visitor) {

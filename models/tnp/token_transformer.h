@@ -20,12 +20,12 @@ class TokenTransformer final : public Model {
  public:
   TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context) const override;
-  Prediction query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
   void begin_step(std::int64_t step) override { encoder.begin_step(step); }
   void visit(ModuleVisitor& visitor) override;
 
-  double std_floor() const override { return config_.std.floor; }
+  std::optional<double> std_floor() const override { return config_.std.floor; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 

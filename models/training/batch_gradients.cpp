@@ -48,8 +48,8 @@ void BatchGradients::begin(std::int64_t parts) {
   grads_.assign(parts, nullptr);
 }
 
-double BatchGradients::compute(const Model& model, const Task& task, const std::function<void()>& beside,
-                               Profile* profile) {
+double BatchGradients::compute(const Model& model, const Task& task, const Draws& draws,
+                               const std::function<void()>& beside, Profile* profile) {
   const std::int64_t batch = task.xc.dim(0), parts = parts_of(task);
   begin(parts);
   const auto compute_part = [&](std::int64_t i) {
@@ -60,7 +60,8 @@ double BatchGradients::compute(const Model& model, const Task& task, const std::
     part.profile = {};
     part.profile.start();
     const Recording on(part.tape);
-    const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, first, last));
+    Draws own = parts == 1 ? draws : draws.from(first);
+    const Tensor loss = model.loss(parts == 1 ? task : tasks_between(task, first, last), own);
     part.loss = share * loss.item();
     grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype(), loss.device()));
   };

@@ -21,7 +21,7 @@ class BatchGradients {
 
   /// Returns the loss. Calls `beside` once meanwhile, on whichever thread has nothing better to do.
   /// Operations are added to `profile` where there is one.
-  double compute(const Model& model, const Task& task, const std::function<void()>& beside = {},
+  double compute(const Model& model, const Task& task, const Draws& draws, const std::function<void()>& beside = {},
                  Profile* profile = nullptr);
 
   /// What the last `compute` left.

@@ -88,13 +88,14 @@ void DeviceStep::load(const Task& task, Bucket& bucket) {
   load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
 }
 
-void DeviceStep::run(Bucket& bucket, double clip_norm) {
+void DeviceStep::run(Bucket& bucket, const Draws& draws, double clip_norm) {
   tape_.clear();
   for (const NamedParameter& p : optimiser_.parameters()) tape_.watch(p.parameter->value);
   Tensor loss;
   {
     const Recording on(tape_);
-    loss = model_.loss(bucket.task);
+    Draws kept = draws.kept_in(bucket.draws);
+    loss = model_.loss(bucket.task, kept);
   }
   const Grads* const grads = &tape_.backward(loss);
   optimiser_.apply({&grads, 1}, clip_norm, loss);
@@ -102,25 +103,28 @@ void DeviceStep::run(Bucket& bucket, double clip_norm) {
   tape_.clear();
 }
 
-void DeviceStep::capture(Bucket& bucket, double clip_norm) {
+void DeviceStep::capture(Bucket& bucket, const Draws& draws, double clip_norm) {
   GpuRuntime& gpu = gpu_runtime();
   const GraphMemory room;
   const Capture capture;
-  run(bucket, clip_norm);
+  run(bucket, draws, clip_norm);
   bucket.graph = gpu.end_capture();
   bucket.uploads = take_captured_uploads();
   ++graphs_;
   count_graphs(1);
 }
 
-void DeviceStep::start(Bucket& bucket, double learning_rate, double clip_norm) {
+void DeviceStep::start(Bucket& bucket, const Draws& draws, double learning_rate, double clip_norm) {
   const std::int64_t steps_before = optimiser_.steps();
   try {
     optimiser_.begin_step(learning_rate);
     if (bucket.steps == 0) {
-      run(bucket, clip_norm);
+      run(bucket, draws, clip_norm);
     } else {
-      if (!bucket.graph) capture(bucket, clip_norm);
+      if (bucket.graph)
+        bucket.draws.refill(draws);
+      else
+        capture(bucket, draws, clip_norm);
       bucket.graph->launch();
     }
   } catch (...) {
@@ -134,12 +138,12 @@ void DeviceStep::start(Bucket& bucket, double learning_rate, double clip_norm) {
   ++bucket.steps;
 }
 
-double DeviceStep::operator()(const Task& task, double learning_rate, double clip_norm,
+double DeviceStep::operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
                               const std::function<void()>& beside) {
   Bucket& bucket = bucket_for(task);
   load(task, bucket);
   if (optimiser_.take_sole_ownership()) forget_graphs();
-  start(bucket, learning_rate, clip_norm);
+  start(bucket, draws, learning_rate, clip_norm);
   try {
     if (beside) beside();
   } catch (...) {

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "engine/cuda/gpu.h"
-#include "engine/optim/optimiser.h"
 #include "engine/tape.h"
-#include "models/model.h"
+#include "models/training/training_step.h"
 
 namespace npzoo {
 
@@ -17,18 +14,17 @@ namespace npzoo {
 /// of a few sizes, with lengths and weights that leave the loss and its gradients what they were, and each size has its
 /// graph. The first step of a size is done kernel by kernel, the second one is captured. Where somebody else holds a
 /// parameter's tensor, it stays as it is for them: the parameter gets a copy, and graphs are captured anew.
-class DeviceStep {
+class DeviceStep final : public TrainingStep {
  public:
   /// They must outlive it.
   DeviceStep(Model& model, Optimiser& optimiser) : model_(model), optimiser_(optimiser) {}
   DeviceStep(const DeviceStep&) = delete;
   DeviceStep& operator=(const DeviceStep&) = delete;
-  ~DeviceStep();
+  ~DeviceStep() override;
 
-  /// One update; returns the loss before it. Parameters stay as they are, and the optimiser counts no step, where the
-  /// loss or the gradients' norm is not finite, and after an error of its own. Calls `beside` while the device works;
-  /// where that throws, the update is made all the same.
-  double operator()(const Task& task, double learning_rate, double clip_norm, const std::function<void()>& beside = {});
+  /// Where `beside` throws, the update is made all the same.
+  double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
+                    const std::function<void()>& beside = {}) override;
 
   /// Graphs there are.
   std::int64_t graphs() const { return graphs_; }
@@ -41,6 +37,7 @@ class DeviceStep {
   struct Bucket {
     Task task;         // padded; its lengths are page-locked
     Tensor host_loss;  // page-locked
+    KeptDraws draws;   // that the graph reads
     std::unique_ptr<GpuGraph> graph;
     std::vector<Buffer> uploads;  // that the graph repeats
     std::int64_t steps = 0;
@@ -49,9 +46,9 @@ class DeviceStep {
   Bucket& bucket_for(const Task& task);
   static void load(const Task& task, Bucket& bucket);
   /// Hands the device an update, as kernels or as a graph.
-  void start(Bucket& bucket, double learning_rate, double clip_norm);
-  void run(Bucket& bucket, double clip_norm);
-  void capture(Bucket& bucket, double clip_norm);
+  void start(Bucket& bucket, const Draws& draws, double learning_rate, double clip_norm);
+  void run(Bucket& bucket, const Draws& draws, double clip_norm);
+  void capture(Bucket& bucket, const Draws& draws, double clip_norm);
   void forget_graphs();
 
   Model& model_;

@@ -25,9 +25,7 @@ Trainer::Trainer(TrainingRun run)
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       tasks_(training_tasks(run_)),
-      gradients_(optimiser_.parameters()) {
-  if (device() == Device::cuda) device_step_ = std::make_unique<DeviceStep>(*model_, optimiser_);
-}
+      step_(make_training_step(*model_, optimiser_)) {}
 
 Trainer::Trainer(const Checkpoint& c) : Trainer(c.run) {
   const auto& parameters = optimiser_.parameters();
@@ -54,11 +52,8 @@ double Trainer::step() {
   const auto beside = [&] {
     if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
   };
-  const double clip_norm = run_.protocol.training.clip_norm;
-  const double loss = device_step_ ? (*device_step_)(*next_, learning_rate(), clip_norm, beside)
-                                   : gradients_.compute(*model_, *next_, beside);
+  const double loss = (*step_)(*next_, draws(), learning_rate(), run_.protocol.training.clip_norm, beside);
   check_finite("loss", loss);
-  if (!device_step_) optimiser_.step(gradients_.parts(), learning_rate(), clip_norm);
   check_finite("norm of the gradients", optimiser_.gradient_norm());
   next_ = std::move(after);
   ++steps_done_;
@@ -78,6 +73,7 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
                                                            .split = Split::validation,
                                                            .device = device()},
                                                  .batches = p.validation.batches,
+                                                 .density = model_info(run_.spec.name).density,
                                                  .headline_only = true,
                                                  .progress = progress});
   const double score = found.headline().gain();
@@ -95,7 +91,8 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
 void Trainer::check_usable() {
   const NoGrad off;
   if (!next_) next_ = batch(steps_done_);
-  const double loss = model_->loss(*next_).item();
+  Draws same = draws();
+  const double loss = model_->loss(*next_, same).item();
   check(std::isfinite(loss), "[train] the loss became {} after step {}; a lower learning rate may help", loss,
         steps_done_);
 }

@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "datasets/task_source.h"
-#include "models/training/batch_gradients.h"
 #include "models/training/checkpoint.h"
-#include "models/training/device_step.h"
+#include "models/training/training_step.h"
 #include "models/trials/trial.h"
 
 namespace npzoo {
@@ -47,6 +46,8 @@ class Trainer {
   Checkpoint checkpoint() const;
 
  private:
+  /// Of update number `steps_done_`.
+  Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   void check_finite(const char* what, double value) const;
 
@@ -54,9 +55,8 @@ class Trainer {
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
   std::unique_ptr<TaskSource> tasks_;
-  std::optional<Task> next_;                 // batch number steps_done_, where it has been made
-  BatchGradients gradients_;                 // of updates on the CPU
-  std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device
+  std::optional<Task> next_;  // batch number steps_done_, where it has been made
+  std::unique_ptr<TrainingStep> step_;
   std::int64_t steps_done_ = 0;
   std::int64_t best_step_ = -1;
   double best_log_likelihood_ = -std::numeric_limits<double>::infinity();

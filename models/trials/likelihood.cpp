@@ -15,19 +15,39 @@ namespace npzoo {
 
 namespace {
 
-Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+/// What a model says of a batch.
+struct PredictedBatch {
+  Marginals targets, context;              // the latter where it is asked for
+  std::unique_ptr<ContextState> state;     // that `together` may refer to
+  std::unique_ptr<Prediction> together{};  // of the targets, where their joint density is wanted
+};
 
 struct ScoredBatch {
-  Prediction prediction;
-  Tensor y;
+  double log_likelihood = 0;  // mean over tasks and targets
+  Tensor crps, central_mass;  // (B, Nt, Dy)
+  std::int64_t tasks = 0;
   double context_squares = 0;  // sum of (mean − value)² at the context's points
   std::int64_t context_values = 0;
   std::optional<double> exact{};  // log-likelihood under the truth
 };
 
+PredictedBatch predict(const Model& model, const Task& task, std::int64_t index, const EvaluationOptions& options) {
+  const NoGrad off;
+  Draws draws(options.seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
+  auto state = model.condition({task.xc, task.yc, task.lengths}, draws, kSamples);
+  auto targets = model.query(*state, task.xt);
+  PredictedBatch batch{targets->marginals(), {}, {}};
+  if (options.context) batch.context = model.query(*state, task.xc)->marginals();
+  if (options.density == Density::joint) {
+    batch.state = std::move(state);
+    batch.together = std::move(targets);
+  }
+  return batch;
+}
+
 /// Of the real points of each row; what padding holds is nobody's.
-void score_context(const Prediction& prediction, const Task& task, ScoredBatch& scored) {
-  const Tensor mean = on_host(prediction.mean), y = on_host(task.yc);
+void score_context(const Marginals& marginals, const Task& task, ScoredBatch& scored) {
+  const Tensor mean = moments(marginals).mean, y = task.yc.to(Device::cpu).to(DType::float64);
   const auto means = mean.values<double>(), values = y.values<double>();
   const std::int64_t rows = y.dim(0), width = y.dim(1) * y.dim(2);
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -38,11 +58,17 @@ void score_context(const Prediction& prediction, const Task& task, ScoredBatch& 
   }
 }
 
-ScoredBatch score(const Model& model, const Task& task, bool context) {
+ScoredBatch score(const PredictedBatch& batch, const Task& task) {
   const NoGrad off;
-  const auto state = model.condition({task.xc, task.yc, task.lengths});
-  ScoredBatch scored{.prediction = model.query(*state, task.xt), .y = task.yt};
-  if (context) score_context(model.query(*state, task.xc), task, scored);
+  const Marginals marginals = on_host(batch.targets);
+  const Tensor y = task.yt.to(Device::cpu).to(DType::float64);
+  ScoredBatch scored{.crps = crps(marginals, y), .central_mass = central_mass(marginals, y), .tasks = y.dim(0)};
+  const Tensor log_likelihoods =
+      batch.together ? batch.together->joint_log_likelihood(y) : log_likelihood(marginals, y);
+  double sum = 0;
+  for (const double value : log_likelihoods.values<double>()) sum += value;
+  scored.log_likelihood = sum / static_cast<double>(y.dim(0) * y.dim(1));
+  if (batch.context.mean.defined()) score_context(batch.context, task, scored);
   return scored;
 }
 
@@ -56,7 +82,7 @@ std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& sou
   std::vector<ScoredBatch> scored(count);
   thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
     const Batch batch = source.batch(static_cast<std::uint64_t>(first + i));
-    scored[i] = score(model, batch.task, options.context);
+    scored[i] = score(predict(model, batch.task, first + i, options), batch.task);
     if (i < exact) scored[i].exact = exact_log_likelihood(batch, options.density);
   });
   return scored;
@@ -73,11 +99,17 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& s
     tasks.push_back(batch.task);
     if (i < exact && batch.truth) here.push_back({batch.task.to(Device::cpu), batch.truth});
   }
-  std::vector<ScoredBatch> scored;
-  for (const Task& task : tasks) scored.push_back(score(model, task, options.context));
+  std::vector<PredictedBatch> predicted;
+  for (std::int64_t i = 0; i < count; ++i) predicted.push_back(predict(model, tasks[i], first + i, options));
+  std::vector<std::optional<double>> known(static_cast<std::size_t>(count));
   thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
-    scored[i].exact = exact_log_likelihood(here[i], options.density);
+    known[i] = exact_log_likelihood(here[i], options.density);
   });
+  std::vector<ScoredBatch> scored;
+  for (std::int64_t i = 0; i < count; ++i) {
+    scored.push_back(score(std::exchange(predicted[i], {}), tasks[i]));
+    scored.back().exact = known[i];
+  }
   return scored;
 }
 
@@ -85,21 +117,15 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& s
 class Total {
  public:
   void add(const ScoredBatch& batch) {
-    const Tensor mean = on_host(batch.prediction.mean), std = on_host(batch.prediction.std), y = on_host(batch.y);
-    const auto means = mean.values<double>(), deviations = std.values<double>(), values = y.values<double>();
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      sum += log_normal_density(values[i], means[i], deviations[i] * deviations[i]);
-      fit_.add(means[i], deviations[i], values[i]);
-    }
-    const double log_likelihood = sum / static_cast<double>(y.dim(0) * y.dim(1));
-    log_likelihood_.add(log_likelihood);
-    tasks_ += y.dim(0);
+    const auto crps = batch.crps.values<double>(), central_mass = batch.central_mass.values<double>();
+    for (std::size_t i = 0; i < crps.size(); ++i) fit_.add(crps[i], central_mass[i]);
+    log_likelihood_.add(batch.log_likelihood);
+    tasks_ += batch.tasks;
     context_squares_ += batch.context_squares;
     context_values_ += batch.context_values;
     if (!batch.exact) return;
     exact_.add(*batch.exact);
-    gap_.add(*batch.exact - log_likelihood);
+    gap_.add(*batch.exact - batch.log_likelihood);
   }
 
   Evaluation result() const {
@@ -120,7 +146,7 @@ class Total {
   }
 
  private:
-  GaussianFit fit_;
+  MarginalFit fit_;
   RunningMean log_likelihood_, exact_, gap_;
   double context_squares_ = 0;
   std::int64_t context_values_ = 0, tasks_ = 0;

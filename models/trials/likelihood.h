@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "datasets/scores.h"
 #include "datasets/task_source.h"
@@ -13,11 +14,11 @@ namespace npzoo {
 /// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
 struct Evaluation {
   double log_likelihood = 0;
-  double standard_error = 0;       // of the mean over batches
-  std::map<int, double> coverage;  // share of targets inside the central interval of 50, 80, 90, 95 %
-  double calibration_error = 0;    // how far such shares are off, mean over the intervals of 5, 10 … 95 %
-  double crps = 0;                 // continuous ranked probability score, mean over targets and channels
-  double std_floor = 0;            // of the model: it limits the log-likelihood
+  double standard_error = 0;        // of the mean over batches
+  std::map<int, double> coverage;   // share of targets inside the central interval of 50, 80, 90, 95 %
+  double calibration_error = 0;     // how far such shares are off, mean over the intervals of 5, 10 … 95 %
+  double crps = 0;                  // continuous ranked probability score, mean over targets and channels
+  std::optional<double> std_floor;  // of the model, where it has one: it limits the log-likelihood
   /// Root mean square of mean − value at the context's points, in units of y; NaN where not asked for.
   double context_rmse = 0;
   /// On the first batches, if asked for and known, else NaN: log-likelihood under what the tasks were drawn from, and
@@ -31,10 +32,11 @@ struct Evaluation {
 
 struct EvaluationOptions {
   std::int64_t batches = 1;
+  std::uint64_t seed = 0;  // of what the model draws; for each batch other numbers
   /// For how many of the first batches the truth is scored as well, where it is known.
   std::int64_t exact_batches = 0;
-  /// Of the model's figures: the truth is scored like the model, jointly for a model that predicts all targets
-  /// together.
+  /// Of the log-likelihood: of each target by itself, or, for a model that predicts all targets together, of all of
+  /// them, divided by their number. The truth is scored alike.
   Density density = Density::marginal;
   /// Whether the context's points are predicted as well, for `context_rmse`.
   bool context = false;

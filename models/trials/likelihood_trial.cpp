@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "models/trials/likelihood.h"
 #include "models/trials/trial.h"
 
@@ -22,7 +24,7 @@ void add_all(const Evaluation& e, Findings& found) {
   add_error("calibration_error", e.calibration_error);
   add_error("crps", e.crps);
   add_error("context_rmse", e.context_rmse);
-  add_error("std_floor", e.std_floor);
+  add_error("std_floor", e.std_floor.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
 void put_into_words(const Evaluation& e, const std::string& truth, double context_noise, Findings& found) {
@@ -42,7 +44,7 @@ void put_into_words(const Evaluation& e, const std::string& truth, double contex
                   100 * e.calibration_error),
       fmt::format("CRPS                 {:.4f}", e.crps),
       fmt::format("at context points    {:.4f}          (RMSE; observed with noise {})", e.context_rmse, context_noise),
-      fmt::format("smallest std         {}", e.std_floor)};
+      fmt::format("smallest std         {}", e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
 }
 
 class LikelihoodTrial final : public Trial {
@@ -52,6 +54,7 @@ class LikelihoodTrial final : public Trial {
     const bool all = !options.headline_only;
     const Evaluation e = evaluate(model, *source,
                                   {.batches = options.batches,
+                                   .seed = options.tasks.seed,
                                    .exact_batches = all ? kExactBatches : 0,
                                    .density = options.density,
                                    .context = all,

@@ -29,7 +29,7 @@ TEST_CASE("scores: log density of a normal distribution") {
 }
 
 TEST_CASE("scores: coverage counts what lies inside") {
-  GaussianFit fit;
+  MarginalFit fit;
   const double z50 = 0.674489750196082, z95 = 1.959963984540054;
   for (double y : {0.0, z50 - 1e-9, -(z50 + 1e-9), z95 - 1e-9, z95 + 1e-9, 40.0, -40.0, 0.0}) fit.add(0, 1, y);
   CHECK(fit.coverage(5) == 2 / 8.0);
@@ -48,11 +48,11 @@ TEST_CASE("scores: the truth is calibrated, and a wrong width is not") {
   std::vector<double> z(kValues);
   Random(3).fill_normal(z);
   const auto of_width = [&](double width) {
-    GaussianFit fit;
+    MarginalFit fit;
     for (double value : z) fit.add(2, 3 * width, 2 + 3 * value);
     return fit;
   };
-  const GaussianFit truth = of_width(1);
+  const MarginalFit truth = of_width(1);
   CHECK(truth.calibration_error() < 4 * 0.5 / std::sqrt(kValues));
   for (const auto& [percent, share] : truth.coverage()) {
     const double p = percent / 100.0;
@@ -64,7 +64,7 @@ TEST_CASE("scores: the truth is calibrated, and a wrong width is not") {
 }
 
 TEST_CASE("scores: CRPS is the distance where a prediction is sure") {
-  GaussianFit fit;
+  MarginalFit fit;
   fit.add(1, 1e-9, 4);
   fit.add(1, 1e-9, 0);
   CHECK(fit.crps() == doctest::Approx(2));
@@ -72,7 +72,7 @@ TEST_CASE("scores: CRPS is the distance where a prediction is sure") {
 }
 
 TEST_CASE("scores: a prediction that is not a number covers nothing") {
-  GaussianFit fit;
+  MarginalFit fit;
   fit.add(std::nan(""), 1, 0);
   fit.add(0, 1, 0);
   CHECK(fit.coverage(95) == 0.5);

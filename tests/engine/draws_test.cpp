@@ -126,7 +126,7 @@ TEST_CASE("draws: no stream is one of data, initial weights or random features")
       const Tensor words = draws.generator(1, Device::cpu);
       const auto stream = std::bit_cast<std::uint64_t>(words.values<std::int64_t>()[1]);
       CHECK((stream >> 56) == static_cast<std::uint64_t>(purpose));
-      CHECK((stream >> 56) > 3);                 // splits of data: datasets/gp/sampler.cpp
+      CHECK((stream >> 56) > 3);                  // splits of data: datasets/gp/sampler.cpp
       CHECK(stream >= (std::uint64_t{1} << 63));  // initial weights and random features: engine/init.h
     }
 }

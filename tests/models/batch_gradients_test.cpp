@@ -17,7 +17,7 @@ struct Result {
 
 Result in_parts(Model& model, const Task& task) {
   BatchGradients batch(named_parameters(model));
-  Result result{batch.compute(model, task), {}, batch.parts().size()};
+  Result result{batch.compute(model, task, some_draws()), {}, batch.parts().size()};
   for (const auto& [name, parameter] : named_parameters(model)) {
     Tensor sum = Tensor::zeros_like(parameter->value);
     for (const Grads* part : batch.parts()) add_into(sum, part->of(parameter->value));
@@ -43,10 +43,10 @@ TEST_CASE("batch gradients: of every model the parts add up to the gradient of t
     for (const bool ragged : {false, true}) {
       if (ragged && c.spec.name == "cnp") continue;  // one of its forms scores the context too, and wants it whole
       if (ragged) task.lengths = Tensor::from<std::int64_t>({6}, {7, 0, 3, 7, 1, 5});
-      const auto expected = gradients(*model, [&] { return model->loss(task); });
+      const auto expected = gradients(*model, [&] { return loss(*model, task); });
       const Result found = in_parts(*model, task);
       CHECK(found.parts == 4);
-      CHECK(found.loss == doctest::Approx(model->loss(task).item()).epsilon(1e-12));
+      CHECK(found.loss == doctest::Approx(loss(*model, task).item()).epsilon(1e-12));
       CHECK(gradient_difference(found.gradients, expected) <= 1e-11);
     }
   }
@@ -80,13 +80,14 @@ TEST_CASE("batch gradients: what runs beside does so once, and what any part thr
   for (int threads : {1, 2, 3}) {
     const ThreadCount count(threads);
     int calls = 0;
-    const double loss = gradients.compute(*model, task, [&calls] { ++calls; });
+    const double loss = gradients.compute(*model, task, some_draws(), [&calls] { ++calls; });
     CHECK(calls == 1);
-    CHECK(error_of([&] { gradients.compute(*model, task, [] { fail("[beside] bad"); }); }) == "[beside] bad");
+    CHECK(error_of([&] { gradients.compute(*model, task, some_draws(), [] { fail("[beside] bad"); }); }) ==
+          "[beside] bad");
     Task bad = task;
     bad.yt = Tensor::zeros({4, 1, 1});
-    CHECK(error_of([&] { gradients.compute(*model, bad); }).starts_with("[gaussian_log_density]"));
-    CHECK(gradients.compute(*model, task) == loss);
+    CHECK(error_of([&] { gradients.compute(*model, bad, some_draws()); }).starts_with("[gaussian_log_density]"));
+    CHECK(gradients.compute(*model, task, some_draws()) == loss);
   }
 }
 
@@ -98,7 +99,7 @@ TEST_CASE("batch gradients: a profile counts the parts together") {
   BatchGradients gradients(named_parameters(*model));
   Profile profile;
   const std::int64_t before = counted_flops();
-  gradients.compute(*model, task, {}, &profile);
+  gradients.compute(*model, task, some_draws(), {}, &profile);
   std::int64_t flops = 0;
   for (const auto& [name, passes] : profile.operations()) flops += passes.forward.flops + passes.backward.flops;
   CHECK(flops == counted_flops() - before);

@@ -61,18 +61,18 @@ TEST_CASE("models: long contexts and many targets in chunks are what they are at
     for (const bool ragged : {false, true}) {
       if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {kChunk + 17, 3});
       Tape tape;
-      Prediction whole;
+      Moments whole;
       {
         const Recording on(tape);
-        whole = model->predict(task);
+        whole = predict(*model, task);
       }
       const NoGrad off;
-      CHECK(difference(model->predict(task), whole) <= 1e-12);
+      CHECK(difference(predict(*model, task), whole) <= 1e-12);
     }
     const Task many = random_task(*model, {1, 6, kChunk + 3});
-    const auto state = model->condition({many.xc, many.yc, {}});
-    const Prediction all = model->query(*state, many.xt);
-    const Prediction last = model->query(*state, slice(many.xt, 1, kChunk - 2, kChunk + 3));
+    const auto state = condition(*model, {many.xc, many.yc, {}});
+    const Moments all = query(*model, *state, many.xt);
+    const Moments last = query(*model, *state, slice(many.xt, 1, kChunk - 2, kChunk + 3));
     CHECK(difference({slice(all.mean, 1, kChunk - 2, kChunk + 3), slice(all.std, 1, kChunk - 2, kChunk + 3)}, last) <=
           1e-12);
   }

@@ -1,4 +1,5 @@
 #include "models/training/device_step.h"
+#include "models/training/host_step.h"
 
 #include "engine/cuda/transfer.h"
 #include "ops/elementwise/elementwise.h"
@@ -54,10 +55,11 @@ Run train(const ModelSpec& spec, const std::vector<std::pair<std::int64_t, std::
   for (const auto& [nc, nt] : sizes) {
     const Task task = random_task(*model, {4, nc, nt}, DType::float32);
     model->begin_step(static_cast<std::int64_t>(run.losses.size()));
+    const Draws draws(3, Purpose::training, run.losses.size());
     if (captured) {
-      run.losses.push_back(step(task, kRate, kClip));
+      run.losses.push_back(step(task, draws, kRate, kClip));
     } else {
-      run.losses.push_back(gradients.compute(*model, task));
+      run.losses.push_back(gradients.compute(*model, task, draws));
       optimiser.step(gradients.parts(), kRate, kClip);
     }
   }
@@ -90,12 +92,12 @@ TEST_CASE("device step: padding changes neither the loss of a model nor its grad
     const auto model = varied_model(c.spec);
     for (const std::int64_t nc : {0, 1, 7}) {
       const Task task = random_task(*model, {3, nc, 5});
-      const auto plain = gradients(*model, [&] { return model->loss(task); });
-      const double loss = model->loss(task).item();
+      const auto plain = gradients(*model, [&] { return loss(*model, task); });
+      const double expected = loss(*model, task).item();
       for (const auto& [more_nc, more_nt] : {std::pair(nc, 16), std::pair(nc + 9, 5), std::pair(nc + 9, 16)}) {
         const Task larger = padded(task, more_nc, more_nt);
-        CHECK(model->loss(larger).item() == doctest::Approx(loss).epsilon(1e-12));
-        CHECK(gradient_difference(gradients(*model, [&] { return model->loss(larger); }), plain) <= 1e-11);
+        CHECK(loss(*model, larger).item() == doctest::Approx(expected).epsilon(1e-12));
+        CHECK(gradient_difference(gradients(*model, [&] { return loss(*model, larger); }), plain) <= 1e-11);
       }
     }
   }
@@ -147,11 +149,11 @@ TEST_CASE("device step: a loss that is not finite leaves the parameters as they 
   for (int round = 0; round < 3; ++round) {  // kernel by kernel, then captured
     std::vector<Tensor> before;
     for (const auto& [name, parameter] : named_parameters(*model)) before.push_back(parameter->value.clone());
-    CHECK(std::isnan(step(broken, 1e-3, 1.0)));
+    CHECK(std::isnan(step(broken, some_draws(), 1e-3, 1.0)));
     const auto parameters = named_parameters(*model);
     for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(parameters[i].parameter->value, before[i]));
   }
-  CHECK(std::isfinite(step(task, 1e-3, 1.0)));
+  CHECK(std::isfinite(step(task, some_draws(), 1e-3, 1.0)));
 }
 
 namespace {
@@ -159,14 +161,18 @@ namespace {
 /// A model with another loss.
 class WithLoss final : public Model {
  public:
-  using Loss = std::function<Tensor(const Model& model, const Task& task)>;
+  using Loss = std::function<Tensor(const Model& model, const Task& task, Draws& draws)>;
   WithLoss(Model& model, Loss loss) : model_(model), loss_(std::move(loss)) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context) const override { return model_.condition(context); }
-  Prediction query(const ContextState& state, const Tensor& xt) const override { return model_.query(state, xt); }
-  Tensor loss(const Task& task) const override { return loss_(model_, task); }
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return model_.condition(context, draws, samples);
+  }
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+    return model_.query(state, xt);
+  }
+  Tensor loss(const Task& task, Draws& draws) const override { return loss_(model_, task, draws); }
   void visit(ModuleVisitor& visitor) override { model_.visit(visitor); }
-  double std_floor() const override { return model_.std_floor(); }
+  std::optional<double> std_floor() const override { return model_.std_floor(); }
   std::int64_t dim_x() const override { return model_.dim_x(); }
   std::int64_t dim_y() const override { return model_.dim_y(); }
 
@@ -196,15 +202,16 @@ TEST_CASE("device step: a gradient that is not finite leaves the parameters as t
     const auto model = make_model(small_model("tnp-d"), {.seed = 3});
     // √(0 · w) is 0, and its gradient 0 · ∞.
     const Tensor& weight = named_parameters(*model).front().parameter->value;
-    WithLoss broken(
-        *model, [&](const Model& m, const Task& task) { return add(m.loss(task), sum(sqrt(affine(weight, 0, 0)))); });
+    WithLoss broken(*model, [&](const Model& m, const Task& task, Draws& draws) {
+      return add(m.loss(task, draws), sum(sqrt(affine(weight, 0, 0))));
+    });
     Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                         named_parameters(*model));
     DeviceStep step(broken, optimiser);
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
     const std::vector<Tensor> before = copies_of_parameters(*model);
     for (int round = 0; round < 3; ++round) {  // kernel by kernel, then captured
-      CHECK(std::isfinite(step(task, 1e-3, clip_norm)));
+      CHECK(std::isfinite(step(task, some_draws(), 1e-3, clip_norm)));
       CHECK_FALSE(std::isfinite(optimiser.gradient_norm()));
       CHECK(same_parameters(*model, before));
       CHECK(optimiser.steps() == 0);
@@ -219,8 +226,8 @@ TEST_CASE("device step: an error in a step is told as it was, and the next step 
   const auto parameters_after = [&](int failing, const std::function<void()>& failure) {
     const auto model = make_model(small_model("tnp-d"), {.seed = 3});
     int calls = 0;
-    WithLoss sometimes(*model, [&](const Model& m, const Task& t) {
-      const Tensor loss = m.loss(t);
+    WithLoss sometimes(*model, [&](const Model& m, const Task& t, Draws& draws) {
+      const Tensor loss = m.loss(t, draws);
       if (calls++ == failing) failure();
       return loss;
     });
@@ -230,7 +237,7 @@ TEST_CASE("device step: an error in a step is told as it was, and the next step 
     std::string message = "no error";
     for (int made = 0; made < 4;) {
       try {
-        step(task, 1e-3, 1.0);
+        step(task, some_draws(), 1e-3, 1.0);
         CHECK(optimiser.steps() == ++made);
       } catch (const Error& error) {
         message = error.what();
@@ -265,7 +272,7 @@ TEST_CASE("device step: what is done beside a step may fail, and the step is mad
   const Task task = random_task(*model, {4, 7, 5}, DType::float32);
   for (int made = 1; made <= 3; ++made) {
     const std::vector<Tensor> before = copies_of_parameters(*model);
-    CHECK(error_of([&] { step(task, 1e-3, 1.0, [] { fail("[test] no data"); }); }) == "[test] no data");
+    CHECK(error_of([&] { step(task, some_draws(), 1e-3, 1.0, [] { fail("[test] no data"); }); }) == "[test] no data");
     CHECK_FALSE(same_parameters(*model, before));
     CHECK(optimiser.steps() == made);
   }
@@ -287,7 +294,7 @@ TEST_CASE("device step: whoever holds a parameter's tensor keeps it as it was") 
       if (held)
         for (const auto& [name, parameter] : named_parameters(*model))
           kept.emplace_back(parameter->value, parameter->value.clone());
-      found.push_back(step(task, 1e-2, 1.0));
+      found.push_back(step(task, some_draws(), 1e-2, 1.0));
       CHECK(step.graphs() == (i == 0 ? 0 : 1));
     }
     for (const auto& [tensor, before] : kept) CHECK(same_bits(tensor, before));
@@ -312,8 +319,8 @@ TEST_CASE("device step: a batch of another size is refused") {
   Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                       named_parameters(*model));
   DeviceStep step(*model, optimiser);
-  step(random_task(*model, {4, 7, 5}, DType::float32), 1e-3, 1.0);
+  step(random_task(*model, {4, 7, 5}, DType::float32), some_draws(), 1e-3, 1.0);
   CHECK(error_of([&] {
-          step(random_task(*model, {3, 7, 5}, DType::float32), 1e-3, 1.0);
+          step(random_task(*model, {3, 7, 5}, DType::float32), some_draws(), 1e-3, 1.0);
         }) == "[train] a batch of 3 tasks found, expected 4 as before");
 }

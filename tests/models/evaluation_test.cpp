@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "datasets/gp/oracle.h"
+#include "models/predictions/independent.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -17,12 +18,12 @@ class OracleModel final : public Model {
  public:
   OracleModel(const Kernel& kernel, double noise) : kernel_(kernel), noise_(noise) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context) const override {
-    return std::make_unique<HeldContext>(context);
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return std::make_unique<HeldContext>(context, draws, samples);
   }
-  Prediction query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
     const Context& context = dynamic_cast<const HeldContext&>(state).context;
-    Prediction p{Tensor::empty(xt.shape(), DType::float64), Tensor::empty(xt.shape(), DType::float64)};
+    Moments p{Tensor::empty(xt.shape(), DType::float64), Tensor::empty(xt.shape(), DType::float64)};
     for (std::int64_t b = 0; b < xt.dim(0); ++b) {
       const auto xc = doubles(row(context.xc, b)), yc = doubles(row(context.yc, b)), x = doubles(row(xt, b));
       const GpMarginals exact = GpPosterior(kernel_, {xc, 1}, yc, noise_).marginals({x, 1}, noise_);
@@ -30,10 +31,10 @@ class OracleModel final : public Model {
       std::ranges::transform(exact.variance, p.std.data<double>() + b * xt.dim(1),
                              [](double v) { return std::sqrt(v); });
     }
-    return p;
+    return std::make_unique<Independent>(p);
   }
   void visit(ModuleVisitor&) override {}
-  double std_floor() const override { return 0.25; }
+  std::optional<double> std_floor() const override { return 0.25; }
   std::int64_t dim_x() const override { return 1; }
   std::int64_t dim_y() const override { return 1; }
 
@@ -47,14 +48,13 @@ class ConstantModel final : public Model {
  public:
   ConstantModel(double mean, double std) : mean_(mean), std_(std) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context) const override {
-    return std::make_unique<HeldContext>(context);
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return std::make_unique<HeldContext>(context, draws, samples);
   }
-  Prediction query(const ContextState&, const Tensor& xt) const override {
-    return {Tensor::full(xt.shape(), mean_), Tensor::full(xt.shape(), std_)};
+  std::unique_ptr<Prediction> query(const ContextState&, const Tensor& xt) const override {
+    return std::make_unique<Independent>(Moments{Tensor::full(xt.shape(), mean_), Tensor::full(xt.shape(), std_)});
   }
   void visit(ModuleVisitor&) override {}
-  double std_floor() const override { return 0; }
   std::int64_t dim_x() const override { return 1; }
   std::int64_t dim_y() const override { return 1; }
 

@@ -6,6 +6,7 @@
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/reshape/reshape.h"
 #include "tests/testing.h"
 
 // What the tests of models share: specs, tasks, weights and comparisons.
@@ -128,6 +129,12 @@ inline std::unique_ptr<Model> varied_model(const ModelSpec& spec, DType dtype = 
 /// Row b alone, as a batch of one.
 inline Tensor row(const Tensor& x, std::int64_t b) { return x.defined() ? slice(x, 0, b, b + 1) : x; }
 
+inline Context context_of(const Task& task) { return {task.xc, task.yc, task.lengths}; }
+
+inline Task task_row(const Task& task, std::int64_t b) {
+  return {row(task.xc, b), row(task.yc, b), row(task.xt, b), row(task.yt, b), row(task.lengths, b)};
+}
+
 inline bool all_finite(const Tensor& x) {
   return std::ranges::all_of(doubles(x), [](double v) { return std::isfinite(v); });
 }
@@ -140,8 +147,45 @@ inline double difference(const Tensor& a, const Tensor& b) {
   return largest_difference(a, doubles(b)) / scale;
 }
 
-inline double difference(const Prediction& a, const Prediction& b) {
+inline double difference(const Moments& a, const Moments& b) {
   return std::max(difference(a.mean, b.mean), difference(a.std, b.std));
+}
+
+// Calls of a model, all of them with the same random numbers.
+
+constexpr std::int64_t kFewSamples = 3;
+
+inline Draws some_draws() { return {17, Purpose::evaluation, 3}; }
+
+inline std::unique_ptr<ContextState> condition(const Model& model, const Context& context) {
+  Draws draws = some_draws();
+  return model.condition(context, draws, kFewSamples);
+}
+
+inline Moments query(const Model& model, const ContextState& state, const Tensor& xt) {
+  return moments(*model.query(state, xt));
+}
+
+inline Moments predict(const Model& model, const Task& task) {
+  return query(model, *condition(model, context_of(task)), task.xt);
+}
+
+inline Tensor loss(const Model& model, const Task& task) {
+  Draws draws = some_draws();
+  return model.loss(task, draws);
+}
+
+/// The means of a model that predicts one Gaussian for each channel of each target, recorded where a recording is on.
+inline Tensor recorded_mean(const Model& model, const Task& task) {
+  const auto state = condition(model, context_of(task));
+  const Tensor mean = model.query(*state, task.xt)->marginals().mean;
+  return reshape(mean, mean.shape().without(0));
+}
+
+/// Mean negative log-likelihood of the targets.
+inline Tensor target_nll(const Model& model, const Task& task) {
+  const auto state = condition(model, context_of(task));
+  return nll(*model.query(*state, task.xt), task.yt);
 }
 
 /// Gradients of a scalar with respect to every parameter, in their order.

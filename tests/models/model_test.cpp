@@ -38,12 +38,6 @@ Tensor random_order(std::int64_t batch, std::int64_t n) {
   return order;
 }
 
-Context context_of(const Task& task) { return {task.xc, task.yc, task.lengths}; }
-
-Task task_row(const Task& task, std::int64_t b) {
-  return {row(task.xc, b), row(task.yc, b), row(task.xt, b), row(task.yt, b), row(task.lengths, b)};
-}
-
 /// Cuts the context of row b to lengths[b] points and fills what is behind with `padding`.
 Task padded(Task task, std::initializer_list<std::int64_t> lengths, double padding) {
   task.lengths = Tensor::from<std::int64_t>({static_cast<std::int64_t>(lengths.size())}, lengths);
@@ -69,11 +63,20 @@ TEST_CASE("model: shapes and dtypes") {
   for_all_models([](Model& model) {
     for (const TaskSize size : {TaskSize{1, 1, 1}, TaskSize{3, 7, 5}}) {
       const Task task = random_task(model, size);
-      const Prediction p = model.predict(task);
+      const auto state = condition(model, context_of(task));
+      const auto prediction = model.query(*state, task.xt);
+      const Marginals each = prediction->marginals();
+      CHECK(each.mean.shape().without(0) == Shape{size.batch, size.nt, model.dim_y()});
+      CHECK(each.std.shape() == each.mean.shape());
+      CHECK(each.mean.dtype() == DType::float64);
+      const Moments p = moments(*prediction);
       CHECK(p.mean.shape() == Shape{size.batch, size.nt, model.dim_y()});
       CHECK(p.std.shape() == p.mean.shape());
-      CHECK(p.mean.dtype() == DType::float64);
-      CHECK(model.loss(task).shape() == Shape{});
+      CHECK(prediction->log_likelihood(task.yt).shape() == Shape{size.batch, size.nt});
+      CHECK(prediction->joint_log_likelihood(task.yt).shape() == Shape{size.batch});
+      Draws draws = some_draws();
+      CHECK(prediction->sample(2, draws).shape() == Shape{2, size.batch, size.nt, model.dim_y()});
+      CHECK(loss(model, task).shape() == Shape{});
     }
   });
 }
@@ -82,38 +85,38 @@ TEST_CASE("model: no context, one context point and no target") {
   for_all_models([](Model& model) {
     for (const std::int64_t nc : {0, 1}) {
       const Task task = random_task(model, {2, nc, 4});
-      const Prediction p = model.predict(task);
+      const Moments p = predict(model, task);
       CHECK(all_finite(p.mean));
       CHECK(all_finite(p.std));
-      for (const Tensor& gradient : gradients(model, [&] { return model.loss(task); })) CHECK(all_finite(gradient));
+      for (const Tensor& gradient : gradients(model, [&] { return loss(model, task); })) CHECK(all_finite(gradient));
     }
-    CHECK(model.predict(random_task(model, {2, 3, 0})).mean.shape() == Shape{2, 0, model.dim_y()});
-    CHECK(model.predict(random_task(model, {2, 0, 0})).std.shape() == Shape{2, 0, model.dim_y()});
+    CHECK(predict(model, random_task(model, {2, 3, 0})).mean.shape() == Shape{2, 0, model.dim_y()});
+    CHECK(predict(model, random_task(model, {2, 0, 0})).std.shape() == Shape{2, 0, model.dim_y()});
   });
 }
 
 TEST_CASE("model: the order of context points means nothing") {
   for_all_models([](Model& model) {
     Task task = random_task(model, {});
-    const Prediction before = model.predict(task);
+    const Moments before = predict(model, task);
     const Tensor order = random_order(task.xc.dim(0), task.xc.dim(1));
     task.xc = gather(task.xc, order);
     task.yc = gather(task.yc, order);
-    CHECK(difference(model.predict(task), before) <= kRounding);
+    CHECK(difference(predict(model, task), before) <= kRounding);
   });
 }
 
 TEST_CASE("model: targets are predicted one by one, in any order") {
   for_all_models([](Model& model) {
     const Task task = random_task(model, {});
-    const auto state = model.condition(context_of(task));
-    const Prediction together = model.query(*state, task.xt);
+    const auto state = condition(model, context_of(task));
+    const Moments together = query(model, *state, task.xt);
 
     const Tensor order = random_order(task.xt.dim(0), task.xt.dim(1));
-    CHECK(difference(model.query(*state, gather(task.xt, order)),
+    CHECK(difference(query(model, *state, gather(task.xt, order)),
                      {gather(together.mean, order), gather(together.std, order)}) <= kRounding);
     for (std::int64_t i = 0; i < task.xt.dim(1); ++i)
-      CHECK(difference(model.query(*state, slice(task.xt, 1, i, i + 1)),
+      CHECK(difference(query(model, *state, slice(task.xt, 1, i, i + 1)),
                        {slice(together.mean, 1, i, i + 1), slice(together.std, 1, i, i + 1)}) <= kRounding);
   });
 }
@@ -121,12 +124,12 @@ TEST_CASE("model: targets are predicted one by one, in any order") {
 TEST_CASE("model: a context conditioned once answers in chunks, and can be extended") {
   for_all_models([](Model& model) {
     const Task task = random_task(model, {2, 6, 9});
-    const Prediction at_once = model.predict(task);
+    const Moments at_once = predict(model, task);
 
-    const auto first = model.condition({slice(task.xc, 1, 0, 2), slice(task.yc, 1, 0, 2), {}});
+    const auto first = condition(model, {slice(task.xc, 1, 0, 2), slice(task.yc, 1, 0, 2), {}});
     const auto none = model.update(*first, {slice(task.xc, 1, 2, 2), slice(task.yc, 1, 2, 2), {}});
     const auto all = model.update(*none, {slice(task.xc, 1, 2, 6), slice(task.yc, 1, 2, 6), {}});
-    const Prediction a = model.query(*all, slice(task.xt, 1, 0, 4)), b = model.query(*all, slice(task.xt, 1, 4, 9));
+    const Moments a = query(model, *all, slice(task.xt, 1, 0, 4)), b = query(model, *all, slice(task.xt, 1, 4, 9));
     CHECK(difference({concat({a.mean, b.mean}, 1), concat({a.std, b.std}, 1)}, at_once) <= kRounding);
   });
 }
@@ -134,9 +137,9 @@ TEST_CASE("model: a context conditioned once answers in chunks, and can be exten
 TEST_CASE("model: a batch is its rows") {
   for_all_models([](Model& model) {
     const Task task = random_task(model, {});
-    const Prediction together = model.predict(task);
+    const Moments together = predict(model, task);
     for (std::int64_t b = 0; b < task.xc.dim(0); ++b)
-      CHECK(difference(model.predict(task_row(task, b)), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+      CHECK(difference(predict(model, task_row(task, b)), {row(together.mean, b), row(together.std, b)}) <= kRounding);
   });
 }
 
@@ -145,9 +148,9 @@ TEST_CASE("model: padding is never read") {
     for (const double padding : {0.0, -1e30, kNaN}) {
       CAPTURE(padding);
       const Task task = padded(random_task(model, {4, 6, 3}), {6, 1, 0, 4}, padding);
-      const Prediction together = model.predict(task);
+      const Moments together = predict(model, task);
       for (std::int64_t b = 0; b < 4; ++b)
-        CHECK(difference(model.predict(without_padding(task, b)), {row(together.mean, b), row(together.std, b)}) <=
+        CHECK(difference(predict(model, without_padding(task, b)), {row(together.mean, b), row(together.std, b)}) <=
               kRounding);
     }
   });
@@ -165,12 +168,12 @@ TEST_CASE("model: contexts of different lengths are extended, each by its own po
     for (const bool all_begin : {false, true}) {  // all points of the first part are real
       CAPTURE(all_begin);
       const Task begin = all_begin ? part(0, 6, {6, 6, 6, 6}) : first;
-      const auto state = model.condition(all_begin ? Context{begin.xc, begin.yc, {}} : context_of(begin));
-      const Prediction together = model.query(*model.update(*state, context_of(more)), whole.xt);
+      const auto state = condition(model, all_begin ? Context{begin.xc, begin.yc, {}} : context_of(begin));
+      const Moments together = query(model, *model.update(*state, context_of(more)), whole.xt);
       for (std::int64_t b = 0; b < 4; ++b) {
         const Task old = without_padding(begin, b), added = without_padding(more, b);
         const Task alone{join(old.xc, added.xc), join(old.yc, added.yc), old.xt, old.yt, {}};
-        CHECK(difference(model.predict(alone), {row(together.mean, b), row(together.std, b)}) <= kRounding);
+        CHECK(difference(predict(model, alone), {row(together.mean, b), row(together.std, b)}) <= kRounding);
       }
     }
   });
@@ -183,7 +186,7 @@ TEST_CASE("model: padding takes and gives no gradient") {
     const Task ragged = random_task(*model, {4, 6, 3});
     const auto gradient_with = [&](double padding) {
       const Task task = padded(ragged, {6, 1, 0, 4}, padding);
-      return gradients(*model, [&] { return nll(model->predict(task), task.yt); });
+      return gradients(*model, [&] { return target_nll(*model, task); });
     };
     const auto expected = gradient_with(0);
     CHECK(gradient_difference(gradient_with(3), expected) <= kRounding);
@@ -198,11 +201,11 @@ TEST_CASE("model: gradient of the loss with respect to every parameter") {
     std::vector<Tensor> values;
     for (const auto& [name, parameter] : parameters) values.push_back(parameter->value);
     const Task task = random_task(*model, {2, 3, 2});
-    const auto loss = [&](const std::vector<Tensor>& inputs) {
+    const auto loss_with = [&](const std::vector<Tensor>& inputs) {
       for (std::size_t i = 0; i < inputs.size(); ++i) parameters[i].parameter->value = inputs[i];
-      return model->loss(task);
+      return loss(*model, task);
     };
-    return gradcheck(loss, values, options);
+    return gradcheck(loss_with, values, options);
   };
   // A step so small that no ReLU crosses its kink; rounding is then 1e-16 / 3e-8 in a loss of about 1.
   for (const ModelCase& c : all_models()) {
@@ -236,7 +239,7 @@ TEST_CASE("model: weights survive a checkpoint file bit for bit") {
     save_checkpoint(path, saved);
     const auto restored = restore_model(load_checkpoint(path));
     const Task task = random_task(*model, {2, 5, 4}, DType::float32);
-    const Prediction before = model->predict(task), after = restored->predict(task);
+    const Moments before = predict(*model, task), after = predict(*restored, task);
     CHECK(same_bits(before.mean, after.mean));
     CHECK(same_bits(before.std, after.std));
   }
@@ -258,7 +261,7 @@ TEST_CASE(
       to[i].parameter->value = from[i].parameter->value.clone();
     }
     const Task task = random_task(*model, {2, 5, 3}, DType::float32);
-    CHECK(same_bits(empty->predict(task).mean, model->predict(task).mean));
+    CHECK(same_bits(predict(*empty, task).mean, predict(*model, task).mean));
   }
 }
 
@@ -269,14 +272,14 @@ TEST_CASE("model: thirty steps lower the loss") {
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
     Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                    named_parameters(*model));
-    const double before = model->loss(task).item();
+    const double before = loss(*model, task).item();
     Tape tape;
     for (int step = 0; step < 30; ++step) {
       Recording on(tape);
       for (const auto& [name, parameter] : adam.parameters()) tape.watch(parameter->value);
-      adam.step(tape.backward(model->loss(task)), 1e-3);
+      adam.step(tape.backward(loss(*model, task)), 1e-3);
     }
-    CHECK(model->loss(task).item() < before);
+    CHECK(loss(*model, task).item() < before);
   }
 }
 
@@ -284,7 +287,7 @@ TEST_CASE("model: the standard deviation reaches its floor and no less") {
   for_all_models([](Model& model) {
     Parameter& bias = *named_parameters(model).back().parameter;  // of the last layer: means, then deviations
     bias.value = Tensor::full(bias.value.shape(), -1e4, DType::float64);
-    const Prediction p = model.predict(random_task(model, {}));
+    const Moments p = predict(model, random_task(model, {}));
     const auto values = p.std.values<double>();
     CHECK(*std::ranges::min_element(values) == model.std_floor());
     CHECK(*std::ranges::max_element(values) == model.std_floor());
@@ -309,36 +312,42 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
   }
 }
 
+TEST_CASE("model: targets that are predicted jointly are asked for at once") {
+  CHECK(targets_at_a_time(Density::marginal, 7) == 7);
+  CHECK(targets_at_a_time(Density::mixture, 7) == 7);
+  CHECK(targets_at_a_time(Density::joint, 7) == std::numeric_limits<std::int64_t>::max());
+}
+
 TEST_CASE("model: errors of use") {
   const auto cnp = varied_model(small_model("cnp")), tnp = varied_model(small_model("tnp-d"));
   const Task task = random_task(*cnp, {2, 3, 2});
   const Task ragged = padded(task, {3, 1}, 0);
-  const auto cnp_state = cnp->condition(context_of(task)), tnp_state = tnp->condition(context_of(task));
-  CHECK(error_of([&] { cnp->query(*tnp_state, task.xt); }) == "[cnp] the state comes from another kind of model");
-  CHECK(error_of([&] { tnp->query(*cnp_state, task.xt); }) ==
+  const auto cnp_state = condition(*cnp, context_of(task)), tnp_state = condition(*tnp, context_of(task));
+  CHECK(error_of([&] { query(*cnp, *tnp_state, task.xt); }) == "[cnp] the state comes from another kind of model");
+  CHECK(error_of([&] { query(*tnp, *cnp_state, task.xt); }) ==
         "[token_transformer] the state comes from another kind of model");
-  CHECK(error_of([&] { cnp->loss(ragged); }) == "[cnp] a padded context cannot be scored in training without weights");
+  CHECK(error_of([&] { loss(*cnp, ragged); }) == "[cnp] a padded context cannot be scored in training without weights");
   CHECK(error_of([&] { tnp->update(ContextState{}, context_of(task)); }) ==
         "[update] the state comes from another kind of model");
   for (const std::int64_t length : {-1, 4}) {
     const Context wrong{task.xc, task.yc, Tensor::from<std::int64_t>({2}, {3, length})};
     const std::string message = fmt::format("[context] row 1 has length {}, expected 0 to 3", length);
-    CHECK(error_of([&] { tnp->condition(wrong); }) == message);
+    CHECK(error_of([&] { condition(*tnp, wrong); }) == message);
     CHECK(error_of([&] { tnp->update(*tnp_state, wrong); }) == message);
   }
   CHECK(error_of([&] {
           tnp->update(*tnp_state, {task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
         }) == "[context] lengths (3) found, expected 2 of them");
   CHECK(error_of([&] {
-          cnp->condition({task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
+          condition(*cnp, {task.xc, task.yc, Tensor::zeros({3}, DType::int64)});
         }) == "[context] lengths (3) found, expected 2 of them");
   // Points of another width, or a batch of another size, are refused by the operations that meet them.
   const Tensor wide = Tensor::zeros({2, 2, 3}, DType::float64), other_batch = Tensor::zeros({5, 2, 1}, DType::float64);
   for (const Model* model : {cnp.get(), tnp.get()}) {
-    const auto state = model->condition(context_of(task));
-    CHECK(error_of([&] { model->query(*state, wide); }).starts_with("["));
-    CHECK(error_of([&] { model->query(*state, other_batch); }).starts_with("["));
-    CHECK(error_of([&] { model->condition({wide, task.yc, {}}); }).starts_with("["));
+    const auto state = condition(*model, context_of(task));
+    CHECK(error_of([&] { query(*model, *state, wide); }).starts_with("["));
+    CHECK(error_of([&] { query(*model, *state, other_batch); }).starts_with("["));
+    CHECK(error_of([&] { condition(*model, {wide, task.yc, {}}); }).starts_with("["));
   }
 }
 

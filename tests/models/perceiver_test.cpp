@@ -130,7 +130,7 @@ TEST_CASE("eqtnp: decoder layers read the states that enter the encoder's, or th
       states.push_back(h = LayerFormula(layer, Residual::normalised)(h, h, PrefixMask::all()));
     if (leaving) states.erase(states.begin());
     const Tensor raw = decode(model->decoder, task.xt, states);
-    CHECK(difference(model->predict(task).mean, split(raw, -1, {1, 1})[0]) <= kRounding);
+    CHECK(difference(predict(*model, task).mean, split(raw, -1, {1, 1})[0]) <= kRounding);
   }
   CHECK(small<Eqtnp>({{"num_layers", std::int64_t{1}}})->encoder.empty());
 }
@@ -163,10 +163,10 @@ TEST_CASE("perceiver: targets and context points in chunks are the whole") {
     const auto model = varied_model(small_model(name), DType::float32);
     Task task = random_task(*model, {1, kChunk + 9, kChunk + 5}, DType::float32);
     task.lengths = Tensor::from<std::int64_t>({1}, {kChunk + 2});
-    const Prediction in_parts = model->predict(task);
+    const Moments in_parts = predict(*model, task);
     Tape tape;
     const Recording on(tape);
-    CHECK(difference(in_parts, model->predict(task)) <= 1e-5);
+    CHECK(difference(in_parts, predict(*model, task)) <= 1e-5);
   }
 }
 
@@ -187,19 +187,19 @@ TEST_CASE("perceiver: errors of configuration and of use") {
 
     const auto model = varied_model(small_model(name));
     const Task task = random_task(*model, {2, 3, 2});
-    const auto state = model->condition({task.xc, task.yc, {}});
+    const auto state = condition(*model, {task.xc, task.yc, {}});
     for (const std::string& other : model_names()) {
       if (other == name) continue;
       CAPTURE(other);
-      const auto foreign = varied_model(small_model(other))->condition({task.xc, task.yc, {}});
-      CHECK(error_of([&] { model->query(*foreign, task.xt); }) ==
+      const auto foreign = condition(*varied_model(small_model(other)), {task.xc, task.yc, {}});
+      CHECK(error_of([&] { query(*model, *foreign, task.xt); }) ==
             "[" + name + "] the state comes from another kind of model");
     }
     const Tensor wide = Tensor::zeros({2, 2, 3}, DType::float64),
                  other_batch = Tensor::zeros({5, 2, 1}, DType::float64);
-    CHECK(error_of([&] { model->query(*state, wide); }).starts_with("["));
-    CHECK(error_of([&] { model->query(*state, other_batch); }).starts_with("["));
-    CHECK(error_of([&] { model->condition({wide, task.yc, {}}); }).starts_with("["));
+    CHECK(error_of([&] { query(*model, *state, wide); }).starts_with("["));
+    CHECK(error_of([&] { query(*model, *state, other_batch); }).starts_with("["));
+    CHECK(error_of([&] { condition(*model, {wide, task.yc, {}}); }).starts_with("["));
     CHECK(error_of([&] { model->update(*state, {other_batch, other_batch, {}}); }).starts_with("["));
   }
   CHECK(error_with("eqtnp", "wiring", "x"s) == "[eqtnp] wiring 'x' found, expected entering or leaving");
@@ -217,8 +217,8 @@ TEST_CASE("perceiver: errors of configuration and of use") {
     deeper.config["num_layers"] = std::int64_t{3};
     const auto model = varied_model(small_model(name)), other = varied_model(deeper);
     const Task task = random_task(*model, {2, 3, 2});
-    const auto state = other->condition({task.xc, task.yc, {}});
-    CHECK(error_of([&] { model->query(*state, task.xt); }) ==
+    const auto state = condition(*other, {task.xc, task.yc, {}});
+    CHECK(error_of([&] { query(*model, *state, task.xt); }) ==
           "[perceiver] the state of the context has 3 layers, expected 2");
     if (model->streams())
       CHECK(error_of([&] {
@@ -228,7 +228,7 @@ TEST_CASE("perceiver: errors of configuration and of use") {
 
   const auto cmanp = varied_model(small_model("cmanp")), lbanp = varied_model(small_model("lbanp"));
   const Task task = random_task(*cmanp, {2, 3, 2});
-  const auto foreign = lbanp->condition({task.xc, task.yc, {}});
+  const auto foreign = condition(*lbanp, {task.xc, task.yc, {}});
   CHECK(error_of([&] {
           cmanp->update(*foreign, {task.xc, task.yc, {}});
         }) == "[cmanp] the state comes from another kind of model");

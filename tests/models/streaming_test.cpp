@@ -36,7 +36,7 @@ std::unique_ptr<ContextState> streamed(const Model& model, const Context& contex
     random.fill_permutation({order.data<std::int64_t>() + b * nc, static_cast<std::size_t>(nc)});
   const Context mixed{gather(context.xc, order), gather(context.yc, order), {}};
   std::int64_t end = random.integer(0, nc + 1);
-  auto state = model.condition(points_of(mixed, 0, end));
+  auto state = condition(model, points_of(mixed, 0, end));
   while (end < nc) {
     const std::int64_t begin = end;
     end += random.integer(0, nc - end + 1);
@@ -49,14 +49,14 @@ void check_identity_7(const ModelSpec& spec, DType dtype, int trials, double tol
   const auto model = varied_model(spec, dtype);
   const Task task = random_task(*model, {2, 12, 4}, dtype);
   const Context context{task.xc, task.yc, {}};
-  const auto whole = model->condition(context);
-  const Prediction expected = model->query(*whole, task.xt);
+  const auto whole = condition(*model, context);
+  const Moments expected = query(*model, *whole, task.xt);
   Random random(5);
   double states = 0, predictions = 0;
   for (int trial = 0; trial < trials; ++trial) {
     const auto state = streamed(*model, context, random);
     states = std::max(states, state_difference(*state, *whole));
-    predictions = std::max(predictions, difference(model->query(*state, task.xt), expected));
+    predictions = std::max(predictions, difference(query(*model, *state, task.xt), expected));
   }
   CHECK(states <= tolerance);
   CHECK(predictions <= tolerance);
@@ -90,17 +90,17 @@ TEST_CASE("streaming: a model fed in any order, in any chunks, is the model fed 
       const auto model = varied_model(small_model(name), dtype);
       const Task task = random_task(*model, {2, 12, 4}, dtype);
       const Context context{task.xc, task.yc, {}};
-      const Prediction expected = model->predict(task);
+      const Moments expected = predict(*model, task);
       Random random(5);
       for (int trial = 0; trial < 100; ++trial)
-        CHECK(difference(model->query(*streamed(*model, context, random), task.xt), expected) <= tolerance);
+        CHECK(difference(query(*model, *streamed(*model, context, random), task.xt), expected) <= tolerance);
     }
 }
 
 TEST_CASE("streaming: a context of another batch size is refused") {
   const auto model = varied_model(small_model("cnp"));
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
-  const auto state = model->condition({one.xc, one.yc, {}});
+  const auto state = condition(*model, {one.xc, one.yc, {}});
   CHECK(error_of([&] {
           model->update(*state, {three.xc, three.yc, {}});
         }) == "[cnp] 3 batch elements found, the state has 1");
@@ -114,12 +114,12 @@ TEST_CASE("identity 7: the gradients are those of the context at once") {
     const Task task = random_task(*model, {2, 7, 3});
     const Context context{task.xc, task.yc, {}};
     const auto in_parts = gradients(*model, [&] {
-      auto state = model->condition(points_of(context, 0, 3));
+      auto state = condition(*model, points_of(context, 0, 3));
       state = model->update(*state, points_of(context, 3, 3));
       state = model->update(*state, points_of(context, 3, 7));
-      return nll(model->query(*state, task.xt), task.yt);
+      return nll(*model->query(*state, task.xt), task.yt);
     });
-    CHECK(gradient_difference(in_parts, gradients(*model, [&] { return model->loss(task); })) <= 1e-12);
+    CHECK(gradient_difference(in_parts, gradients(*model, [&] { return loss(*model, task); })) <= 1e-12);
   }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("streaming: models that do keep no points, the others do") {
         for (int i = 0; i < chunks; ++i) {
           const Task task = random_task(*model, {2, 16, 0}, DType::float32);
           const Context points{task.xc, task.yc, {}};
-          state = state ? model->update(*state, points) : model->condition(points);
+          state = state ? model->update(*state, points) : condition(*model, points);
         }
       });
     };
@@ -153,7 +153,7 @@ TEST_CASE("streaming: CMANP takes a long context chunk by chunk") {
   const auto model = varied_model(spec, DType::float32);
   const auto at_once = [&](std::int64_t chunks) {
     const Task task = random_task(*model, {2, 16 * chunks, 0}, DType::float32);
-    return peak_bytes([&] { model->condition({task.xc, task.yc, {}}); });
+    return peak_bytes([&] { condition(*model, {task.xc, task.yc, {}}); });
   };
   CHECK(at_once(200) == at_once(20));
 }

@@ -23,18 +23,15 @@ TrainStep::TrainStep(const Protocol& protocol, const BenchCase& c)
     : config_(protocol.training),
       model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
       optimiser_(config_.optimiser, named_parameters(*model_)),
-      gradients_(optimiser_.parameters()),
-      task_(typical_task(protocol, c)) {
-  if (default_device() == Device::cuda) device_step_ = std::make_unique<DeviceStep>(*model_, optimiser_);
-}
+      step_(make_training_step(*model_, optimiser_)),
+      profiled_(*model_, optimiser_),
+      task_(typical_task(protocol, c)),
+      draws_(c.seed, Purpose::training, 0) {}
 
 double TrainStep::operator()(StepProfile* profile) {
-  if (device_step_ && !profile) return (*device_step_)(task_, learning_rate(), config_.clip_norm);
-  const double loss = gradients_.compute(*model_, task_, {}, profile ? &profile->operations : nullptr);
-  const double optimiser_ms =
-      milliseconds([this] { optimiser_.step(gradients_.parts(), learning_rate(), config_.clip_norm); });
-  if (profile) profile->optimiser_ms += optimiser_ms;
-  return loss;
+  profiled_.set_profile(profile);
+  TrainingStep& step = profile ? profiled_ : *step_;
+  return step(task_, draws_, learning_rate(), config_.clip_norm);
 }
 
 double TrainStep::learning_rate() const {
@@ -42,11 +39,24 @@ double TrainStep::learning_rate() const {
 }
 
 Forward::Forward(const Protocol& protocol, const BenchCase& c)
-    : model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})), task_(typical_task(protocol, c)) {}
+    : model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
+      task_(typical_task(protocol, c)),
+      draws_(c.seed, Purpose::prediction, 0) {}
 
-Prediction Forward::operator()() const {
+std::unique_ptr<ContextState> Forward::encoded() const {
+  Draws same = draws_;
+  return model_->condition({task_.xc, task_.yc, task_.lengths}, same, kSamples);
+}
+
+Marginals Forward::operator()() const {
   const NoGrad off;
-  return model_->predict(task_);
+  return model_->query(*encoded(), task_.xt)->marginals();
+}
+
+double Forward::loss() const {
+  const NoGrad off;
+  const auto state = encoded();
+  return nll(*model_->query(*state, task_.xt), task_.yt).item();
 }
 
 }  // namespace npzoo

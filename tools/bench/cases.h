@@ -1,8 +1,7 @@
 #pragma once
 
 #include "models/registry.h"
-#include "models/training/batch_gradients.h"
-#include "models/training/device_step.h"
+#include "models/training/host_step.h"
 #include "tools/cli/flags.h"
 
 namespace npzoo {
@@ -18,12 +17,6 @@ struct BenchCase {
 
 /// Standard normal points of the case's sizes; every context is full.
 Task typical_task(const Protocol& protocol, const BenchCase& c);
-
-/// Where the time of updates goes.
-struct StepProfile {
-  Profile operations;  // of all threads
-  double optimiser_ms = 0;
-};
 
 /// Updates of a model in training, all on one task and with the learning rate of the first.
 class TrainStep {
@@ -41,9 +34,10 @@ class TrainStep {
   TrainingConfig config_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
-  BatchGradients gradients_;
-  std::unique_ptr<DeviceStep> device_step_;  // on a CUDA device, where no profile is wanted
+  std::unique_ptr<TrainingStep> step_;
+  HostStep profiled_;
   Task task_;
+  Draws draws_;
 };
 
 /// Predictions of a model, all of one task.
@@ -51,14 +45,19 @@ class Forward {
  public:
   Forward(const Protocol& protocol, const BenchCase& c);
 
-  Prediction operator()() const;
+  Marginals operator()() const;
+  /// Mean negative log-likelihood of the targets.
+  double loss() const;
 
   Model& model() const { return *model_; }
   const Task& task() const { return task_; }
 
  private:
+  std::unique_ptr<ContextState> encoded() const;
+
   std::unique_ptr<Model> model_;
   Task task_;
+  Draws draws_;
 };
 
 }  // namespace npzoo

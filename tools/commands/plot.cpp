@@ -62,11 +62,11 @@ Tensor one_task(const std::vector<double>& values) {
   return Tensor::from<double>({1, static_cast<std::int64_t>(values.size()), 1}, std::span(values)).to(DType::float32);
 }
 
-Curve model_curve(const Model& model, const Row& row, const std::vector<double>& x) {
+Curve model_curve(const Model& model, const Row& row, const std::vector<double>& x, Draws draws) {
   NoGrad off;
-  const Prediction p = model.predict({one_task(row.xc), one_task(row.yc), one_task(x), {}, {}});
-  const Tensor means = p.mean.to(Device::cpu), deviations = p.std.to(Device::cpu);
-  const auto mean = means.values<float>(), std = deviations.values<float>();
+  const auto state = model.condition({one_task(row.xc), one_task(row.yc)}, draws, kSamples);
+  const Moments p = moments(*model.query(*state, one_task(x)));
+  const auto mean = p.mean.values<double>(), std = p.std.values<double>();
   return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
 }
 
@@ -102,10 +102,12 @@ int run(const PlotCommand& c) {
   const std::vector<double> x = regular_grid(data.training_range().inputs);
   plot::Figure figure{.share_y = true};
   const std::string& name = checkpoint.run.spec.name;
+  const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
     const Row row = row_of(batch.task, i);
     const std::size_t before = figure.panels.size();
-    figure.panels.push_back(panel(i ? "" : name, row, x, model_curve(*model, row, x), plot::palette(0), name));
+    figure.panels.push_back(
+        panel(i ? "" : name, row, x, model_curve(*model, row, x, draws.from(i)), plot::palette(0), name));
     if (const auto exact = batch.truth ? batch.truth->curve(batch.task, i, x) : std::nullopt) {
       const std::string truth = batch.truth->name();
       figure.panels.push_back(panel(i ? "" : truth + " posterior", row, x, *exact, plot::palette(2), truth));

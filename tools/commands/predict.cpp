@@ -7,6 +7,7 @@
 #include "datasets/tables/points.h"
 #include "datasets/tables/prediction_rows.h"
 #include "engine/tape.h"
+#include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
@@ -52,7 +53,7 @@ constexpr std::int64_t kDrawnRows = 100'000;
 /// The rows of the targets, a chunk at a time. For a picture all of them are read at once, and counted.
 class TargetChunks {
  public:
-  TargetChunks(TargetReader& reader, const PredictCommand& c) : reader_(reader), chunk_(c.chunk) {
+  TargetChunks(TargetReader& reader, const PredictCommand& c, std::int64_t chunk) : reader_(reader), chunk_(chunk) {
     if (c.plot.empty()) return;
     held_ = true;
     check(reader_.read(kDrawnRows + 1, x_) <= kDrawnRows,
@@ -164,18 +165,21 @@ int predict(const PredictCommand& c) {
   PredictionReport report = make_report(c, checkpoint, *model, x_names, observed.y_names(), context);
   const Standardisation& units = report.units;
   const std::size_t dim_x = x_names.size(), dim_y = observed.y_names().size();
+  Draws draws(checkpoint.run.seed, Purpose::prediction, 0);
   const auto state = model->condition(
-      {to_points(units.map_inputs(context.x), dim_x), to_points(units.map_values(context.y), dim_y), {}});
+      {to_points(units.map_inputs(context.x), dim_x), to_points(units.map_values(context.y), dim_y), {}}, draws,
+      kSamples);
 
   interrupt.emplace();
-  TargetChunks targets(reader, c);
+  const Density density = model_info(checkpoint.run.spec.name).density;
+  TargetChunks targets(reader, c, targets_at_a_time(density, c.chunk));
   CsvWriter out(c.out, header, report.comments());
   std::optional<Picture> picture;
   if (!c.plot.empty()) picture.emplace(c.plot, checkpoint.run.spec.name, x_names[0], observed.y_names(), context);
   for (auto x = targets.next(); !x.empty(); x = targets.next()) {
     if (give_up()) return kInterruptedExit;
-    const Prediction prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
-    const std::vector<double> rows = prediction_rows({}, x, dim_x, prediction.mean, prediction.std, units.values);
+    const Moments said = moments(*model->query(*state, to_points(units.map_inputs(x), dim_x)));
+    const std::vector<double> rows = prediction_rows({}, x, dim_x, said.mean, said.std, units.values);
     out.write(rows);
     if (picture) picture->add(rows);
     report.targets.add(x);

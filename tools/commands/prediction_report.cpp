@@ -64,7 +64,8 @@ std::vector<std::string> PredictionReport::comments() const {
                                 ? fmt::format("{} in the targets of training, here {}, included in std",
                                               range.target_noise, in_units(range.target_noise))
                                 : "none in the targets of training, std is that of the function alone";
-  lines.push_back(fmt::format("noise: {}; smallest std possible: {}", noise, in_units(std_floor)));
+  lines.push_back(
+      fmt::format("noise: {}; smallest std possible: {}", noise, std_floor ? in_units(*std_floor) : "unknown"));
   return lines;
 }
 
@@ -155,7 +156,7 @@ JsonValue PredictionReport::json() const {
                                       {"shift", map.shift},
                                       {"scale", map.scale},
                                       {"noise_floor", map.std(range.target_noise)},
-                                      {"std_floor", map.std(std_floor)}}));
+                                      {"std_floor", std_floor ? std::optional(map.std(*std_floor)) : std::nullopt}}));
   }
   return JsonValue::object(
       {{"standardised", standardised}, {"inputs", inputs}, {"values", maps}, {"warnings", to_json(warnings())}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ JsonValue to_json(const std::vector<Warning>& warnings);
 /// All that `predict` and `stream` tell about how a table met a model.
 struct PredictionReport {
   const TrainingRun& run;
-  std::int64_t steps = 0;  // of training
-  double std_floor = 0;    // in the units of the model
+  std::int64_t steps = 0;           // of training
+  std::optional<double> std_floor;  // in the units of the model
   TrainingRange range;
   bool standardised = true;
   Standardisation units;

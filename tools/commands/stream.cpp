@@ -8,6 +8,7 @@
 #include "datasets/tables/points.h"
 #include "datasets/tables/prediction_rows.h"
 #include "engine/tape.h"
+#include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "tools/cli/command.h"
@@ -78,8 +79,13 @@ Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
 /// A context that grows, and the table of what the model says at the targets meanwhile.
 class Stream {
  public:
-  Stream(const Model& model, const Targets& targets, std::int64_t chunk, CsvWriter& out)
-      : model_(model), targets_(targets), chunk_(chunk), out_(out), as_is_(static_cast<std::size_t>(model.dim_y())) {}
+  Stream(const Model& model, const Draws& draws, const Targets& targets, std::int64_t chunk, CsvWriter& out)
+      : model_(model),
+        draws_(draws),
+        targets_(targets),
+        chunk_(chunk),
+        out_(out),
+        as_is_(static_cast<std::size_t>(model.dim_y())) {}
 
   std::int64_t context_rows() const { return context_rows_; }
   std::int64_t answers() const { return answers_; }
@@ -88,17 +94,18 @@ class Stream {
 
   void absorb(const ObservedRows& rows) {
     const Context more{to_points(rows.x, targets_.dim_x()), to_points(rows.y, as_is_.size()), {}};
-    state_ = state_ ? model_.update(*state_, more) : model_.condition(more);
+    state_ = state_ ? model_.update(*state_, more) : model_.condition(more, draws_, kSamples);
     context_rows_ += rows.count;
     answered_ = false;
   }
 
   void answer() {
     const double leading[] = {static_cast<double>(context_rows_)};
-    const std::size_t width = targets_.dim_x(), step = static_cast<std::size_t>(chunk_) * width;
+    const std::size_t width = targets_.dim_x(),
+                      step = std::min(static_cast<std::size_t>(chunk_), targets_.rows()) * width;
     for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
       const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
-      const Prediction said = model_.query(*state_, to_points(x, width));
+      const Moments said = moments(*model_.query(*state_, to_points(x, width)));
       out_.write(prediction_rows(leading, x, width, said.mean, said.std, as_is_));
     }
     out_.flush();  // who reads through a pipe need not wait for the next one
@@ -108,6 +115,7 @@ class Stream {
 
  private:
   const Model& model_;
+  Draws draws_;
   const Targets& targets_;
   std::int64_t chunk_;
   CsvWriter& out_;
@@ -151,7 +159,8 @@ int stream(const StreamCommand& c) {
       targets.x_names, context.y_names());
   report.targets.add(targets.x);
   Warnings warnings;
-  Stream absorbed(*model, targets, c.chunk, out);
+  Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets,
+                  targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), out);
   Progress progress("stream", 0, {.unit = "rows"});
   for (bool more = true; more;) {
     const std::int64_t done = absorbed.context_rows();

@@ -35,14 +35,15 @@ constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
 /// chunk, and so is the context, where the model streams. The time to draw the points does not count.
 class BoundedPrediction {
  public:
-  BoundedPrediction(const Model& model, std::uint64_t seed) : model_(model), random_(seed) {}
+  BoundedPrediction(const Model& model, std::uint64_t seed)
+      : model_(model), random_(seed), draws_(seed, Purpose::prediction, 0) {}
 
   double operator()(std::int64_t nc, std::int64_t nt) {
     elapsed_ms_ = 0;
     const auto state = encode(nc);
     for (std::int64_t begin = 0; begin < nt; begin += largest_chunk()) {
       const Tensor xt = points(std::min(largest_chunk(), nt - begin), model_.dim_x());
-      elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)); });
+      elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)->marginals()); });
     }
     return elapsed_ms_;
   }
@@ -56,13 +57,15 @@ class BoundedPrediction {
     std::unique_ptr<ContextState> state;
     for (std::int64_t begin = 0; begin == 0 || begin < nc; begin += chunk) {
       const Context next = context(std::min(chunk, nc - begin));
-      elapsed_ms_ += milliseconds([&] { state = state ? model_.update(*state, next) : model_.condition(next); });
+      elapsed_ms_ +=
+          milliseconds([&] { state = state ? model_.update(*state, next) : model_.condition(next, draws_, kSamples); });
     }
     return state;
   }
 
   const Model& model_;
   Random random_;
+  Draws draws_;
   double elapsed_ms_ = 0;
 };
 

@@ -1,0 +1,79 @@
+#include "models/predictions/autoregressive.h"
+
+#include <algorithm>
+
+#include "models/predictions/host.h"
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+namespace {
+
+/// The first of samples (n, …).
+Tensor first_of(const Tensor& samples) { return slice(samples, 0, 0, 1).view(samples.shape().without(0)); }
+
+}  // namespace
+
+Autoregressive::Autoregressive(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples,
+                               std::int64_t block)
+    : state_(state), xt_(std::move(xt)), draws_(draws), samples_(samples), block_(block) {
+  check(samples_ >= 1 && block_ >= 1, "[prediction] {} paths in blocks of {} targets, expected 1 or more", samples_,
+        block_);
+}
+
+template <class F>
+void Autoregressive::walk(const F& visit) const {
+  const std::int64_t targets = xt_.dim(1);
+  std::unique_ptr<ContextState> own;
+  for (std::int64_t begin = 0; begin == 0 || begin < targets; begin += block_) {
+    const std::int64_t end = std::min(begin + block_, targets);
+    const ContextState& now = own ? *own : state_;
+    const Tensor x = slice(xt_, 1, begin, end);
+    const auto prediction = next(now, x);
+    const Tensor y = visit(*prediction, begin, end);
+    if (end < targets) own = after(now, {x, y.to(xt_.dtype()).to(xt_.device())});
+  }
+}
+
+Marginals Autoregressive::marginals() const {
+  Draws draws = draws_;
+  std::vector<Tensor> means, deviations;  // of each path, (K, B, Nt, Dy)
+  for (std::int64_t path = 0; path < samples_; ++path) {
+    std::vector<Tensor> mean, std;  // of each block
+    walk([&](const Prediction& block, std::int64_t, std::int64_t) {
+      const Marginals m = block.marginals();
+      mean.push_back(m.mean);
+      std.push_back(m.std);
+      return first_of(block.sample(1, draws));
+    });
+    means.push_back(concat(mean, 2));
+    deviations.push_back(concat(std, 2));
+  }
+  return {concat(means, 0), concat(deviations, 0)};
+}
+
+Tensor Autoregressive::joint_log_likelihood(const Tensor& y) const {
+  check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));
+  Tensor joint = Tensor::zeros({xt_.dim(0)}, DType::float64, Device::cpu);
+  walk([&](const Prediction& block, std::int64_t begin, std::int64_t end) {
+    const Tensor values = slice(y, 1, begin, end), own = block.joint_log_likelihood(values);
+    for (std::size_t b = 0; b < own.values<double>().size(); ++b) joint.values<double>()[b] += own.values<double>()[b];
+    return values;
+  });
+  return joint;
+}
+
+Tensor Autoregressive::sample(std::int64_t n, Draws& draws) const {
+  std::vector<Tensor> paths;
+  for (std::int64_t path = 0; path < n; ++path) {
+    std::vector<Tensor> blocks;
+    walk([&](const Prediction& block, std::int64_t, std::int64_t) {
+      blocks.push_back(block.sample(1, draws));  // (1, B, n, Dy)
+      return first_of(blocks.back());
+    });
+    paths.push_back(concat(blocks, 2));
+  }
+  return concat(paths, 0);
+}
+
+}  // namespace npzoo

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "models/model.h"
+
+namespace npzoo {
+
+/// Targets one block after the other in the given order, each block given the context and the values of all before it:
+/// log p(y) = Σ log p(block | what came before). Each target by itself is a mixture: along paths that are drawn it is
+/// what is said of it given the path before it. A heir says how its model goes on; where one pass of a network gives
+/// the density of all targets it overrides `joint_log_likelihood`.
+class Autoregressive : public Prediction {
+ public:
+  /// xt (B, Nt, Dx); blocks of `block` targets. `draws` are copied; `samples` paths of each task are drawn for the
+  /// marginals, the same ones each time. The state must outlive it.
+  Autoregressive(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples, std::int64_t block);
+
+  Marginals marginals() const override;
+  Tensor joint_log_likelihood(const Tensor& y) const override;
+  Tensor sample(std::int64_t n, Draws& draws) const override;
+
+ protected:
+  /// Of the next targets (B, n, Dx), given what is in the state.
+  virtual std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const = 0;
+  /// The state with targets and their values.
+  virtual std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const = 0;
+
+ private:
+  /// Calls visit(prediction of the block, its first target, its targets' end), which gives the values to go on with.
+  template <class F>
+  void walk(const F& visit) const;
+
+  const ContextState& state_;
+  Tensor xt_;
+  Draws draws_;
+  std::int64_t samples_, block_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,223 @@
+#include "models/blocks/mlp.h"
+#include "models/predictions/sampled_functions.h"
+#include "models/training/device_step.h"
+#include "models/training/host_step.h"
+#include "ops/dropout/dropout.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "tests/models/training_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+// A model that draws: what it learns is a function of its seed, however it is trained.
+
+namespace {
+
+struct Latents final : HeldContext {
+  Latents(HeldContext held, Tensor drawn) : HeldContext(std::move(held)), z(std::move(drawn)) {}
+
+  Tensor z;  // (K, B, L)
+};
+
+/// Encodes a context as the mean of its points, after dropout, and draws latent variables from what that gives.
+class LatentModel final : public Model {
+ public:
+  explicit LatentModel(double dropped, const InitialWeights& weights = {.seed = 3}) : dropped_(dropped) {
+    Initializer init(Framework::torch, weights);
+    encoder_.emplace(std::vector<std::int64_t>{2, kWidth, kWidth}, init);
+    latent_.emplace(kWidth, 2 * kLatents, init);
+    decoder_.emplace(std::vector<std::int64_t>{kLatents + 1, kWidth, 2}, init);
+  }
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    HeldContext held(context, draws, samples);
+    const Context points = clear_padding(context);
+    const Tensor each = dropout((*encoder_)(concat({points.xc, points.yc}, -1)), dropped_, draws);  // (B, Nc, E)
+    const Moments prior = gaussian_head((*latent_)(masked_mean(each, context.lengths)), {StdForm::Kind::softplus, 0.1});
+    const std::int64_t batch = context.xc.dim(0);
+    const Tensor noise = draws.normal(samples, batch, {kLatents}, context.xc.dtype(), context.xc.device());
+    return std::make_unique<Latents>(std::move(held), add(prior.mean, mul(prior.std, noise)));
+  }
+
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+    const Tensor& z = dynamic_cast<const Latents&>(state).z;
+    const std::int64_t count = z.dim(0), batch = z.dim(1), nt = xt.dim(1);
+    const Tensor tokens = concat({broadcast_to(reshape(z, {count, batch, 1, kLatents}), {count, batch, nt, kLatents}),
+                                  broadcast_to(xt, {count, batch, nt, 1})},
+                                 -1);
+    return std::make_unique<SampledFunctions>(gaussian_head((*decoder_)(tokens), {StdForm::Kind::softplus, 0.1}));
+  }
+
+  Tensor loss(const Task& task, Draws& draws) const override {
+    const auto state = condition({task.xc, task.yc, task.lengths}, draws, 4);
+    return nll(*query(*state, task.xt), task.yt, task.target_weights);
+  }
+
+  void visit(ModuleVisitor& visitor) override {
+    visitor("encoder", *encoder_);
+    visitor("latent", *latent_);
+    visitor("decoder", *decoder_);
+  }
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 1; }
+
+ private:
+  static constexpr std::int64_t kWidth = 12, kLatents = 5;
+
+  double dropped_;
+  std::optional<Mlp> encoder_, decoder_;
+  std::optional<Linear> latent_;
+};
+
+constexpr double kRate = 1e-2, kClip = 1, kDropped = 0.2;
+
+/// A run that can be left and gone on with, as Trainer does.
+struct Run {
+  LatentModel model{kDropped};
+  Optimiser optimiser{{.name = "adam", .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
+                      named_parameters(model)};
+  std::vector<double> losses;
+
+  Task task(std::int64_t step) const {
+    const std::int64_t nc = 3 + step % 2;
+    Task t{normal<float>({6, nc, 1}, 10 + step), normal<float>({6, nc, 1}, 20 + step),
+           normal<float>({6, 5, 1}, 30 + step), normal<float>({6, 5, 1}, 40 + step)};
+    t.lengths = Tensor::from<std::int64_t>({6}, {nc, 1, 0, nc, 2, nc});
+    return t;
+  }
+
+  void go(TrainingStep& step, std::int64_t end) {
+    for (std::int64_t i = std::ssize(losses); i < end; ++i)
+      losses.push_back(step(task(i), {7, Purpose::training, static_cast<std::uint64_t>(i)}, kRate, kClip));
+  }
+
+  std::vector<Tensor> state() {
+    std::vector<Tensor> all;
+    for (const auto& [name, parameter] : named_parameters(model)) all.push_back(parameter->value.clone());
+    for (const Optimiser::Moments& m : optimiser.moments()) {
+      all.push_back(m.first.clone());
+      all.push_back(m.second.clone());
+    }
+    return all;
+  }
+};
+
+bool same_state(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return same_bits(x, y); });
+}
+
+}  // namespace
+
+TEST_CASE("latent: any number of threads learns the same bits, and the loss falls") {
+  const OnCpu cpu;
+  std::vector<double> losses;
+  std::vector<Tensor> state;
+  for (const int threads : {1, 2, 3, 8}) {
+    CAPTURE(threads);
+    const ThreadCount count(threads);
+    Run run;
+    HostStep step(run.model, run.optimiser);
+    run.go(step, 8);
+    if (losses.empty()) {
+      losses = run.losses;
+      state = run.state();
+    }
+    CHECK(run.losses == losses);
+    CHECK(same_state(run.state(), state));
+  }
+  Run again;
+  HostStep step(again.model, again.optimiser);
+  const double before = loss(again.model, again.task(0)).item();
+  for (int i = 0; i < 40; ++i) step(again.task(0), {7, Purpose::training, static_cast<std::uint64_t>(i)}, kRate, kClip);
+  CHECK(loss(again.model, again.task(0)).item() < before);
+}
+
+TEST_CASE("latent: parts of a batch draw what the whole batch does") {
+  const OnCpu cpu;
+  const Run run;
+  auto model = std::make_unique<LatentModel>(kDropped);
+  for (const auto& [name, parameter] : named_parameters(*model)) parameter->value = parameter->value.to(DType::float64);
+  const Task narrow = run.task(0);
+  Task task{narrow.xc.to(DType::float64), narrow.yc.to(DType::float64), narrow.xt.to(DType::float64),
+            narrow.yt.to(DType::float64), narrow.lengths};
+  BatchGradients batch(named_parameters(*model));
+  CHECK(batch.compute(*model, task, some_draws()) == doctest::Approx(loss(*model, task).item()).epsilon(1e-13));
+  CHECK(batch.parts().size() == 4);
+}
+
+TEST_CASE("latent: a run that was left goes on bit for bit") {
+  const OnCpu cpu;
+  Run whole, first, second;
+  HostStep whole_step(whole.model, whole.optimiser), first_step(first.model, first.optimiser);
+  whole.go(whole_step, 7);
+  first.go(first_step, 3);
+  auto from = named_parameters(first.model), to = named_parameters(second.model);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i].parameter->value = from[i].parameter->value.clone();
+    second.optimiser.moments()[i] = {first.optimiser.moments()[i].first.clone(),
+                                     first.optimiser.moments()[i].second.clone()};
+  }
+  second.optimiser.set_steps(3);
+  second.losses = first.losses;
+  HostStep second_step(second.model, second.optimiser);
+  second.go(second_step, 7);
+  CHECK(second.losses == whole.losses);
+  CHECK(same_state(second.state(), whole.state()));
+}
+
+TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
+  const OnCpu cpu;
+  const Run run;
+  LatentModel model(0);
+  const Task task = run.task(0);
+  Draws draws = some_draws();
+  const Draws recorded = Draws::recorded({draws.normal(4, 6, {5}, DType::float32, Device::cpu)});
+  const auto result = [&](const Draws& from) {
+    BatchGradients batch(named_parameters(model));
+    std::vector<Tensor> all{Tensor::full({}, batch.compute(model, task, from), DType::float64)};
+    for (const Grads* part : batch.parts())
+      for (const auto& [name, parameter] : named_parameters(model)) all.push_back(part->of(parameter->value).clone());
+    return all;
+  };
+  CHECK(same_state(result(recorded), result(some_draws())));
+  CHECK_FALSE(same_state(result(some_draws()), result({18, Purpose::evaluation, 3})));
+}
+
+TEST_CASE("latent: chunks of targets agree, and a context in two parts is the context at once") {
+  const OnCpu cpu;
+  const LatentModel model(0);
+  const Task task = Run().task(1);
+  const auto state = condition(model, {task.xc, task.yc, {}});
+  const Marginals all = model.query(*state, task.xt)->marginals();
+  CHECK(all.mean.shape() == Shape{kFewSamples, 6, 5, 1});
+  for (std::int64_t i = 0; i < 5; ++i) {
+    const Marginals one = model.query(*state, slice(task.xt, 1, i, i + 1))->marginals();
+    CHECK(difference(one.mean, slice(all.mean, 2, i, i + 1)) <= 1e-6);
+    CHECK(difference(one.std, slice(all.std, 2, i, i + 1)) <= 1e-6);
+  }
+  const auto points = [&](std::int64_t begin, std::int64_t end) {
+    return Context{slice(task.xc, 1, begin, end), slice(task.yc, 1, begin, end)};
+  };
+  const auto extended = model.update(*condition(model, points(0, 2)), points(2, 4));
+  CHECK(difference(model.query(*extended, task.xt)->marginals().mean, all.mean) <= 1e-6);
+}
+
+TEST_CASE("device step: a model that draws learns the same bits by graphs as kernel by kernel") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  Run captured, plain, host;
+  DeviceStep step(captured.model, captured.optimiser);
+  captured.go(step, 8);
+  CHECK(step.graphs() == 1);  // all contexts are padded to one size
+  for (std::int64_t end = 1; end <= 8; ++end) {
+    DeviceStep fresh(plain.model, plain.optimiser);  // its first step of a size is made kernel by kernel
+    plain.go(fresh, end);
+    CHECK(fresh.graphs() == 0);
+  }
+  CHECK(captured.losses == plain.losses);
+  CHECK(same_state(captured.state(), plain.state()));
+  HostStep unpadded(host.model, host.optimiser);
+  host.go(unpadded, 1);
+  CHECK(host.losses[0] == doctest::Approx(plain.losses[0]).epsilon(1e-5));
+}
