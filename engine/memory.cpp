@@ -217,7 +217,7 @@ class Pool {
     }
     if (!block)
       throw OutOfMemory(fmt::format("[memory] {} has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
-                                    source_->name(), total, reserved_bytes_.load(),
+                                    source_->name(), wanted.bytes, reserved_bytes_.load(),
                                     live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
     block->pool = this;
     block->bytes = wanted.bytes;
