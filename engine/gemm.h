@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -28,12 +27,10 @@ struct Gemm {
 };
 
 /// One product, shared out over the pool. Results do not depend on the number of threads.
-template <class T, Isa isa>
-void gemm(CpuContext<isa>& cpu, const Gemm<T>& p);
+NPZOO_CPU_KERNEL(gemm, Gemm);
 
 /// The same on the calling thread, for use inside a parallel loop over many small products.
-template <class T, Isa isa>
-void gemm_serial(CpuContext<isa>& cpu, const Gemm<T>& p);
+NPZOO_CPU_KERNEL(gemm_serial, Gemm);
 
 /// `batch` products; the arrays of the next one start `step` elements further. A step of 0 shares the array.
 template <class T>
@@ -44,8 +41,7 @@ struct BatchedGemm {
 };
 
 /// By cuBLASLt, in the precision of `matmul_precision`; where the device is emulated, by the CPU's product.
-template <class T, Gpu gpu>
-void batched_gemm(CudaContext<gpu>& cuda, const BatchedGemm<T>& p);
+NPZOO_CUDA_KERNEL(batched_gemm, BatchedGemm);
 
 template <class T, Gpu gpu>
 void gemm(CudaContext<gpu>& cuda, const Gemm<T>& p) {

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -16,10 +15,7 @@ struct AddInto {
   T* y;
 };
 
-template <class T, Isa isa>
-void add_into(CpuContext<isa>& cpu, const AddInto<T>& p);
-template <class T, Gpu gpu>
-void add_into(CudaContext<gpu>& cuda, const AddInto<T>& p);
+NPZOO_KERNEL(add_into, AddInto);
 
 /// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends
 /// on the extents alone. middle = 0 gives zeros.
@@ -30,10 +26,7 @@ struct SumMiddle {
   T* y;
 };
 
-template <class T, Isa isa>
-void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p);
-template <class T, Gpu gpu>
-void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p);
+NPZOO_KERNEL(sum_middle, SumMiddle);
 
 template <class T>
 struct Fill {
@@ -42,8 +35,7 @@ struct Fill {
   T* x;
 };
 
-template <class T, Gpu gpu>
-void fill(CudaContext<gpu>& cuda, const Fill<T>& p);
+NPZOO_CUDA_KERNEL(fill, Fill);
 
 /// From float to double, or back.
 template <class T>
@@ -53,7 +45,6 @@ struct Convert {
   std::conditional_t<std::is_same_v<T, float>, double, float>* y;
 };
 
-template <class T, Gpu gpu>
-void convert(CudaContext<gpu>& cuda, const Convert<T>& p);
+NPZOO_CUDA_KERNEL(convert, Convert);
 
 }  // namespace npzoo

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "datasets/gp/covariance.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "engine/random.h"
 
 namespace npzoo {
@@ -37,7 +37,6 @@ struct GpTasks {
 };
 
 /// Where a covariance is not positive definite the values of its tasks are NaN.
-template <class T, Gpu gpu>
-void draw_gp_tasks(CudaContext<gpu>& cuda, const GpTasks<T>& p);
+NPZOO_CUDA_KERNEL(draw_gp_tasks, GpTasks);
 
 }  // namespace npzoo

@@ -208,7 +208,6 @@ void draw_gp_tasks(CudaContext<gpu>& cuda, const GpTasks<T>& p) {
   draw(cuda, p);
 }
 
-template void draw_gp_tasks(CudaContext<kGpu>&, const GpTasks<float>&);
-template void draw_gp_tasks(CudaContext<kGpu>&, const GpTasks<double>&);
+NPZOO_INSTANTIATE(draw_gp_tasks, GpTasks);
 
 }  // namespace npzoo

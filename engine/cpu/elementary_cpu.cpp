@@ -100,9 +100,7 @@ void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
   sum_whole(cpu, 1, slices + 1, p.inner, partial, p.y);
 }
 
-template void add_into(CpuContext<kIsa>&, const AddInto<float>&);
-template void add_into(CpuContext<kIsa>&, const AddInto<double>&);
-template void sum_middle(CpuContext<kIsa>&, const SumMiddle<float>&);
-template void sum_middle(CpuContext<kIsa>&, const SumMiddle<double>&);
+NPZOO_INSTANTIATE(add_into, AddInto);
+NPZOO_INSTANTIATE(sum_middle, SumMiddle);
 
 }  // namespace npzoo

@@ -321,9 +321,7 @@ void gemm(CpuContext<isa>& cpu, const Gemm<T>& p) {
   multiply_rows(cpu, p);
 }
 
-template void gemm(CpuContext<kIsa>&, const Gemm<float>&);
-template void gemm(CpuContext<kIsa>&, const Gemm<double>&);
-template void gemm_serial(CpuContext<kIsa>&, const Gemm<float>&);
-template void gemm_serial(CpuContext<kIsa>&, const Gemm<double>&);
+NPZOO_INSTANTIATE(gemm, Gemm);
+NPZOO_INSTANTIATE(gemm_serial, Gemm);
 
 }  // namespace npzoo

@@ -17,6 +17,7 @@ namespace npzoo {
 
 /// The instruction set of this translation unit.
 constexpr Isa kIsa = Isa::NPZOO_ISA;
+using KernelContext = CpuContext<kIsa>;
 
 constexpr int kVectorBytes = kIsa == Isa::avx512 ? 64 : kIsa == Isa::avx2 ? 32 : 16;
 
@@ -31,8 +32,8 @@ struct IntegerOf<double> {
   using type = std::int64_t;
 };
 
-/// One register of T. The instruction set is a template argument, since these are different types. What has the same name
-/// in several instruction sets all the same is kept apart by name_isa.py.
+/// One register of T. The instruction set is a template argument, since these are different types. What has the same
+/// name in several instruction sets all the same is kept apart by name_isa.py.
 template <class T, Isa isa = kIsa>
 struct Simd {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));

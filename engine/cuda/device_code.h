@@ -16,6 +16,7 @@
 namespace npzoo {
 
 inline constexpr Gpu kGpu = Gpu::NPZOO_GPU;
+using KernelContext = CudaContext<kGpu>;
 
 namespace {
 

@@ -76,12 +76,9 @@ void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p) {
          kThreads, kShared, std::int64_t{1}, std::int64_t{slices}, p.outer * p.inner, partial, p.y);
 }
 
-#define NPZOO_INSTANTIATE(T)                                     \
-  template void fill(CudaContext<kGpu>&, const Fill<T>&);        \
-  template void convert(CudaContext<kGpu>&, const Convert<T>&);  \
-  template void add_into(CudaContext<kGpu>&, const AddInto<T>&); \
-  template void sum_middle(CudaContext<kGpu>&, const SumMiddle<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(fill, Fill);
+NPZOO_INSTANTIATE(convert, Convert);
+NPZOO_INSTANTIATE(add_into, AddInto);
+NPZOO_INSTANTIATE(sum_middle, SumMiddle);
 
 }  // namespace npzoo

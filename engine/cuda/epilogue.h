@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/gemm.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -15,7 +16,6 @@ struct Epilogue {
   T* c;
 };
 
-template <class T, Gpu gpu>
-void apply_epilogue(CudaContext<gpu>& cuda, const Epilogue<T>& p);
+NPZOO_CUDA_KERNEL(apply_epilogue, Epilogue);
 
 }  // namespace npzoo

@@ -15,7 +15,6 @@ void apply_epilogue(CudaContext<gpu>& cuda, const Epilogue<T>& p) {
   });
 }
 
-template void apply_epilogue(CudaContext<kGpu>&, const Epilogue<float>&);
-template void apply_epilogue(CudaContext<kGpu>&, const Epilogue<double>&);
+NPZOO_INSTANTIATE(apply_epilogue, Epilogue);
 
 }  // namespace npzoo

@@ -19,7 +19,7 @@ void batched_gemm(CudaContext<gpu>& /*cuda*/, const BatchedGemm<T>& p) {
   });
 }
 
-template void batched_gemm(CudaContext<Gpu::emulated>&, const BatchedGemm<float>&);
-template void batched_gemm(CudaContext<Gpu::emulated>&, const BatchedGemm<double>&);
+using KernelContext = CudaContext<Gpu::emulated>;
+NPZOO_INSTANTIATE(batched_gemm, BatchedGemm);
 
 }  // namespace npzoo

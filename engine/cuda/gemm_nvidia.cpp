@@ -183,7 +183,7 @@ void batched_gemm(CudaContext<gpu>& cuda, const BatchedGemm<T>& p) {
                                      one.k == 0 && !one.accumulate, one.c});
 }
 
-template void batched_gemm(CudaContext<Gpu::nvidia>&, const BatchedGemm<float>&);
-template void batched_gemm(CudaContext<Gpu::nvidia>&, const BatchedGemm<double>&);
+using KernelContext = CudaContext<Gpu::nvidia>;
+NPZOO_INSTANTIATE(batched_gemm, BatchedGemm);
 
 }  // namespace npzoo

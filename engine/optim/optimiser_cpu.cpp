@@ -98,13 +98,9 @@ void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
       });
 }
 
-template void judge_gradients(CpuContext<kIsa>&, const JudgeGradients<float>&);
-template void judge_gradients(CpuContext<kIsa>&, const JudgeGradients<double>&);
-template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<float>&);
-template void squared_norms(CpuContext<kIsa>&, const SquaredNorms<double>&);
-template void adam_update(CpuContext<kIsa>&, const AdamUpdate<float>&);
-template void adam_update(CpuContext<kIsa>&, const AdamUpdate<double>&);
-template void yogi_update(CpuContext<kIsa>&, const YogiUpdate<float>&);
-template void yogi_update(CpuContext<kIsa>&, const YogiUpdate<double>&);
+NPZOO_INSTANTIATE(judge_gradients, JudgeGradients);
+NPZOO_INSTANTIATE(squared_norms, SquaredNorms);
+NPZOO_INSTANTIATE(adam_update, AdamUpdate);
+NPZOO_INSTANTIATE(yogi_update, YogiUpdate);
 
 }  // namespace npzoo

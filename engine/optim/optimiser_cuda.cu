@@ -133,12 +133,9 @@ void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p) {
   update<T>(cuda, "yogi_update", p, YogiRule<T>{p.beta2});
 }
 
-#define NPZOO_INSTANTIATE(T)                                                   \
-  template void squared_norms(CudaContext<kGpu>&, const SquaredNorms<T>&);     \
-  template void judge_gradients(CudaContext<kGpu>&, const JudgeGradients<T>&); \
-  template void adam_update(CudaContext<kGpu>&, const AdamUpdate<T>&);         \
-  template void yogi_update(CudaContext<kGpu>&, const YogiUpdate<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(squared_norms, SquaredNorms);
+NPZOO_INSTANTIATE(judge_gradients, JudgeGradients);
+NPZOO_INSTANTIATE(adam_update, AdamUpdate);
+NPZOO_INSTANTIATE(yogi_update, YogiUpdate);
 
 }  // namespace npzoo

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -45,15 +44,9 @@ struct JudgeGradients {
   StepScalars* scalars;
 };
 
-template <class T, Isa isa>
-void judge_gradients(CpuContext<isa>& cpu, const JudgeGradients<T>& p);
-template <class T, Gpu gpu>
-void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p);
+NPZOO_KERNEL(judge_gradients, JudgeGradients);
 
-template <class T, Isa isa>
-void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p);
-template <class T, Gpu gpu>
-void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p);
+NPZOO_KERNEL(squared_norms, SquaredNorms);
 
 /// One step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with the
 /// conventions of torch.optim.Adam and AdamW:
@@ -71,10 +64,7 @@ struct AdamUpdate {
   bool decoupled_decay = false;
 };
 
-template <class T, Isa isa>
-void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p);
-template <class T, Gpu gpu>
-void adam_update(CudaContext<gpu>& cuda, const AdamUpdate<T>& p);
+NPZOO_KERNEL(adam_update, AdamUpdate);
 
 /// One step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with the
 /// conventions of optax.yogi. Both moments start at 1e-6 there.
@@ -90,9 +80,6 @@ struct YogiUpdate {
   double epsilon;
 };
 
-template <class T, Isa isa>
-void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p);
-template <class T, Gpu gpu>
-void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p);
+NPZOO_KERNEL(yogi_update, YogiUpdate);
 
 }  // namespace npzoo

@@ -23,7 +23,6 @@ void copy_rows(CpuContext<isa>& cpu, const CopyRows<T>& p) {
   });
 }
 
-template void copy_rows(CpuContext<kIsa>&, const CopyRows<float>&);
-template void copy_rows(CpuContext<kIsa>&, const CopyRows<double>&);
+NPZOO_INSTANTIATE(copy_rows, CopyRows);
 
 }  // namespace npzoo

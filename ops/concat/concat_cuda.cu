@@ -29,7 +29,6 @@ void copy_rows(CudaContext<gpu>& cuda, const CopyRows<T>& p) {
   packed ? copy_packs<kPack<T>>(cuda, p) : copy_packs<1>(cuda, p);
 }
 
-template void copy_rows(CudaContext<kGpu>&, const CopyRows<float>&);
-template void copy_rows(CudaContext<kGpu>&, const CopyRows<double>&);
+NPZOO_INSTANTIATE(copy_rows, CopyRows);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -16,9 +15,6 @@ struct CopyRows {
   bool accumulate = false;  // adds instead of overwriting
 };
 
-template <class T, Isa isa>
-void copy_rows(CpuContext<isa>& cpu, const CopyRows<T>& p);
-template <class T, Gpu gpu>
-void copy_rows(CudaContext<gpu>& cuda, const CopyRows<T>& p);
+NPZOO_KERNEL(copy_rows, CopyRows);
 
 }  // namespace npzoo

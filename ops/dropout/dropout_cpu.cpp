@@ -26,7 +26,6 @@ void dropout(CpuContext<isa>& cpu, const Dropout<T>& p) {
   });
 }
 
-template void dropout(CpuContext<kIsa>&, const Dropout<float>&);
-template void dropout(CpuContext<kIsa>&, const Dropout<double>&);
+NPZOO_INSTANTIATE(dropout, Dropout);
 
 }  // namespace npzoo

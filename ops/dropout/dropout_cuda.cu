@@ -30,7 +30,6 @@ void dropout(CudaContext<gpu>& cuda, const Dropout<T>& p) {
   });
 }
 
-template void dropout(CudaContext<kGpu>&, const Dropout<float>&);
-template void dropout(CudaContext<kGpu>&, const Dropout<double>&);
+NPZOO_INSTANTIATE(dropout, Dropout);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "engine/random.h"
 
 namespace npzoo {
@@ -17,9 +16,6 @@ struct Dropout {
   T* out;
 };
 
-template <class T, Isa isa>
-void dropout(CpuContext<isa>& cpu, const Dropout<T>& p);
-template <class T, Gpu gpu>
-void dropout(CudaContext<gpu>& cuda, const Dropout<T>& p);
+NPZOO_KERNEL(dropout, Dropout);
 
 }  // namespace npzoo

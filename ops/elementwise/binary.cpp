@@ -49,10 +49,11 @@ Tensor apply(Binary function, const char* name, const Tensor& a, const Tensor& b
   if (out.numel() == 0) return out;
   run(a, [&]<class T>(auto& device) {
     auto p = plan<T>(a, b, shape);
+    p.function = function;
     p.a = a.data<T>();
     p.b = b.data<T>();
     p.out = out.data<T>();
-    binary_forward<T>(device, function, p);
+    binary_forward<T>(device, p);
   });
   return out;
 }

@@ -25,9 +25,9 @@ void for_vectors(CpuContext<isa>& cpu, std::int64_t n, T* y, F at) {
 }  // namespace
 
 template <class T, Isa isa>
-void unary_forward(CpuContext<isa>& cpu, Unary function, const UnaryForward<T>& p) {
+void unary_forward(CpuContext<isa>& cpu, const UnaryForward<T>& p) {
   const auto c = [](double value) { return splat<T>(static_cast<T>(value)); };
-  switch (function) {
+  switch (p.function) {
 #define NPZOO_UNARY(name, value, saved, slope)        \
   case Unary::name:                                   \
     return for_vectors(cpu, p.n, p.y, [=](auto get) { \
@@ -41,9 +41,9 @@ void unary_forward(CpuContext<isa>& cpu, Unary function, const UnaryForward<T>& 
 }
 
 template <class T, Isa isa>
-void unary_backward(CpuContext<isa>& cpu, Unary function, const UnaryBackward<T>& p) {
+void unary_backward(CpuContext<isa>& cpu, const UnaryBackward<T>& p) {
   const auto c = [](double value) { return splat<T>(static_cast<T>(value)); };
-  switch (function) {
+  switch (p.function) {
 #define NPZOO_UNARY(name, value, kept, slope)           \
   case Unary::name:                                     \
     return for_vectors(cpu, p.n, p.d_x, [=](auto get) { \
@@ -116,8 +116,8 @@ void broadcast_combine(CpuContext<isa>& cpu, const BinaryForward<T>& p, F f) {
 }  // namespace
 
 template <class T, Isa isa>
-void binary_forward(CpuContext<isa>& cpu, Binary function, const BinaryForward<T>& p) {
-  switch (function) {
+void binary_forward(CpuContext<isa>& cpu, const BinaryForward<T>& p) {
+  switch (p.function) {
     case Binary::add: return broadcast_combine(cpu, p, [](Vec<T> a, Vec<T> b) { return a + b; });
     case Binary::sub: return broadcast_combine(cpu, p, [](Vec<T> a, Vec<T> b) { return a - b; });
     case Binary::mul: return broadcast_combine(cpu, p, [](Vec<T> a, Vec<T> b) { return a * b; });
@@ -125,15 +125,10 @@ void binary_forward(CpuContext<isa>& cpu, Binary function, const BinaryForward<T
   }
 }
 
-template void unary_forward(CpuContext<kIsa>&, Unary, const UnaryForward<float>&);
-template void unary_forward(CpuContext<kIsa>&, Unary, const UnaryForward<double>&);
-template void unary_backward(CpuContext<kIsa>&, Unary, const UnaryBackward<float>&);
-template void unary_backward(CpuContext<kIsa>&, Unary, const UnaryBackward<double>&);
-template void affine(CpuContext<kIsa>&, const Affine<float>&);
-template void affine(CpuContext<kIsa>&, const Affine<double>&);
-template void clamp(CpuContext<kIsa>&, const Clamp<float>&);
-template void clamp(CpuContext<kIsa>&, const Clamp<double>&);
-template void binary_forward(CpuContext<kIsa>&, Binary, const BinaryForward<float>&);
-template void binary_forward(CpuContext<kIsa>&, Binary, const BinaryForward<double>&);
+NPZOO_INSTANTIATE(unary_forward, UnaryForward);
+NPZOO_INSTANTIATE(unary_backward, UnaryBackward);
+NPZOO_INSTANTIATE(affine, Affine);
+NPZOO_INSTANTIATE(clamp, Clamp);
+NPZOO_INSTANTIATE(binary_forward, BinaryForward);
 
 }  // namespace npzoo

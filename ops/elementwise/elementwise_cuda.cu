@@ -59,8 +59,8 @@ __device__ T softplus(T x) {
 }  // namespace
 
 template <class T, Gpu gpu>
-void unary_forward(CudaContext<gpu>& cuda, Unary function, const UnaryForward<T>& p) {
-  switch (function) {
+void unary_forward(CudaContext<gpu>& cuda, const UnaryForward<T>& p) {
+  switch (p.function) {
 #define NPZOO_UNARY(name, value, saved, slope) \
   case Unary::name:                            \
     return for_elements(                       \
@@ -77,8 +77,8 @@ void unary_forward(CudaContext<gpu>& cuda, Unary function, const UnaryForward<T>
 }
 
 template <class T, Gpu gpu>
-void unary_backward(CudaContext<gpu>& cuda, Unary function, const UnaryBackward<T>& p) {
-  switch (function) {
+void unary_backward(CudaContext<gpu>& cuda, const UnaryBackward<T>& p) {
+  switch (p.function) {
 #define NPZOO_UNARY(name, value, kept, slope) \
   case Unary::name:                           \
     return for_elements(                      \
@@ -157,8 +157,8 @@ void combine(CudaContext<kGpu>& cuda, const char* name, BinaryForward<T> p, cons
 }  // namespace
 
 template <class T, Gpu gpu>
-void binary_forward(CudaContext<gpu>& cuda, Binary function, const BinaryForward<T>& p) {
-  switch (function) {
+void binary_forward(CudaContext<gpu>& cuda, const BinaryForward<T>& p) {
+  switch (p.function) {
     case Binary::add: return combine(cuda, "add", p, [] __device__(T a, T b) { return a + b; });
     case Binary::sub: return combine(cuda, "sub", p, [] __device__(T a, T b) { return a - b; });
     case Binary::mul: return combine(cuda, "mul", p, [] __device__(T a, T b) { return a * b; });
@@ -166,13 +166,10 @@ void binary_forward(CudaContext<gpu>& cuda, Binary function, const BinaryForward
   }
 }
 
-#define NPZOO_INSTANTIATE(T)                                                        \
-  template void unary_forward(CudaContext<kGpu>&, Unary, const UnaryForward<T>&);   \
-  template void unary_backward(CudaContext<kGpu>&, Unary, const UnaryBackward<T>&); \
-  template void affine(CudaContext<kGpu>&, const Affine<T>&);                       \
-  template void clamp(CudaContext<kGpu>&, const Clamp<T>&);                         \
-  template void binary_forward(CudaContext<kGpu>&, Binary, const BinaryForward<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(unary_forward, UnaryForward);
+NPZOO_INSTANTIATE(unary_backward, UnaryBackward);
+NPZOO_INSTANTIATE(affine, Affine);
+NPZOO_INSTANTIATE(clamp, Clamp);
+NPZOO_INSTANTIATE(binary_forward, BinaryForward);
 
 }  // namespace npzoo

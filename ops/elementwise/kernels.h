@@ -2,8 +2,7 @@
 
 #include <array>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "engine/rank.h"
 
 namespace npzoo {
@@ -18,6 +17,7 @@ enum class Binary : std::uint8_t { add, sub, mul, div };
 
 template <class T>
 struct UnaryForward {
+  Unary function;
   std::int64_t n;
   const T* x;
   T* y;
@@ -26,6 +26,7 @@ struct UnaryForward {
 /// d_x = d_y · f′(saved)
 template <class T>
 struct UnaryBackward {
+  Unary function;
   std::int64_t n;
   const T* saved;
   const T* d_y;
@@ -54,6 +55,7 @@ struct Clamp {
 /// as long as can be.
 template <class T>
 struct BinaryForward {
+  Binary function;
   int rank;
   std::array<std::int64_t, kMaxRank> extent, a_stride, b_stride;
   const T* a;
@@ -61,25 +63,10 @@ struct BinaryForward {
   T* out;
 };
 
-template <class T, Isa isa>
-void unary_forward(CpuContext<isa>& cpu, Unary function, const UnaryForward<T>& p);
-template <class T, Gpu gpu>
-void unary_forward(CudaContext<gpu>& cuda, Unary function, const UnaryForward<T>& p);
-template <class T, Isa isa>
-void unary_backward(CpuContext<isa>& cpu, Unary function, const UnaryBackward<T>& p);
-template <class T, Gpu gpu>
-void unary_backward(CudaContext<gpu>& cuda, Unary function, const UnaryBackward<T>& p);
-template <class T, Isa isa>
-void affine(CpuContext<isa>& cpu, const Affine<T>& p);
-template <class T, Gpu gpu>
-void affine(CudaContext<gpu>& cuda, const Affine<T>& p);
-template <class T, Isa isa>
-void clamp(CpuContext<isa>& cpu, const Clamp<T>& p);
-template <class T, Gpu gpu>
-void clamp(CudaContext<gpu>& cuda, const Clamp<T>& p);
-template <class T, Isa isa>
-void binary_forward(CpuContext<isa>& cpu, Binary function, const BinaryForward<T>& p);
-template <class T, Gpu gpu>
-void binary_forward(CudaContext<gpu>& cuda, Binary function, const BinaryForward<T>& p);
+NPZOO_KERNEL(unary_forward, UnaryForward);
+NPZOO_KERNEL(unary_backward, UnaryBackward);
+NPZOO_KERNEL(affine, Affine);
+NPZOO_KERNEL(clamp, Clamp);
+NPZOO_KERNEL(binary_forward, BinaryForward);
 
 }  // namespace npzoo

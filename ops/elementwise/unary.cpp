@@ -9,12 +9,12 @@ namespace {
 
 Tensor apply(const char* name, Unary function, bool saves_output, const Tensor& x) {
   Tensor y = Tensor::empty_like(x);
-  run(x, [&]<class T>(auto& device) { unary_forward<T>(device, function, {x.numel(), x.data<T>(), y.data<T>()}); });
+  run(x, [&]<class T>(auto& device) { unary_forward<T>(device, {function, x.numel(), x.data<T>(), y.data<T>()}); });
   const Tensor saved = saves_output ? y : x;
   record(name, y, {x}, [x = x.symbol(), saved, function](const Tensor& d_y, Grads& grads) {
     Tensor d_x = Tensor::empty_like(d_y);
     run(saved, [&]<class T>(auto& device) {
-      unary_backward<T>(device, function, {saved.numel(), saved.data<T>(), d_y.data<T>(), d_x.data<T>()});
+      unary_backward<T>(device, {function, saved.numel(), saved.data<T>(), d_y.data<T>(), d_x.data<T>()});
     });
     grads.add(x, std::move(d_x));
   });

@@ -30,9 +30,7 @@ void gather_backward(CpuContext<isa>& cpu, const GatherBackward<T>& p) {
   });
 }
 
-template void gather_forward(CpuContext<kIsa>&, const GatherForward<float>&);
-template void gather_forward(CpuContext<kIsa>&, const GatherForward<double>&);
-template void gather_backward(CpuContext<kIsa>&, const GatherBackward<float>&);
-template void gather_backward(CpuContext<kIsa>&, const GatherBackward<double>&);
+NPZOO_INSTANTIATE(gather_forward, GatherForward);
+NPZOO_INSTANTIATE(gather_backward, GatherBackward);
 
 }  // namespace npzoo

@@ -120,9 +120,7 @@ void gather_backward(CudaContext<gpu>& cuda, const GatherBackward<T>& p) {
   launch(cuda, "gather_backward", add_picks<T>, dim3(blocks), kThreads, sizeof(Hits), p);
 }
 
-template void gather_forward(CudaContext<kGpu>&, const GatherForward<float>&);
-template void gather_forward(CudaContext<kGpu>&, const GatherForward<double>&);
-template void gather_backward(CudaContext<kGpu>&, const GatherBackward<float>&);
-template void gather_backward(CudaContext<kGpu>&, const GatherBackward<double>&);
+NPZOO_INSTANTIATE(gather_forward, GatherForward);
+NPZOO_INSTANTIATE(gather_backward, GatherBackward);
 
 }  // namespace npzoo

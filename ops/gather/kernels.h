@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -22,13 +21,7 @@ struct GatherBackward {
   bool accumulate;  // adds to d_x instead of overwriting it
 };
 
-template <class T, Isa isa>
-void gather_forward(CpuContext<isa>& cpu, const GatherForward<T>& p);
-template <class T, Gpu gpu>
-void gather_forward(CudaContext<gpu>& cuda, const GatherForward<T>& p);
-template <class T, Isa isa>
-void gather_backward(CpuContext<isa>& cpu, const GatherBackward<T>& p);
-template <class T, Gpu gpu>
-void gather_backward(CudaContext<gpu>& cuda, const GatherBackward<T>& p);
+NPZOO_KERNEL(gather_forward, GatherForward);
+NPZOO_KERNEL(gather_backward, GatherBackward);
 
 }  // namespace npzoo

@@ -103,9 +103,7 @@ void gaussian_log_density_backward(CpuContext<isa>& cpu, const GaussianLogDensit
   });
 }
 
-template void gaussian_log_density_forward(CpuContext<kIsa>&, const GaussianLogDensityForward<float>&);
-template void gaussian_log_density_forward(CpuContext<kIsa>&, const GaussianLogDensityForward<double>&);
-template void gaussian_log_density_backward(CpuContext<kIsa>&, const GaussianLogDensityBackward<float>&);
-template void gaussian_log_density_backward(CpuContext<kIsa>&, const GaussianLogDensityBackward<double>&);
+NPZOO_INSTANTIATE(gaussian_log_density_forward, GaussianLogDensityForward);
+NPZOO_INSTANTIATE(gaussian_log_density_backward, GaussianLogDensityBackward);
 
 }  // namespace npzoo

@@ -45,9 +45,7 @@ void gaussian_log_density_backward(CudaContext<gpu>& cuda, const GaussianLogDens
   });
 }
 
-template void gaussian_log_density_forward(CudaContext<kGpu>&, const GaussianLogDensityForward<float>&);
-template void gaussian_log_density_forward(CudaContext<kGpu>&, const GaussianLogDensityForward<double>&);
-template void gaussian_log_density_backward(CudaContext<kGpu>&, const GaussianLogDensityBackward<float>&);
-template void gaussian_log_density_backward(CudaContext<kGpu>&, const GaussianLogDensityBackward<double>&);
+NPZOO_INSTANTIATE(gaussian_log_density_forward, GaussianLogDensityForward);
+NPZOO_INSTANTIATE(gaussian_log_density_backward, GaussianLogDensityBackward);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -27,13 +26,7 @@ struct GaussianLogDensityBackward {
   T* d_std;
 };
 
-template <class T, Isa isa>
-void gaussian_log_density_forward(CpuContext<isa>& cpu, const GaussianLogDensityForward<T>& p);
-template <class T, Gpu gpu>
-void gaussian_log_density_forward(CudaContext<gpu>& cuda, const GaussianLogDensityForward<T>& p);
-template <class T, Isa isa>
-void gaussian_log_density_backward(CpuContext<isa>& cpu, const GaussianLogDensityBackward<T>& p);
-template <class T, Gpu gpu>
-void gaussian_log_density_backward(CudaContext<gpu>& cuda, const GaussianLogDensityBackward<T>& p);
+NPZOO_KERNEL(gaussian_log_density_forward, GaussianLogDensityForward);
+NPZOO_KERNEL(gaussian_log_density_backward, GaussianLogDensityBackward);
 
 }  // namespace npzoo

@@ -43,9 +43,7 @@ void geglu_backward(CpuContext<isa>& cpu, const GegluBackward<T>& p) {
   });
 }
 
-template void geglu_forward(CpuContext<kIsa>&, const GegluForward<float>&);
-template void geglu_forward(CpuContext<kIsa>&, const GegluForward<double>&);
-template void geglu_backward(CpuContext<kIsa>&, const GegluBackward<float>&);
-template void geglu_backward(CpuContext<kIsa>&, const GegluBackward<double>&);
+NPZOO_INSTANTIATE(geglu_forward, GegluForward);
+NPZOO_INSTANTIATE(geglu_backward, GegluBackward);
 
 }  // namespace npzoo

@@ -49,9 +49,7 @@ void geglu_backward(CudaContext<gpu>& cuda, const GegluBackward<T>& p) {
   packed ? backward<kPack<T>>(cuda, p) : backward<1>(cuda, p);
 }
 
-template void geglu_forward(CudaContext<kGpu>&, const GegluForward<float>&);
-template void geglu_forward(CudaContext<kGpu>&, const GegluForward<double>&);
-template void geglu_backward(CudaContext<kGpu>&, const GegluBackward<float>&);
-template void geglu_backward(CudaContext<kGpu>&, const GegluBackward<double>&);
+NPZOO_INSTANTIATE(geglu_forward, GegluForward);
+NPZOO_INSTANTIATE(geglu_backward, GegluBackward);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -21,13 +20,7 @@ struct GegluBackward {
   T* d_x;
 };
 
-template <class T, Isa isa>
-void geglu_forward(CpuContext<isa>& cpu, const GegluForward<T>& p);
-template <class T, Gpu gpu>
-void geglu_forward(CudaContext<gpu>& cuda, const GegluForward<T>& p);
-template <class T, Isa isa>
-void geglu_backward(CpuContext<isa>& cpu, const GegluBackward<T>& p);
-template <class T, Gpu gpu>
-void geglu_backward(CudaContext<gpu>& cuda, const GegluBackward<T>& p);
+NPZOO_KERNEL(geglu_forward, GegluForward);
+NPZOO_KERNEL(geglu_backward, GegluBackward);
 
 }  // namespace npzoo

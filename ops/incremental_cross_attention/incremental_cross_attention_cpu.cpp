@@ -78,9 +78,7 @@ void merge_backward(CpuContext<isa>& cpu, const MergeBackward<T>& p) {
   for_rows(cpu, p.forward, [&p](const Row<T>& row) { merge_row_backward(p, row); });
 }
 
-template void merge_forward(CpuContext<kIsa>&, const MergeForward<float>&);
-template void merge_forward(CpuContext<kIsa>&, const MergeForward<double>&);
-template void merge_backward(CpuContext<kIsa>&, const MergeBackward<float>&);
-template void merge_backward(CpuContext<kIsa>&, const MergeBackward<double>&);
+NPZOO_INSTANTIATE(merge_forward, MergeForward);
+NPZOO_INSTANTIATE(merge_backward, MergeBackward);
 
 }  // namespace npzoo

@@ -107,9 +107,7 @@ void merge_backward(CudaContext<gpu>& cuda, const MergeBackward<T>& b) {
          lanes);
 }
 
-template void merge_forward(CudaContext<kGpu>&, const MergeForward<float>&);
-template void merge_forward(CudaContext<kGpu>&, const MergeForward<double>&);
-template void merge_backward(CudaContext<kGpu>&, const MergeBackward<float>&);
-template void merge_backward(CudaContext<kGpu>&, const MergeBackward<double>&);
+NPZOO_INSTANTIATE(merge_forward, MergeForward);
+NPZOO_INSTANTIATE(merge_backward, MergeBackward);
 
 }  // namespace npzoo

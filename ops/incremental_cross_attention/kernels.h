@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -27,13 +26,7 @@ struct MergeBackward {
   T* d_b_log_sum;
 };
 
-template <class T, Isa isa>
-void merge_forward(CpuContext<isa>& cpu, const MergeForward<T>& p);
-template <class T, Gpu gpu>
-void merge_forward(CudaContext<gpu>& cuda, const MergeForward<T>& p);
-template <class T, Isa isa>
-void merge_backward(CpuContext<isa>& cpu, const MergeBackward<T>& p);
-template <class T, Gpu gpu>
-void merge_backward(CudaContext<gpu>& cuda, const MergeBackward<T>& p);
+NPZOO_KERNEL(merge_forward, MergeForward);
+NPZOO_KERNEL(merge_backward, MergeBackward);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -33,14 +32,8 @@ struct LayerNormBackward {
   T* d_bias;  // (width)
 };
 
-template <class T, Isa isa>
-void layer_norm_forward(CpuContext<isa>& cpu, const LayerNormForward<T>& p);
-template <class T, Gpu gpu>
-void layer_norm_forward(CudaContext<gpu>& cuda, const LayerNormForward<T>& p);
+NPZOO_KERNEL(layer_norm_forward, LayerNormForward);
 
-template <class T, Isa isa>
-void layer_norm_backward(CpuContext<isa>& cpu, const LayerNormBackward<T>& p);
-template <class T, Gpu gpu>
-void layer_norm_backward(CudaContext<gpu>& cuda, const LayerNormBackward<T>& p);
+NPZOO_KERNEL(layer_norm_backward, LayerNormBackward);
 
 }  // namespace npzoo

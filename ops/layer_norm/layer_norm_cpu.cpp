@@ -112,9 +112,7 @@ void layer_norm_backward(CpuContext<isa>& cpu, const LayerNormBackward<T>& p) {
   }
 }
 
-template void layer_norm_forward(CpuContext<kIsa>&, const LayerNormForward<float>&);
-template void layer_norm_forward(CpuContext<kIsa>&, const LayerNormForward<double>&);
-template void layer_norm_backward(CpuContext<kIsa>&, const LayerNormBackward<float>&);
-template void layer_norm_backward(CpuContext<kIsa>&, const LayerNormBackward<double>&);
+NPZOO_INSTANTIATE(layer_norm_forward, LayerNormForward);
+NPZOO_INSTANTIATE(layer_norm_backward, LayerNormBackward);
 
 }  // namespace npzoo

@@ -236,9 +236,7 @@ void layer_norm_backward(CudaContext<gpu>& cuda, const LayerNormBackward<T>& p) 
   with_pack_size(p.width, start, p.x, p.gain, p.d_out, p.d_sum, p.d_x);
 }
 
-template void layer_norm_forward(CudaContext<kGpu>&, const LayerNormForward<float>&);
-template void layer_norm_forward(CudaContext<kGpu>&, const LayerNormForward<double>&);
-template void layer_norm_backward(CudaContext<kGpu>&, const LayerNormBackward<float>&);
-template void layer_norm_backward(CudaContext<kGpu>&, const LayerNormBackward<double>&);
+NPZOO_INSTANTIATE(layer_norm_forward, LayerNormForward);
+NPZOO_INSTANTIATE(layer_norm_backward, LayerNormBackward);
 
 }  // namespace npzoo

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
 #include "engine/gemm.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -29,13 +28,7 @@ struct LinearEpilogueBackward {
   T* d_bias;  // (width); null: not asked for
 };
 
-template <class T, Isa isa>
-void narrow_linear(CpuContext<isa>& cpu, const NarrowLinear<T>& p);
-template <class T, Gpu gpu>
-void narrow_linear(CudaContext<gpu>& cuda, const NarrowLinear<T>& p);
-template <class T, Isa isa>
-void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward<T>& p);
-template <class T, Gpu gpu>
-void linear_epilogue_backward(CudaContext<gpu>& cuda, const LinearEpilogueBackward<T>& p);
+NPZOO_KERNEL(narrow_linear, NarrowLinear);
+NPZOO_KERNEL(linear_epilogue_backward, LinearEpilogueBackward);
 
 }  // namespace npzoo

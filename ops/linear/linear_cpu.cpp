@@ -103,9 +103,7 @@ void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward
   }
 }
 
-template void narrow_linear(CpuContext<kIsa>&, const NarrowLinear<float>&);
-template void narrow_linear(CpuContext<kIsa>&, const NarrowLinear<double>&);
-template void linear_epilogue_backward(CpuContext<kIsa>&, const LinearEpilogueBackward<float>&);
-template void linear_epilogue_backward(CpuContext<kIsa>&, const LinearEpilogueBackward<double>&);
+NPZOO_INSTANTIATE(narrow_linear, NarrowLinear);
+NPZOO_INSTANTIATE(linear_epilogue_backward, LinearEpilogueBackward);
 
 }  // namespace npzoo

@@ -78,9 +78,7 @@ void linear_epilogue_backward(CudaContext<gpu>& cuda, const LinearEpilogueBackwa
                                                                    : epilogue_backward<T, 1>(cuda, p);
 }
 
-template void narrow_linear(CudaContext<kGpu>&, const NarrowLinear<float>&);
-template void narrow_linear(CudaContext<kGpu>&, const NarrowLinear<double>&);
-template void linear_epilogue_backward(CudaContext<kGpu>&, const LinearEpilogueBackward<float>&);
-template void linear_epilogue_backward(CudaContext<kGpu>&, const LinearEpilogueBackward<double>&);
+NPZOO_INSTANTIATE(narrow_linear, NarrowLinear);
+NPZOO_INSTANTIATE(linear_epilogue_backward, LinearEpilogueBackward);
 
 }  // namespace npzoo

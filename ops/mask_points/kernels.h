@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -14,9 +13,6 @@ struct MaskPoints {
   T* out;
 };
 
-template <class T, Isa isa>
-void mask_points(CpuContext<isa>& cpu, const MaskPoints<T>& p);
-template <class T, Gpu gpu>
-void mask_points(CudaContext<gpu>& cuda, const MaskPoints<T>& p);
+NPZOO_KERNEL(mask_points, MaskPoints);
 
 }  // namespace npzoo

@@ -18,7 +18,6 @@ void mask_points(CpuContext<isa>& cpu, const MaskPoints<T>& p) {
   });
 }
 
-template void mask_points(CpuContext<kIsa>&, const MaskPoints<float>&);
-template void mask_points(CpuContext<kIsa>&, const MaskPoints<double>&);
+NPZOO_INSTANTIATE(mask_points, MaskPoints);
 
 }  // namespace npzoo

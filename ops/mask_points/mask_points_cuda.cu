@@ -26,7 +26,6 @@ void mask_points(CudaContext<gpu>& cuda, const MaskPoints<T>& p) {
   packed ? mask_packs<kPack<T>>(cuda, p) : mask_packs<1>(cuda, p);
 }
 
-template void mask_points(CudaContext<kGpu>&, const MaskPoints<float>&);
-template void mask_points(CudaContext<kGpu>&, const MaskPoints<double>&);
+NPZOO_INSTANTIATE(mask_points, MaskPoints);
 
 }  // namespace npzoo

@@ -323,7 +323,6 @@ void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
   });
 }
 
-template void attention_backward(CpuContext<kIsa>&, const AttentionBackward<float>&);
-template void attention_backward(CpuContext<kIsa>&, const AttentionBackward<double>&);
+NPZOO_INSTANTIATE(attention_backward, AttentionBackward);
 
 }  // namespace npzoo

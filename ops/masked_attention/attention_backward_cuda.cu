@@ -36,7 +36,6 @@ void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& b) {
   attention_key_gradients(cuda, simple, static_cast<const T*>(means));
 }
 
-template void attention_backward(CudaContext<kGpu>&, const AttentionBackward<float>&);
-template void attention_backward(CudaContext<kGpu>&, const AttentionBackward<double>&);
+NPZOO_INSTANTIATE(attention_backward, AttentionBackward);
 
 }  // namespace npzoo

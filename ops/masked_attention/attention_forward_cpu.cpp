@@ -155,7 +155,6 @@ void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p) {
   });
 }
 
-template void attention_forward(CpuContext<kIsa>&, const AttentionForward<float>&);
-template void attention_forward(CpuContext<kIsa>&, const AttentionForward<double>&);
+NPZOO_INSTANTIATE(attention_forward, AttentionForward);
 
 }  // namespace npzoo

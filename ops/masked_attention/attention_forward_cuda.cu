@@ -189,7 +189,6 @@ void attention_forward(CudaContext<gpu>& cuda, const AttentionForward<T>& p) {
     attend_any_width<false>(cuda, simple);
 }
 
-template void attention_forward(CudaContext<kGpu>&, const AttentionForward<float>&);
-template void attention_forward(CudaContext<kGpu>&, const AttentionForward<double>&);
+NPZOO_INSTANTIATE(attention_forward, AttentionForward);
 
 }  // namespace npzoo

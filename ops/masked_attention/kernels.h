@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "ops/masked_attention/attention_score.h"
 #include "ops/masked_attention/prefix_rule.h"
 
@@ -32,13 +31,7 @@ struct AttentionBackward {
   T* d_v;
 };
 
-template <class T, Isa isa>
-void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p);
-template <class T, Gpu gpu>
-void attention_forward(CudaContext<gpu>& cuda, const AttentionForward<T>& p);
-template <class T, Isa isa>
-void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& p);
-template <class T, Gpu gpu>
-void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& p);
+NPZOO_KERNEL(attention_forward, AttentionForward);
+NPZOO_KERNEL(attention_backward, AttentionBackward);
 
 }  // namespace npzoo

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "engine/gemm.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void batched_gemm(CpuContext<isa>& cpu, const BatchedGemm<T>& p);
+NPZOO_CPU_KERNEL(batched_gemm, BatchedGemm);
 
 }  // namespace npzoo

@@ -17,7 +17,6 @@ void batched_gemm(CpuContext<isa>& cpu, const BatchedGemm<T>& p) {
   });
 }
 
-template void batched_gemm(CpuContext<kIsa>&, const BatchedGemm<float>&);
-template void batched_gemm(CpuContext<kIsa>&, const BatchedGemm<double>&);
+NPZOO_INSTANTIATE(batched_gemm, BatchedGemm);
 
 }  // namespace npzoo

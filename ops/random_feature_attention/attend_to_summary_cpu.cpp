@@ -213,9 +213,7 @@ void attend_to_summary_backward(CpuContext<isa>& cpu, const AttendToSummaryBackw
   });
 }
 
-template void attend_to_summary_forward(CpuContext<kIsa>&, const AttendToSummaryForward<float>&);
-template void attend_to_summary_forward(CpuContext<kIsa>&, const AttendToSummaryForward<double>&);
-template void attend_to_summary_backward(CpuContext<kIsa>&, const AttendToSummaryBackward<float>&);
-template void attend_to_summary_backward(CpuContext<kIsa>&, const AttendToSummaryBackward<double>&);
+NPZOO_INSTANTIATE(attend_to_summary_forward, AttendToSummaryForward);
+NPZOO_INSTANTIATE(attend_to_summary_backward, AttendToSummaryBackward);
 
 }  // namespace npzoo

@@ -260,10 +260,7 @@ void attend_to_summary_backward(CudaContext<gpu>& cuda, const AttendToSummaryBac
   if (segments > 1) sum_middle(cuda, SumMiddle<T>{1, segments, size, sums, p.d_sums});
 }
 
-#define NPZOO_INSTANTIATE(T)                                                                     \
-  template void attend_to_summary_forward(CudaContext<kGpu>&, const AttendToSummaryForward<T>&); \
-  template void attend_to_summary_backward(CudaContext<kGpu>&, const AttendToSummaryBackward<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(attend_to_summary_forward, AttendToSummaryForward);
+NPZOO_INSTANTIATE(attend_to_summary_backward, AttendToSummaryBackward);
 
 }  // namespace npzoo

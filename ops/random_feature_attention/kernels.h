@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "ops/masked_attention/prefix_rule.h"
 
 namespace npzoo {
@@ -75,25 +74,10 @@ struct AttendToSummaryBackward {
   T* d_sums;
 };
 
-template <class T, Isa isa>
-void summarise_keys_forward(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p);
-template <class T, Gpu gpu>
-void summarise_keys_forward(CudaContext<gpu>& cuda, const SummariseKeysForward<T>& p);
-template <class T, Isa isa>
-void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p);
-template <class T, Gpu gpu>
-void summarise_keys_backward(CudaContext<gpu>& cuda, const SummariseKeysBackward<T>& p);
-template <class T, Isa isa>
-void merge_shifts(CpuContext<isa>& cpu, const MergeShifts<T>& p);
-template <class T, Gpu gpu>
-void merge_shifts(CudaContext<gpu>& cuda, const MergeShifts<T>& p);
-template <class T, Isa isa>
-void attend_to_summary_forward(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p);
-template <class T, Gpu gpu>
-void attend_to_summary_forward(CudaContext<gpu>& cuda, const AttendToSummaryForward<T>& p);
-template <class T, Isa isa>
-void attend_to_summary_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p);
-template <class T, Gpu gpu>
-void attend_to_summary_backward(CudaContext<gpu>& cuda, const AttendToSummaryBackward<T>& p);
+NPZOO_KERNEL(summarise_keys_forward, SummariseKeysForward);
+NPZOO_KERNEL(summarise_keys_backward, SummariseKeysBackward);
+NPZOO_KERNEL(merge_shifts, MergeShifts);
+NPZOO_KERNEL(attend_to_summary_forward, AttendToSummaryForward);
+NPZOO_KERNEL(attend_to_summary_backward, AttendToSummaryBackward);
 
 }  // namespace npzoo

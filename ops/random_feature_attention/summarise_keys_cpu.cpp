@@ -230,11 +230,8 @@ void merge_shifts(CpuContext<isa>& cpu, const MergeShifts<T>& p) {
   });
 }
 
-template void merge_shifts(CpuContext<kIsa>&, const MergeShifts<float>&);
-template void merge_shifts(CpuContext<kIsa>&, const MergeShifts<double>&);
-template void summarise_keys_forward(CpuContext<kIsa>&, const SummariseKeysForward<float>&);
-template void summarise_keys_forward(CpuContext<kIsa>&, const SummariseKeysForward<double>&);
-template void summarise_keys_backward(CpuContext<kIsa>&, const SummariseKeysBackward<float>&);
-template void summarise_keys_backward(CpuContext<kIsa>&, const SummariseKeysBackward<double>&);
+NPZOO_INSTANTIATE(merge_shifts, MergeShifts);
+NPZOO_INSTANTIATE(summarise_keys_forward, SummariseKeysForward);
+NPZOO_INSTANTIATE(summarise_keys_backward, SummariseKeysBackward);
 
 }  // namespace npzoo

@@ -160,11 +160,8 @@ void merge_shifts(CudaContext<gpu>& cuda, const MergeShifts<T>& p) {
   });
 }
 
-#define NPZOO_INSTANTIATE(T)                                                                  \
-  template void summarise_keys_forward(CudaContext<kGpu>&, const SummariseKeysForward<T>&);   \
-  template void summarise_keys_backward(CudaContext<kGpu>&, const SummariseKeysBackward<T>&); \
-  template void merge_shifts(CudaContext<kGpu>&, const MergeShifts<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(summarise_keys_forward, SummariseKeysForward);
+NPZOO_INSTANTIATE(summarise_keys_backward, SummariseKeysBackward);
+NPZOO_INSTANTIATE(merge_shifts, MergeShifts);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -39,21 +38,9 @@ struct LogSumExpBackward {
   T* d_x;
 };
 
-template <class T, Isa isa>
-void masked_mean_forward(CpuContext<isa>& cpu, const MaskedMeanForward<T>& p);
-template <class T, Gpu gpu>
-void masked_mean_forward(CudaContext<gpu>& cuda, const MaskedMeanForward<T>& p);
-template <class T, Isa isa>
-void masked_mean_backward(CpuContext<isa>& cpu, const MaskedMeanBackward<T>& p);
-template <class T, Gpu gpu>
-void masked_mean_backward(CudaContext<gpu>& cuda, const MaskedMeanBackward<T>& p);
-template <class T, Isa isa>
-void logsumexp_forward(CpuContext<isa>& cpu, const LogSumExpForward<T>& p);
-template <class T, Gpu gpu>
-void logsumexp_forward(CudaContext<gpu>& cuda, const LogSumExpForward<T>& p);
-template <class T, Isa isa>
-void logsumexp_backward(CpuContext<isa>& cpu, const LogSumExpBackward<T>& p);
-template <class T, Gpu gpu>
-void logsumexp_backward(CudaContext<gpu>& cuda, const LogSumExpBackward<T>& p);
+NPZOO_KERNEL(masked_mean_forward, MaskedMeanForward);
+NPZOO_KERNEL(masked_mean_backward, MaskedMeanBackward);
+NPZOO_KERNEL(logsumexp_forward, LogSumExpForward);
+NPZOO_KERNEL(logsumexp_backward, LogSumExpBackward);
 
 }  // namespace npzoo

@@ -69,9 +69,7 @@ void logsumexp_backward(CpuContext<isa>& cpu, const LogSumExpBackward<T>& p) {
   });
 }
 
-template void logsumexp_forward(CpuContext<kIsa>&, const LogSumExpForward<float>&);
-template void logsumexp_forward(CpuContext<kIsa>&, const LogSumExpForward<double>&);
-template void logsumexp_backward(CpuContext<kIsa>&, const LogSumExpBackward<float>&);
-template void logsumexp_backward(CpuContext<kIsa>&, const LogSumExpBackward<double>&);
+NPZOO_INSTANTIATE(logsumexp_forward, LogSumExpForward);
+NPZOO_INSTANTIATE(logsumexp_backward, LogSumExpBackward);
 
 }  // namespace npzoo

@@ -58,10 +58,7 @@ void logsumexp_backward(CudaContext<gpu>& cuda, const LogSumExpBackward<T>& p) {
   });
 }
 
-#define NPZOO_INSTANTIATE(T)                                                       \
-  template void logsumexp_forward(CudaContext<kGpu>&, const LogSumExpForward<T>&); \
-  template void logsumexp_backward(CudaContext<kGpu>&, const LogSumExpBackward<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(logsumexp_forward, LogSumExpForward);
+NPZOO_INSTANTIATE(logsumexp_backward, LogSumExpBackward);
 
 }  // namespace npzoo

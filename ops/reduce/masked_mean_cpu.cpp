@@ -52,9 +52,7 @@ void masked_mean_backward(CpuContext<isa>& cpu, const MaskedMeanBackward<T>& p) 
   });
 }
 
-template void masked_mean_forward(CpuContext<kIsa>&, const MaskedMeanForward<float>&);
-template void masked_mean_forward(CpuContext<kIsa>&, const MaskedMeanForward<double>&);
-template void masked_mean_backward(CpuContext<kIsa>&, const MaskedMeanBackward<float>&);
-template void masked_mean_backward(CpuContext<kIsa>&, const MaskedMeanBackward<double>&);
+NPZOO_INSTANTIATE(masked_mean_forward, MaskedMeanForward);
+NPZOO_INSTANTIATE(masked_mean_backward, MaskedMeanBackward);
 
 }  // namespace npzoo

@@ -68,10 +68,7 @@ void masked_mean_backward(CudaContext<gpu>& cuda, const MaskedMeanBackward<T>& p
   });
 }
 
-#define NPZOO_INSTANTIATE(T)                                                          \
-  template void masked_mean_forward(CudaContext<kGpu>&, const MaskedMeanForward<T>&); \
-  template void masked_mean_backward(CudaContext<kGpu>&, const MaskedMeanBackward<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(masked_mean_forward, MaskedMeanForward);
+NPZOO_INSTANTIATE(masked_mean_backward, MaskedMeanBackward);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 #include "engine/rank.h"
 
 namespace npzoo {
@@ -16,9 +15,6 @@ struct BroadcastCopy {
   T* out;
 };
 
-template <class T, Isa isa>
-void broadcast_copy(CpuContext<isa>& cpu, const BroadcastCopy<T>& p);
-template <class T, Gpu gpu>
-void broadcast_copy(CudaContext<gpu>& cuda, const BroadcastCopy<T>& p);
+NPZOO_KERNEL(broadcast_copy, BroadcastCopy);
 
 }  // namespace npzoo

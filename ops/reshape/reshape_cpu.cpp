@@ -30,7 +30,6 @@ void broadcast_copy(CpuContext<isa>& cpu, const BroadcastCopy<T>& p) {
   });
 }
 
-template void broadcast_copy(CpuContext<kIsa>&, const BroadcastCopy<float>&);
-template void broadcast_copy(CpuContext<kIsa>&, const BroadcastCopy<double>&);
+NPZOO_INSTANTIATE(broadcast_copy, BroadcastCopy);
 
 }  // namespace npzoo

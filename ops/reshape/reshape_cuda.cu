@@ -28,7 +28,6 @@ void broadcast_copy(CudaContext<gpu>& cuda, const BroadcastCopy<T>& p) {
   packed ? copy_packs<kPack<T>>(cuda, p) : copy_packs<1>(cuda, p);
 }
 
-template void broadcast_copy(CudaContext<kGpu>&, const BroadcastCopy<float>&);
-template void broadcast_copy(CudaContext<kGpu>&, const BroadcastCopy<double>&);
+NPZOO_INSTANTIATE(broadcast_copy, BroadcastCopy);
 
 }  // namespace npzoo

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -20,21 +19,9 @@ struct SoftmaxBackward {
   T* d_x;
 };
 
-template <class T, Isa isa>
-void softmax_forward(CpuContext<isa>& cpu, const SoftmaxForward<T>& p);
-template <class T, Gpu gpu>
-void softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p);
-template <class T, Isa isa>
-void softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p);
-template <class T, Gpu gpu>
-void softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p);
-template <class T, Isa isa>
-void log_softmax_forward(CpuContext<isa>& cpu, const SoftmaxForward<T>& p);
-template <class T, Gpu gpu>
-void log_softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p);
-template <class T, Isa isa>
-void log_softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p);
-template <class T, Gpu gpu>
-void log_softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p);
+NPZOO_KERNEL(softmax_forward, SoftmaxForward);
+NPZOO_KERNEL(softmax_backward, SoftmaxBackward);
+NPZOO_KERNEL(log_softmax_forward, SoftmaxForward);
+NPZOO_KERNEL(log_softmax_backward, SoftmaxBackward);
 
 }  // namespace npzoo

@@ -66,13 +66,9 @@ void log_softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p) {
   for_rows(cpu, p, [&p](std::int64_t at) { log_softmax_row_backward(p.y + at, p.d_y + at, p.d_x + at, p.width); });
 }
 
-template void softmax_forward(CpuContext<kIsa>&, const SoftmaxForward<float>&);
-template void softmax_forward(CpuContext<kIsa>&, const SoftmaxForward<double>&);
-template void softmax_backward(CpuContext<kIsa>&, const SoftmaxBackward<float>&);
-template void softmax_backward(CpuContext<kIsa>&, const SoftmaxBackward<double>&);
-template void log_softmax_forward(CpuContext<kIsa>&, const SoftmaxForward<float>&);
-template void log_softmax_forward(CpuContext<kIsa>&, const SoftmaxForward<double>&);
-template void log_softmax_backward(CpuContext<kIsa>&, const SoftmaxBackward<float>&);
-template void log_softmax_backward(CpuContext<kIsa>&, const SoftmaxBackward<double>&);
+NPZOO_INSTANTIATE(softmax_forward, SoftmaxForward);
+NPZOO_INSTANTIATE(softmax_backward, SoftmaxBackward);
+NPZOO_INSTANTIATE(log_softmax_forward, SoftmaxForward);
+NPZOO_INSTANTIATE(log_softmax_backward, SoftmaxBackward);
 
 }  // namespace npzoo

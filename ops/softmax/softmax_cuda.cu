@@ -76,12 +76,9 @@ void log_softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p) {
   });
 }
 
-#define NPZOO_INSTANTIATE(T)                                                       \
-  template void softmax_forward(CudaContext<kGpu>&, const SoftmaxForward<T>&);     \
-  template void softmax_backward(CudaContext<kGpu>&, const SoftmaxBackward<T>&);   \
-  template void log_softmax_forward(CudaContext<kGpu>&, const SoftmaxForward<T>&); \
-  template void log_softmax_backward(CudaContext<kGpu>&, const SoftmaxBackward<T>&);
-NPZOO_INSTANTIATE(float)
-NPZOO_INSTANTIATE(double)
+NPZOO_INSTANTIATE(softmax_forward, SoftmaxForward);
+NPZOO_INSTANTIATE(softmax_backward, SoftmaxBackward);
+NPZOO_INSTANTIATE(log_softmax_forward, SoftmaxForward);
+NPZOO_INSTANTIATE(log_softmax_backward, SoftmaxBackward);
 
 }  // namespace npzoo

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/cpu/context.h"
+#include "engine/kernel.h"
 
 namespace npzoo {
 
@@ -17,8 +17,7 @@ struct Probe {
   T* y;
 };
 
-template <class T, Isa isa>
-void probe(CpuContext<isa>& cpu, const Probe<T>& p);
+NPZOO_CPU_KERNEL(probe, Probe);
 
 /// What load_first, store_first, sum, largest and transpose make of a register: see simd_math_test.cpp.
 template <class T>
@@ -31,8 +30,7 @@ struct LaneProbe {
   int* lanes;
 };
 
-template <class T, Isa isa>
-void probe_lanes(CpuContext<isa>& cpu, const LaneProbe<T>& p);
+NPZOO_CPU_KERNEL(probe_lanes, LaneProbe);
 
 /// Registers that `bytes` fill, by an inline function that the objects of all instruction sets define.
 template <Isa isa>

@@ -56,10 +56,8 @@ std::int64_t registers_for(CpuContext<isa>&, std::int64_t bytes) {
   return shared_by_name(bytes);
 }
 
-template void probe(CpuContext<kIsa>&, const Probe<float>&);
-template void probe(CpuContext<kIsa>&, const Probe<double>&);
-template void probe_lanes(CpuContext<kIsa>&, const LaneProbe<float>&);
-template void probe_lanes(CpuContext<kIsa>&, const LaneProbe<double>&);
+NPZOO_INSTANTIATE(probe, Probe);
+NPZOO_INSTANTIATE(probe_lanes, LaneProbe);
 template std::int64_t registers_for(CpuContext<kIsa>&, std::int64_t);
 
 }  // namespace npzoo
