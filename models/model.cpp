@@ -49,10 +49,9 @@ Context clear_padding(const Context& context) {
 }
 
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
-  const auto* held = dynamic_cast<const HeldContext*>(&state);
-  check(held != nullptr, "[update] the state comes from another kind of model");
-  Draws draws = held->draws;
-  return condition(join(held->context, more), draws, held->samples);
+  const auto& held = state_as<HeldContext>(state, "update");
+  Draws draws = held.draws;
+  return condition(join(held.context, more), draws, held.samples);
 }
 
 Tensor Model::loss(const Task& task, Draws& draws) const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "datasets/model_config.h"
+#include "engine/error.h"
 #include "engine/module.h"
 #include "models/prediction.h"
 
@@ -25,6 +26,14 @@ Context clear_padding(const Context& context);
 struct ContextState {
   virtual ~ContextState() = default;
 };
+
+/// The state as that of a model of its own. Throws Error, opened by `[model]`, for the state of another kind of model.
+template <class State>
+const State& state_as(const ContextState& state, const char* model) {
+  const auto* own = dynamic_cast<const State*>(&state);
+  check(own != nullptr, "[{}] the state comes from another kind of model", model);
+  return *own;
+}
 
 /// One that keeps the points themselves, for models that must encode all of them again when more come.
 struct HeldContext : ContextState {

@@ -6,15 +6,20 @@
 #include "datasets/protocol.h"
 #include "engine/init.h"
 #include "models/model.h"
+#include "models/parity/names.h"
 
 namespace npzoo {
 
+/// A model's row, which its own file gives by a function `ModelInfo NAME_info()`.
 struct ModelInfo {
   const char* name;
   const char* title;
   const char* paper;
   std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
-  Density density = Density::marginal;  // of its figures
+  /// Small models, one of each architecture and option, as JSON without the dimensions: tests of all models walk them.
+  std::span<const char* const> small_forms;
+  AuthorsNames authors_names = nullptr;  // null: no run of its authors' code has been recorded
+  Density density = Density::marginal;   // of its figures
 };
 
 /// Every model of this build.

@@ -1,6 +1,8 @@
 #include "models/cmanp/cmanp.h"
 
 #include "models/blocks/equal_layers.h"
+#include "models/parity/names.h"
+#include "models/registry.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -90,15 +92,13 @@ std::unique_ptr<ContextState> Cmanp::condition(const Context& context, Draws& /*
 }
 
 std::unique_ptr<ContextState> Cmanp::update(const ContextState& state, const Context& more) const {
-  const auto* before = dynamic_cast<const CmanpState*>(&state);
-  check(before != nullptr, "[cmanp] the state comes from another kind of model");
-  return encode(absorb(before->gathered, more));
+  const auto& before = state_as<CmanpState>(state, "cmanp");
+  return encode(absorb(before.gathered, more));
 }
 
 std::unique_ptr<Prediction> Cmanp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* encoded = dynamic_cast<const CmanpState*>(&state);
-  check(encoded != nullptr, "[cmanp] the state comes from another kind of model");
-  return decoder(xt, encoded->read, PrefixMask::all());  // (B, Nt, Dy)
+  const auto& encoded = state_as<CmanpState>(state, "cmanp");
+  return decoder(xt, encoded.read, PrefixMask::all());  // (B, Nt, Dy)
 }
 
 void Cmanp::visit(ModuleVisitor& visitor) {
@@ -117,6 +117,34 @@ std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeight
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Cmanp>(c, init);
+}
+
+namespace {
+
+AuthorsPlace authors_cmanp(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] != "encoder") return authors_perceiver_model(words);
+  const std::string block = fmt::format("encoder.layers.{}.", words[1]);
+  if (words[2] == "latents") return {block + "latents"};
+  return authors_latent_layer(words[2] == "compress" ? block + "layer_" : block, Words(words).subspan(3));
+}
+
+constexpr const char* kSmallCmanps[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "residual": "input", "bound_std": true, "CMAB_block_size": 2})",
+};
+
+}  // namespace
+
+ModelInfo cmanp_info() {
+  return {
+      .name = "cmanp",
+      .title = "Constant memory attentive neural process",
+      .paper = "Feng et al., Memory efficient neural processes via constant memory attention block, ICML 2024",
+      .make = make_cmanp,
+      .small_forms = kSmallCmanps,
+      .authors_names = authors_cmanp,
+  };
 }
 
 }  // namespace npzoo

@@ -1,6 +1,8 @@
 #include "models/conditional/cnp.h"
 
 #include "models/blocks/chunks.h"
+#include "models/parity/names.h"
+#include "models/registry.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reshape/reshape.h"
 
@@ -90,16 +92,13 @@ std::unique_ptr<ContextState> Cnp::condition(const Context& context, Draws& /*dr
 }
 
 std::unique_ptr<ContextState> Cnp::update(const ContextState& state, const Context& more) const {
-  const auto* before = dynamic_cast<const PooledContext*>(&state);
-  check(before != nullptr, "[cnp] the state comes from another kind of model");
-  return absorb(*before, more);
+  return absorb(state_as<PooledContext>(state, "cnp"), more);
 }
 
 std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* pooled = dynamic_cast<const PooledContext*>(&state);
-  check(pooled != nullptr, "[cnp] the state comes from another kind of model");
-  const std::int64_t width = pooled->encoded.dim(-1);
-  const Tensor one = reshape(pooled->encoded, {xt.dim(0), 1, width});  // (B, 1, R)
+  const auto& pooled = state_as<PooledContext>(state, "cnp");
+  const std::int64_t width = pooled.encoded.dim(-1);
+  const Tensor one = reshape(pooled.encoded, {xt.dim(0), 1, width});  // (B, 1, R)
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
     const Tensor each = broadcast_to(one, {x.dim(0), x.dim(1), width});  // (B, n, R)
     return decoder(concat({each, x}, -1));                               // (B, n, 2 Dy)
@@ -141,6 +140,34 @@ std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights&
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<Cnp>(c, init);
+}
+
+namespace {
+
+AuthorsPlace authors_cnp(const std::string& name) {
+  const auto words = split_name(name);  // encoders.E.pre.layers.L.weight or decoder.layers.L.weight
+  if (words[0] == "encoders")
+    return {fmt::format("enc{}.net_{}.{}.{}", std::stoi(words[1]) + 1, words[2], in_sequence(words[4]), words[5])};
+  if (words[2] == "0") return {"dec.fc." + words[3]};
+  return {fmt::format("dec.mlp.{}.{}", 2 * std::stoi(words[2]) - 1, words[3])};
+}
+
+constexpr const char* kSmallCnps[] = {
+    R"({"architecture": "tnp", "dim_hid": 6, "dec_depth": 2, "enc_pre_depth": 2, "enc_post_depth": 2})",
+    R"({"architecture": "dl4bi", "dim_hid": 6, "dec_depth": 2, "enc_depth": 3, "min_std": 0.0})",
+};
+
+}  // namespace
+
+ModelInfo cnp_info() {
+  return {
+      .name = "cnp",
+      .title = "Conditional neural process",
+      .paper = "Garnelo et al., Conditional neural processes, ICML 2018",
+      .make = make_cnp,
+      .small_forms = kSmallCnps,
+      .authors_names = authors_cnp,
+  };
 }
 
 }  // namespace npzoo

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace npzoo {
 
@@ -14,7 +16,27 @@ struct AuthorsPlace {
 /// The place of a parameter by our name for it.
 using AuthorsNames = AuthorsPlace (*)(const std::string& ours);
 
-/// Null for a model that no run of its authors' code has been recorded of.
-AuthorsNames authors_names(const std::string& model);
+// For those that write such a function, what several authors' codes have in common.
+
+using Words = std::span<const std::string>;
+
+/// What stands between the dots.
+std::vector<std::string> split_name(const std::string& name);
+
+/// Place of a layer in the authors' nn.Sequential, where activations count too.
+std::string in_sequence(const std::string& layer);
+
+/// `words` are layers.L.weight.
+AuthorsPlace authors_mlp(const std::string& name, Words words);
+
+/// What the authors of EQTNP, LBANP and CMANP call the two halves of a PerceiverLayer: `words` are the names within
+/// ours.
+AuthorsPlace authors_perceiver_layer(const std::string& attention, const std::string& network, Words words);
+
+/// A LatentLayer, `words` beginning with cross or self; their names for its parts begin with `start`.
+AuthorsPlace authors_latent_layer(const std::string& start, Words words);
+
+/// Everything but the encoder of one of these models.
+AuthorsPlace authors_perceiver_model(Words words);
 
 }  // namespace npzoo

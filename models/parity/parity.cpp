@@ -30,7 +30,8 @@ class Record {
  public:
   explicit Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
     spec_.name = metadata(file_, "model", path_);
-    place_ = authors_names(spec_.name);
+    const auto known = std::ranges::find(models(), spec_.name, &ModelInfo::name);
+    place_ = known != models().end() ? known->authors_names : nullptr;
     check(place_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_,
           spec_.name);
     spec_.config = model_config_from_json(metadata(file_, "config", path_), "[parity] " + path_);

@@ -2,6 +2,8 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
+#include "models/parity/names.h"
+#include "models/registry.h"
 
 namespace npzoo {
 
@@ -44,9 +46,8 @@ std::unique_ptr<ContextState> Eqtnp::condition(const Context& context, Draws& dr
 }
 
 std::unique_ptr<Prediction> Eqtnp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* encoded = dynamic_cast<const EqtnpState*>(&state);
-  check(encoded != nullptr, "[eqtnp] the state comes from another kind of model");
-  return decoder(xt, encoded->layers, PrefixMask::lengths(encoded->context.lengths));  // (B, Nt, Dy)
+  const auto& encoded = state_as<EqtnpState>(state, "eqtnp");
+  return decoder(xt, encoded.layers, PrefixMask::lengths(encoded.context.lengths));  // (B, Nt, Dy)
 }
 
 void Eqtnp::visit(ModuleVisitor& visitor) {
@@ -64,6 +65,34 @@ std::unique_ptr<Model> make_eqtnp(const ModelConfig& config, const InitialWeight
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Eqtnp>(c, init);
+}
+
+namespace {
+
+AuthorsPlace authors_eqtnp(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] != "encoder") return authors_perceiver_model(words);
+  const std::string layer = fmt::format("encoder.layers.{}.", words[1]);
+  return authors_perceiver_layer(layer + "dataset_self_attn", layer + "ff", Words(words).subspan(2));
+}
+
+constexpr const char* kSmallEqtnps[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "residual": "input", "bound_std": true})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "wiring": "leaving"})",
+};
+
+}  // namespace
+
+ModelInfo eqtnp_info() {
+  return {
+      .name = "eqtnp",
+      .title = "Efficient-queries transformer neural process",
+      .paper = "Feng et al., Efficient queries transformer neural processes, NeurIPS workshop 2022",
+      .make = make_eqtnp,
+      .small_forms = kSmallEqtnps,
+      .authors_names = authors_eqtnp,
+  };
 }
 
 }  // namespace npzoo

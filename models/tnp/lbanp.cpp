@@ -2,6 +2,8 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
+#include "models/parity/names.h"
+#include "models/registry.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -43,9 +45,8 @@ std::unique_ptr<ContextState> Lbanp::condition(const Context& context, Draws& dr
 }
 
 std::unique_ptr<Prediction> Lbanp::query(const ContextState& state, const Tensor& xt) const {
-  const auto* encoded = dynamic_cast<const LbanpState*>(&state);
-  check(encoded != nullptr, "[lbanp] the state comes from another kind of model");
-  return decoder(xt, encoded->layers, PrefixMask::all());  // (B, Nt, Dy)
+  const auto& encoded = state_as<LbanpState>(state, "lbanp");
+  return decoder(xt, encoded.layers, PrefixMask::all());  // (B, Nt, Dy)
 }
 
 void Lbanp::visit(ModuleVisitor& visitor) {
@@ -62,6 +63,32 @@ std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeight
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Lbanp>(c, init);
+}
+
+namespace {
+
+AuthorsPlace authors_lbanp(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] != "encoder") return authors_perceiver_model(words);
+  return authors_latent_layer(fmt::format("encoder.layers.{}.", words[1]), Words(words).subspan(2));
+}
+
+constexpr const char* kSmallLbanps[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "residual": "input", "bound_std": true})",
+};
+
+}  // namespace
+
+ModelInfo lbanp_info() {
+  return {
+      .name = "lbanp",
+      .title = "Latent bottlenecked attentive neural process",
+      .paper = "Feng et al., Latent bottlenecked attentive neural processes, ICLR 2023",
+      .make = make_lbanp,
+      .small_forms = kSmallLbanps,
+      .authors_names = authors_lbanp,
+  };
 }
 
 }  // namespace npzoo

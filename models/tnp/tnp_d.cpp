@@ -1,5 +1,7 @@
 #include "models/tnp/tnp_d.h"
 
+#include "models/parity/names.h"
+#include "models/registry.h"
 #include "models/tnp/token_transformer.h"
 
 namespace npzoo {
@@ -31,6 +33,39 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);
+}
+
+namespace {
+
+AuthorsPlace authors_tnp_d(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] != "encoder") return authors_mlp(words[0], Words(words).subspan(1));
+  const std::string layer = fmt::format("encoder.layers.{}.", words[2]), &part = words[3], &kind = words.back();
+  if (part == "expand") return {layer + "linear1." + kind};
+  if (part == "contract") return {layer + "linear2." + kind};
+  if (part != "attention") return {layer + part + "." + kind};
+  if (words[4] == "out") return {layer + "self_attn.out_proj." + kind};
+  return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
+}
+
+constexpr const char* kSmallTnpDs[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "bound_std": true})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.0})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.05})",
+};
+
+}  // namespace
+
+ModelInfo tnp_d_info() {
+  return {
+      .name = "tnp-d",
+      .title = "Transformer neural process, diagonal",
+      .paper = "Nguyen and Grover, Transformer neural processes, ICML 2022",
+      .make = make_tnp_d,
+      .small_forms = kSmallTnpDs,
+      .authors_names = authors_tnp_d,
+  };
 }
 
 }  // namespace npzoo

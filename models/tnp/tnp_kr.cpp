@@ -1,5 +1,6 @@
 #include "models/tnp/tnp_kr.h"
 
+#include "models/registry.h"
 #include "models/tnp/token_transformer.h"
 
 namespace npzoo {
@@ -57,6 +58,40 @@ std::unique_ptr<Model> make_tnp_kr_fast(const ModelConfig& config, const Initial
   c.transformer.features = read_features(reader);
   reader.finish();
   return make(c, weights);
+}
+
+namespace {
+
+constexpr const char* kSmallFull[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.0})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.05})",
+};
+
+constexpr const char* kSmallFast[] = {
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.05, "num_features": 24, "feature_norms": "fixed"})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.05, "num_features": 24, "feature_norms": "chi", "stabiliser": "maximum"})",
+};
+
+}  // namespace
+
+ModelInfo tnp_kr_full_info() {
+  return {
+      .name = "tnp-kr-full",
+      .title = "Transformer neural process with kernel regression blocks, full attention",
+      .paper = "Jenson et al., Transformer neural processes - kernel regression, 2024",
+      .make = make_tnp_kr_full,
+      .small_forms = kSmallFull,
+  };
+}
+
+ModelInfo tnp_kr_fast_info() {
+  return {
+      .name = "tnp-kr-fast",
+      .title = "Transformer neural process with kernel regression blocks, random-feature attention",
+      .paper = "Jenson et al., Transformer neural processes - kernel regression, 2024",
+      .make = make_tnp_kr_fast,
+      .small_forms = kSmallFast,
+  };
 }
 
 }  // namespace npzoo

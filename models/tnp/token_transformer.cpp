@@ -40,13 +40,12 @@ std::unique_ptr<ContextState> TokenTransformer::condition(const Context& context
 }
 
 std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
-  const auto* context = dynamic_cast<const TokenTransformerState*>(&state);
-  check(context != nullptr, "[token_transformer] the state comes from another kind of model");
-  const PrefixMask mask = PrefixMask::lengths(context->context.lengths);
+  const auto& context = state_as<TokenTransformerState>(state, "token_transformer");
+  const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
     const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
     const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
-    return predictor(encoder.query(context->encoded, tokens, mask));                                 // (B, n, 2 Dy)
+    return predictor(encoder.query(context.encoded, tokens, mask));                                  // (B, n, 2 Dy)
   });
   return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
 }

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "engine/io/safetensors.h"
-#include "models/parity/names.h"
 #include "models/parity/parity.h"
 #include "tests/models/model_fixtures.h"
 
@@ -82,7 +81,7 @@ TEST_CASE("golden: runs recorded from the authors' code") {
   }
   for (const std::string& model : model_names()) {
     CAPTURE(model);
-    CHECK((files[model] >= 2) == (authors_names(model) != nullptr));
+    CHECK((files[model] >= 2) == (model_info(model).authors_names != nullptr));
   }
   CHECK(with_final >= 6);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "datasets/protocol.h"
+#include "models/config_json.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -36,48 +37,18 @@ struct ModelCase {
 /// Every model of the build in every architecture and form of the standard deviation, small, for each of the
 /// dimensions.
 inline std::vector<ModelCase> small_models() {
-  using namespace std::string_literals;
-  const auto integer = [](std::int64_t n) { return n; };
-  const ModelConfig cnp{{"dim_hid", integer(6)}, {"dec_depth", integer(2)}};
-  const ModelConfig transformer{
-      {"d_model", integer(8)}, {"dim_feedforward", integer(12)}, {"nhead", integer(2)}, {"num_layers", integer(2)}};
-  const auto with = [](ModelConfig base, ModelConfig more) {
-    base.merge(more);
-    return base;
-  };
-  const ModelConfig latents{{"num_latents", integer(3)}},
-      own_latents{{"num_latents", integer(3)}, {"num_latents_per_layer", integer(4)}};
-  const ModelConfig features{{"embed_hidden", integer(10)}, {"min_std", 0.05}, {"num_features", integer(24)}};
-  const ModelConfig tnp{{"architecture", "tnp"s}}, dl4bi{{"architecture", "dl4bi"s}};
-  const std::vector<std::pair<std::string, ModelConfig>> forms{
-      {"cnp", with(tnp, with(cnp, {{"enc_pre_depth", integer(2)}, {"enc_post_depth", integer(2)}}))},
-      {"cnp", with(dl4bi, with(cnp, {{"enc_depth", integer(3)}, {"min_std", 0.0}}))},
-      {"tnp-d", with(tnp, with(transformer, {{"emb_depth", integer(2)}}))},
-      {"tnp-d", with(tnp, with(transformer, {{"emb_depth", integer(2)}, {"bound_std", true}}))},
-      {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.0}}))},
-      {"tnp-d", with(dl4bi, with(transformer, {{"emb_depth", integer(2)}, {"min_std", 0.05}}))},
-      {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.0}})},
-      {"tnp-kr-full", with(transformer, {{"embed_hidden", integer(10)}, {"min_std", 0.05}})},
-      {"tnp-kr-fast", with(features, with(transformer, {{"feature_norms", "fixed"s}}))},
-      {"tnp-kr-fast", with(features, with(transformer, {{"feature_norms", "chi"s}, {"stabiliser", "maximum"s}}))},
-      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}})},
-      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"residual", "input"s}, {"bound_std", true}})},
-      {"eqtnp", with(transformer, {{"emb_depth", integer(2)}, {"wiring", "leaving"s}})},
-      {"lbanp", with(latents, with(transformer, {{"emb_depth", integer(2)}}))},
-      {"lbanp",
-       with(latents, with(transformer, {{"emb_depth", integer(2)}, {"residual", "input"s}, {"bound_std", true}}))},
-      {"cmanp", with(own_latents, with(transformer, {{"emb_depth", integer(2)}}))},
-      {"cmanp", with(own_latents, with(transformer, {{"emb_depth", integer(2)},
-                                                     {"residual", "input"s},
-                                                     {"bound_std", true},
-                                                     {"CMAB_block_size", integer(2)}}))},
-  };
   std::vector<ModelCase> cases;
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
-      for (std::size_t i = 0; i < forms.size(); ++i)
-        cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", forms[i].first, i, dim_x, dim_y),
-                         {forms[i].first, with(forms[i].second, {{"dim_x", dim_x}, {"dim_y", dim_y}})}});
+      for (const ModelInfo& model : models()) {
+        int form = 0;
+        for (const char* text : model.small_forms) {
+          ModelConfig config = model_config_from_json(text, model.name);
+          config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", dim_y}});
+          cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", model.name, form++, dim_x, dim_y),
+                           {model.name, std::move(config)}});
+        }
+      }
   return cases;
 }
 
@@ -98,11 +69,11 @@ inline std::vector<ModelCase> all_models() {
   return cases;
 }
 
-/// The first of a model's small forms. Throws Error for a model that has none above.
+/// The first of a model's small forms. Throws Error for a model that has none.
 inline ModelSpec small_model(const std::string& name) {
   const auto cases = small_models();
   const auto found = std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; });
-  check(found != cases.end(), "[testing] small_models() has no form of {}", name);
+  check(found != cases.end(), "[testing] {} has no small form", name);
   return found->spec;
 }
 
