@@ -1,0 +1,56 @@
+"""units.py ROOT SOURCE...: prints what is compiled together, a line for each unit: its name and its sources.
+
+Most of what a short kernel source costs is the headers, so short ones share units. Those that define something of the same
+name at their top level do not.
+"""
+import pathlib
+import re
+import sys
+
+SHORT = 130  # lines
+UNITS = 4
+DEFINED = re.compile(r'^#define (\w+)|^[^(={;]*?(\w+)(?:<[^>]*>)? ?(?:[(={;]|$)|, (\w+) =')
+NO_DEFINITION = ('namespace', 'template', '#undef', 'NPZOO_')
+
+
+def definitions(root: pathlib.Path, file: str, seen: set[str]) -> set[tuple[str, str]]:
+    """The names on lines that are not indented, each with its file, of a file and of what it includes."""
+    if file in seen or not (root / file).is_file():
+        return set()
+    seen.add(file)
+    found = set()
+    for line in re.sub(r'//.*|__launch_bounds__\(\w+\) ?', '', (root / file).read_text()).splitlines():
+        if included := re.match(r'#include "(.*)"', line):
+            found |= definitions(root, included[1], seen)
+        elif re.match(r'#define|\w', line) and not line.startswith(NO_DEFINITION):
+            found.update((name, file) for names in DEFINED.findall(line) for name in names if name)
+    return found
+
+
+def fit(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> bool:
+    """Whether no name has two files, of which either alone has been compiled with one so far."""
+    return {name for name, _ in one - other}.isdisjoint(name for name, _ in other - one)
+
+
+def main() -> None:
+    root, sources = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    shared: list[tuple[list[str], list[set[tuple[str, str]]]]] = [([], []) for _ in range(UNITS)]
+    for source in sources:
+        if len((root / source).read_text().splitlines()) >= SHORT:
+            print(source.replace('/', '_').removesuffix('.cu'), source)
+            continue
+        names = definitions(root, source, set())
+        free = [unit for unit in shared if all(fit(names, others) for others in unit[1])]
+        if not free:
+            free = [([], [])]
+            shared += free
+        members, taken = min(free, key=lambda unit: len(unit[0]))
+        members.append(source)
+        taken.append(names)
+    for i, (members, _) in enumerate(shared):
+        if members:
+            print(f'short_kernels_{i + 1}_cuda', *members)
+
+
+if __name__ == '__main__':
+    main()

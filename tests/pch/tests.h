@@ -1,0 +1,5 @@
+// Precompiled for tests. Each file includes what it uses all the same.
+
+#include <doctest/doctest.h>
+
+#include "../../pch/host.h"
