@@ -51,8 +51,7 @@ template <class T>
 __device__ double draw_coordinate(const GpTasks<T>& p, std::int64_t task, std::int64_t i) {
   const std::int64_t random = (p.points - p.grid) * p.dims;
   if (i < random)
-    return p.low +
-           __dmul_rn(p.high - p.low, draw_uniform(p, p.draws[task].locations + static_cast<std::uint64_t>(i)));
+    return p.low + __dmul_rn(p.high - p.low, draw_uniform(p, p.draws[task].locations + static_cast<std::uint64_t>(i)));
   std::int64_t place = (i - random) / p.dims;
   for (std::int64_t axis = (i - random) % p.dims; axis > 0; --axis) place /= p.grid_width;
   const double step = p.grid_width > 1 ? (p.high - p.low) / static_cast<double>(p.grid_width - 1) : 0;

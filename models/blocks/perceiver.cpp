@@ -2,11 +2,10 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
+#include "models/predictions/independent.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/geglu/geglu.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
-
-#include "models/predictions/independent.h"
 
 namespace npzoo {
 

@@ -2,11 +2,10 @@
 
 #include "models/blocks/chunks.h"
 #include "models/parity/names.h"
+#include "models/predictions/independent.h"
 #include "models/registry.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reshape/reshape.h"
-
-#include "models/predictions/independent.h"
 
 namespace npzoo {
 

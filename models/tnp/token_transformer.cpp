@@ -1,7 +1,6 @@
 #include "models/tnp/token_transformer.h"
 
 #include "models/blocks/chunks.h"
-
 #include "models/predictions/independent.h"
 
 namespace npzoo {
