@@ -5,11 +5,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= options=() suites=() everything=$#
+build=build compiler= options=() suites=() patience=1 everything=$#
 while [ $# -gt 0 ]; do
   case $1 in
     --compiler) compiler=$2; build+=-$2; shift ;;
-    --sanitize) build+=-${2//,/-}; options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized); shift ;;
+    --sanitize)
+      build+=-${2//,/-} patience=5
+      options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized); shift ;;
     --guard) build+=-guard; options+=(-Dguard=true) ;;
     -*) sed -n '2,4s/^# *//p' "$0" >&2; exit 2 ;;
     *) suites+=("$1") ;;
@@ -25,7 +27,7 @@ run() {
   logs+=("$log")
   rm -f "$log"
   [ -f "$build/build.ninja" ] || env ${compiler:+CXX="$compiler"} meson setup "$build" "${options[@]}" >/dev/null
-  meson test -C "$build" --print-errorlogs "${@/#/--suite=}" || status=$?
+  meson test -C "$build" --timeout-multiplier $patience --print-errorlogs "${@/#/--suite=}" || status=$?
 }
 
 if [ "$everything" -eq 0 ]; then
