@@ -10,7 +10,7 @@ namespace npzoo {
 void add_into(Tensor& y, const Tensor& x) {
   check(x.shape() == y.shape() && x.dtype() == y.dtype(), "[add_into] cannot add {} of shape {} to {} of shape {}",
         to_string(x.dtype()), x.shape(), to_string(y.dtype()), y.shape());
-  run(x, [&]<class T>(auto& cpu) { add_into<T>(cpu, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
+  run(x, [&]<class T>(auto& device) { add_into<T>(device, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
 }
 
 void fill(Tensor& x, double value) {
@@ -43,8 +43,9 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     std::int64_t inner = 1;
     for (int rest = axis; rest < x.rank(); ++rest) inner *= x.dim(rest);
     Tensor sum = Tensor::empty({outer, inner}, x.dtype(), x.device());
-    run(x, [&]<class T>(auto& cpu) {
-      sum_middle<T>(cpu, {.outer = outer, .middle = middle, .inner = inner, .x = result.data<T>(), .y = sum.data<T>()});
+    run(x, [&]<class T>(auto& device) {
+      sum_middle<T>(device,
+                    {.outer = outer, .middle = middle, .inner = inner, .x = result.data<T>(), .y = sum.data<T>()});
     });
     result = sum;
   }

@@ -73,10 +73,10 @@ Speed measure(const Product& x) {
   const int calls = std::max(1, static_cast<int>(2e7 / flops));  // enough of them for the clock
 
   std::vector<double> speeds(flops > 1e9 ? 7 : 100);
-  run(Tensor::empty({}), [&]<class T>(auto& cpu) {
+  run(Tensor::empty({}), [&]<class T>(auto& device) {
     for (double& speed : speeds) {
       const auto start = Clock::now();
-      for (int call = 0; call < calls; ++call) gemm(cpu, p);
+      for (int call = 0; call < calls; ++call) gemm(device, p);
       speed = flops * calls / std::chrono::duration<double, std::nano>(Clock::now() - start).count();
     }
   });

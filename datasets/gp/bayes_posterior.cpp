@@ -129,7 +129,7 @@ class Moments {
 
 }  // namespace
 
-BayesPosterior::BayesPosterior(const GpDistribution& d, Points xc, std::span<const double> yc,
+BayesPosterior::BayesPosterior(const GpDistribution& d, Inputs xc, std::span<const double> yc,
                                const BayesOptions& options, const std::optional<Kernel>& drawn_with)
     : xc_(xc.values.begin(), xc.values.end()),
       yc_(yc.begin(), yc.end()),
@@ -152,7 +152,7 @@ BayesPosterior::BayesPosterior(const GpDistribution& d, Points xc, std::span<con
   for (WeightedKernel& k : kernels_) k.log_weight -= total.value();
 }
 
-BayesPredictions BayesPosterior::predict(Points xt, std::span<const double> yt) const {
+BayesPredictions BayesPosterior::predict(Inputs xt, std::span<const double> yt) const {
   check(xt.size() == std::ssize(yt), "[bayes posterior] {} inputs and {} values, expected equal", xt.size(), yt.size());
   const std::size_t nt = yt.size();
   std::vector<Moments> moments(nt);

@@ -43,13 +43,13 @@ class BayesPosterior {
   /// xc (Nc, Dx), yc (Nc). `drawn_with` is a kernel near which the posterior is known to peak, or will when the targets
   /// are seen: the one that the task was drawn with. Integrals do not depend on it, but narrow peaks are then not
   /// missed. Throws Error where the covariance of a kernel of the distribution is not positive definite.
-  BayesPosterior(const GpDistribution& distribution, Points xc, std::span<const double> yc,
+  BayesPosterior(const GpDistribution& distribution, Inputs xc, std::span<const double> yc,
                  const BayesOptions& options = {}, const std::optional<Kernel>& drawn_with = {});
 
   /// The nodes of the integrals; probabilities sum to 1.
   const std::vector<WeightedKernel>& kernels() const { return kernels_; }
 
-  BayesPredictions predict(Points xt, std::span<const double> yt) const;
+  BayesPredictions predict(Inputs xt, std::span<const double> yt) const;
 
  private:
   std::vector<double> xc_, yc_;

@@ -19,7 +19,7 @@ namespace {
 
 /// Covariances of one point with the first `n` of `b`.
 template <class Correlation>
-void fill_row(const Kernel& kernel, const Correlation& correlation, const double* a, Points b, std::int64_t n,
+void fill_row(const Kernel& kernel, const Correlation& correlation, const double* a, Inputs b, std::int64_t n,
               double* out) {
   for (std::int64_t j = 0; j < n; ++j)
     out[j] = covariance_at(kernel, correlation, squared_distance(a, b.values.data() + j * b.dims, b.dims));
@@ -27,7 +27,7 @@ void fill_row(const Kernel& kernel, const Correlation& correlation, const double
 
 }  // namespace
 
-std::vector<double> covariance(const Kernel& kernel, Points a, Points b) {
+std::vector<double> covariance(const Kernel& kernel, Inputs a, Inputs b) {
   check(a.dims == b.dims, "[covariance] points of {} and of {} dimensions, expected equal", a.dims, b.dims);
   const std::int64_t n = a.size(), m = b.size();
   std::vector<double> out(static_cast<std::size_t>(n * m));
@@ -38,7 +38,7 @@ std::vector<double> covariance(const Kernel& kernel, Points a, Points b) {
   return out;
 }
 
-std::vector<double> covariance(const Kernel& kernel, Points a) {
+std::vector<double> covariance(const Kernel& kernel, Inputs a) {
   const std::int64_t n = a.size();
   std::vector<double> out(static_cast<std::size_t>(n * n));
   with_correlation(kernel, [&](const auto& correlation) {

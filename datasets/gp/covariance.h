@@ -8,7 +8,7 @@
 namespace npzoo {
 
 /// Points of R^dims, row-major. Does not own them.
-struct Points {
+struct Inputs {
   std::span<const double> values;  // (n, dims)
   std::int64_t dims = 1;
 
@@ -41,8 +41,8 @@ struct Kernel {
 };
 
 /// Covariances between two sets of points of equal `dims`, (n, m) row-major.
-std::vector<double> covariance(const Kernel& kernel, Points a, Points b);
+std::vector<double> covariance(const Kernel& kernel, Inputs a, Inputs b);
 /// Covariances of a set with itself, (n, n).
-std::vector<double> covariance(const Kernel& kernel, Points a);
+std::vector<double> covariance(const Kernel& kernel, Inputs a);
 
 }  // namespace npzoo

@@ -27,14 +27,14 @@ double log_density(const Cholesky& factor, std::span<const double> whitened) {
   return -0.5 * (static_cast<double>(whitened.size()) * kLogTwoPi + factor.log_determinant() + squares);
 }
 
-void check_values(Points x, std::span<const double> y) {
+void check_values(Inputs x, std::span<const double> y) {
   check(x.size() == static_cast<std::int64_t>(y.size()), "[gp] {} inputs and {} values, expected equal", x.size(),
         y.size());
 }
 
 }  // namespace
 
-GpPosterior::GpPosterior(const Kernel& kernel, Points xc, std::span<const double> yc, double context_noise)
+GpPosterior::GpPosterior(const Kernel& kernel, Inputs xc, std::span<const double> yc, double context_noise)
     : kernel_(kernel),
       xc_(xc.values.begin(), xc.values.end()),
       dims_(xc.dims),
@@ -51,7 +51,7 @@ struct GpPosterior::Projection {
   std::vector<double> mean;  // (Nt)
 };
 
-GpPosterior::Projection GpPosterior::project(Points xt) const {
+GpPosterior::Projection GpPosterior::project(Inputs xt) const {
   const std::int64_t nt = xt.size();
   Projection p{covariance(kernel_, {xc_, dims_}, xt), std::vector<double>(nt)};
   factor_.solve_lower(p.v);
@@ -62,7 +62,7 @@ GpPosterior::Projection GpPosterior::project(Points xt) const {
 
 double GpPosterior::log_evidence() const { return log_density(factor_, whitened_); }
 
-GpMarginals GpPosterior::marginals(Points xt, double target_noise) const {
+GpMarginals GpPosterior::marginals(Inputs xt, double target_noise) const {
   const std::int64_t nt = xt.size();
   Projection p = project(xt);
   std::vector<double> variance(nt, kernel_.variance() + target_noise * target_noise);
@@ -77,7 +77,7 @@ GpMarginals GpPosterior::marginals(Points xt, double target_noise) const {
   return {std::move(p.mean), std::move(variance)};
 }
 
-std::vector<double> GpPosterior::log_likelihood(Points xt, std::span<const double> yt, double target_noise) const {
+std::vector<double> GpPosterior::log_likelihood(Inputs xt, std::span<const double> yt, double target_noise) const {
   check_values(xt, yt);
   const auto [mean, variance] = marginals(xt, target_noise);
   std::vector<double> result(yt.size());
@@ -85,7 +85,7 @@ std::vector<double> GpPosterior::log_likelihood(Points xt, std::span<const doubl
   return result;
 }
 
-double GpPosterior::joint_log_likelihood(Points xt, std::span<const double> yt, double target_noise) const {
+double GpPosterior::joint_log_likelihood(Inputs xt, std::span<const double> yt, double target_noise) const {
   check_values(xt, yt);
   const std::int64_t nt = xt.size();
   const Projection p = project(xt);

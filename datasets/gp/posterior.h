@@ -23,21 +23,21 @@ struct GpMarginals {
 class GpPosterior {
  public:
   /// xc (Nc, Dx), yc (Nc). Throws Error when the covariance of the context values is not positive definite.
-  GpPosterior(const Kernel& kernel, Points xc, std::span<const double> yc, double context_noise);
+  GpPosterior(const Kernel& kernel, Inputs xc, std::span<const double> yc, double context_noise);
 
   /// log p(yc), the marginal likelihood of the context.
   double log_evidence() const;
   /// Variances are positive: where the context leaves nothing open they are what rounding makes of 0.
-  GpMarginals marginals(Points xt, double target_noise) const;
+  GpMarginals marginals(Inputs xt, double target_noise) const;
   /// log p(yt_i | context) for each target by itself.
-  std::vector<double> log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
+  std::vector<double> log_likelihood(Inputs xt, std::span<const double> yt, double target_noise) const;
   /// log p(yt | context) of all targets together; divide by Nt to compare with per-point figures. Throws Error when
   /// targets coincide and no noise separates them.
-  double joint_log_likelihood(Points xt, std::span<const double> yt, double target_noise) const;
+  double joint_log_likelihood(Inputs xt, std::span<const double> yt, double target_noise) const;
 
  private:
   struct Projection;
-  Projection project(Points xt) const;
+  Projection project(Inputs xt) const;
 
   Kernel kernel_;
   std::vector<double> xc_;

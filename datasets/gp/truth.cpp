@@ -8,7 +8,7 @@ namespace npzoo {
 namespace {
 
 /// The leading `count` points of one row of a (B, N, D) tensor of doubles.
-Points leading_points(const Tensor& t, std::int64_t row, std::int64_t count) {
+Inputs leading(const Tensor& t, std::int64_t row, std::int64_t count) {
   const std::int64_t n = t.dim(1), dims = t.dim(2);
   return {t.values<double>().subspan(row * n * dims, count * dims), dims};
 }
@@ -25,10 +25,10 @@ Task in_double(const Task& task) {
 GpRow::GpRow(const Task& task, std::int64_t row) {
   const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
   const std::int64_t nt = task.xt.dim(1);
-  xc = leading_points(task.xc, row, nc);
-  yc = leading_points(task.yc, row, nc).values;
-  xt = leading_points(task.xt, row, nt);
-  yt = leading_points(task.yt, row, nt).values;
+  xc = leading(task.xc, row, nc);
+  yc = leading(task.yc, row, nc).values;
+  xt = leading(task.xt, row, nt);
+  yt = leading(task.yt, row, nt).values;
 }
 
 GpPosterior GpTruth::posterior(const GpRow& task, std::int64_t row) const {

@@ -13,9 +13,9 @@ Task in_double(const Task& task);
 
 /// One task of a batch: its own context points and its targets.
 struct GpRow {
-  Points xc;
+  Inputs xc;
   std::span<const double> yc;
-  Points xt;
+  Inputs xt;
   std::span<const double> yt;
 
   /// Of tasks in double on the CPU, which must outlive it.

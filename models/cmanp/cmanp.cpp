@@ -22,12 +22,12 @@ Tensor ConstantMemoryBlock::queries(std::int64_t batch) const {
   return for_batch(cross.attention.query(cross.norm1(latents.value)), batch);  // (B, Lb, E)
 }
 
-AttentionState ConstantMemoryBlock::absorb(const AttentionState& state, const Tensor& queries, const Tensor& points,
+AttentionState ConstantMemoryBlock::gather(const AttentionState& state, const Tensor& queries, const Tensor& points,
                                            const PrefixMask& mask) const {
   const KeysValues context = compress.cross.keys_values(points);  // (B, n, E) each
   const AttentionOptions options = compress.cross.attention.options();
   if (!state.mean.defined()) return incremental_cross_attention(queries, context.keys, context.values, mask, options);
-  return npzoo::update(state, queries, context.keys, context.values, mask, options);
+  return absorb(state, queries, context.keys, context.values, mask, options);
 }
 
 Tensor ConstantMemoryBlock::operator()(const AttentionState& state, const Tensor& entering) const {
@@ -68,7 +68,7 @@ std::vector<AttentionState> Cmanp::absorb(std::vector<AttentionState> gathered, 
     const Tensor x = points_between(points.xc, begin, end), y = points_between(points.yc, begin, end);
     const Tensor tokens = embedder(concat({x, y}, -1));  // (B, n, E)
     for (std::size_t i = 0; i < encoder.size(); ++i)
-      gathered[i] = encoder[i].absorb(gathered[i], queries[i], tokens, mask.after(begin));
+      gathered[i] = encoder[i].gather(gathered[i], queries[i], tokens, mask.after(begin));
   };
   for_chunks(points.xc.dim(1), config_.chunk > 0 ? config_.chunk : chunk_points(points.xc.device()), absorb_chunk);
   return gathered;

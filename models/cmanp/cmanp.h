@@ -16,7 +16,7 @@ class ConstantMemoryBlock {
   /// What the own latents ask of every context point: (B, Lb, E). It does not depend on the context.
   Tensor queries(std::int64_t batch) const;
   /// What they have gathered after more points (B, n, E); an undefined `state` is the one before any.
-  AttentionState absorb(const AttentionState& state, const Tensor& queries, const Tensor& points,
+  AttentionState gather(const AttentionState& state, const Tensor& queries, const Tensor& points,
                         const PrefixMask& mask) const;
   /// latents (B, L, E) → (B, L, E)
   Tensor operator()(const AttentionState& state, const Tensor& latents) const;

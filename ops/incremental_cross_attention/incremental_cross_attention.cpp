@@ -100,7 +100,7 @@ AttentionState merge(const AttentionState& a, const AttentionState& b) {
   return {outs[0], outs[1]};
 }
 
-AttentionState update(const AttentionState& state, const Tensor& q, const Tensor& k, const Tensor& v,
+AttentionState absorb(const AttentionState& state, const Tensor& q, const Tensor& k, const Tensor& v,
                       const PrefixMask& mask, const AttentionOptions& options) {
   return merge(state, incremental_cross_attention(q, k, v, mask, options));
 }

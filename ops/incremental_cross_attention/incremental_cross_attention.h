@@ -21,7 +21,7 @@ AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, con
 AttentionState merge(const AttentionState& a, const AttentionState& b);
 
 /// `state` after more keys and values.
-AttentionState update(const AttentionState& state, const Tensor& q, const Tensor& k, const Tensor& v,
+AttentionState absorb(const AttentionState& state, const Tensor& q, const Tensor& k, const Tensor& v,
                       const PrefixMask& mask, const AttentionOptions& options);
 
 }  // namespace npzoo

@@ -27,7 +27,7 @@ void incremental_cross_attention_gradcheck_cases(GradcheckCases& cases) {
                cases.normal({2, second, 6}), cases.normal({2, second, 4})},
               [mask, options](const auto& in) {
                 const auto once = incremental_cross_attention(in[0], in[1], in[2], PrefixMask::all(), options);
-                return joined(update(once, in[0], in[3], in[4], mask, options));
+                return joined(absorb(once, in[0], in[3], in[4], mask, options));
               });
   };
   add("two updates", 3, 4, 5, PrefixMask::all());
@@ -49,7 +49,7 @@ void incremental_cross_attention_gradcheck_cases(GradcheckCases& cases) {
               const AttentionState state{
                   Tensor::zeros({2, 3, 6}, DType::float64),
                   Tensor::full({2, 2, 3}, -std::numeric_limits<double>::infinity(), DType::float64)};
-              return joined(update(state, in[0], in[1], in[1], PrefixMask::all(), {.heads = 2}));
+              return joined(absorb(state, in[0], in[1], in[1], PrefixMask::all(), {.heads = 2}));
             });
 }
 

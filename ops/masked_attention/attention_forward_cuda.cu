@@ -84,7 +84,7 @@ __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& 
     if (to.log2_sum && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
       to.log2_sum[unit * p.queries + first + r] = top + logarithm2(total);
   }
-  store_rows(q.sums, lane, first, p.queries, Points<T>(to.out, p.queries, p.heads, p.value_width, unit));
+  store_rows(q.sums, lane, first, p.queries, PointView<T>(to.out, p.queries, p.heads, p.value_width, unit));
 }
 
 /// One block: a tile of the queries of one head (x), and one segment of the keys (y).
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   const Lane<L> lane;
   const OwnedQueries owned(lane, spread);
   Queries<L> q;
-  load_rows(Points<const T>(p.q, p.queries, p.heads, p.width, owned.unit), lane, owned.first, p.queries,
+  load_rows(PointView<const T>(p.q, p.queries, p.heads, p.width, owned.unit), lane, owned.first, p.queries,
             query_factor<T, kLaplace>(p), q.channels);
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) q.top[r] = -infinity<T>();

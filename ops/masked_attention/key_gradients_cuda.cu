@@ -98,9 +98,9 @@ __device__ bool stage_queries(const AttentionBackward<typename L::T>& b, const t
     tile.log2_sum[i] = p.log2_sum[row] == -infinity<T>() ? infinity<T>() : p.log2_sum[row];
     tile.mean[i] = means[row];
   }
-  stage<L>(Points<const T>(p.q, p.queries, p.heads, p.width, unit), first, count, query_factor<T, kLaplace>(p),
+  stage<L>(PointView<const T>(p.q, p.queries, p.heads, p.width, unit), first, count, query_factor<T, kLaplace>(p),
            tile.queries);
-  stage<L>(Points<const T>(b.d_out, p.queries, p.heads, p.value_width, unit), first, count, T(1), tile.d_out);
+  stage<L>(PointView<const T>(b.d_out, p.queries, p.heads, p.value_width, unit), first, count, T(1), tile.d_out);
   __syncthreads();
   return true;
 }
@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   const int keys = visible_here(p.keys, block_first, spread.warps * L::kWarpRows);
 
   Keys<L> k;
-  load_rows(Points<const T>(p.k, p.keys, p.heads, p.width, unit), lane, first, p.keys, T(1), k.channels);
-  load_rows(Points<const T>(p.v, p.keys, p.heads, p.value_width, unit), lane, first, p.keys, T(1), k.values);
+  load_rows(PointView<const T>(p.k, p.keys, p.heads, p.width, unit), lane, first, p.keys, T(1), k.channels);
+  load_rows(PointView<const T>(p.v, p.keys, p.heads, p.value_width, unit), lane, first, p.keys, T(1), k.values);
   const auto distance_factor = static_cast<T>(-p.scale * kLog2E);
   const std::int64_t begin = blockIdx.y * spread.length, end = min(begin + spread.length, p.queries);
   for (std::int64_t at = begin; at < end; at += L::kTile) {
@@ -147,9 +147,9 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   }
   const std::int64_t points = p.batch * p.keys * p.heads;
   store_rows(k.d_k, lane, first, p.keys,
-             Points<T>(to.d_k + blockIdx.y * (points * p.width), p.keys, p.heads, p.width, unit));
+             PointView<T>(to.d_k + blockIdx.y * (points * p.width), p.keys, p.heads, p.width, unit));
   store_rows(k.d_v, lane, first, p.keys,
-             Points<T>(to.d_v + blockIdx.y * (points * p.value_width), p.keys, p.heads, p.value_width, unit));
+             PointView<T>(to.d_v + blockIdx.y * (points * p.value_width), p.keys, p.heads, p.value_width, unit));
 }
 
 }  // namespace

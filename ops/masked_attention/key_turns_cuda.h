@@ -31,7 +31,7 @@ __device__ __forceinline__ void for_key_turns(const AttentionForward<typename L:
   T* keys = shared_memory<T>();
   T* values = keys + L::kTile * L::kStride;
   auto* block_most = reinterpret_cast<std::int64_t*>(values + L::kTile * L::kStride);
-  const Points<const T> k(p.k, p.keys, p.heads, p.width, owned.unit),
+  const PointView<const T> k(p.k, p.keys, p.heads, p.width, owned.unit),
       v(p.v, p.keys, p.heads, p.value_width, owned.unit);
   const Sight<L> sight(p, owned.unit, owned.first);
   const std::int64_t begin = blockIdx.y * spread.length,

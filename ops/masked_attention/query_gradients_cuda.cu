@@ -50,8 +50,10 @@ __device__ void load_queries(const AttentionBackward<typename L::T>& b, const La
                              std::int64_t first, typename L::T* means, Queries<L>& q) {
   using T = typename L::T;
   const AttentionForward<T>& p = b.forward;
-  load_rows(Points<const T>(p.out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1), q.channels);
-  load_rows(Points<const T>(b.d_out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1), q.d_out);
+  load_rows(PointView<const T>(p.out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1),
+            q.channels);
+  load_rows(PointView<const T>(b.d_out, p.queries, p.heads, p.value_width, unit), lane, first, p.queries, T(1),
+            q.d_out);
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     T sum = 0;
@@ -65,7 +67,7 @@ __device__ void load_queries(const AttentionBackward<typename L::T>& b, const La
     q.log2_sum[r] = p.log2_sum[row] == -infinity<T>() ? infinity<T>() : p.log2_sum[row];
     if (means && lane.channel == 0 && lane.slice == 0) means[row] = q.mean[r];
   }
-  load_rows(Points<const T>(p.q, p.queries, p.heads, p.width, unit), lane, first, p.queries,
+  load_rows(PointView<const T>(p.q, p.queries, p.heads, p.width, unit), lane, first, p.queries,
             query_factor<T, kLaplace>(p), q.channels);
 }
 
@@ -92,7 +94,7 @@ __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& 
       to.totals[blockIdx.y * (p.batch * p.heads * p.queries) + unit * p.queries + first + r] = total;
   }
   to.d_q += blockIdx.y * (p.batch * p.queries * p.heads * p.width);
-  store_rows(q.sums, lane, first, p.queries, Points<T>(to.d_q, p.queries, p.heads, p.width, unit));
+  store_rows(q.sums, lane, first, p.queries, PointView<T>(to.d_q, p.queries, p.heads, p.width, unit));
 }
 
 /// One block: a tile of the queries of one head (x), and one segment of the keys (y).

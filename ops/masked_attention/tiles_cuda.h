@@ -64,8 +64,8 @@ __device__ inline double maximum(double a, double b) { return fmax(a, b); }
 
 /// The points of one head in an array of (batch, points, heads · width).
 template <class T>
-struct Points {
-  __device__ Points(T* array, std::int64_t points, std::int64_t heads, std::int64_t width_of_one, std::int64_t unit)
+struct PointView {
+  __device__ PointView(T* array, std::int64_t points, std::int64_t heads, std::int64_t width_of_one, std::int64_t unit)
       : first(array + (unit / heads * points * heads + unit % heads) * width_of_one),
         stride(heads * width_of_one),
         width(static_cast<int>(width_of_one)),
@@ -79,7 +79,7 @@ struct Points {
 
 /// Channels from `channel` on, 0 behind the last.
 template <class T>
-__device__ __forceinline__ Vector<T> load_vector(const Points<const T>& from, std::int64_t point, int channel) {
+__device__ __forceinline__ Vector<T> load_vector(const PointView<const T>& from, std::int64_t point, int channel) {
   constexpr int kVector = 16 / sizeof(T);
   Vector<T> result{};
   const T* at = from.first + point * from.stride + channel;
@@ -94,7 +94,7 @@ __device__ __forceinline__ Vector<T> load_vector(const Points<const T>& from, st
 }
 
 template <class T>
-__device__ __forceinline__ void store_vector(const Vector<T>& value, const Points<T>& to, std::int64_t point,
+__device__ __forceinline__ void store_vector(const Vector<T>& value, const PointView<T>& to, std::int64_t point,
                                              int channel) {
   constexpr int kVector = 16 / sizeof(T);
   T* at = to.first + point * to.stride + channel;
@@ -109,7 +109,7 @@ __device__ __forceinline__ void store_vector(const Vector<T>& value, const Point
 
 /// Brings `count` points to shared memory, times `factor`.
 template <class L>
-__device__ void stage(const Points<const typename L::T>& from, std::int64_t first, int count, typename L::T factor,
+__device__ void stage(const PointView<const typename L::T>& from, std::int64_t first, int count, typename L::T factor,
                       typename L::T* to) {
   constexpr int kRowVectors = L::kWidth / L::kVector;
   for (int i = static_cast<int>(threadIdx.x); i < count * kRowVectors; i += static_cast<int>(blockDim.x)) {
@@ -123,7 +123,7 @@ __device__ void stage(const Points<const typename L::T>& from, std::int64_t firs
 
 /// A lane's channels of the points that it owns, times `factor`; 0 for points that do not exist.
 template <class L>
-__device__ void load_rows(const Points<const typename L::T>& from, const Lane<L>& lane, std::int64_t first,
+__device__ void load_rows(const PointView<const typename L::T>& from, const Lane<L>& lane, std::int64_t first,
                           std::int64_t points, typename L::T factor, typename L::T (&rows)[L::kRows][L::kChannels]) {
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
@@ -140,7 +140,7 @@ __device__ void load_rows(const Points<const typename L::T>& from, const Lane<L>
 /// Adds up what the slices have and writes it; each slice writes a part.
 template <class L>
 __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const Lane<L>& lane, std::int64_t first,
-                           std::int64_t points, const Points<typename L::T>& to) {
+                           std::int64_t points, const PointView<typename L::T>& to) {
   constexpr int kCount = L::kRows * L::kChannels, kKept = kCount / L::kSlices;
 #pragma unroll
   for (int step = L::kSlices / 2; step > 0; step /= 2) {

@@ -18,8 +18,8 @@ struct WideHead {
         v(p.v, p.keys, p.heads, p.value_width, unit),
         out(p.out, p.queries, p.heads, p.value_width, unit) {}
 
-  Points<const T> q, k, v;
-  Points<T> out;
+  PointView<const T> q, k, v;
+  PointView<T> out;
 };
 
 /// Row of this warp; the grid may have a few warps too many.
@@ -49,7 +49,7 @@ __device__ __forceinline__ T wide_score(const AttentionForward<T>& p, const T* q
 /// sums += Σ weight · point over `count` points, whose weights the lanes have; where `signs_from` is given, of the
 /// signs of point − signs_from. Lanes without a weight above 0 may stand for points that must not be met: `met` tells.
 template <class T>
-__device__ __forceinline__ void wide_add(const Points<const T>& points, std::int64_t first, int count, T weight,
+__device__ __forceinline__ void wide_add(const PointView<const T>& points, std::int64_t first, int count, T weight,
                                          bool met, const T* signs_from, T* sums) {
   for (int begin = 0; begin < points.width; begin += kWarp) {
     const int c = begin + lane_id();
@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(Attenti
   const WideHead<T> at(p, unit);
   const std::int64_t visible = p.mask.visible(unit / p.heads, query, p.keys);
   const T* q = at.q.first + query * at.q.stride;
-  T* d_q = Points<T>(b.d_q, p.queries, p.heads, p.width, unit).first + query * at.q.stride;
-  const T* d_out = Points<const T>(b.d_out, p.queries, p.heads, p.value_width, unit).first + query * at.out.stride;
+  T* d_q = PointView<T>(b.d_q, p.queries, p.heads, p.width, unit).first + query * at.q.stride;
+  const T* d_out = PointView<const T>(b.d_out, p.queries, p.heads, p.value_width, unit).first + query * at.out.stride;
   const T mean =
       wide_product(at.out.first + query * at.out.stride, d_out, at.out.width) - (b.d_log_sum ? b.d_log_sum[row] : T(0));
   if (lane_id() == 0) means[row] = mean;
@@ -165,10 +165,10 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_key_gradient(Attention
   if (row >= p.batch * p.heads * p.keys) return;
   const std::int64_t unit = row / p.keys, key = row % p.keys;
   const WideHead<T> at(p, unit);
-  const Points<const T> d_out(b.d_out, p.queries, p.heads, p.value_width, unit);
+  const PointView<const T> d_out(b.d_out, p.queries, p.heads, p.value_width, unit);
   const T *k = at.k.first + key * at.k.stride, *v = at.v.first + key * at.v.stride;
-  T* d_k = Points<T>(b.d_k, p.keys, p.heads, p.width, unit).first + key * at.k.stride;
-  T* d_v = Points<T>(b.d_v, p.keys, p.heads, p.value_width, unit).first + key * at.v.stride;
+  T* d_k = PointView<T>(b.d_k, p.keys, p.heads, p.width, unit).first + key * at.k.stride;
+  T* d_v = PointView<T>(b.d_v, p.keys, p.heads, p.value_width, unit).first + key * at.v.stride;
   const bool laplace = p.score == AttentionScore::laplace;
   wide_clear(d_k, at.k.width);
   wide_clear(d_v, at.v.width);

@@ -55,7 +55,7 @@ BayesPredictions sum_over(const std::vector<WeightedKernel>& prior, const GpDist
   std::vector<double> log_weights;
   LogSum total, joint;
   for (const auto& [kernel, log_weight] : prior) {
-    posteriors.emplace_back(kernel, Points{p.xc, 1}, p.yc, d.context_noise);
+    posteriors.emplace_back(kernel, Inputs{p.xc, 1}, p.yc, d.context_noise);
     log_weights.push_back(log_weight + posteriors.back().log_evidence());
     total.add(log_weights.back());
   }

@@ -262,7 +262,7 @@ TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
     for (std::uint64_t i = 0; i < 150; ++i) {
       const GpBatch batch = sampler.draw(i);
       const std::int64_t nt = batch.task.xt.dim(1), row = 3;
-      const Points xt{batch.task.xt.values<double>().subspan(row * nt, nt), 1};
+      const Inputs xt{batch.task.xt.values<double>().subspan(row * nt, nt), 1};
       const auto [mean, variance] =
           batch.truth.posterior(GpRow(batch.task, row), row).marginals(xt, batch.truth.target_noise());
       double in_half = 0, in_most = 0;

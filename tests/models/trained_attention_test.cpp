@@ -64,7 +64,7 @@ Function in_halves(int heads) {
     const auto k = split(in[1], 1, {n, rest}), v = split(in[2], 1, {n, rest});
     const AttentionOptions options{.heads = heads};
     const auto state = incremental_cross_attention(in[0], k[0], v[0], PrefixMask::all(), options);
-    return update(state, in[0], k[1], v[1], PrefixMask::all(), options).mean;
+    return absorb(state, in[0], k[1], v[1], PrefixMask::all(), options).mean;
   };
 }
 

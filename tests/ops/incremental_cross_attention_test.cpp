@@ -60,7 +60,7 @@ AttentionState streamed(const std::vector<Tensor>& in, Random& random) {
   AttentionState state = empty_state(in[0].dtype());
   for (std::int64_t begin = 0; begin < in[1].dim(1);) {
     const std::int64_t end = std::min(begin + random.integer(0, 20), in[1].dim(1));
-    state = update(state, in[0], slice(in[1], 1, begin, end), slice(in[2], 1, begin, end), PrefixMask::all(), kOptions);
+    state = absorb(state, in[0], slice(in[1], 1, begin, end), slice(in[2], 1, begin, end), PrefixMask::all(), kOptions);
     begin = end;
   }
   return state;
@@ -153,7 +153,7 @@ TEST_CASE("incremental_cross_attention: padding is never read") {
       std::fill(poisoned[i].data<double>() + from, poisoned[i].data<double>() + (b + 1) * kKeys * row, kNaN);
     }
   const auto f = [&mask](const std::vector<Tensor>& in) {
-    return update(attend(in, mask), in[0], in[1], in[2], mask, kOptions).mean;
+    return absorb(attend(in, mask), in[0], in[1], in[2], mask, kOptions).mean;
   };
   const auto clean = with_gradients(f, draw<double>()), found = with_gradients(f, poisoned);
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], clean[i]));
@@ -165,7 +165,7 @@ TEST_CASE("incremental_cross_attention: a chunk of a padded context is masked by
   AttentionState state = empty_state(DType::float64);
   for (std::int64_t begin = 0; begin < kKeys; begin += 10) {
     const std::int64_t end = std::min(begin + 10, kKeys);
-    state = update(state, in[0], slice(in[1], 1, begin, end), slice(in[2], 1, begin, end), mask.after(begin), kOptions);
+    state = absorb(state, in[0], slice(in[1], 1, begin, end), slice(in[2], 1, begin, end), mask.after(begin), kOptions);
   }
   CHECK(difference(state, attend(in, mask)) <= 1e-12);
 }
@@ -190,7 +190,7 @@ TEST_CASE("incremental_cross_attention: in float32 two halves are about as exact
   };
   const auto halves = [](const std::vector<Tensor>& x) {
     const auto k = split(x[1], 1, {70, 80}), v = split(x[2], 1, {70, 80});
-    return update(attend({x[0], k[0], v[0]}), x[0], k[1], v[1], PrefixMask::all(), kOptions).mean;
+    return absorb(attend({x[0], k[0], v[0]}), x[0], k[1], v[1], PrefixMask::all(), kOptions).mean;
   };
   check_as_exact_as(by_loops(in), with_gradients(halves, in), by_loops(to_double(in)));
 }
@@ -198,7 +198,7 @@ TEST_CASE("incremental_cross_attention: in float32 two halves are about as exact
 TEST_CASE("incremental_cross_attention: the same bits in every run and with any number of threads") {
   check_deterministic(
       [](const auto& in) {
-        const AttentionState state = update(attend(in), in[0], in[1], in[2], PrefixMask::first(20), kOptions);
+        const AttentionState state = absorb(attend(in), in[0], in[1], in[2], PrefixMask::first(20), kOptions);
         return concat(
             {reshape(state.mean, {state.mean.numel()}), reshape(state.log_sum_exp, {state.log_sum_exp.numel()})}, 0);
       },

@@ -121,7 +121,7 @@ TEST_CASE("chart: ordinary figures") {
                     .x_label = "x",
                     .y_label = "y",
                     .layers = {Band{x, {0.0, 0.5, 0.2}, {1.0, 1.5, 0.9}, palette(0).with_alpha(0.2), "± 2σ"},
-                               Line{.x = x, .y = {0.5, 1.0, 0.5}, .label = "mean"}, Points{.x = {1.0}, .y = {1.0}}}};
+                               Line{.x = x, .y = {0.5, 1.0, 0.5}, .label = "mean"}, Markers{.x = {1.0}, .y = {1.0}}}};
   for (const LegendPlace place : {LegendPlace::kNone, LegendPlace::kBelow, LegendPlace::kInside})
     for (const int columns : {-1, 1, 2, 7})
       check_figure({.title = "GP", .columns = columns, .share_y = true, .legend = place, .panels = {panel, panel, {}}});
@@ -130,7 +130,7 @@ TEST_CASE("chart: ordinary figures") {
 TEST_CASE("chart: data with gaps, without an extent, and none at all") {
   const std::vector<double> odd{kNaN, 1e308, -1e308, kInfinity, 1.0, -kInfinity, 2.0};
   for (const std::vector<double>& data : {odd, {}, {3.0}, {3.0, 3.0}, {kNaN, kNaN}, {1e99, -1e99}, {5e-324, 0.0}}) {
-    const Panel panel{.layers = {Band{data, data, data}, Line{.x = data, .y = data}, Points{.x = data, .y = data}}};
+    const Panel panel{.layers = {Band{data, data, data}, Line{.x = data, .y = data}, Markers{.x = data, .y = data}}};
     check_figure({.panels = {panel}});
   }
 }
@@ -154,7 +154,7 @@ TEST_CASE("band panel: sorted by x, with and without truth") {
   CHECK(mean.y == std::vector<double>{10, 20, 30});
   CHECK(truth.x == std::vector<double>{0, 1});
   CHECK(truth.y == std::vector<double>{12, 11});
-  CHECK(std::get<plot::Points>(panel.layers[3]).y == std::vector<double>{5, 6});
+  CHECK(std::get<plot::Markers>(panel.layers[3]).y == std::vector<double>{5, 6});
 
   BandPanel without = shown;
   without.truth = {};

@@ -49,7 +49,7 @@ Panel make_panel(const BandPanel& shown) {
     }
     panel.layers.emplace_back(std::move(truth));
   }
-  panel.layers.emplace_back(Points{.x = shown.context.x, .y = shown.context.y, .label = "context"});
+  panel.layers.emplace_back(Markers{.x = shown.context.x, .y = shown.context.y, .label = "context"});
   return panel;
 }
 

@@ -143,11 +143,11 @@ void draw(Canvas& canvas, const Cell& cell, const Line& line) {
   canvas.stroke(points, {line.color, line.width, line.dashed});
 }
 
-void draw_marker(Canvas& canvas, Point at, const Points& points) {
+void draw_marker(Canvas& canvas, Point at, const Markers& points) {
   canvas.circle(at, points.radius, points.color, {kWhite, 0.25 * points.radius});
 }
 
-void draw(Canvas& canvas, const Cell& cell, const Points& points) {
+void draw(Canvas& canvas, const Cell& cell, const Markers& points) {
   for (std::size_t i = 0; i < points.x.size(); ++i) draw_marker(canvas, cell.at(points.x[i], points.y[i]), points);
 }
 
@@ -159,7 +159,7 @@ void draw_swatch(Canvas& canvas, Point start, const Line& line) {
   canvas.stroke(std::array{start, Point{start.x + kSwatchWidth, start.y}}, {line.color, line.width, line.dashed});
 }
 
-void draw_swatch(Canvas& canvas, Point start, const Points& points) {
+void draw_swatch(Canvas& canvas, Point start, const Markers& points) {
   draw_marker(canvas, {start.x + 0.5 * kSwatchWidth, start.y}, points);
 }
 

@@ -36,7 +36,7 @@ struct Line {
   std::string label{};
 };
 
-struct Points {
+struct Markers {
   std::vector<double> x;
   std::vector<double> y;
   Color color = kBlack;
@@ -44,7 +44,7 @@ struct Points {
   std::string label{};
 };
 
-using Layer = std::variant<Band, Line, Points>;
+using Layer = std::variant<Band, Line, Markers>;
 
 struct Panel {
   std::string title{};
