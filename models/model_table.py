@@ -16,7 +16,7 @@ namespace npzoo {{
 
 {declarations}
 
-std::span<const ModelInfo> models() {{
+std::span<const ModelInfo> built_in_models() {{
   static const ModelInfo kModels[] = {{{', '.join(name + '()' for name in names)}}};
   return kModels;
 }}

@@ -2,11 +2,33 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace npzoo {
 
+namespace {
+
+std::vector<ModelInfo>& known_models() {
+  static std::vector<ModelInfo> known(built_in_models().begin(), built_in_models().end());
+  return known;
+}
+
+}  // namespace
+
+std::span<const ModelInfo> models() { return known_models(); }
+
+AddedModel::AddedModel(const ModelInfo& info) : name_(info.name) {
+  check(std::ranges::find(models(), name_, &ModelInfo::name) == models().end(),
+        "[models] there is a model '{}' already, expected another name", name_);
+  known_models().push_back(info);
+}
+
+AddedModel::~AddedModel() {
+  std::erase_if(known_models(), [this](const ModelInfo& info) { return info.name == name_; });
+}
+
 const ModelInfo& model_info(const std::string& name) {
-  const auto found = std::ranges::find(models(), name, [](const ModelInfo& m) { return std::string(m.name); });
+  const auto found = std::ranges::find(models(), name, &ModelInfo::name);
   if (found != models().end()) return *found;
   std::string names;
   for (const ModelInfo& m : models()) names += (names.empty() ? "" : ", ") + std::string(m.name);

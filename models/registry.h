@@ -6,9 +6,16 @@
 #include "datasets/protocol.h"
 #include "engine/init.h"
 #include "models/model.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 
 namespace npzoo {
+
+/// Parameters that its authors' code has under a protocol's preset, or with `changes` to it, as JSON.
+struct PublishedSize {
+  const char* protocol;
+  std::int64_t parameters;
+  const char* changes = "{}";
+};
 
 /// A model's row, which its own file gives by a function `ModelInfo NAME_info()`.
 struct ModelInfo {
@@ -18,12 +25,28 @@ struct ModelInfo {
   std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
   /// Small models, one of each architecture and option, as JSON without the dimensions: tests of all models walk them.
   std::span<const char* const> small_forms;
-  AuthorsNames authors_names = nullptr;  // null: no run of its authors' code has been recorded
-  Density density = Density::marginal;   // of its figures
+  std::span<const PublishedSize> sizes = {};
+  std::span<const AuthorsCode> authors = {};  // from which runs have been recorded
+  Density density = Density::marginal;        // of its figures
 };
 
-/// Every model of this build.
+/// Every model of this build, and those that are added.
 std::span<const ModelInfo> models();
+/// Those of this build: a table that `model_table.py` makes from the words in `models/meson.build`.
+std::span<const ModelInfo> built_in_models();
+
+/// Makes a model known while it lives, for tests; not for use beside threads that ask for models. Throws Error where
+/// there is one of that name.
+class AddedModel {
+ public:
+  explicit AddedModel(const ModelInfo& info);
+  AddedModel(const AddedModel&) = delete;
+  AddedModel& operator=(const AddedModel&) = delete;
+  ~AddedModel();
+
+ private:
+  std::string_view name_;
+};
 
 /// Throws Error listing the models where there is none of that name.
 const ModelInfo& model_info(const std::string& name);

@@ -1,7 +1,7 @@
 #include "models/cmanp/cmanp.h"
 
 #include "models/blocks/equal_layers.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/registry.h"
 #include "ops/reshape/reshape.h"
 
@@ -129,6 +129,40 @@ AuthorsPlace authors_cmanp(const std::string& name) {
   return authors_latent_layer(words[2] == "compress" ? block + "layer_" : block, Words(words).subspan(3));
 }
 
+/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv). On the CPU.
+Tensor by_head(const Tensor& means, std::int64_t heads) {
+  const Tensor x = means.to(Device::cpu).to(DType::float64);
+  const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
+  Tensor out = Tensor::empty({batch, heads, rows, width}, DType::float64, Device::cpu);
+  double* to = out.values<double>().data();
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t i = 0; i < rows; ++i, to += width)
+        std::copy_n(x.values<double>().data() + ((b * rows + i) * heads + h) * width, width, to);
+  return out;
+}
+
+std::map<std::string, Tensor> authors_state(const ContextState& state) {
+  const auto& cmanp = state_as<CmanpState>(state, "cmanp");
+  std::map<std::string, Tensor> theirs;
+  for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
+    const std::string block = std::to_string(i);
+    const auto& [mean, log_sum_exp] = cmanp.gathered[i];
+    theirs[block + ".constant"] = log_sum_exp.to(Device::cpu);
+    theirs[block + ".embedding"] = by_head(mean, log_sum_exp.dim(1));
+    theirs[block + ".latents"] = cmanp.latents[i].to(Device::cpu);
+  }
+  return theirs;
+}
+
+constexpr AuthorsCode kCmanpAuthors[] = {{.recorded_as = "cmanp", .place = authors_cmanp, .state = authors_state}};
+
+constexpr PublishedSize kCmanpSizes[] = {
+    {"tnp/gp-rbf", 1'341'634},
+    {"tnp/gp-rbf", 1'341'762, R"({"dim_x": 2})"},
+    {"tnp/gp-rbf", 1'342'406, R"({"dim_x": 2, "dim_y": 3})"},
+};
+
 constexpr const char* kSmallCmanps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "residual": "input", "bound_std": true, "CMAB_block_size": 2})",
@@ -143,7 +177,8 @@ ModelInfo cmanp_info() {
       .paper = "Feng et al., Memory efficient neural processes via constant memory attention block, ICML 2024",
       .make = make_cmanp,
       .small_forms = kSmallCmanps,
-      .authors_names = authors_cmanp,
+      .sizes = kCmanpSizes,
+      .authors = kCmanpAuthors,
   };
 }
 

@@ -1,7 +1,7 @@
 #include "models/conditional/cnp.h"
 
 #include "models/blocks/chunks.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/predictions/independent.h"
 #include "models/registry.h"
 #include "ops/elementwise/elementwise.h"
@@ -151,6 +151,15 @@ AuthorsPlace authors_cnp(const std::string& name) {
   return {fmt::format("dec.mlp.{}.{}", 2 * std::stoi(words[2]) - 1, words[3])};
 }
 
+constexpr AuthorsCode kCnpAuthors[] = {{.recorded_as = "cnp", .place = authors_cnp, .config = tnp_architecture}};
+
+constexpr PublishedSize kCnpSizes[] = {
+    {"tnp/gp-rbf", 215'682},
+    {"tnp-kr/gp1d-rbf", 149'378},
+    {"tnp-kr/gp1d-matern", 149'378},
+    {"tnp-kr/gp1d-periodic", 149'378},
+};
+
 constexpr const char* kSmallCnps[] = {
     R"({"architecture": "tnp", "dim_hid": 6, "dec_depth": 2, "enc_pre_depth": 2, "enc_post_depth": 2})",
     R"({"architecture": "dl4bi", "dim_hid": 6, "dec_depth": 2, "enc_depth": 3, "min_std": 0.0})",
@@ -165,7 +174,8 @@ ModelInfo cnp_info() {
       .paper = "Garnelo et al., Conditional neural processes, ICML 2018",
       .make = make_cnp,
       .small_forms = kSmallCnps,
-      .authors_names = authors_cnp,
+      .sizes = kCnpSizes,
+      .authors = kCnpAuthors,
   };
 }
 

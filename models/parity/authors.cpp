@@ -1,4 +1,4 @@
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 
 #include <fmt/core.h>
 
@@ -16,6 +16,11 @@ std::vector<std::string> split_name(const std::string& name) {
 }
 
 std::string in_sequence(const std::string& layer) { return std::to_string(2 * std::stoi(layer)); }
+
+ModelConfig tnp_architecture(ModelConfig theirs) {
+  theirs["architecture"] = std::string("tnp");
+  return theirs;
+}
 
 AuthorsPlace authors_mlp(const std::string& name, Words words) {
   return {fmt::format("{}.{}.{}", name, in_sequence(words[1]), words[2])};

@@ -1,11 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "datasets/model_config.h"
+#include "engine/tensor.h"
+
 namespace npzoo {
+
+struct ContextState;
 
 /// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor.
 struct AuthorsPlace {
@@ -13,8 +19,15 @@ struct AuthorsPlace {
   std::int64_t part = 0, parts = 1;
 };
 
-/// The place of a parameter by our name for it.
-using AuthorsNames = AuthorsPlace (*)(const std::string& ours);
+/// Code of a model's authors from which runs have been recorded, and how it compares with ours.
+struct AuthorsCode {
+  const char* recorded_as;                         // what recordings call the model
+  AuthorsPlace (*place)(const std::string& ours);  // of a parameter, by our name for it
+  /// Our constructor parameters by theirs; null: they are the same.
+  ModelConfig (*config)(ModelConfig theirs) = nullptr;
+  /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
+  std::map<std::string, Tensor> (*state)(const ContextState& state) = nullptr;
+};
 
 // For those that write such a function, what several authors' codes have in common.
 
@@ -25,6 +38,9 @@ std::vector<std::string> split_name(const std::string& name);
 
 /// Place of a layer in the authors' nn.Sequential, where activations count too.
 std::string in_sequence(const std::string& layer);
+
+/// The configuration of a model that we have in two architectures, as recorded from TNP's authors.
+ModelConfig tnp_architecture(ModelConfig theirs);
 
 /// `words` are layers.L.weight.
 AuthorsPlace authors_mlp(const std::string& name, Words words);

@@ -7,9 +7,8 @@
 #include "engine/io/safetensors.h"
 #include "engine/optim/optimiser.h"
 #include "engine/tape.h"
-#include "models/cmanp/cmanp.h"
 #include "models/config_json.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 
@@ -29,18 +28,21 @@ const std::string& metadata(const TensorFile& file, const std::string& key, cons
 class Record {
  public:
   explicit Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
-    spec_.name = metadata(file_, "model", path_);
-    const auto known = std::ranges::find(models(), spec_.name, &ModelInfo::name);
-    place_ = known != models().end() ? known->authors_names : nullptr;
-    check(place_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_,
-          spec_.name);
+    const std::string& model = metadata(file_, "model", path_);
+    for (const ModelInfo& info : models())
+      if (const auto code = std::ranges::find(info.authors, model, &AuthorsCode::recorded_as);
+          code != info.authors.end()) {
+        authors_ = &*code;
+        spec_.name = info.name;
+      }
+    check(authors_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_, model);
     spec_.config = model_config_from_json(metadata(file_, "config", path_), "[parity] " + path_);
-    // Two models have versions of other authors too, which their configurations tell apart.
-    if (spec_.name == "cnp" || spec_.name == "tnp-d") spec_.config["architecture"] = std::string("tnp");
+    if (authors_->config != nullptr) spec_.config = authors_->config(std::move(spec_.config));
     run_ = model_config_from_json(metadata(file_, "run", path_), "[parity] " + path_);
   }
 
   const ModelSpec& spec() const { return spec_; }
+  const AuthorsCode& authors() const { return *authors_; }
   bool has(const std::string& name) const { return file_.tensors.contains(name); }
   /// Its model cannot have more.
   std::int64_t elements() const { return file_.elements(); }
@@ -66,7 +68,7 @@ class Record {
   std::int64_t first_points() const {
     const auto first = run_.find("first");
     if (first == run_.end()) return 0;
-    check(spec_.name == "cmanp", "[parity] {}: states recorded of model '{}', expected cmanp", path_, spec_.name);
+    check(authors_->state != nullptr, "[parity] {}: states recorded of model '{}', expected none", path_, spec_.name);
     const auto* count = std::get_if<std::int64_t>(&first->second);
     check(count != nullptr && 0 < *count && *count <= at("xc").dim(1),
           "[parity] {}: 'first' in the run must be a number of context points, 1 to {}", path_, at("xc").dim(1));
@@ -75,7 +77,7 @@ class Record {
 
   /// What the authors recorded for one of our parameters: `kind` is param, grad or adam.final.
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const {
-    const AuthorsPlace place = place_(ours.name);
+    const AuthorsPlace place = authors_->place(ours.name);
     const Tensor& theirs = at(kind + "." + place.name);
     const Shape& shape = ours.parameter->value.shape();
     check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] &&
@@ -90,7 +92,7 @@ class Record {
   TensorFile file_;
   ModelSpec spec_;
   ModelConfig run_;  // sizes of the run, and what was recorded of it
-  AuthorsNames place_ = nullptr;
+  const AuthorsCode* authors_ = nullptr;
 };
 
 double largest(const Tensor& x) {
@@ -110,19 +112,6 @@ double difference(const Tensor& ours, const Tensor& theirs) {
     top = d <= top ? top : std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   }
   return top;
-}
-
-/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv). On the CPU.
-Tensor by_head(const Tensor& means, std::int64_t heads) {
-  const Tensor x = means.to(Device::cpu);
-  const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
-  Tensor out = Tensor::empty({batch, heads, rows, width}, x.dtype(), Device::cpu);
-  double* to = out.values<double>().data();
-  for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t h = 0; h < heads; ++h)
-      for (std::int64_t i = 0; i < rows; ++i, to += width)
-        std::copy_n(x.values<double>().data() + ((b * rows + i) * heads + h) * width, width, to);
-  return out;
 }
 
 class Comparison {
@@ -217,14 +206,7 @@ class Comparison {
   }
 
   void state(const std::string& start, const ContextState& state) {
-    const auto& cmanp = dynamic_cast<const CmanpState&>(state);
-    for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
-      const std::string block = start + std::to_string(i);
-      const auto& [mean, log_sum_exp] = cmanp.gathered[i];
-      add(block + ".constant", log_sum_exp, kTolerance);
-      add(block + ".embedding", by_head(mean, log_sum_exp.dim(1)), kTolerance);
-      add(block + ".latents", cmanp.latents[i], kTolerance);
-    }
+    for (const auto& [name, ours] : record_.authors().state(state)) add(start + name, ours, kTolerance);
     if (!record_.has(start + "mean")) return;
     add_moments(start, *model_->query(state, task_.xt), kTolerance);
   }

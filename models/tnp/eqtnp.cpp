@@ -2,7 +2,7 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/registry.h"
 
 namespace npzoo {
@@ -76,6 +76,14 @@ AuthorsPlace authors_eqtnp(const std::string& name) {
   return authors_perceiver_layer(layer + "dataset_self_attn", layer + "ff", Words(words).subspan(2));
 }
 
+constexpr AuthorsCode kEqtnpAuthors[] = {{.recorded_as = "eqtnp", .place = authors_eqtnp}};
+
+constexpr PublishedSize kEqtnpSizes[] = {
+    {"tnp/gp-rbf", 492'354},
+    {"tnp/gp-rbf", 492'482, R"({"dim_x": 2})"},
+    {"tnp/gp-rbf", 493'126, R"({"dim_x": 2, "dim_y": 3})"},
+};
+
 constexpr const char* kSmallEqtnps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "residual": "input", "bound_std": true})",
@@ -91,7 +99,8 @@ ModelInfo eqtnp_info() {
       .paper = "Feng et al., Efficient queries transformer neural processes, NeurIPS workshop 2022",
       .make = make_eqtnp,
       .small_forms = kSmallEqtnps,
-      .authors_names = authors_eqtnp,
+      .sizes = kEqtnpSizes,
+      .authors = kEqtnpAuthors,
   };
 }
 

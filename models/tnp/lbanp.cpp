@@ -2,7 +2,7 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/equal_layers.h"
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/registry.h"
 #include "ops/reshape/reshape.h"
 
@@ -73,6 +73,15 @@ AuthorsPlace authors_lbanp(const std::string& name) {
   return authors_latent_layer(fmt::format("encoder.layers.{}.", words[1]), Words(words).subspan(2));
 }
 
+constexpr AuthorsCode kLbanpAuthors[] = {{.recorded_as = "lbanp", .place = authors_lbanp}};
+
+constexpr PublishedSize kLbanpSizes[] = {
+    {"tnp/gp-rbf", 792'514},
+    {"tnp/gp-rbf", 784'834, R"({"num_latents": 8})"},
+    {"tnp/gp-rbf", 792'642, R"({"dim_x": 2})"},
+    {"tnp/gp-rbf", 793'286, R"({"dim_x": 2, "dim_y": 3})"},
+};
+
 constexpr const char* kSmallLbanps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "residual": "input", "bound_std": true})",
@@ -87,7 +96,8 @@ ModelInfo lbanp_info() {
       .paper = "Feng et al., Latent bottlenecked attentive neural processes, ICLR 2023",
       .make = make_lbanp,
       .small_forms = kSmallLbanps,
-      .authors_names = authors_lbanp,
+      .sizes = kLbanpSizes,
+      .authors = kLbanpAuthors,
   };
 }
 

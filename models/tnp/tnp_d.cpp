@@ -1,6 +1,6 @@
 #include "models/tnp/tnp_d.h"
 
-#include "models/parity/names.h"
+#include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/token_transformer.h"
 
@@ -48,6 +48,15 @@ AuthorsPlace authors_tnp_d(const std::string& name) {
   return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
 }
 
+constexpr AuthorsCode kTnpDAuthors[] = {{.recorded_as = "tnp-d", .place = authors_tnp_d, .config = tnp_architecture}};
+
+constexpr PublishedSize kTnpDSizes[] = {
+    {"tnp/gp-rbf", 222'082},
+    {"tnp-kr/gp1d-rbf", 222'082},
+    {"tnp-kr/gp1d-matern", 222'082},
+    {"tnp-kr/gp1d-periodic", 222'082},
+};
+
 constexpr const char* kSmallTnpDs[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "bound_std": true})",
@@ -64,7 +73,8 @@ ModelInfo tnp_d_info() {
       .paper = "Nguyen and Grover, Transformer neural processes, ICML 2022",
       .make = make_tnp_d,
       .small_forms = kSmallTnpDs,
-      .authors_names = authors_tnp_d,
+      .sizes = kTnpDSizes,
+      .authors = kTnpDAuthors,
   };
 }
 

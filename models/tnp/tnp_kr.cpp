@@ -62,6 +62,20 @@ std::unique_ptr<Model> make_tnp_kr_fast(const ModelConfig& config, const Initial
 
 namespace {
 
+constexpr PublishedSize kFullSizes[] = {
+    {"tnp-kr/gp1d-rbf", 226'754},
+    {"tnp-kr/gp1d-matern", 226'754},
+    {"tnp-kr/gp1d-periodic", 226'754},
+    {"tnp-kr/gp2d-rbf", 227'010},
+};
+
+// The projections are not trained.
+constexpr PublishedSize kFastSizes[] = {
+    {"tnp-kr/gp1d-rbf", 226'754},
+    {"tnp-kr/gp1d-matern", 226'754},
+    {"tnp-kr/gp1d-periodic", 226'754},
+};
+
 constexpr const char* kSmallFull[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.0})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.05})",
@@ -81,6 +95,7 @@ ModelInfo tnp_kr_full_info() {
       .paper = "Jenson et al., Transformer neural processes - kernel regression, 2024",
       .make = make_tnp_kr_full,
       .small_forms = kSmallFull,
+      .sizes = kFullSizes,
   };
 }
 
@@ -91,6 +106,7 @@ ModelInfo tnp_kr_fast_info() {
       .paper = "Jenson et al., Transformer neural processes - kernel regression, 2024",
       .make = make_tnp_kr_fast,
       .small_forms = kSmallFast,
+      .sizes = kFastSizes,
   };
 }
 

@@ -79,9 +79,9 @@ TEST_CASE("golden: runs recorded from the authors' code") {
                                      "state.updated.1.latents", "state.updated.std", "state.full.1.latents"})
       CHECK(count(report, needed) == 1);
   }
-  for (const std::string& model : model_names()) {
-    CAPTURE(model);
-    CHECK((files[model] >= 2) == (model_info(model).authors_names != nullptr));
+  for (const ModelInfo& info : models()) {
+    CAPTURE(info.name);
+    CHECK((files[info.name] >= 2) == !info.authors.empty());
   }
   CHECK(with_final >= 6);
 }
@@ -151,7 +151,7 @@ TEST_CASE("golden: files that are no recorded run of a model here") {
   CHECK(message_after([](TensorFile& f) { f.metadata.erase("run"); }) ==
         "there is no 'run' in the metadata; expected a recorded run");
   CHECK(message_after([](TensorFile& f) { f.metadata["run"] = R"({"first": 3})"; }) ==
-        "states recorded of model 'tnp-d', expected cmanp");
+        "states recorded of model 'tnp-d', expected none");
   CHECK(message_after([](TensorFile& f) { f.tensors.erase("adam.final.embedder.0.bias"); }) ==
         "there is no tensor 'adam.final.embedder.0.bias'");
   CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) == "the model's config is no JSON object");

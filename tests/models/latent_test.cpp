@@ -23,30 +23,35 @@ struct Latents final : HeldContext {
 /// Encodes a context as the mean of its points, after dropout, and draws latent variables from what that gives.
 class LatentModel final : public Model {
  public:
-  explicit LatentModel(double dropped, const InitialWeights& weights = {.seed = 3}) : dropped_(dropped) {
+  struct Config {
+    std::int64_t dim_x = 1, dim_y = 1;
+    double dropped = 0;
+  };
+
+  explicit LatentModel(const Config& config, const InitialWeights& weights = {.seed = 3}) : config_(config) {
     Initializer init(Framework::torch, weights);
-    encoder_.emplace(std::vector<std::int64_t>{2, kWidth, kWidth}, init);
+    encoder_.emplace(std::vector<std::int64_t>{config.dim_x + config.dim_y, kWidth, kWidth}, init);
     latent_.emplace(kWidth, 2 * kLatents, init);
-    decoder_.emplace(std::vector<std::int64_t>{kLatents + 1, kWidth, 2}, init);
+    decoder_.emplace(std::vector<std::int64_t>{kLatents + config.dim_x, kWidth, 2 * config.dim_y}, init);
   }
 
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
     HeldContext held(context, draws, samples);
     const Context points = clear_padding(context);
-    const Tensor each = dropout((*encoder_)(concat({points.xc, points.yc}, -1)), dropped_, draws);  // (B, Nc, E)
-    const Moments prior = gaussian_head((*latent_)(masked_mean(each, context.lengths)), {StdForm::Kind::softplus, 0.1});
+    const Tensor each = dropout((*encoder_)(concat({points.xc, points.yc}, -1)), config_.dropped, draws);  // (B, Nc, E)
+    const Moments prior = gaussian_head((*latent_)(masked_mean(each, context.lengths)), kStd);
     const std::int64_t batch = context.xc.dim(0);
     const Tensor noise = draws.normal(samples, batch, {kLatents}, context.xc.dtype(), context.xc.device());
     return std::make_unique<Latents>(std::move(held), add(prior.mean, mul(prior.std, noise)));
   }
 
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
-    const Tensor& z = dynamic_cast<const Latents&>(state).z;
+    const Tensor& z = state_as<Latents>(state, "latent").z;
     const std::int64_t count = z.dim(0), batch = z.dim(1), nt = xt.dim(1);
     const Tensor tokens = concat({broadcast_to(reshape(z, {count, batch, 1, kLatents}), {count, batch, nt, kLatents}),
-                                  broadcast_to(xt, {count, batch, nt, 1})},
+                                  broadcast_to(xt, {count, batch, nt, config_.dim_x})},
                                  -1);
-    return std::make_unique<SampledFunctions>(gaussian_head((*decoder_)(tokens), {StdForm::Kind::softplus, 0.1}));
+    return std::make_unique<SampledFunctions>(gaussian_head((*decoder_)(tokens), kStd));
   }
 
   Tensor loss(const Task& task, Draws& draws) const override {
@@ -59,18 +64,42 @@ class LatentModel final : public Model {
     visitor("latent", *latent_);
     visitor("decoder", *decoder_);
   }
-  std::int64_t dim_x() const override { return 1; }
-  std::int64_t dim_y() const override { return 1; }
+  std::optional<double> std_floor() const override { return kStd.floor; }
+  std::int64_t dim_x() const override { return config_.dim_x; }
+  std::int64_t dim_y() const override { return config_.dim_y; }
 
  private:
   static constexpr std::int64_t kWidth = 12, kLatents = 5;
+  static constexpr StdForm kStd{StdForm::Kind::softplus, 0.1};
 
-  double dropped_;
+  Config config_;
   std::optional<Mlp> encoder_, decoder_;
   std::optional<Linear> latent_;
 };
 
-constexpr double kRate = 1e-2, kClip = 1, kDropped = 0.2;
+std::unique_ptr<Model> make_latent(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "latent");
+  LatentModel::Config c;
+  c.dim_x = reader.size("dim_x");
+  c.dim_y = reader.size("dim_y");
+  c.dropped = reader.get<double>("dropout");
+  reader.finish();
+  return std::make_unique<LatentModel>(c, weights);
+}
+
+// Without dropout, which keeps no invariance.
+constexpr const char* kSmallLatents[] = {R"({"dropout": 0.0})"};
+
+/// All that is tested of every model is tested of this one.
+const AddedModel kLatent({.name = "latent",
+                          .title = "Latent variables",
+                          .paper = "none",
+                          .make = make_latent,
+                          .small_forms = kSmallLatents,
+                          .density = Density::mixture});
+
+constexpr double kRate = 1e-2, kClip = 1;
+constexpr LatentModel::Config kDropped{.dropped = 0.2};
 
 /// A run that can be left and gone on with, as Trainer does.
 struct Run {
@@ -146,30 +175,26 @@ TEST_CASE("latent: parts of a batch draw what the whole batch does") {
   CHECK(batch.parts().size() == 4);
 }
 
-TEST_CASE("latent: a run that was left goes on bit for bit") {
-  const OnCpu cpu;
-  Run whole, first, second;
-  HostStep whole_step(whole.model, whole.optimiser), first_step(first.model, first.optimiser);
-  whole.go(whole_step, 7);
-  first.go(first_step, 3);
-  auto from = named_parameters(first.model), to = named_parameters(second.model);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    to[i].parameter->value = from[i].parameter->value.clone();
-    second.optimiser.moments()[i] = {first.optimiser.moments()[i].first.clone(),
-                                     first.optimiser.moments()[i].second.clone()};
+TEST_CASE("latent: Trainer learns the same bits on any number of threads, and a run left anywhere goes on with them") {
+  const TemporaryDirectory directory;
+  const TrainingRun run =
+      small_run({.steps = 12, .keep = "best", .validate_every = 5, .model = "latent", .preset = "\ndropout = 0.2\n"});
+  const TrainResult whole = train_to(run, {.out = directory / "whole"});
+  const Checkpoint expected = checkpoint_in(directory / "whole");
+  for (const int threads : {1, 2, 3, 8}) {
+    CAPTURE(threads);
+    const ThreadCount count(threads);
+    const std::filesystem::path out = directory / std::to_string(threads);
+    train_to(run, {.out = out}, threads);  // left after as many updates
+    CHECK(train_to(run, {.out = out, .resume = true}).log_likelihood == whole.log_likelihood);
+    CHECK(same_state(checkpoint_in(out), expected));
   }
-  second.optimiser.set_steps(3);
-  second.losses = first.losses;
-  HostStep second_step(second.model, second.optimiser);
-  second.go(second_step, 7);
-  CHECK(second.losses == whole.losses);
-  CHECK(same_state(second.state(), whole.state()));
 }
 
 TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
   const OnCpu cpu;
   const Run run;
-  LatentModel model(0);
+  LatentModel model({});
   const Task task = run.task(0);
   Draws draws = some_draws();
   const Draws recorded = Draws::recorded({draws.normal(4, 6, {5}, DType::float32, Device::cpu)});
@@ -186,7 +211,7 @@ TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
 
 TEST_CASE("latent: chunks of targets agree, and a context in two parts is the context at once") {
   const OnCpu cpu;
-  const LatentModel model(0);
+  const LatentModel model({});
   const Task task = Run().task(1);
   const auto state = condition(model, {task.xc, task.yc, {}});
   const Marginals all = model.query(*state, task.xt)->marginals();

@@ -34,8 +34,8 @@ struct ModelCase {
   ModelSpec spec;
 };
 
-/// Every model of the build in every architecture and form of the standard deviation, small, for each of the
-/// dimensions.
+/// Every model of the build, and those of tests alone, in every architecture and form of the standard deviation, small,
+/// for each of the dimensions.
 inline std::vector<ModelCase> small_models() {
   std::vector<ModelCase> cases;
   for (const std::int64_t dim_x : {1, 2})
@@ -77,7 +77,7 @@ inline ModelSpec small_model(const std::string& name) {
   return found->spec;
 }
 
-/// Of every model of the build.
+/// Of every model of the build, and of the tests'.
 inline std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
@@ -128,8 +128,10 @@ constexpr std::int64_t kFewSamples = 3;
 
 inline Draws some_draws() { return {17, Purpose::evaluation, 3}; }
 
-inline std::unique_ptr<ContextState> condition(const Model& model, const Context& context) {
-  Draws draws = some_draws();
+/// `first_task`: which task of a batch the first one of this context is, as far as random numbers go.
+inline std::unique_ptr<ContextState> condition(const Model& model, const Context& context,
+                                               std::int64_t first_task = 0) {
+  Draws draws = some_draws().from(first_task);
   return model.condition(context, draws, kFewSamples);
 }
 
@@ -137,8 +139,8 @@ inline Moments query(const Model& model, const ContextState& state, const Tensor
   return moments(*model.query(state, xt));
 }
 
-inline Moments predict(const Model& model, const Task& task) {
-  return query(model, *condition(model, context_of(task)), task.xt);
+inline Moments predict(const Model& model, const Task& task, std::int64_t first_task = 0) {
+  return query(model, *condition(model, context_of(task), first_task), task.xt);
 }
 
 inline Tensor loss(const Model& model, const Task& task) {

@@ -7,13 +7,22 @@
 
 namespace npzoo::testing {
 
-/// A small TNP-D on one-dimensional tasks, a fraction of a millisecond a step.
+/// A small model on one-dimensional tasks, a fraction of a millisecond a step.
 struct RunOptions {
   std::int64_t steps = 20;
   std::string lr = "1e-3";
   std::string clip_norm = "1.0";
   std::string keep = "last";
   std::int64_t validate_every = 0;
+  std::string model = "tnp-d";
+  std::string preset = R"(
+architecture = "tnp"
+d_model = 8
+emb_depth = 2
+dim_feedforward = 12
+nhead = 2
+num_layers = 2
+)";
 };
 
 inline TrainingRun small_run(const RunOptions& o = {}) {
@@ -61,17 +70,10 @@ metric = "log-likelihood"
 name = "rbf"
 {0}
 
-[models.tnp-d]
-architecture = "tnp"
-d_model = 8
-emb_depth = 2
-dim_feedforward = 12
-nhead = 2
-num_layers = 2
-)",
-                                       kernel, o.steps, o.clip_norm, o.keep, o.lr, o.validate_every);
+[models.{6}]{7})",
+                                       kernel, o.steps, o.clip_norm, o.keep, o.lr, o.validate_every, o.model, o.preset);
   const Protocol protocol = parse_protocol(text, "small");
-  return {protocol, model_spec(protocol, "tnp-d"), 7};
+  return {protocol, model_spec(protocol, o.model), 7};
 }
 
 inline bool same_bits(const Weights& a, const Weights& b) {
