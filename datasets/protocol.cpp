@@ -105,6 +105,7 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
   e.batches = reader.integer("batches", 1);
   e.batch_size = reader.integer("batch_size", 1);
   e.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
+  if (reader.has("trial")) e.trial = reader.text("trial");
   e.metric = reader.choice("metric", {"log-likelihood", "nll"}) == "nll" ? Metric::nll : Metric::log_likelihood;
   for (TomlReader& test : reader.tables("tests")) {
     TestConfig& config = e.tests.emplace_back();

@@ -71,6 +71,7 @@ struct EvaluationConfig {
   std::int64_t batches = 0;
   std::int64_t batch_size = 0;
   std::uint64_t seed = 0;
+  std::string trial = "likelihood";  // how models are judged, see models/trials
   Metric metric = Metric::log_likelihood;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
   std::vector<TestConfig> tests;

@@ -32,7 +32,7 @@ struct ModelInfo {
 
 /// Every model of this build, and those that are added.
 std::span<const ModelInfo> models();
-/// Those of this build: a table that `model_table.py` makes from the words in `models/meson.build`.
+/// Those of this build: a table that `rows.py` makes from the words in `models/meson.build`.
 std::span<const ModelInfo> built_in_models();
 
 /// Makes a model known while it lives, for tests; not for use beside threads that ask for models. Throws Error where

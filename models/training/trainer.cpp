@@ -22,6 +22,7 @@ Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x
 
 Trainer::Trainer(TrainingRun run)
     : run_(std::move(run)),
+      trial_(find_trial(run_.protocol.evaluation.trial)),
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       tasks_(training_tasks(run_)),
@@ -67,15 +68,15 @@ void Trainer::check_finite(const char* what, double value) const {
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
-  const Findings found = likelihood_trial().run(*model_, *p.data,
-                                                {.tasks = {.batch_size = p.training.batch_size,
-                                                           .seed = p.validation.seed,
-                                                           .split = Split::validation,
-                                                           .device = device()},
-                                                 .batches = p.validation.batches,
-                                                 .density = model_info(run_.spec.name).density,
-                                                 .headline_only = true,
-                                                 .progress = progress});
+  const Findings found = trial_.run(*model_, *p.data,
+                                    {.tasks = {.batch_size = p.training.batch_size,
+                                               .seed = p.validation.seed,
+                                               .split = Split::validation,
+                                               .device = device()},
+                                     .batches = p.validation.batches,
+                                     .density = model_info(run_.spec.name).density,
+                                     .headline_only = true,
+                                     .progress = progress});
   const double score = found.headline().gain();
   check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
         steps_done_);

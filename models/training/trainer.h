@@ -52,6 +52,7 @@ class Trainer {
   void check_finite(const char* what, double value) const;
 
   TrainingRun run_;
+  const Trial& trial_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
   std::unique_ptr<TaskSource> tasks_;

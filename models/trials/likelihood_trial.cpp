@@ -47,6 +47,7 @@ void put_into_words(const Evaluation& e, const std::string& truth, double contex
       fmt::format("smallest std         {}", e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
 }
 
+/// How likely the targets are under the model's predictions, and how these fit otherwise; see likelihood.h.
 class LikelihoodTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
@@ -73,11 +74,13 @@ class LikelihoodTrial final : public Trial {
   }
 };
 
-}  // namespace
-
 const Trial& likelihood_trial() {
   static const LikelihoodTrial trial;
   return trial;
 }
+
+}  // namespace
+
+TrialInfo likelihood_info() { return {.name = "likelihood", .trial = likelihood_trial}; }
 
 }  // namespace npzoo

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,16 @@ class Trial {
   virtual Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const = 0;
 };
 
-/// How likely the targets are under the model's predictions, and how these fit otherwise; see likelihood.h.
-const Trial& likelihood_trial();
+/// A trial's row, which its own file gives by a function `TrialInfo NAME_info()`.
+struct TrialInfo {
+  const char* name;  // as `trial` in a protocol's `[evaluation]` has it
+  const Trial& (*trial)();
+};
+
+/// Throws Error listing the trials where there is none of that name.
+const Trial& find_trial(const std::string& name);
+
+/// Every trial of this build: a table that `rows.py` makes from the words in `models/meson.build`.
+std::span<const TrialInfo> built_in_trials();
 
 }  // namespace npzoo

@@ -30,7 +30,7 @@ const Figure& figure(const Findings& found, const std::string& name) {
 TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headline first") {
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = 1});
-  const Findings found = likelihood_trial().run(*model, *run.protocol.data, options());
+  const Findings found = find_trial("likelihood").run(*model, *run.protocol.data, options());
   const Evaluation e = evaluate(*model, *run.protocol.data->source(options().tasks),
                                 {.batches = 3, .exact_batches = 3, .context = true});
   CHECK(found.headline().name == "log_likelihood");
@@ -59,8 +59,8 @@ TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headlin
 TEST_CASE("trial: a headline alone is the same one") {
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = 1});
-  const Findings all = likelihood_trial().run(*model, *run.protocol.data, options());
-  const Findings one = likelihood_trial().run(*model, *run.protocol.data, options(/*headline_only=*/true));
+  const Findings all = find_trial("likelihood").run(*model, *run.protocol.data, options());
+  const Findings one = find_trial("likelihood").run(*model, *run.protocol.data, options(/*headline_only=*/true));
   CHECK(one.figures.size() == 1);
   CHECK(one.headline().value.value == all.headline().value.value);
   CHECK_FALSE(one.lacking);
@@ -71,9 +71,19 @@ TEST_CASE("trial: without a truth there is nothing that a model lacks") {
   const AddedTaskFamily added(kLines);
   const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
   const auto model = make_model(model_spec(protocol, "cnp"), {.seed = 1});
-  const Findings found = likelihood_trial().run(*model, *protocol.data, options());
+  const Findings found = find_trial("likelihood").run(*model, *protocol.data, options());
   CHECK_FALSE(found.lacking);
   CHECK(found.headline_lines.size() == 1);
   CHECK(std::isnan(figure(found, "exact_gp").value.value));
   CHECK(figure(found, "exact_gp").batches == 0);
+}
+
+TEST_CASE("trial: a protocol says which one it means, and one that there is not is refused before training") {
+  TrainingRun run = small_run();
+  CHECK(run.protocol.evaluation.trial == "likelihood");
+  std::string text = run.protocol.text;
+  text.replace(text.find("[evaluation]\n"), 13, "[evaluation]\ntrial = \"ordeal\"\n");
+  run.protocol = parse_protocol(text, "small");
+  CHECK(error_of([&] { Trainer trainer(run); }) == "[trials] there is no trial 'ordeal'; expected one of likelihood");
+  CHECK(protocol_version(run.protocol, "rbf", "tnp-d") != protocol_version(small_run().protocol, "rbf", "tnp-d"));
 }

@@ -143,14 +143,15 @@ Row score(const EvalCommand& c, const Model& model, const Subject& subject, cons
         subject.protocol.name, test.data->dim_y(), c.checkpoint, model.dim_y());
   const std::int64_t clamped_before = clamped_denominators();
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
-  const Findings found = likelihood_trial().run(model, *test.data,
-                                                {.tasks = {.batch_size = rules.batch_size,
-                                                           .seed = c.seed.value_or(rules.seed),
-                                                           .split = Split::evaluation,
-                                                           .device = default_device()},
-                                                 .batches = batches,
-                                                 .density = density_of(rules, subject.run.spec.name),
-                                                 .progress = [&](std::int64_t done) { progress.update(done); }});
+  const Findings found = find_trial(rules.trial)
+                             .run(model, *test.data,
+                                  {.tasks = {.batch_size = rules.batch_size,
+                                             .seed = c.seed.value_or(rules.seed),
+                                             .split = Split::evaluation,
+                                             .device = default_device()},
+                                   .batches = batches,
+                                   .density = density_of(rules, subject.run.spec.name),
+                                   .progress = [&](std::int64_t done) { progress.update(done); }});
   progress.finish();
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
