@@ -32,17 +32,22 @@ std::int64_t largest_chunk() { return chunk_points(default_device()); }
 constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
 
 /// Uses a model as a program does whose data does not fit in memory: targets are made and predictions dropped chunk by
-/// chunk, and so is the context, where the model streams. The time to draw the points does not count.
+/// chunk, unless the model predicts them jointly, and so is the context, where the model streams. The time to draw the
+/// points does not count.
 class BoundedPrediction {
  public:
-  BoundedPrediction(const Model& model, std::uint64_t seed)
-      : model_(model), random_(seed), draws_(seed, Purpose::prediction, 0) {}
+  BoundedPrediction(const Model& model, Density density, std::uint64_t seed)
+      : model_(model),
+        targets_(targets_at_a_time(density, largest_chunk())),
+        random_(seed),
+        draws_(seed, Purpose::prediction, 0) {}
 
   double operator()(std::int64_t nc, std::int64_t nt) {
     elapsed_ms_ = 0;
     const auto state = encode(nc);
-    for (std::int64_t begin = 0; begin < nt; begin += largest_chunk()) {
-      const Tensor xt = points(std::min(largest_chunk(), nt - begin), model_.dim_x());
+    for (std::int64_t begin = 0, count = 0; begin < nt; begin += count) {
+      count = std::min(targets_, nt - begin);
+      const Tensor xt = points(count, model_.dim_x());
       elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)->marginals()); });
     }
     return elapsed_ms_;
@@ -64,6 +69,7 @@ class BoundedPrediction {
   }
 
   const Model& model_;
+  std::int64_t targets_;  // at a time
   Random random_;
   Draws draws_;
   double elapsed_ms_ = 0;
@@ -78,9 +84,9 @@ Protocol protocol_for(const std::string& model, const std::string& chosen) {
 
 PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
   const std::shared_ptr<Model> model = make_model(spec, {.seed = seed});
-  return [model, seed](std::int64_t nc, std::int64_t nt) {
+  return [model, density = model_info(spec.name).density, seed](std::int64_t nc, std::int64_t nt) {
     const NoGrad off;
-    return BoundedPrediction(*model, seed)(nc, nt);
+    return BoundedPrediction(*model, density, seed)(nc, nt);
   };
 }
 
