@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
 
-#include "datasets/gaussian_mixture.h"
 #include "datasets/gp/log_sum.h"
 #include "datasets/scores.h"
 #include "models/predictions/host.h"
@@ -17,6 +19,8 @@ namespace npzoo {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 Tensor standard_deviation(const Tensor& s, const StdForm& form) {
   switch (form.kind) {
     case StdForm::Kind::exp: return exp(s);
@@ -26,20 +30,34 @@ Tensor standard_deviation(const Tensor& s, const StdForm& form) {
   fail("[gaussian_head] unknown form of the standard deviation");
 }
 
-Shape of_targets(const Marginals& m) { return {m.mean.dim(1), m.mean.dim(2), m.mean.dim(3)}; }
+/// Of the values that marginals tell of.
+Shape shape_of_values(const Marginals& m) { return {m.mean.dim(1), m.mean.dim(2), m.mean.dim(3)}; }
+
+/// Those values of targets (B, Nt, Dy + labels).
+Tensor values_in(const Tensor& y, const Marginals& m) { return m.labels == 0 ? y : slice(y, 2, 0, m.mean.dim(3)); }
+
+/// On the CPU in float64.
+Tensor checked_values(const Tensor& y, const Marginals& m, const char* what) {
+  const Shape expected{m.mean.dim(1), m.mean.dim(2), m.mean.dim(3) + m.labels};
+  check(y.shape() == expected, "[{}] y {} found, expected {}", what, y.shape(), expected);
+  return values_in(on_host(y), m);
+}
 
 /// Calls f(mixture, i) for value i of (B, Nt, Dy); marginals in float64 on the CPU.
 template <class F>
 void for_values(const Marginals& m, const F& f) {
   const auto means = m.mean.values<double>(), deviations = m.std.values<double>();
-  const auto count = static_cast<std::size_t>(m.mean.dim(0)), all = count > 0 ? means.size() / count : 0;
-  std::vector<double> mean(count), std(count);
+  const auto count = static_cast<std::size_t>(m.mean.dim(0)), all = count > 0 ? means.size() / count : 0,
+             width = static_cast<std::size_t>(m.mean.dim(3));
+  std::vector<double> mean(count), std(count), weight(m.log_weight.defined() ? count : 0);
   for (std::size_t i = 0; i < all; ++i) {
     for (std::size_t k = 0; k < count; ++k) {
       mean[k] = means[k * all + i];
       std[k] = deviations[k * all + i];
     }
-    f(GaussianMixture{mean, std}, i);
+    for (std::size_t k = 0; k < weight.size(); ++k)
+      weight[k] = std::exp(m.log_weight.values<double>()[(k * all + i) / width]);
+    f(GaussianMixture{mean, std, weight, m.scale}, i);
   }
 }
 
@@ -47,8 +65,7 @@ void for_values(const Marginals& m, const F& f) {
 template <class F>
 Tensor of_values(const Marginals& marginals, const Tensor& y, const char* what, const F& f) {
   const Marginals m = on_host(marginals);
-  const Tensor values = on_host(y);
-  check(values.shape() == of_targets(m), "[{}] y {} found, expected {}", what, y.shape(), of_targets(m));
+  const Tensor values = checked_values(y, m, what);
   Tensor out = Tensor::empty(values.shape(), DType::float64, Device::cpu);
   for_values(m, [&](const GaussianMixture& mixture, std::size_t i) {
     out.values<double>()[i] = f(mixture, values.values<double>()[i]);
@@ -56,14 +73,26 @@ Tensor of_values(const Marginals& marginals, const Tensor& y, const char* what, 
   return out;
 }
 
+/// What one of the Gaussians gives for channels of a target, values and place in the marginals of the first one.
+double log_density(const Marginals& m, std::span<const double> values, std::size_t first) {
+  const auto mean = m.mean.values<double>(), std = m.std.values<double>();
+  double channels = 0;
+  for (std::size_t c = 0; c < values.size(); ++c)
+    channels += log_normal_density(on_scale(m.scale, values[c]), mean[first + c], std[first + c] * std[first + c]);
+  return channels;
+}
+
 }  // namespace
 
-Marginals on_host(const Marginals& marginals) { return {on_host(marginals.mean), on_host(marginals.std)}; }
+Marginals on_host(const Marginals& m) {
+  return {on_host(m.mean), on_host(m.std), m.log_weight.defined() ? on_host(m.log_weight) : Tensor(), m.scale,
+          m.labels};
+}
 
 Moments moments(const Marginals& marginals) {
   const Marginals m = on_host(marginals);
-  Moments result{Tensor::empty(of_targets(m), DType::float64, Device::cpu),
-                 Tensor::empty(of_targets(m), DType::float64, Device::cpu)};
+  Moments result{Tensor::empty(shape_of_values(m), DType::float64, Device::cpu),
+                 Tensor::empty(shape_of_values(m), DType::float64, Device::cpu)};
   for_values(m, [&](const GaussianMixture& mixture, std::size_t i) {
     const ValueMoments value = moments(mixture);
     result.mean.values<double>()[i] = value.mean;
@@ -74,22 +103,23 @@ Moments moments(const Marginals& marginals) {
 
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y) {
   const Marginals m = on_host(marginals);
-  const Tensor values = on_host(y);
-  check(values.shape() == of_targets(m), "[log_likelihood] y {} found, expected {}", y.shape(), of_targets(m));
-  const auto mean = m.mean.values<double>(), std = m.std.values<double>(), value = values.values<double>();
-  const auto count = static_cast<std::size_t>(m.mean.dim(0)), width = static_cast<std::size_t>(values.dim(2));
-  Tensor out = Tensor::empty({values.dim(0), values.dim(1)}, DType::float64, Device::cpu);
+  const Tensor checked = checked_values(y, m, "log_likelihood");
+  const std::span<const double> values = checked.values<double>();
+  const auto count = static_cast<std::size_t>(m.mean.dim(0)), width = static_cast<std::size_t>(m.mean.dim(3));
+  Tensor out = Tensor::empty({checked.dim(0), checked.dim(1)}, DType::float64, Device::cpu);
   const auto points = out.values<double>();
+  const auto log_weight = m.log_weight.defined() ? m.log_weight.values<double>() : std::span<const double>();
   for (std::size_t i = 0; i < points.size(); ++i) {
-    LogSum density;
+    const std::span<const double> target = values.subspan(i * width, width);
+    LogSum density, weights;
     for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t first = k * value.size();
-      double channels = 0;
-      for (std::size_t c = i * width; c < (i + 1) * width; ++c)
-        channels += log_normal_density(value[c], mean[first + c], std[first + c] * std[first + c]);
-      density.add(channels);
+      const double weight = log_weight.empty() ? 0 : log_weight[k * points.size() + i];
+      if (!log_weight.empty()) weights.add(weight);
+      if (weight > -kInfinity) density.add(log_density(m, target, k * values.size() + i * width) + weight);
     }
-    points[i] = density.value() - std::log(static_cast<double>(count));
+    points[i] = density.value() - (log_weight.empty() ? std::log(static_cast<double>(count)) : weights.value());
+    if (m.scale == Scale::logarithmic && points[i] > -kInfinity)
+      for (const double value : target) points[i] -= std::log(value);
   }
   return out;
 }
@@ -109,7 +139,7 @@ Tensor crps(const Marginals& marginals, const Tensor& y) {
 
 Tensor quantile(const Marginals& marginals, double p) {
   const Marginals m = on_host(marginals);
-  Tensor out = Tensor::empty(of_targets(m), DType::float64, Device::cpu);
+  Tensor out = Tensor::empty(shape_of_values(m), DType::float64, Device::cpu);
   for_values(m, [&](const GaussianMixture& mixture, std::size_t i) { out.values<double>()[i] = quantile(mixture, p); });
   return out;
 }
@@ -125,8 +155,15 @@ Tensor sum_of_points(const Tensor& x) {
 
 Tensor Prediction::log_likelihood(const Tensor& y) const {
   const Marginals m = marginals();
-  const Tensor each = gaussian_log_density(broadcast_to(y, m.mean.shape()), m.mean, m.std);  // (K, B, Nt)
-  return affine(logsumexp(each, 0), 1, -std::log(static_cast<double>(m.mean.dim(0))));
+  Tensor values = values_in(y, m);  // (B, Nt, Dy)
+  if (m.scale == Scale::logarithmic) values = log(values);
+  Tensor each = gaussian_log_density(broadcast_to(values, m.mean.shape()), m.mean, m.std);  // (K, B, Nt)
+  if (m.log_weight.defined()) each = add(each, m.log_weight);
+  const Tensor all = logsumexp(each, 0);  // (B, Nt)
+  const Tensor density = m.log_weight.defined() ? all : affine(all, 1, -std::log(static_cast<double>(m.mean.dim(0))));
+  if (m.scale == Scale::linear) return density;
+  // Where a value is 0 the density is, and its logarithm −∞. No number's logarithm is as low as the bound.
+  return sub(density, sum(clamp(values, -1000, kInfinity), -1));
 }
 
 Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "datasets/gaussian_mixture.h"
 #include "datasets/task.h"
 #include "engine/draws.h"
 
@@ -11,20 +12,25 @@ struct Moments {
   Tensor std;
 };
 
-/// What is said of each channel of each target by itself: K Gaussians, one as likely as the other. K = 1 is a Gaussian.
-/// Channels of a target belong together: they are of the same one of the K.
+/// What is said of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of its
+/// logarithm. K = 1 is one. Channels of a target belong together: they are of the same one of the K.
 struct Marginals {
-  Tensor mean;  // (K, B, Nt, Dy)
-  Tensor std;   // (K, B, Nt, Dy)
+  Tensor mean;          // (K, B, Nt, Dy)
+  Tensor std;           // (K, B, Nt, Dy)
+  Tensor log_weight{};  // (K, B, Nt), logarithms of what adds up to 1 over K; undefined: all are as likely
+  Scale scale = Scale::linear;
+  /// Channels of y behind these that are no numbers but names of classes, such as the mark of an event.
+  std::int64_t labels = 0;
 };
 
-// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy).
+// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy + labels); labels are not looked at,
+// and only the marginals' Dy channels have figures.
 
 /// The same on the CPU in float64, where several of these are wanted.
 Marginals on_host(const Marginals& marginals);
-/// Of the mixture; the law of total variance.
+/// Of the values; the law of total variance.
 Moments moments(const Marginals& marginals);
-/// log p(y) of each target, channels together: (B, Nt), nats.
+/// log p(y) of each target, channels together and without labels: (B, Nt), nats.
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
 /// P(Y ≤ y), (B, Nt, Dy).
 Tensor cdf(const Marginals& marginals, const Tensor& y);
@@ -44,11 +50,11 @@ class Prediction {
   /// Of each target by itself, in the model's dtype, on its device.
   virtual Marginals marginals() const = 0;
   /// log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded where a
-  /// recording is on. This default is that of the marginals.
+  /// recording is on. This default is that of the marginals, which leave out labels.
   virtual Tensor log_likelihood(const Tensor& y) const;
   /// log p(y) of all targets of a task together: (B), nats; float64 on the CPU, computed in double.
   virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
-  /// Draws from all targets together, (n, B, Nt, Dy), float64 on the CPU.
+  /// Draws from all targets together, (n, B, Nt, Dy + labels), float64 on the CPU.
   virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
 };
 

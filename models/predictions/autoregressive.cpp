@@ -1,9 +1,11 @@
 #include "models/predictions/autoregressive.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/predictions/host.h"
 #include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace npzoo {
 
@@ -37,19 +39,28 @@ void Autoregressive::walk(const F& visit) const {
 
 Marginals Autoregressive::marginals() const {
   Draws draws = draws_;
-  std::vector<Tensor> means, deviations;  // of each path, (K, B, Nt, Dy)
+  Marginals all;
+  std::vector<Tensor> means, deviations, weights;  // of each path, (K, B, Nt, Dy); (K, B, Nt)
   for (std::int64_t path = 0; path < samples_; ++path) {
-    std::vector<Tensor> mean, std;  // of each block
+    std::vector<Tensor> mean, std, weight;  // of each block
     walk([&](const Prediction& block, std::int64_t, std::int64_t) {
       const Marginals m = block.marginals();
       mean.push_back(m.mean);
       std.push_back(m.std);
+      if (m.log_weight.defined()) weight.push_back(m.log_weight);
+      all.scale = m.scale;
+      all.labels = m.labels;
       return first_of(block.sample(1, draws));
     });
     means.push_back(concat(mean, 2));
     deviations.push_back(concat(std, 2));
+    if (!weight.empty())
+      weights.push_back(affine(concat(weight, 2), 1, -std::log(static_cast<double>(samples_))));  // paths are equal
   }
-  return {concat(means, 0), concat(deviations, 0)};
+  all.mean = concat(means, 0);
+  all.std = concat(deviations, 0);
+  if (!weights.empty()) all.log_weight = concat(weights, 0);
+  return all;
 }
 
 Tensor Autoregressive::joint_log_likelihood(const Tensor& y) const {

@@ -9,6 +9,7 @@
 #include "datasets/scores.h"
 #include "engine/parallel.h"
 #include "engine/tape.h"
+#include "ops/concat/concat.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 
 namespace npzoo {
@@ -47,7 +48,8 @@ PredictedBatch predict(const Model& model, const Task& task, std::int64_t index,
 
 /// Of the real points of each row; what padding holds is nobody's.
 void score_context(const Marginals& marginals, const Task& task, ScoredBatch& scored) {
-  const Tensor mean = moments(marginals).mean, y = task.yc.to(Device::cpu).to(DType::float64);
+  const Tensor mean = moments(marginals).mean, all = task.yc.to(Device::cpu).to(DType::float64),
+               y = marginals.labels == 0 ? all : slice(all, 2, 0, mean.dim(2));
   const auto means = mean.values<double>(), values = y.values<double>();
   const std::int64_t rows = y.dim(0), width = y.dim(1) * y.dim(2);
   for (std::int64_t row = 0; row < rows; ++row) {
