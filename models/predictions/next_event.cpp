@@ -1,0 +1,175 @@
+#include "models/predictions/next_event.h"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "datasets/gp/log_sum.h"
+#include "models/predictions/host.h"
+#include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+
+namespace npzoo {
+
+namespace {
+
+/// (B, Nt, K) → (K, B, Nt).
+Tensor components_first(const Tensor& x) {
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(x.dim(2)), 1);
+  std::vector<Tensor> parts = split(x, 2, ones);  // (B, Nt, 1)
+  for (Tensor& part : parts) part = reshape(part, {1, x.dim(0), x.dim(1)});
+  return concat(parts, 0);
+}
+
+/// 0 … count − 1, on the device of `like` and in its dtype.
+Tensor numbers(std::int64_t count, const Tensor& like) {
+  Tensor all = Tensor::pinned({count}, like.dtype());
+  const auto fill = [](auto values) { std::iota(values.begin(), values.end(), 0); };
+  if (like.dtype() == DType::float32)
+    fill(all.values<float>());
+  else
+    fill(all.values<double>());
+  return all.to(like.device());
+}
+
+/// Uniform on [0, 1), (n, B, Nt).
+Tensor uniform(std::int64_t n, std::int64_t tasks, std::int64_t events, Draws& draws) {
+  constexpr double kSteps = 0x1p53;
+  Tensor u = draws.integers(n, Tensor::full({tasks}, kSteps, DType::int64), events).to(DType::float64);
+  for (double& value : u.values<double>()) value /= kSteps;
+  return u;
+}
+
+/// Which of classes comes for u, uniform on [0, 1); never one of probability 0.
+std::size_t choose(std::span<const double> log_probability, double u) {
+  double rest = 0;
+  for (const double x : log_probability) rest += std::exp(x);
+  rest *= u;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < log_probability.size(); ++i) {
+    const double probability = std::exp(log_probability[i]);
+    if (probability > 0) last = i;
+    if (rest < probability) return i;
+    rest -= probability;
+  }
+  return last;
+}
+
+/// log P(Z > z) of a standard normal distribution.
+double log_normal_survival(double z) {
+  if (z < 37) return std::log(std::erfc(z / std::numbers::sqrt2) / 2);
+  const double s = 1 / (z * z);  // the asymptotic series (Abramowitz and Stegun, 26.2.12), where erfc comes to its end
+  return -z * z / 2 - std::log(z * std::sqrt(2 * std::numbers::pi)) +
+         std::log1p(-s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s))));
+}
+
+}  // namespace
+
+NextEvent::NextEvent(LogNormalMixture gap, Tensor mark_log_probability)
+    : gap_(std::move(gap)), mark_(std::move(mark_log_probability)) {
+  const Shape& shape = gap_.mean.shape();
+  check(shape.rank() == 3 && shape[2] >= 1, "[prediction] gaps {} found, expected (B, Nt, K)", shape);
+  check(gap_.std.shape() == shape && gap_.log_weight.shape() == shape,
+        "[prediction] standard deviations {} and weights {} of gaps found, expected {}", gap_.std.shape(),
+        gap_.log_weight.shape(), shape);
+  check(!mark_.defined() ||
+            (mark_.rank() == 3 && mark_.dim(0) == shape[0] && mark_.dim(1) == shape[1] && mark_.dim(2) >= 1),
+        "[prediction] marks {} found, expected ({}, {}, M)", mark_.shape(), shape[0], shape[1]);
+}
+
+Marginals NextEvent::marginals() const {
+  const auto each = [](const Tensor& x) { return reshape(components_first(x), {x.dim(2), x.dim(0), x.dim(1), 1}); };
+  return {each(gap_.mean), each(gap_.std), components_first(gap_.log_weight), Scale::logarithmic, mark_.defined()};
+}
+
+/// Of y on the host also its values.
+void NextEvent::check_events(const Tensor& y) const {
+  const Shape expected{gap_.mean.dim(0), gap_.mean.dim(1), 1 + mark_.defined()};
+  check(y.shape() == expected, "[prediction] y {} found, expected {}", y.shape(), expected);
+  if (y.device() != Device::cpu) return;
+  const Tensor events = on_host(y);
+  const auto values = events.values<double>();
+  const auto width = static_cast<std::size_t>(y.dim(2));
+  for (std::size_t i = 0; i < values.size(); i += width) {
+    check(!(values[i] < 0), "[prediction] gap {} found, expected 0 or more", values[i]);
+    if (!mark_.defined()) continue;
+    const double mark = values[i + 1];
+    check(mark >= 0 && mark < static_cast<double>(mark_.dim(2)) && mark == std::floor(mark),
+          "[prediction] mark {} found, expected one of 0 … {}", mark, mark_.dim(2) - 1);
+  }
+}
+
+/// (B, Nt). By arithmetic instead of an index, since y may be on a device and nothing waits for it.
+Tensor NextEvent::mark_log_likelihood(const Tensor& y) const {
+  const Tensor distance = abs(sub(slice(y, 2, 1, 2), numbers(mark_.dim(2), y)));  // (B, Nt, M)
+  return logsumexp(add(mark_, log(relu(affine(distance, -1, 1)))), 2);            // all but the mark's are −∞
+}
+
+Tensor NextEvent::log_likelihood(const Tensor& y) const {
+  check_events(y);
+  const Tensor gaps = Prediction::log_likelihood(y);  // (B, Nt)
+  return mark_.defined() ? add(gaps, mark_log_likelihood(y)) : gaps;
+}
+
+Tensor NextEvent::joint_log_likelihood(const Tensor& y) const {
+  const Tensor events = on_host(y);
+  check_events(events);
+  Tensor each = npzoo::log_likelihood(marginals(), events);
+  if (mark_.defined()) {
+    const Tensor marks = on_host(mark_);
+    const auto classes = static_cast<std::size_t>(mark_.dim(2));
+    for (std::size_t i = 0; i < each.values<double>().size(); ++i)
+      each.values<double>()[i] +=
+          marks.values<double>()[i * classes + static_cast<std::size_t>(events.values<double>()[2 * i + 1])];
+  }
+  return sum_of_points(each);
+}
+
+Tensor NextEvent::sample(std::int64_t n, Draws& draws) const {
+  const Tensor mean = on_host(gap_.mean), std = on_host(gap_.std), weight = on_host(gap_.log_weight),
+               marks = mark_.defined() ? on_host(mark_) : Tensor();
+  const std::int64_t tasks = mean.dim(0), events = mean.dim(1);
+  const Tensor which = uniform(n, tasks, events, draws),
+               z = draws.normal(n, tasks, {events}, DType::float64, Device::cpu),
+               kind = mark_.defined() ? uniform(n, tasks, events, draws) : Tensor();
+  const auto count = static_cast<std::size_t>(mean.dim(2)), width = std::size_t{1} + mark_.defined(),
+             all = static_cast<std::size_t>(tasks * events);
+  Tensor y = Tensor::empty({n, tasks, events, 1 + mark_.defined()}, DType::float64, Device::cpu);
+  const std::span<double> values = y.values<double>();
+  for (std::size_t i = 0; i < which.values<double>().size(); ++i) {
+    const std::size_t first = i % all * count;
+    const std::size_t k = first + choose(weight.values<double>().subspan(first, count), which.values<double>()[i]);
+    values[i * width] = std::exp(mean.values<double>()[k] + std.values<double>()[k] * z.values<double>()[i]);
+    if (!mark_.defined()) continue;
+    const auto classes = static_cast<std::size_t>(mark_.dim(2));
+    values[i * width + 1] = static_cast<double>(
+        choose(marks.values<double>().subspan(i % all * classes, classes), kind.values<double>()[i]));
+  }
+  return y;
+}
+
+Tensor NextEvent::log_survival(const Tensor& gap) const {
+  const Shape expected{gap_.mean.dim(0), gap_.mean.dim(1)};
+  check(gap.shape() == expected, "[prediction] gaps {} found, expected {}", gap.shape(), expected);
+  const Tensor gaps = on_host(gap), mean = on_host(gap_.mean), std = on_host(gap_.std),
+               weight = on_host(gap_.log_weight);
+  const auto count = static_cast<std::size_t>(mean.dim(2));
+  Tensor out = Tensor::empty(expected, DType::float64, Device::cpu);
+  for (std::size_t i = 0; i < gaps.values<double>().size(); ++i) {
+    const double value = gaps.values<double>()[i];
+    check(!(value < 0), "[prediction] gap {} found, expected 0 or more", value);
+    LogSum survival, total;
+    for (std::size_t k = i * count; k < (i + 1) * count; ++k) {
+      const double z = (on_scale(Scale::logarithmic, value) - mean.values<double>()[k]) / std.values<double>()[k];
+      survival.add(weight.values<double>()[k] + log_normal_survival(z));
+      total.add(weight.values<double>()[k]);
+    }
+    out.values<double>()[i] = survival.value() - total.value();
+  }
+  return out;
+}
+
+}  // namespace npzoo

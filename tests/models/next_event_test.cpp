@@ -1,0 +1,382 @@
+#include "models/predictions/next_event.h"
+
+#include <numbers>
+
+#include "engine/gradcheck.h"
+#include "models/predictions/autoregressive.h"
+#include "models/trials/likelihood.h"
+#include "ops/softmax/softmax.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr std::int64_t kMarks = 4;
+const Shape kEvents{2, 3, 1};
+
+/// What a network gives for two sequences of three events: logits, means, logarithms of standard deviations, (B, Nt,
+/// K), and logits of marks (B, Nt, M).
+std::vector<Tensor> raw(DType dtype, std::int64_t components = 3) {
+  const Shape shape{2, 3, components};
+  std::vector<Tensor> all{normal<double>(shape, 1), normal<double>(shape, 2, 0.7), normal<double>(shape, 3, 0.3, -0.4),
+                          normal<double>({2, 3, kMarks}, 4)};
+  for (Tensor& x : all) x = x.to(dtype);
+  return all;
+}
+
+NextEvent events_of(const std::vector<Tensor>& raw, bool marks = true) {
+  return NextEvent({log_softmax(raw[0]), raw[1], exp(raw[2])}, marks ? log_softmax(raw[3]) : Tensor());
+}
+
+/// One gap and one mark for all events.
+Tensor events(double gap, double mark, DType dtype = DType::float64) {
+  const Shape shape = kEvents;
+  return concat({Tensor::full(shape, gap, dtype), Tensor::full(shape, mark, dtype)}, 2);
+}
+
+Tensor some_events(DType dtype = DType::float64) {
+  const Tensor marks = Tensor::from<double>({2, 3, 1}, {3, 0, 1, 2, 2, 3}).to(default_device());
+  return concat({exp(normal<double>(kEvents, 5)), marks}, 2).to(dtype);
+}
+
+/// p(gap, mark) of six events, as in the paper: equation 2 and the softmax.
+std::vector<double> densities(const std::vector<Tensor>& raw, const Tensor& y) {
+  const auto logit = doubles(raw[0]), mean = doubles(raw[1]), log_std = doubles(raw[2]), mark = doubles(raw[3]),
+             event = doubles(y);
+  const std::size_t count = static_cast<std::size_t>(raw[0].dim(2)), marks = kMarks;
+  std::vector<double> all;
+  for (std::size_t i = 0; i < 6; ++i) {
+    double density = 0, total = 0, classes = 0;
+    for (std::size_t k = i * count; k < (i + 1) * count; ++k) {
+      const double std = std::exp(log_std[k]), z = (std::log(event[2 * i]) - mean[k]) / std;
+      density += std::exp(logit[k] - z * z / 2) / (event[2 * i] * std * std::sqrt(2 * std::numbers::pi));
+      total += std::exp(logit[k]);
+    }
+    for (std::size_t m = 0; m < marks; ++m) classes += std::exp(mark[i * marks + m]);
+    all.push_back(density / total * std::exp(mark[i * marks + static_cast<std::size_t>(event[2 * i + 1])]) / classes);
+  }
+  return all;
+}
+
+std::vector<double> logarithms(std::vector<double> all) {
+  for (double& x : all) x = std::log(x);
+  return all;
+}
+
+/// The same event is said to come next wherever it is asked.
+class KnownEvents final : public Model {
+ public:
+  KnownEvents() : raw_(raw(DType::float64)) {}
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return std::make_unique<HeldContext>(context, draws, samples);
+  }
+  std::unique_ptr<Prediction> query(const ContextState&, const Tensor& xt) const override {
+    const auto each = [&](const Tensor& x) {
+      const Tensor one = slice(slice(x, 0, 0, 1), 1, 0, 1).to(xt.device());
+      return broadcast_to(one, {xt.dim(0), xt.dim(1), x.dim(2)});
+    };
+    return std::make_unique<NextEvent>(LogNormalMixture{each(log_softmax(raw_[0])), each(raw_[1]), each(exp(raw_[2]))},
+                                       each(log_softmax(raw_[3])));
+  }
+  void visit(ModuleVisitor&) override {}
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 2; }
+
+ private:
+  std::vector<Tensor> raw_;
+};
+
+/// Sequences of such events.
+class EventSource final : public TaskSource {
+ public:
+  explicit EventSource(const Model& model) : model_(model) {}
+
+  Batch batch(std::uint64_t index) const override {
+    Draws draws(3, Purpose::evaluation, index);
+    const Tensor xc = Tensor::zeros({20, 5, 1}, DType::float64), xt = Tensor::zeros({20, 30, 1}, DType::float64);
+    const auto drawn = [&](const Tensor& x) {
+      return model_.query(ContextState(), x)->sample(1, draws).view({x.dim(0), x.dim(1), 2}).to(device());
+    };
+    return {Task{xc, drawn(xc), xt, drawn(xt), {}}};
+  }
+  Device device() const override { return default_device(); }
+
+ private:
+  const Model& model_;
+};
+
+/// They come one after the other, each given those before.
+class EventChain final : public Autoregressive {
+ public:
+  EventChain(const Model& model, const ContextState& state, const Tensor& xt, std::int64_t paths)
+      : Autoregressive(state, xt, some_draws(), paths, 2), model_(model) {}
+
+ protected:
+  std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
+    return model_.query(state, xt);
+  }
+  std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
+    return model_.update(state, observed);
+  }
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("next event: the density is the paper's, by event and of a sequence", T, float, double) {
+  const std::vector<Tensor> parameters = raw(dtype_of<T>());
+  const Tensor y = some_events(dtype_of<T>());
+  const std::vector<double> expected = logarithms(densities(parameters, y));
+  const NextEvent p = events_of(parameters);
+  const Tensor each = p.log_likelihood(y), joint = p.joint_log_likelihood(y);
+  CHECK(each.shape() == Shape{2, 3});
+  CHECK(each.dtype() == dtype_of<T>());
+  CHECK(largest_difference(each, expected) <= 8 * kTolerance<T>);
+  const double tolerance = std::is_same_v<T, float> ? 1e-6 : 1e-14;  // of parameters in T
+  CHECK(largest_difference(joint, {expected[0] + expected[1] + expected[2], expected[3] + expected[4] + expected[5]}) <=
+        4 * tolerance);
+  // Without marks, and of one component.
+  const NextEvent gaps = events_of(parameters, false);
+  CHECK_FALSE(gaps.mark_log_probability().defined());
+  const Tensor mark = sub(each, gaps.log_likelihood(slice(y, 2, 0, 1)));
+  CHECK(mark.numel() == 6);
+  const auto log_marks = doubles(p.mark_log_probability()), events = doubles(y), marks = doubles(mark);
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(marks[i] == doctest::Approx(log_marks[4 * i + static_cast<std::size_t>(events[2 * i + 1])])
+                          .epsilon(std::is_same_v<T, float> ? 1e-5 : 1e-13));
+  const std::vector<Tensor> single = raw(dtype_of<T>(), 1);
+  CHECK(largest_difference(events_of(single).log_likelihood(y), logarithms(densities(single, y))) <= 8 * kTolerance<T>);
+}
+
+TEST_CASE("next event: gaps and marks have probability 1 together, and what has not happened is left") {
+  const NextEvent p = events_of(raw(DType::float64));
+  const Marginals m = on_host(p.marginals());
+  constexpr double kStep =
+      0.05;                   // of the logarithm of the gap; the trapezoid rule on Gaussians has no error to speak of
+  constexpr int kLast = 246;  // of the steps to where the distribution function is asked for
+  const auto gap_of = [](int step) { return std::exp(-12 + kStep * step); };
+  std::vector<double> total(6), below(6), mean(6), square(6);
+  for (int step = 0; step <= 480; ++step)
+    for (std::int64_t mark = 0; mark < kMarks; ++mark) {
+      const double gap = gap_of(step);
+      const std::vector<double> each = doubles(p.log_likelihood(events(gap, static_cast<double>(mark))));
+      for (std::size_t i = 0; i < 6; ++i) {
+        const double mass = std::exp(each[i]) * gap * kStep;
+        total[i] += mass;
+        mean[i] += gap * mass;
+        square[i] += gap * gap * mass;
+        below[i] += step < kLast ? mass : step == kLast ? mass / 2 : 0;
+      }
+    }
+  const Moments gaps = moments(p);
+  REQUIRE(gaps.mean.shape() == kEvents);
+  const Tensor y = events(gap_of(kLast), 0), until = Tensor::full({2, 3}, gap_of(kLast), DType::float64),
+               survived = p.log_survival(until);
+  REQUIRE(survived.shape() == Shape{2, 3});
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(total[i] == doctest::Approx(1).epsilon(1e-12));
+    CHECK(doubles(gaps.mean)[i] == doctest::Approx(mean[i]).epsilon(1e-10));
+    CHECK(doubles(gaps.std)[i] == doctest::Approx(std::sqrt(square[i] - mean[i] * mean[i])).epsilon(1e-9));
+    const double probability = doubles(cdf(m, y))[i];
+    CHECK(probability == doctest::Approx(below[i]).epsilon(1e-3));  // an end inside costs the rule its accuracy
+    CHECK(std::exp(doubles(survived)[i]) == doctest::Approx(1 - probability).epsilon(1e-13));
+  }
+  CHECK(doubles(p.log_survival(Tensor::zeros({2, 3}, DType::float64))) == std::vector<double>(6, 0));
+}
+
+TEST_CASE("next event: what survives keeps its digits however long it takes") {
+  const Tensor zeros = Tensor::zeros({1, 5, 1}, DType::float64);
+  const NextEvent p({zeros, zeros, exp(zeros)});
+  std::vector<double> gaps;
+  for (const double z : {5.0, 20.0, 36.9, 37.1, 50.0}) gaps.push_back(std::exp(z));
+  const std::vector<double> found = doubles(p.log_survival(Tensor::from<double>({1, 5}, gaps).to(default_device()))),
+                            expected{-15.0649983939887257, -203.917155371097264, -685.332883165350612,
+                                     -692.738280715622693, -1254.83136113941990};  // by arithmetic of 30 digits
+  for (std::size_t i = 0; i < 5; ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-14));
+}
+
+TEST_CASE("next event: gradients of what is trained on") {
+  for (const bool marks : {false, true}) {
+    const Tensor y = marks ? some_events() : slice(some_events(), 2, 0, 1);
+    const auto log_likelihood = [&](const std::vector<Tensor>& in) { return events_of(in, marks).log_likelihood(y); };
+    std::vector<Tensor> parameters = raw(DType::float64);
+    if (!marks) parameters.pop_back();
+    CHECK(gradcheck(log_likelihood, parameters).max_error <= 1e-6);
+    const auto mean = [&](const std::vector<Tensor>& in) { return nll(events_of(in, marks), y); };
+    CHECK(gradcheck(mean, parameters).max_error <= 1e-6);
+  }
+}
+
+TEST_CASE("next event: figures of marginals are those of the gap, whatever its mark") {
+  const NextEvent p = events_of(raw(DType::float64)), gaps = events_of(raw(DType::float64), false);
+  const Marginals m = p.marginals(), alone = gaps.marginals();
+  CHECK(m.mean.shape() == Shape{3, 2, 3, 1});
+  CHECK(m.log_weight.shape() == Shape{3, 2, 3});
+  CHECK(m.scale == Scale::logarithmic);
+  CHECK(m.labels == 1);
+  CHECK(alone.labels == 0);
+  const Tensor y = some_events(), gap = slice(y, 2, 0, 1);
+  CHECK(same_bits(crps(m, y), crps(alone, gap)));
+  CHECK(same_bits(cdf(m, y), cdf(alone, gap)));
+  CHECK(same_bits(central_mass(m, y), central_mass(alone, gap)));
+  CHECK(same_bits(log_likelihood(m, y), log_likelihood(alone, gap)));
+  CHECK(difference(gaps.log_likelihood(gap), log_likelihood(alone, gap)) <= 1e-14);
+  CHECK(crps(m, y).shape() == kEvents);
+  const auto mean = doubles(m.mean), std = doubles(m.std), log_weight = doubles(m.log_weight), values = doubles(gap);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::vector<double> means{mean[i], mean[6 + i], mean[12 + i]}, deviations{std[i], std[6 + i], std[12 + i]},
+        weights{std::exp(log_weight[i]), std::exp(log_weight[6 + i]), std::exp(log_weight[12 + i])};
+    const GaussianMixture mixture{means, deviations, weights, Scale::logarithmic};
+    CHECK(doubles(crps(m, y))[i] == crps(mixture, values[i]));
+    CHECK(doubles(cdf(m, y))[i] == cdf(mixture, values[i]));
+    CHECK(doubles(moments(m).std)[i] == moments(mixture).std);
+    for (const double level : {1e-3, 0.5, 0.9}) {
+      CHECK(doubles(quantile(m, level))[i] == quantile(mixture, level));
+      const double reached = doubles(cdf(alone, quantile(m, level).to(default_device())))[i];
+      CHECK(reached == doctest::Approx(level).epsilon(1e-13));
+    }
+  }
+  CHECK(error_of([&] { crps(m, gap); }) == "[crps] y (2, 3, 1) found, expected (2, 3, 2)");
+  CHECK(error_of([&] { crps(alone, y); }) == "[crps] y (2, 3, 2) found, expected (2, 3, 1)");
+}
+
+TEST_CASE("next event: samples are of gaps and marks as predicted, and of the same draws the same") {
+  const NextEvent p = events_of(raw(DType::float64));
+  constexpr std::int64_t kDraws = 20'000;
+  constexpr double kErrors = 5;
+  Draws draws = some_draws(), again = some_draws();
+  const Tensor y = p.sample(kDraws, draws);
+  REQUIRE(y.shape() == Shape{kDraws, 2, 3, 2});
+  CHECK(same_bits(slice(p.sample(7, again), 0, 0, 7), slice(y, 0, 0, 7)));
+  const Marginals m = on_host(p.marginals());
+  const std::vector<double> values = doubles(y), mean = doubles(moments(m).mean), std = doubles(moments(m).std),
+                            log_mark = doubles(p.mark_log_probability());
+  std::vector<double> sum(6), level(6), square(6), marks(6 * kMarks), both(6);
+  for (std::int64_t d = 0; d < kDraws; ++d) {
+    const std::vector<double> below = doubles(cdf(m, slice(y, 0, d, d + 1).view({2, 3, 2})));
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::size_t at = (static_cast<std::size_t>(d) * 6 + i) * 2, mark = static_cast<std::size_t>(values[at + 1]);
+      REQUIRE(mark < kMarks);
+      sum[i] += values[at] / kDraws;
+      level[i] += below[i] / kDraws;
+      square[i] += below[i] * below[i] / kDraws;
+      marks[i * kMarks + mark] += 1.0 / kDraws;
+      if (mark == 0) both[i] += below[i] / kDraws;
+    }
+  }
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(std::abs(sum[i] - mean[i]) <= kErrors * std[i] / std::sqrt(kDraws));
+    // What the distribution function makes of draws is uniform: E u = 1/2, E u² = 1/3, of variances 1/12 and 4/45.
+    CHECK(std::abs(level[i] - 0.5) <= kErrors * std::sqrt(1 / 12.0 / kDraws));
+    CHECK(std::abs(square[i] - 1 / 3.0) <= kErrors * std::sqrt(4 / 45.0 / kDraws));
+    for (std::size_t k = i * kMarks; k < (i + 1) * kMarks; ++k) {
+      const double probability = std::exp(log_mark[k]);
+      CHECK(std::abs(marks[k] - probability) <= kErrors * std::sqrt(probability * (1 - probability) / kDraws));
+    }
+    const double first = std::exp(log_mark[i * kMarks]);  // and the mark says nothing of the gap
+    CHECK(std::abs(both[i] - first / 2) <= kErrors * std::sqrt((first / 3 - first * first / 4) / kDraws));
+  }
+}
+
+TEST_CASE("next event: what has weight 0 counts for nothing, and what cannot be has density 0") {
+  const std::vector<Tensor> all = raw(DType::float64);
+  std::vector<Tensor> more = all;
+  const Tensor never = Tensor::full(kEvents, -kInfinity, DType::float64);
+  more[0] = concat({never, all[0]}, 2);
+  more[1] = concat({Tensor::full(kEvents, 900, DType::float64), all[1]}, 2);
+  more[2] = concat({Tensor::zeros(kEvents, DType::float64), all[2]}, 2);
+  more[3] = concat({all[3], never}, 2);
+  const NextEvent p = events_of(all), q = events_of(more);
+  const Tensor y = some_events(), gap = Tensor::full({2, 3}, 2, DType::float64);
+  CHECK(difference(q.log_likelihood(y), p.log_likelihood(y)) <= 1e-14);
+  CHECK(difference(q.joint_log_likelihood(y), p.joint_log_likelihood(y)) <= 1e-14);
+  CHECK(difference(q.log_survival(gap), p.log_survival(gap)) <= 1e-14);
+  CHECK(difference(crps(q.marginals(), y), crps(p.marginals(), y)) <= 1e-13);
+  Draws draws = some_draws();
+  for (const double value : doubles(q.sample(2000, draws))) CHECK(value < 1e9);
+  const auto trained = [&](const std::vector<Tensor>& in) { return events_of(in).log_likelihood(y); };
+  for (const Tensor& result : with_gradients(trained, more)) CHECK(all_finite(result));
+  // An event of a mark of probability 0, or at once.
+  CHECK(doubles(q.log_likelihood(events(1, kMarks))) == std::vector<double>(6, -kInfinity));
+  CHECK(doubles(q.joint_log_likelihood(events(1, kMarks))) == std::vector<double>(2, -kInfinity));
+  CHECK(doubles(p.log_likelihood(events(0, 1))) == std::vector<double>(6, -kInfinity));
+  CHECK(doubles(p.joint_log_likelihood(events(0, 1))) == std::vector<double>(2, -kInfinity));
+}
+
+TEST_CASE("next event: a chain of them keeps weights and scale") {
+  const KnownEvents model;
+  const Tensor xc = Tensor::zeros({2, 0, 1}, DType::float64), xt = Tensor::zeros({2, 5, 1}, DType::float64);
+  const auto state = condition(model, {xc, Tensor::zeros({2, 0, 2}, DType::float64)});
+  const EventChain chain(model, *state, xt, 3);
+  const auto one = model.query(*state, xt);
+  CHECK(chain.marginals().mean.shape() == Shape{9, 2, 5, 1});
+  Draws draws = some_draws();
+  const Tensor y = chain.sample(1, draws).view({2, 5, 2}).to(default_device());
+  CHECK(difference(cdf(chain.marginals(), y), cdf(one->marginals(), y)) <= 1e-14);
+  CHECK(difference(crps(chain.marginals(), y), crps(one->marginals(), y)) <= 1e-13);
+  CHECK(difference(log_likelihood(chain.marginals(), y), log_likelihood(one->marginals(), y)) <= 1e-14);
+  CHECK(difference(chain.joint_log_likelihood(y), one->joint_log_likelihood(y)) <= 1e-13);
+}
+
+TEST_CASE("evaluate: events are scored as anything else is") {
+  const KnownEvents model;
+  const EventSource source(model);
+  const Evaluation e = evaluate(model, source, {.batches = 3, .density = Density::joint, .context = true});
+  double joint = 0, squares = 0;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const Task task = source.task(i);
+    for (const double x : doubles(model.query(ContextState(), task.xt)->joint_log_likelihood(task.yt)))
+      joint += x / (3 * 20 * 30);
+    const std::vector<double> mean = doubles(moments(*model.query(ContextState(), task.xc)).mean), y = doubles(task.yc);
+    for (std::size_t k = 0; k < mean.size(); ++k) squares += std::pow(mean[k] - y[2 * k], 2) / (3 * 20 * 5);
+  }
+  CHECK(e.log_likelihood == doctest::Approx(joint).epsilon(1e-12));
+  CHECK(e.context_rmse == doctest::Approx(std::sqrt(squares)).epsilon(1e-12));
+  // They are right, so a share of 1800 gaps as large as that of the interval is inside.
+  for (const auto& [percent, inside] : e.coverage) {
+    const double share = percent / 100.0;
+    CHECK(std::abs(inside - share) <= 5 * std::sqrt(share * (1 - share) / 1800));
+  }
+}
+
+TEST_CASE("next event: what is no event is refused in one line") {
+  const std::vector<Tensor> r = raw(DType::float64);
+  const Tensor flat = Tensor::zeros({2, 3}, DType::float64), other = Tensor::zeros({2, 3, 2}, DType::float64),
+               none = Tensor::zeros({2, 3, 0}, DType::float64), shorter = Tensor::zeros({2, 2, 4}, DType::float64);
+  CHECK(error_of([&] { NextEvent({flat, flat, flat}); }) == "[prediction] gaps (2, 3) found, expected (B, Nt, K)");
+  CHECK(error_of([&] { NextEvent({none, none, none}); }) == "[prediction] gaps (2, 3, 0) found, expected (B, Nt, K)");
+  CHECK(error_of([&] {
+          NextEvent({r[0], r[1], other});
+        }) == "[prediction] standard deviations (2, 3, 2) and weights (2, 3, 3) of gaps found, expected (2, 3, 3)");
+  CHECK(error_of([&] {
+          NextEvent({other, r[1], r[2]});
+        }) == "[prediction] standard deviations (2, 3, 3) and weights (2, 3, 2) of gaps found, expected (2, 3, 3)");
+  for (const Tensor& marks : {flat, none, shorter})
+    CHECK(error_of([&] {
+            NextEvent({r[0], r[1], r[2]}, marks);
+          }) == fmt::format("[prediction] marks {} found, expected (2, 3, M)", marks.shape()));
+  const OnCpu cpu;
+  const NextEvent p = events_of(raw(DType::float64)), gaps = events_of(raw(DType::float64), false);
+  const auto said = [&](const NextEvent& q, const Tensor& y) {
+    const std::string each = error_of([&] { q.log_likelihood(y); }),
+                      joint = error_of([&] { q.joint_log_likelihood(y); });
+    return each == joint ? each : each + joint;
+  };
+  CHECK(said(p, slice(some_events(), 2, 0, 1)) == "[prediction] y (2, 3, 1) found, expected (2, 3, 2)");
+  CHECK(said(gaps, some_events()) == "[prediction] y (2, 3, 2) found, expected (2, 3, 1)");
+  CHECK(said(p, events(-0.5, 1)) == "[prediction] gap -0.5 found, expected 0 or more");
+  CHECK(said(gaps, Tensor::full(kEvents, -2, DType::float64)) == "[prediction] gap -2 found, expected 0 or more");
+  for (const auto& [mark, text] : {std::pair(-1.0, "-1"), std::pair(4.0, "4"), std::pair(0.5, "0.5"),
+                                   std::pair(kNaN, "nan"), std::pair(kInfinity, "inf")})
+    CHECK(said(p, events(1, mark)) == fmt::format("[prediction] mark {} found, expected one of 0 … 3", text));
+  CHECK(error_of([&] { p.log_survival(flat.view({3, 2})); }) == "[prediction] gaps (3, 2) found, expected (2, 3)");
+  CHECK(error_of([&] {
+          p.log_survival(Tensor::full({2, 3}, -1, DType::float64));
+        }) == "[prediction] gap -1 found, expected 0 or more");
+  CHECK(said(p, some_events()) == "no error");
+}
