@@ -12,8 +12,8 @@ namespace {
 /// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
 constexpr std::int64_t kExactBatches = 3000;
 
-void add_all(const Evaluation& e, Findings& found) {
-  found.figures.push_back({.name = "exact_gp", .value = {e.exact_gp}, .batches = e.exact_batches});
+void add_all(const Evaluation& e, Density density, Findings& found) {
+  found.figures.push_back({.name = "exact_gp", .value = {e.exact_gp}, .density = density, .batches = e.exact_batches});
   found.figures.push_back(
       {.name = "exact_gap", .value = {e.exact_gap, e.exact_gap_error}, .has_error = true, .more_is_better = false});
   for (const auto& [percent, share] : e.coverage)
@@ -66,7 +66,7 @@ class LikelihoodTrial final : public Trial {
                                 .density = options.density}},
                    .tasks = e.tasks};
     if (!all) return found;
-    add_all(e, found);
+    add_all(e, options.density, found);
     if (e.exact_batches > 0) found.lacking = Estimate{e.exact_gap, e.exact_gap_error};
     const std::string truth = e.exact_batches > 0 ? source->batch(0).truth->name() : "";
     put_into_words(e, truth, tasks.training_range().context_noise, found);

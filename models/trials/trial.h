@@ -19,7 +19,7 @@ struct Figure {
   Estimate value;
   bool has_error = false;  // whether its standard error is told; NaN where it is not known
   bool more_is_better = true;
-  Density density = Density::marginal;    // which ceiling it has
+  std::optional<Density> density{};       // of a log-likelihood; what is none has no ceiling
   std::optional<std::int64_t> batches{};  // that it is of, where that is not all of them
 
   /// As words go, "log-likelihood".

@@ -88,8 +88,10 @@ Density density_of(const EvaluationConfig& rules, const std::string& model) {
   return known != models().end() ? known->density : published_density(rules, model);
 }
 
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model, Density density) {
-  Reference reference{.published = {}, .best = ceiling(rules.metric, test.oracle, density)};
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+                    std::optional<Density> density) {
+  if (!density) return {};
+  Reference reference{.published = {}, .best = ceiling(rules.metric, test.oracle, *density)};
   const auto row = test.published.find(model);
   if (row != test.published.end() && published_density(rules, model) == density)
     reference.published = published_estimate(rules.metric, test, row->second);

@@ -39,13 +39,15 @@ std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Densit
 /// published ones.
 Density density_of(const EvaluationConfig& rules, const std::string& model);
 
-/// What a figure of this density of a model on a test is held against. A published one of another density is not
-/// comparable.
+/// What a log-likelihood of this density of a model on a test is held against. A published one of another density is
+/// not comparable.
 struct Reference {
   std::optional<Estimate> published;
   std::optional<Ceiling> best;
 };
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model, Density density);
+/// Nothing for a figure without a density: what a protocol tells are log-likelihoods.
+Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+                    std::optional<Density> density);
 /// The same of the density that the model's figures have.
 Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model);
 

@@ -37,6 +37,7 @@ TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headlin
   CHECK(found.headline().name == "log_likelihood");
   CHECK(found.headline().words() == "log-likelihood");
   CHECK(found.headline().more_is_better);
+  CHECK(found.headline().density == Density::marginal);
   CHECK(found.headline().value.value == e.log_likelihood);
   CHECK(found.headline().value.standard_error == e.standard_error);
   CHECK(figure(found, "exact_gp").value.value == e.exact_gp);
@@ -44,6 +45,7 @@ TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headlin
   CHECK(figure(found, "coverage.90").value.value == e.coverage.at(90));
   CHECK(figure(found, "crps").value.value == e.crps);
   CHECK(figure(found, "crps").gain() == -e.crps);
+  CHECK_FALSE(figure(found, "crps").density);
   CHECK(figure(found, "context_rmse").value.value == e.context_rmse);
   REQUIRE(found.lacking);
   CHECK(found.lacking->value == e.exact_gap);
