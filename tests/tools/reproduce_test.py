@@ -263,6 +263,8 @@ def what_cannot_be_run():
     fail(*args, "--report", naming=["wrong/results"])
     (HERE / "wrong/results").mkdir(parents=True)
     fail(*flags("wrong", "quick/gp1d"), "--report", naming=["quick-gp1d.json", "no published row"])
+    ordeal = table().read_text().replace("[evaluation]\n", '[evaluation]\ntrial = "ordeal"\n')
+    fail(*flags("wrong", write("ordeal.toml", ordeal)), naming=["small/table", "trial ordeal", "expected likelihood"])
     for name in ("../up", "/top", "a//b", "a/./b", "a b", ""):
         fail(*flags("wrong", write("odd.toml", table().read_text().replace("small/table", name))), naming=[f"'{name}'"])
     for more in ([], ["--steps", "0"], ["--batches", "0"], ["--jobs", "0"], ["--seeds", "one"], ["--seeds", "-1"],

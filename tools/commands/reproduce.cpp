@@ -69,6 +69,9 @@ Table read_table(const ReproduceCommand& c) {
   Table table{.protocol = load_protocol(c.table)};
   const std::string& name = table.protocol.name;
   check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
+  const std::string& trial = table.protocol.evaluation.trial;
+  check(trial == "likelihood", "[reproduce] {} is judged by the trial {}, expected likelihood, which tables are of",
+        name, trial);
   const std::int64_t all_steps = table.protocol.training.steps, all_batches = table.protocol.evaluation.batches;
   const std::int64_t steps = c.steps.value_or(all_steps);
   set_steps(table.protocol, steps);
