@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,6 +60,11 @@ class TaskSource {
   virtual std::optional<std::int64_t> size() const { return {}; }
   virtual Device device() const = 0;
 };
+
+/// How many of `wanted` batches there are.
+inline std::int64_t batches_of(const TaskSource& source, std::int64_t wanted) {
+  return std::min(wanted, source.size().value_or(wanted));
+}
 
 struct SourceOptions {
   std::int64_t batch_size = 0;

@@ -89,7 +89,7 @@ class Session {
   }
 
   double score() {
-    const std::int64_t batches = trainer_.run().protocol.validation.batches;
+    const std::int64_t batches = trainer_.validation_batches();
     const auto tell = [&](std::int64_t done) { observer_.on_validation_progress(done, batches); };
     tell(0);
     return trainer_.validate(tell);

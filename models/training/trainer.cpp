@@ -66,13 +66,21 @@ void Trainer::check_finite(const char* what, double value) const {
         steps_done_ + 1);
 }
 
+SourceOptions Trainer::validation_tasks() const {
+  return {.batch_size = run_.protocol.training.batch_size,
+          .seed = run_.protocol.validation.seed,
+          .split = Split::validation,
+          .device = device()};
+}
+
+std::int64_t Trainer::validation_batches() const {
+  return batches_of(*run_.protocol.data->source(validation_tasks()), run_.protocol.validation.batches);
+}
+
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
   const Findings found = trial_.run(*model_, *p.data,
-                                    {.tasks = {.batch_size = p.training.batch_size,
-                                               .seed = p.validation.seed,
-                                               .split = Split::validation,
-                                               .device = device()},
+                                    {.tasks = validation_tasks(),
                                      .batches = p.validation.batches,
                                      .density = model_info(run_.spec.name).density,
                                      .headline_only = true,

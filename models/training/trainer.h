@@ -28,6 +28,8 @@ class Trainer {
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
   /// `progress` with the number of batches done. Throws Error when the score is not finite.
   double validate(const std::function<void(std::int64_t done)>& progress = {});
+  /// In a validation.
+  std::int64_t validation_batches() const;
   /// Throws Error unless the present weights give the next batch a finite loss: what else would a checkpoint be for?
   void check_usable();
 
@@ -50,6 +52,7 @@ class Trainer {
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   void check_finite(const char* what, double value) const;
+  SourceOptions validation_tasks() const;
 
   TrainingRun run_;
   const Trial& trial_;

@@ -160,7 +160,7 @@ Evaluation evaluate(const Model& model, const TaskSource& source, const Evaluati
   check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
   // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
   const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
-  const std::int64_t batches = std::min(options.batches, source.size().value_or(options.batches));
+  const std::int64_t batches = batches_of(source, options.batches);
   const std::int64_t clamped_before = clamped_denominators();
   Total total;
   for (std::int64_t first = 0; first < batches; first += together) {

@@ -130,8 +130,11 @@ TEST_CASE("[tasks] a finite set is seen once an epoch in training, and once in a
   const auto test = p.data->source({4, 0, Split::evaluation});
   CHECK(test->size() == 3);
   CHECK(test->task(2).xt.dim(0) == 2);
+  CHECK(batches_of(*test, 100) == 3);
+  CHECK(batches_of(*test, 2) == 2);
   const auto training = p.data->source({5, 0, Split::training});
   CHECK_FALSE(training->size());
+  CHECK(batches_of(*training, 100) == 100);
   for (const std::uint64_t epoch : {0, 1}) {
     std::set<std::vector<double>> seen;
     for (const std::uint64_t index : {2 * epoch, 2 * epoch + 1}) {

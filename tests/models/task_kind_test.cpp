@@ -28,6 +28,17 @@ TEST_CASE("task kind: training, resumed in the middle of an epoch, ends as it wo
   CHECK(same_state(checkpoint_in(directory / "whole"), checkpoint_in(directory / "parts")));
 }
 
+TEST_CASE("task kind: a validation sees a finite set once, and says so beforehand") {
+  const AddedTaskFamily added(kLines);
+  const TemporaryDirectory directory;
+  Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
+  protocol.validation.batches = 50;
+  StopAfter observer;
+  CHECK(train({protocol, model_spec(protocol, "cnp"), 7}, {.out = directory / "run"}, observer).finished);
+  CHECK(observer.validation_batches == std::vector<std::int64_t>{0, 1, 2, 3, 0, 1, 2, 3});
+  CHECK(observer.batches_to_come == 3);
+}
+
 TEST_CASE("task kind: a finite test set is scored once, and without a truth nothing is exact") {
   const AddedTaskFamily added(kLines);
   const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");

@@ -113,14 +113,16 @@ class StopAfter final : public TrainObserver {
     losses.push_back(loss);
   }
   void on_validation(std::int64_t step, double log_likelihood) override { validations[step] = log_likelihood; }
-  void on_validation_progress(std::int64_t done, std::int64_t /*batches*/) override {
+  void on_validation_progress(std::int64_t done, std::int64_t batches) override {
     validation_batches.push_back(done);
+    batches_to_come = batches;
   }
   bool stop_requested() override { return steps_ > 0 && seen >= steps_; }
 
   std::int64_t seen = 0;
   std::vector<double> losses;
   std::vector<std::int64_t> validation_batches;  // done, as they are told
+  std::int64_t batches_to_come = 0;              // of the last validation
   std::map<std::int64_t, double> validations;
 
  private:

@@ -46,6 +46,7 @@ constexpr std::int64_t kBatchesOfProof = 100;
 struct Row {
   const TestConfig& test;
   Findings found;
+  std::int64_t batches = 0;
   std::int64_t clamped_denominators = 0;
   Reference against;
 };
@@ -135,20 +136,22 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
 }
 
 Row score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
-          std::int64_t batches) {
+          std::int64_t wanted) {
   const EvaluationConfig& rules = subject.protocol.evaluation;
   check(test.data->dim_x() == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
         subject.protocol.name, test.data->dim_x(), c.checkpoint, model.dim_x());
   check(test.data->dim_y() == model.dim_y(), "[eval] {} has {} values per point, the model of {} predicts {}",
         subject.protocol.name, test.data->dim_y(), c.checkpoint, model.dim_y());
+  const SourceOptions tasks{.batch_size = rules.batch_size,
+                            .seed = c.seed.value_or(rules.seed),
+                            .split = Split::evaluation,
+                            .device = default_device()};
+  const std::int64_t batches = batches_of(*test.data->source(tasks), wanted);
   const std::int64_t clamped_before = clamped_denominators();
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
   const Findings found = find_trial(rules.trial)
                              .run(model, *test.data,
-                                  {.tasks = {.batch_size = rules.batch_size,
-                                             .seed = c.seed.value_or(rules.seed),
-                                             .split = Split::evaluation,
-                                             .device = default_device()},
+                                  {.tasks = tasks,
                                    .batches = batches,
                                    .density = density_of(rules, subject.run.spec.name),
                                    .progress = [&](std::int64_t done) { progress.update(done); }});
@@ -156,7 +159,7 @@ Row score(const EvalCommand& c, const Model& model, const Subject& subject, cons
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
         headline.words(), test.name, headline.value.value);
-  return {test, found, clamped_denominators() - clamped_before,
+  return {test, found, batches, clamped_denominators() - clamped_before,
           reference(rules, test, subject.run.spec.name, headline.density)};
 }
 
@@ -172,7 +175,7 @@ int run(const EvalCommand& c) {
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
     const Row row = score(c, *model, subject, test, batches);
-    if (std::string problem = leak(row); !problem.empty() && batches >= kBatchesOfProof)
+    if (std::string problem = leak(row); !problem.empty() && row.batches >= kBatchesOfProof)
       leaks.push_back(std::move(problem));
     results.push_back(to_json(subject, row));
     if (!c.common.json) print(subject, row);
