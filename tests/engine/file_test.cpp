@@ -95,7 +95,7 @@ TEST_CASE("file: one file under several names") {
   fs::create_symlink("file", directory / "link");
   fs::create_symlink("none", directory / "dangling");
   fs::create_hard_link(path, directory / "hard");
-  for (const char* name : {"file", "./file", "folder/../file", "link", "hard"}) {
+  for (const std::string name : {"file", "./file", "folder/../file", "link", "hard"}) {
     CAPTURE(name);
     CHECK(is_same_file(path, directory / name));
     CHECK(is_same_file(directory / name, path));
@@ -103,7 +103,7 @@ TEST_CASE("file: one file under several names") {
     CHECK_FALSE(is_same_file(none, directory / name));
     CHECK_FALSE(is_same_file(directory / name, none));
   }
-  for (const char* name : {"none", "./none", "folder/../none", "dangling"}) {
+  for (const std::string name : {"none", "./none", "folder/../none", "dangling"}) {
     CAPTURE(name);
     CHECK(is_same_file(none, directory / name));
     CHECK(is_same_file(directory / name, none));

@@ -102,7 +102,7 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   const Protocol p = load_protocol("tnp/gp-rbf");
   const TestConfig& rbf = p.evaluation.tests[0];
   const auto verdict = [&](const char* model, double value) {
-    CAPTURE(model);
+    CAPTURE(std::string(model));
     return judge(reached(value, 0.012), reference(p.evaluation, rbf, model));
   };
   CHECK(verdict("tnp-d", 1.39) == Verdict::within_error);

@@ -80,7 +80,7 @@ TEST_CASE("golden: runs recorded from the authors' code") {
       CHECK(count(report, needed) == 1);
   }
   for (const ModelInfo& info : models()) {
-    CAPTURE(info.name);
+    CAPTURE(std::string(info.name));
     CHECK((files[info.name] >= 2) == !info.authors.empty());
   }
   CHECK(with_final >= 6);

@@ -310,7 +310,7 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
       }
   }
   for (const ModelInfo& info : built_in_models()) {
-    CAPTURE(info.name);
+    CAPTURE(std::string(info.name));
     CHECK(with_preset.contains(info.name));
   }
 }

@@ -72,7 +72,7 @@ TEST_CASE_TEMPLATE("elementwise: functions of one tensor", T, float, double) {
   for (const UnaryRow& row : kUnary)
     for (const Shape& shape :
          {Shape{}, Shape{0}, Shape{1}, Shape{33}, Shape{129}, Shape{3, 0, 2}, Shape{2, 3, 33}, Shape{5, 20'001}}) {
-      CAPTURE(row.name);
+      CAPTURE(std::string(row.name));
       CAPTURE(to_string(shape));
       Tensor x = normal<T>(shape, 1, 3);
       if (row.positive_only)
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE("elementwise: functions of two tensors, broadcast", T, float,
       {{70, 700}, {700}}, {{1, 2, 3}, {3, 2, 3}}, {{50'001}, {1}},     {{2, 1, 2, 1, 2, 1}, {1, 3, 1, 3, 1, 3}}};
   for (const BinaryRow& row : kBinary)
     for (const Pair& shapes : pairs) {
-      CAPTURE(row.name);
+      CAPTURE(std::string(row.name));
       CAPTURE(to_string(shapes.a));
       CAPTURE(to_string(shapes.b));
       const Shape shape = broadcast(shapes.a, shapes.b);
@@ -119,14 +119,14 @@ TEST_CASE("elementwise: gradients") { gradcheck_all(elementwise_gradcheck_cases)
 
 TEST_CASE("elementwise: gradients in float32 are those of float64, rounded") {
   for (const UnaryRow& row : kUnary) {
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     Tensor x = normal<float>({129}, 1, 2);
     if (row.positive_only)
       for (float& value : x.values<float>()) value = std::abs(value) + 0.5f;
     check_float_against_double([&row](const auto& in) { return row.apply(in[0]); }, {x});
   }
   for (const BinaryRow& row : kBinary) {
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     Tensor a = normal<float>({5, 33}, 1), b = normal<float>({33}, 2);
     for (float& value : b.values<float>()) value = std::abs(value) + 0.5f;
     check_float_against_double([&row](const auto& in) { return row.apply(in[0], in[1]); }, {a, b});
@@ -139,11 +139,11 @@ TEST_CASE_TEMPLATE("elementwise: NaN propagates through every function", T, floa
     return std::ranges::all_of(doubles(x), [](double value) { return std::isnan(value); });
   };
   for (const UnaryRow& row : kUnary) {
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     CHECK(all_nan(row.apply(nan)));
   }
   for (const BinaryRow& row : kBinary) {
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     CHECK(all_nan(row.apply(nan, one)));
     CHECK(all_nan(row.apply(one, nan)));
   }
@@ -196,7 +196,7 @@ TEST_CASE("elementwise: infinities, zeros and what is too large") {
   };
   for (const Row& row : rows)
     for (DType dtype : {DType::float32, DType::float64}) {
-      CAPTURE(row.name);
+      CAPTURE(std::string(row.name));
       CAPTURE(row.x);
       const auto found = at(row.apply, row.x, dtype);
       CHECK((found[0] == row.y || (std::isnan(found[0]) && std::isnan(row.y))));

@@ -28,7 +28,7 @@ std::set<std::string> recorded_by(const GradcheckCase& one) {
 TEST_CASE("op catalogue: the gradient cases reach every op, and `op_names` names every op that is recorded") {
   std::set<std::string> recorded;
   for (const OpFolder& folder : op_folders()) {
-    CAPTURE(folder.name);
+    CAPTURE(std::string(folder.name));
     GradcheckCases cases;
     folder.add_cases(cases);
     CHECK(!cases.cases().empty());
