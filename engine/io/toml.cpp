@@ -1,3 +1,5 @@
+#define TOML_IMPLEMENTATION
+
 #include "engine/io/toml.h"
 
 #include <algorithm>
