@@ -126,8 +126,9 @@ def train_eval_plot():
         expect(row["tasks"] == 48 and row["crps"] > 0 and row["log_likelihood"] < row["exact_gp"], row)
     first, second = (succeed("eval", "--checkpoint", checkpoint(), "--batches", 3, "--threads", n) for n in (1, 2))
     expect(first == second and "log-likelihood" in first, "eval repeats itself")
-    succeed("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.svg")
-    xml.etree.ElementTree.parse(HERE / "p.svg")
+    for name, inputs in (("p.svg", checkpoint()), ("q.svg", checkpoint_2d())):
+        succeed("plot", "--checkpoint", inputs, "--out", HERE / name)
+        xml.etree.ElementTree.parse(HERE / name)
     succeed("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.png", "--tasks", 1)
     expect((HERE / "p.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n"), "p.png is no PNG")
     fail("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.gif", naming=["p.gif"])
@@ -291,7 +292,8 @@ def hostile_checkpoints_are_refused():
     fail("eval", "--checkpoint", HERE)
     fail("parity", checkpoint())
     fail("eval", "--checkpoint", checkpoint_2d(), "--protocol", "quick/gp1d", "--batches", 1, naming=["1 inputs", "2"])
-    fail("plot", "--checkpoint", checkpoint_2d(), "--out", HERE / "hostile.svg")
+    fail("plot", "--checkpoint", checkpoint_2d(), "--protocol", "quick/gp1d", "--out", HERE / "hostile.svg", naming=["1 inputs", "2"])
+    fail("plot", "--checkpoint", checkpoint(), "--protocol", small_protocol(3), "--out", HERE / "hostile.svg", naming=["3 inputs", "two"])
     broken = HERE / "broken"
     broken.mkdir()
     (broken / "checkpoint.safetensors").write_bytes(files["cut"])

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "engine/tape.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -8,6 +10,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/plot/band_panel.h"
+#include "tools/plot/map_panel.h"
 
 namespace npzoo {
 
@@ -31,7 +34,9 @@ void add_flags(Flags& flags, PlotCommand& c) {
   flags.whole("--tasks", c.tasks, {1, 8}, "rows of the picture, one task each");
 }
 
-constexpr std::int64_t kGridPoints = 400;
+constexpr std::int64_t kGridPoints = 400;  // of a curve
+constexpr std::int64_t kMapSide = 48;      // cells of a map along each axis
+constexpr double kMapSize = 160;           // canvas units
 
 /// One row of a batch as plain numbers.
 struct Row {
@@ -58,14 +63,29 @@ std::vector<double> regular_grid(const Interval& range) {
   return x;
 }
 
-Tensor one_task(const std::vector<double>& values) {
-  return Tensor::from<double>({1, static_cast<std::int64_t>(values.size()), 1}, std::span(values)).to(DType::float32);
+/// The middles of the cells, (n, 2).
+std::vector<double> map_grid(const Interval& range) {
+  const auto at = [&](std::int64_t i) {
+    return range.low + (range.high - range.low) * (static_cast<double>(i) + 0.5) / kMapSide;
+  };
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < kMapSide * kMapSide; ++i) {
+    x.push_back(at(i % kMapSide));
+    x.push_back(at(i / kMapSide));
+  }
+  return x;
 }
 
-Curve model_curve(const Model& model, const Row& row, const std::vector<double>& x, Draws draws) {
+Tensor one_task(const std::vector<double>& values, std::int64_t width) {
+  const auto points = static_cast<std::int64_t>(values.size()) / width;
+  return Tensor::from<double>({1, points, width}, std::span(values)).to(DType::float32);
+}
+
+Curve predict(const Model& model, const Row& row, const std::vector<double>& x, Draws draws) {
   NoGrad off;
-  const auto state = model.condition({one_task(row.xc), one_task(row.yc)}, draws, kSamples);
-  const Moments p = moments(*model.query(*state, one_task(x)));
+  const std::int64_t dim_x = model.dim_x();
+  const auto state = model.condition({one_task(row.xc, dim_x), one_task(row.yc, 1)}, draws, kSamples);
+  const Moments p = moments(*model.query(*state, one_task(x, dim_x)));
   const auto mean = p.mean.values<double>(), std = p.std.values<double>();
   return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
 }
@@ -86,6 +106,85 @@ plot::Panel panel(const std::string& title, const Row& row, const std::vector<do
   return panel;
 }
 
+/// Rows of curves: the model's and, where it is known, the truth's.
+plot::Figure draw_curves(const PlotCommand& c, const std::string& name, const Model& model, const TaskConfig& data,
+                         const Batch& batch) {
+  const std::vector<double> x = regular_grid(data.training_range().inputs);
+  plot::Figure figure{.share_y = true};
+  const Draws draws(c.seed, Purpose::prediction, 0);
+  for (std::int64_t i = 0; i < c.tasks; ++i) {
+    const Row row = row_of(batch.task, i);
+    const std::size_t before = figure.panels.size();
+    figure.panels.push_back(
+        panel(i ? "" : name, row, x, predict(model, row, x, draws.from(i)), plot::palette(0), name));
+    if (const auto exact = batch.truth ? batch.truth->curve(batch.task, i, x) : std::nullopt) {
+      const std::string truth = batch.truth->name();
+      figure.panels.push_back(panel(i ? "" : truth + " posterior", row, x, *exact, plot::palette(2), truth));
+    }
+    figure.columns = static_cast<int>(figure.panels.size() - before);
+  }
+  return figure;
+}
+
+/// A range that holds the values, not empty.
+plot::Range range_of(const std::vector<double>& values, double low, double high) {
+  for (const double value : values) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return {low, high > low ? high : low + 1};
+}
+
+/// Rows of maps: context, mean and standard deviation, and the targets.
+plot::Figure draw_maps(const PlotCommand& c, const std::string& name, const Model& model, const TaskConfig& data,
+                       const Batch& batch) {
+  const Interval inputs = data.training_range().inputs;
+  const std::vector<double> x = map_grid(inputs);
+  const double fine = (inputs.high - inputs.low) / kMapSide, coarse = 2 * fine;
+  plot::Figure figure{.columns = 4, .panel_width = kMapSize, .panel_height = kMapSize, .share_y = true};
+  const Draws draws(c.seed, Purpose::prediction, 0);
+  for (std::int64_t i = 0; i < c.tasks; ++i) {
+    const Row row = row_of(batch.task, i);
+    const Curve said = predict(model, row, x, draws.from(i));
+    const double some = said.mean.front();
+    plot::Range values = range_of(said.mean, some, some);
+    values = range_of(row.yc, values.low, values.high);
+    values = range_of(row.yt, values.low, values.high);
+    const plot::Range deviations = range_of(said.std, 0, 0);
+    const double side = plot::cell_side(row.xt, coarse);
+    const auto add = [&](const plot::MapPanel& map) {
+      plot::Panel panel = plot::make_map(map);
+      if (i > 0) panel.title.clear();
+      panel.x_range = panel.y_range = plot::Range{inputs.low, inputs.high};
+      figure.panels.push_back(std::move(panel));
+    };
+    const plot::Color blue = plot::palette(0), red = plot::palette(1);
+    add({.title = "context",
+         .x = row.xc,
+         .values = row.yc,
+         .side = side,
+         .shown = values,
+         .color = blue,
+         .marked = row.xc});
+    add({.title = name + ": mean",
+         .x = x,
+         .values = said.mean,
+         .side = fine,
+         .shown = values,
+         .color = blue,
+         .marked = row.xc});
+    add({.title = "standard deviation",
+         .x = x,
+         .values = said.std,
+         .side = fine,
+         .shown = deviations,
+         .color = red,
+         .marked = row.xc});
+    add({.title = "targets", .x = row.xt, .values = row.yt, .side = side, .shown = values, .color = blue});
+  }
+  return figure;
+}
+
 int run(const PlotCommand& c) {
   apply(c.common);
   check_outputs("plot", c.common, {{"--out", c.out}},
@@ -94,27 +193,14 @@ int run(const PlotCommand& c) {
   const auto model = restore_model(checkpoint);
   const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
   const TaskConfig& data = *protocol.data;
-  check(data.dim_x() == 1 && model->dim_x() == 1, "[plot] {} has {} inputs per point; only one can be drawn",
-        protocol.name, data.dim_x());
+  check(data.dim_x() <= 2, "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
+  check(data.dim_x() == model->dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
+        data.dim_x(), c.checkpoint, model->dim_x());
   check(data.dim_y() == 1 && model->dim_y() == 1, "[plot] {} has {} values per point; only one can be drawn",
         protocol.name, data.dim_y());
   const Batch batch = data.picture(c.tasks, c.seed);
-  const std::vector<double> x = regular_grid(data.training_range().inputs);
-  plot::Figure figure{.share_y = true};
-  const std::string& name = checkpoint.run.spec.name;
-  const Draws draws(c.seed, Purpose::prediction, 0);
-  for (std::int64_t i = 0; i < c.tasks; ++i) {
-    const Row row = row_of(batch.task, i);
-    const std::size_t before = figure.panels.size();
-    figure.panels.push_back(
-        panel(i ? "" : name, row, x, model_curve(*model, row, x, draws.from(i)), plot::palette(0), name));
-    if (const auto exact = batch.truth ? batch.truth->curve(batch.task, i, x) : std::nullopt) {
-      const std::string truth = batch.truth->name();
-      figure.panels.push_back(panel(i ? "" : truth + " posterior", row, x, *exact, plot::palette(2), truth));
-    }
-    figure.columns = static_cast<int>(figure.panels.size() - before);
-  }
-  plot::write_figure(figure, c.out);
+  const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
+  plot::write_figure(draw(c, checkpoint.run.spec.name, *model, data, batch), c.out);
   if (c.common.json)
     print_json(JsonValue::object({{"out", c.out.string()}, {"tasks", c.tasks}}));
   else
@@ -125,6 +211,6 @@ int run(const PlotCommand& c) {
 }  // namespace
 
 extern const CommandInfo plot_command =
-    command<PlotCommand, add_flags, run>("Draw predictions beside the exact Gaussian-process posterior.");
+    command<PlotCommand, add_flags, run>("Draw predictions beside the truth, as curves of one input or maps of two.");
 
 }  // namespace npzoo

@@ -1,13 +1,10 @@
 #include "tools/plot/chart.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
-#include <string_view>
 
 #include "engine/error.h"
 #include "engine/io/file.h"
@@ -55,9 +52,14 @@ Curves curves(const Band& band) { return {band.lower, band.upper}; }
 
 Curves curves(const auto& line_or_points) { return {line_or_points.y}; }
 
+// What has to be as long as x.
+Curves paired(const auto& layer) { return curves(layer); }
+
+Curves paired(const Cells& cells) { return {cells.y, cells.values}; }
+
 void check_lengths(const Panel& panel) {
   const auto check_layer = [](const auto& layer) {
-    for (const auto y : curves(layer))
+    for (const auto y : paired(layer))
       check(y.size() == layer.x.size(), "[plot] series \"{}\" has {} x and {} y values, expected as many", layer.label,
             layer.x.size(), y.size());
   };
@@ -72,28 +74,15 @@ Range padded(Range range, double share) {
   return range.low > range.high ? range : Range{range.low - padding, range.high + padding};
 }
 
+Color between(const Color& from, const Color& to, double share) {
+  const auto mixed = [share](double a, double b) { return a + share * (b - a); };
+  return {mixed(from.red, to.red), mixed(from.green, to.green), mixed(from.blue, to.blue)};
+}
+
 Range given(Range range) {
   check(range.low < range.high && std::isfinite(range.high - range.low),
         "[plot] axis from {} to {}, expected finite ends in ascending order", range.low, range.high);
   return range;
-}
-
-// Labels that show every digit in which ticks `step` apart differ, in the shorter of the two notations.
-void label(std::vector<Tick>& ticks, double step) {
-  double largest = step;
-  for (const Tick& tick : ticks) largest = std::max(largest, std::abs(tick.value));
-  const int last_digit = static_cast<int>(std::floor(std::log10(step) + 1e-9));
-  const int first_digit = static_cast<int>(std::floor(std::log10(largest) + 1e-9));
-  const int decimals = std::max(0, -last_digit);
-  const bool scientific = std::max(0, first_digit) + decimals > first_digit - last_digit + 5;
-  for (Tick& tick : ticks) {
-    std::string text = fmt::format("{:.{}f}", tick.value, decimals);
-    if (scientific) text = tick.value == 0.0 ? "0" : fmt::format("{:.{}e}", tick.value, first_digit - last_digit);
-    constexpr std::string_view kMinus = "\u2212";
-    for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += kMinus.size())
-      text.replace(at, 1, kMinus);
-    tick.label = std::move(text);
-  }
 }
 
 struct Axis {
@@ -149,6 +138,25 @@ void draw_marker(Canvas& canvas, Point at, const Markers& points) {
 
 void draw(Canvas& canvas, const Cell& cell, const Markers& points) {
   for (std::size_t i = 0; i < points.x.size(); ++i) draw_marker(canvas, cell.at(points.x[i], points.y[i]), points);
+}
+
+// Each a little larger than it is, so that no seams show between neighbours.
+void draw(Canvas& canvas, const Cell& cell, const Cells& cells) {
+  constexpr double kOverlap = 0.3;
+  const auto& [low, high] = cells.shown;
+  for (std::size_t i = 0; i < cells.x.size(); ++i) {
+    const double x = cells.x[i], y = cells.y[i], value = cells.values[i];
+    if (!std::isfinite(x + y + value)) continue;
+    const double share = std::clamp((value - low) / (high - low), 0.0, 1.0);
+    const Point from = cell.at(x - 0.5 * cells.width, y + 0.5 * cells.height);
+    const Point to = cell.at(x + 0.5 * cells.width, y - 0.5 * cells.height);
+    canvas.fill(Rectangle{from.x, from.y, to.x - from.x + kOverlap, to.y - from.y + kOverlap},
+                between(kWhite, cells.color, share));
+  }
+}
+
+void draw_swatch(Canvas& canvas, Point start, const Cells& cells) {
+  canvas.fill(Rectangle{start.x, start.y - 4.5, kSwatchWidth, 9.0}, cells.color);
 }
 
 void draw_swatch(Canvas& canvas, Point start, const Band& band) {
@@ -363,21 +371,6 @@ void paint_legend(Canvas& canvas, const Plan& plan, LegendPlace place) {
 }
 
 }  // namespace
-
-std::vector<Tick> nice_ticks(Range range, int count) {
-  const double width = range.high - range.low;
-  if (!(width > 1e-200 && width < 1e200) || count < 1) return {};  // beyond, steps are no normal numbers
-  const double power = std::pow(10.0, std::floor(std::log10(width / count)));
-  const double rest = width / count / power;
-  const double step = power * (rest < 1.5 ? 1.0 : rest < 3.5 ? 2.0 : rest < 7.5 ? 5.0 : 10.0);
-  // A tick that rounding has put just outside still counts.
-  const double first = std::ceil(range.low / step - 1e-6);
-  const double ticks = std::min(std::floor(range.high / step + 1e-6) - first + 1.0, 4.0 * count);
-  std::vector<Tick> result;
-  for (int i = 0; i < static_cast<int>(ticks); ++i) result.push_back({(first + i) * step, {}});
-  label(result, step);
-  return result;
-}
 
 std::string draw_figure(const Figure& figure, const std::filesystem::path& path) {
   check(!figure.panels.empty(), "[{}] is a figure without panels, expected at least one", path.string());

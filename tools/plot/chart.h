@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "tools/plot/canvas.h"
+#include "tools/plot/ticks.h"
 
 namespace npzoo::plot {
-
-struct Range {
-  double low = 0.0;
-  double high = 1.0;
-};
 
 // Layers hold data in the units of the axes. The vectors of one layer have the same length, which may be 0. A value
 // that is not finite leaves a gap. A layer without a label is not in the legend; several with one label share an entry.
@@ -44,7 +40,20 @@ struct Markers {
   std::string label{};
 };
 
-using Layer = std::variant<Band, Line, Markers>;
+/// Rectangles of one size around points, each in the colour of its value: white at the lower end of `shown` or below
+/// it, `color` at the upper end or above it.
+struct Cells {
+  std::vector<double> x;
+  std::vector<double> y;
+  std::vector<double> values;
+  double width = 0.0;
+  double height = 0.0;
+  Range shown{};
+  Color color = palette(0);
+  std::string label{};
+};
+
+using Layer = std::variant<Band, Line, Markers, Cells>;
 
 struct Panel {
   std::string title{};
@@ -74,14 +83,5 @@ std::string draw_figure(const Figure& figure, const std::filesystem::path& path)
 
 /// The same, written whole or not at all.
 void write_figure(const Figure& figure, const std::filesystem::path& path);
-
-struct Tick {
-  double value;
-  std::string label;
-};
-
-/// Ticks at multiples of 1, 2 or 5 times a power of ten inside `range`, about `count` of them. None where the range is
-/// empty, not finite, or of a width outside 1e-200 to 1e200.
-std::vector<Tick> nice_ticks(Range range, int count);
 
 }  // namespace npzoo::plot
