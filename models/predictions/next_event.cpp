@@ -1,11 +1,10 @@
 #include "models/predictions/next_event.h"
 
 #include <cmath>
-#include <numbers>
+#include <limits>
 #include <numeric>
 #include <vector>
 
-#include "datasets/gp/log_sum.h"
 #include "models/predictions/host.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -58,13 +57,7 @@ std::size_t choose(std::span<const double> log_probability, double u) {
   return last;
 }
 
-/// log P(Z > z) of a standard normal distribution.
-double log_normal_survival(double z) {
-  if (z < 37) return std::log(std::erfc(z / std::numbers::sqrt2) / 2);
-  const double s = 1 / (z * z);  // the asymptotic series (Abramowitz and Stegun, 26.2.12), where erfc comes to its end
-  return -z * z / 2 - std::log(z * std::sqrt(2 * std::numbers::pi)) +
-         std::log1p(-s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s))));
-}
+void check_gap(double gap) { check(!(gap < 0), "[prediction] gap {} found, expected 0 or more", gap); }
 
 }  // namespace
 
@@ -94,7 +87,7 @@ void NextEvent::check_events(const Tensor& y) const {
   const auto values = events.values<double>();
   const auto width = static_cast<std::size_t>(y.dim(2));
   for (std::size_t i = 0; i < values.size(); i += width) {
-    check(!(values[i] < 0), "[prediction] gap {} found, expected 0 or more", values[i]);
+    check_gap(values[i]);
     if (!mark_.defined()) continue;
     const double mark = values[i + 1];
     check(mark >= 0 && mark < static_cast<double>(mark_.dim(2)) && mark == std::floor(mark),
@@ -152,24 +145,17 @@ Tensor NextEvent::sample(std::int64_t n, Draws& draws) const {
 }
 
 Tensor NextEvent::log_survival(const Tensor& gap) const {
-  const Shape expected{gap_.mean.dim(0), gap_.mean.dim(1)};
-  check(gap.shape() == expected, "[prediction] gaps {} found, expected {}", gap.shape(), expected);
-  const Tensor gaps = on_host(gap), mean = on_host(gap_.mean), std = on_host(gap_.std),
-               weight = on_host(gap_.log_weight);
-  const auto count = static_cast<std::size_t>(mean.dim(2));
-  Tensor out = Tensor::empty(expected, DType::float64, Device::cpu);
-  for (std::size_t i = 0; i < gaps.values<double>().size(); ++i) {
-    const double value = gaps.values<double>()[i];
-    check(!(value < 0), "[prediction] gap {} found, expected 0 or more", value);
-    LogSum survival, total;
-    for (std::size_t k = i * count; k < (i + 1) * count; ++k) {
-      const double z = (on_scale(Scale::logarithmic, value) - mean.values<double>()[k]) / std.values<double>()[k];
-      survival.add(weight.values<double>()[k] + log_normal_survival(z));
-      total.add(weight.values<double>()[k]);
-    }
-    out.values<double>()[i] = survival.value() - total.value();
+  const std::int64_t tasks = gap_.mean.dim(0), events = gap_.mean.dim(1);
+  check(gap.shape() == Shape{tasks, events}, "[prediction] gaps {} found, expected {}", gap.shape(),
+        Shape{tasks, events});
+  if (gap.device() == Device::cpu) {
+    const Tensor here = on_host(gap);
+    for (const double value : here.values<double>()) check_gap(value);
   }
-  return out;
+  // Below any number's logarithm; of 0 it stands for −∞, by which gradients would be none.
+  const Tensor log_gap = clamp(log(reshape(gap, {tasks, events, 1})), -1000, std::numeric_limits<double>::infinity());
+  const Tensor below = div(sub(gap_.mean, log_gap), gap_.std);       // (B, Nt, K)
+  return logsumexp(add(gap_.log_weight, log_normal_cdf(below)), 2);  // (B, Nt)
 }
 
 }  // namespace npzoo

@@ -31,8 +31,8 @@ class NextEvent final : public Prediction {
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
 
-  /// log P(nothing happens for `gap`), (B, Nt) → (B, Nt), nats; float64 on the CPU, computed in double. Throws Error
-  /// for a gap below 0.
+  /// log P(nothing happens for `gap`), (B, Nt) → (B, Nt), nats. In the model's dtype, recorded where a recording is on.
+  /// Throws Error for a gap below 0, as log_likelihood does.
   Tensor log_survival(const Tensor& gap) const;
   /// (B, Nt, M); undefined where there are no marks.
   const Tensor& mark_log_probability() const { return mark_; }

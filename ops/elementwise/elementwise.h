@@ -25,6 +25,9 @@ Tensor sqrt(const Tensor& x);
 Tensor reciprocal(const Tensor& x);
 /// The gradient at 0 is 0.
 Tensor abs(const Tensor& x);
+/// log Φ(x) of the normal distribution function. Keeps its digits however far below 0 x is; above 0, to a rounding
+/// of 1.
+Tensor log_normal_cdf(const Tensor& x);
 
 /// scale · x + shift. Saves nothing.
 Tensor affine(const Tensor& x, double scale, double shift);

@@ -1,6 +1,7 @@
 #include "engine/cpu/normal_distribution.h"
 #include "ops/elementwise/gelu_tanh.h"
 #include "ops/elementwise/kernels.h"
+#include "ops/elementwise/normal_tail.h"
 
 namespace npzoo {
 

@@ -2,6 +2,7 @@
 #include "engine/cuda/pack.h"
 #include "ops/elementwise/gelu_tanh.h"
 #include "ops/elementwise/kernels.h"
+#include "ops/elementwise/normal_tail.h"
 
 namespace npzoo {
 

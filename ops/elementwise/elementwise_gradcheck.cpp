@@ -20,7 +20,8 @@ void elementwise_gradcheck_cases(GradcheckCases& cases) {
                                      {"square", square, false},
                                      {"sqrt", sqrt, true},
                                      {"reciprocal", reciprocal, true},
-                                     {"abs", abs, false}};
+                                     {"abs", abs, false},
+                                     {"log_normal_cdf", log_normal_cdf, false}};
   for (const Function& f : kFunctions)
     for (std::int64_t n : {0, 1, 33, 129})
       cases.add(f.name, {f.positive_only ? cases.uniform({3, n}, 0.3, 3) : cases.normal({3, n}, 2)},

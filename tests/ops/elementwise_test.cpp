@@ -37,6 +37,8 @@ const UnaryRow kUnary[] = {
     {"sqrt", sqrt, [](double x) { return std::sqrt(x); }, true},
     {"reciprocal", reciprocal, [](double x) { return 1 / x; }, true},
     {"abs", abs, [](double x) { return std::abs(x); }},
+    {"log_normal_cdf", log_normal_cdf,
+     [](double x) { return x < 0 ? std::log(normal_cdf(x)) : std::log1p(-normal_cdf(-x)); }},
     {"affine", [](const Tensor& x) { return affine(x, -2.5, 0.5); }, [](double x) { return -2.5 * x + 0.5; }},
     {"clamp", [](const Tensor& x) { return clamp(x, -1, 0.5); }, [](double x) { return std::clamp(x, -1.0, 0.5); }},
 };
@@ -189,6 +191,9 @@ TEST_CASE("elementwise: infinities, zeros and what is too large") {
       {"reciprocal", reciprocal, -kInfinity, 0, 0},
       {"abs", abs, -kInfinity, kInfinity, -1},
       {"abs", abs, 0, 0, 0},
+      {"log_normal_cdf", log_normal_cdf, kInfinity, 0, 0},
+      {"log_normal_cdf", log_normal_cdf, 1e4, 0, 0},
+      {"log_normal_cdf", log_normal_cdf, -kInfinity, -kInfinity, kInfinity},
       {"clamp", [](const Tensor& x) { return clamp(x, -1, 2); }, kInfinity, 2, 0},
       {"clamp", [](const Tensor& x) { return clamp(x, -1, 2); }, -kInfinity, -1, 0},
       {"clamp", [](const Tensor& x) { return clamp(x, -1, 2); }, 2, 2, 1},
@@ -205,6 +210,22 @@ TEST_CASE("elementwise: infinities, zeros and what is too large") {
   CHECK(div(Tensor::full({}, 1), Tensor::full({}, 0)).item() == kInfinity);
   CHECK(std::isnan(sub(Tensor::full({}, kInfinity), Tensor::full({}, kInfinity)).item()));
   CHECK(std::isnan(mul(Tensor::full({}, kInfinity), Tensor::full({}, 0)).item()));
+}
+
+TEST_CASE_TEMPLATE("elementwise: the logarithm of the normal distribution function far below 0", T, float, double) {
+  struct Row {
+    double x, y, slope;  // by arithmetic of 40 digits
+  };
+  const Row rows[] = {
+      {-0.75, -1.4844482299196563, 1.3287779652212071}, {-3, -6.6077262215103495, 3.2830986549304365},
+      {-6.5, -23.938149495161839, 6.6473013611904907},  {-20, -203.91715537109726, 20.049753068527850},
+      {-50, -1254.8313611394199, 50.019984031905640},   {-1e4, -50000010.129278915, 10000.000099999998}};
+  for (const Row& row : rows) {
+    CAPTURE(row.x);
+    const auto found = at(log_normal_cdf, row.x, dtype_of<T>());
+    CHECK(found[0] == doctest::Approx(row.y).epsilon(8 * std::numeric_limits<T>::epsilon()));
+    CHECK(found[1] == doctest::Approx(row.slope).epsilon(64 * std::numeric_limits<T>::epsilon()));
+  }
 }
 
 TEST_CASE("elementwise: the same bits in every run and with any number of threads") {
