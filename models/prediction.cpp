@@ -156,14 +156,12 @@ Tensor sum_of_points(const Tensor& x) {
 Tensor Prediction::log_likelihood(const Tensor& y) const {
   const Marginals m = marginals();
   Tensor values = values_in(y, m);  // (B, Nt, Dy)
-  if (m.scale == Scale::logarithmic) values = log(values);
+  if (m.scale == Scale::logarithmic) values = clamp(log(values), kLeastLogarithm, kInfinity);
   Tensor each = gaussian_log_density(broadcast_to(values, m.mean.shape()), m.mean, m.std);  // (K, B, Nt)
   if (m.log_weight.defined()) each = add(each, m.log_weight);
   const Tensor all = logsumexp(each, 0);  // (B, Nt)
   const Tensor density = m.log_weight.defined() ? all : affine(all, 1, -std::log(static_cast<double>(m.mean.dim(0))));
-  if (m.scale == Scale::linear) return density;
-  // Where a value is 0 the density is, and its logarithm −∞. No number's logarithm is as low as the bound.
-  return sub(density, sum(clamp(values, -1000, kInfinity), -1));
+  return m.scale == Scale::linear ? density : sub(density, sum(values, -1));
 }
 
 Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights) {

@@ -41,6 +41,10 @@ Tensor crps(const Marginals& marginals, const Tensor& y);
 /// The value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
 Tensor quantile(const Marginals& marginals, double p);
 
+/// What recorded densities on a logarithmic scale take for the logarithm of 0, and of all that is below the least
+/// number of float32. So padding, which is 0 and has weight 0, adds nothing to a loss, where −∞ would make it NaN.
+inline constexpr double kLeastLogarithm = -88;
+
 /// What a model says of targets. Kinds are in models/predictions; whoever reads a prediction need not know which it is.
 /// It may refer to the model and to the state that it comes from, which must then outlive it.
 class Prediction {

@@ -152,8 +152,8 @@ Tensor NextEvent::log_survival(const Tensor& gap) const {
     const Tensor here = on_host(gap);
     for (const double value : here.values<double>()) check_gap(value);
   }
-  // Below any number's logarithm; of 0 it stands for −∞, by which gradients would be none.
-  const Tensor log_gap = clamp(log(reshape(gap, {tasks, events, 1})), -1000, std::numeric_limits<double>::infinity());
+  const Tensor log_gap =
+      clamp(log(reshape(gap, {tasks, events, 1})), kLeastLogarithm, std::numeric_limits<double>::infinity());
   const Tensor below = div(sub(gap_.mean, log_gap), gap_.std);       // (B, Nt, K)
   return logsumexp(add(gap_.log_weight, log_normal_cdf(below)), 2);  // (B, Nt)
 }

@@ -16,7 +16,8 @@ struct LogNormalMixture {
 ///
 /// y is (B, Nt, 1), gaps since the event before, or with marks (B, Nt, 2): behind the gap a number in 0 … M − 1,
 /// exactly. Each gap is given what came before it, so the density of a sequence is the product over its events.
-/// Marginals are of the gap alone; the mark is a label. A gap of 0 has density 0.
+/// Marginals are of the gap alone; the mark is a label. A gap of 0 has density 0; for what is recorded see
+/// kLeastLogarithm.
 class NextEvent final : public Prediction {
  public:
   /// mark_log_probability (B, Nt, M), as log_softmax gives, where events have marks. Throws Error for other shapes.

@@ -3,43 +3,12 @@
 #include <numbers>
 
 #include "engine/gradcheck.h"
-#include "models/predictions/autoregressive.h"
-#include "models/trials/likelihood.h"
-#include "ops/softmax/softmax.h"
-#include "tests/models/model_fixtures.h"
+#include "tests/models/events.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-constexpr std::int64_t kMarks = 4;
-const Shape kEvents{2, 3, 1};
-
-/// What a network gives for two sequences of three events: logits, means, logarithms of standard deviations, (B, Nt,
-/// K), and logits of marks (B, Nt, M).
-std::vector<Tensor> raw(DType dtype, std::int64_t components = 3) {
-  const Shape shape{2, 3, components};
-  std::vector<Tensor> all{normal<double>(shape, 1), normal<double>(shape, 2, 0.7), normal<double>(shape, 3, 0.3, -0.4),
-                          normal<double>({2, 3, kMarks}, 4)};
-  for (Tensor& x : all) x = x.to(dtype);
-  return all;
-}
-
-NextEvent events_of(const std::vector<Tensor>& raw, bool marks = true) {
-  return NextEvent({log_softmax(raw[0]), raw[1], exp(raw[2])}, marks ? log_softmax(raw[3]) : Tensor());
-}
-
-/// One gap and one mark for all events.
-Tensor events(double gap, double mark, DType dtype = DType::float64) {
-  const Shape shape = kEvents;
-  return concat({Tensor::full(shape, gap, dtype), Tensor::full(shape, mark, dtype)}, 2);
-}
-
-Tensor some_events(DType dtype = DType::float64) {
-  const Tensor marks = Tensor::from<double>({2, 3, 1}, {3, 0, 1, 2, 2, 3}).to(default_device());
-  return concat({exp(normal<double>(kEvents, 5)), marks}, 2).to(dtype);
-}
 
 /// p(gap, mark) of six events, as in the paper: equation 2 and the softmax.
 std::vector<double> densities(const std::vector<Tensor>& raw, const Tensor& y) {
@@ -64,67 +33,6 @@ std::vector<double> logarithms(std::vector<double> all) {
   for (double& x : all) x = std::log(x);
   return all;
 }
-
-/// The same event is said to come next wherever it is asked.
-class KnownEvents final : public Model {
- public:
-  KnownEvents() : raw_(raw(DType::float64)) {}
-
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
-    return std::make_unique<HeldContext>(context, draws, samples);
-  }
-  std::unique_ptr<Prediction> query(const ContextState&, const Tensor& xt) const override {
-    const auto each = [&](const Tensor& x) {
-      const Tensor one = slice(slice(x, 0, 0, 1), 1, 0, 1).to(xt.device());
-      return broadcast_to(one, {xt.dim(0), xt.dim(1), x.dim(2)});
-    };
-    return std::make_unique<NextEvent>(LogNormalMixture{each(log_softmax(raw_[0])), each(raw_[1]), each(exp(raw_[2]))},
-                                       each(log_softmax(raw_[3])));
-  }
-  void visit(ModuleVisitor&) override {}
-  std::int64_t dim_x() const override { return 1; }
-  std::int64_t dim_y() const override { return 2; }
-
- private:
-  std::vector<Tensor> raw_;
-};
-
-/// Sequences of such events.
-class EventSource final : public TaskSource {
- public:
-  explicit EventSource(const Model& model) : model_(model) {}
-
-  Batch batch(std::uint64_t index) const override {
-    Draws draws(3, Purpose::evaluation, index);
-    const Tensor xc = Tensor::zeros({20, 5, 1}, DType::float64), xt = Tensor::zeros({20, 30, 1}, DType::float64);
-    const auto drawn = [&](const Tensor& x) {
-      return model_.query(ContextState(), x)->sample(1, draws).view({x.dim(0), x.dim(1), 2}).to(device());
-    };
-    return {Task{xc, drawn(xc), xt, drawn(xt), {}}};
-  }
-  Device device() const override { return default_device(); }
-
- private:
-  const Model& model_;
-};
-
-/// They come one after the other, each given those before.
-class EventChain final : public Autoregressive {
- public:
-  EventChain(const Model& model, const ContextState& state, const Tensor& xt, std::int64_t paths)
-      : Autoregressive(state, xt, some_draws(), paths, 2), model_(model) {}
-
- protected:
-  std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
-    return model_.query(state, xt);
-  }
-  std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-    return model_.update(state, observed);
-  }
-
- private:
-  const Model& model_;
-};
 
 }  // namespace
 
@@ -317,44 +225,29 @@ TEST_CASE("next event: what has weight 0 counts for nothing, and what cannot be 
   // An event of a mark of probability 0, or at once.
   CHECK(doubles(q.log_likelihood(events(1, kMarks))) == std::vector<double>(6, -kInfinity));
   CHECK(doubles(q.joint_log_likelihood(events(1, kMarks))) == std::vector<double>(2, -kInfinity));
-  CHECK(doubles(p.log_likelihood(events(0, 1))) == std::vector<double>(6, -kInfinity));
+  CHECK(doubles(log_likelihood(p.marginals(), events(0, 1))) == std::vector<double>(6, -kInfinity));
   CHECK(doubles(p.joint_log_likelihood(events(0, 1))) == std::vector<double>(2, -kInfinity));
 }
 
-TEST_CASE("next event: a chain of them keeps weights and scale") {
-  const KnownEvents model;
-  const Tensor xc = Tensor::zeros({2, 0, 1}, DType::float64), xt = Tensor::zeros({2, 5, 1}, DType::float64);
-  const auto state = condition(model, {xc, Tensor::zeros({2, 0, 2}, DType::float64)});
-  const EventChain chain(model, *state, xt, 3);
-  const auto one = model.query(*state, xt);
-  CHECK(chain.marginals().mean.shape() == Shape{9, 2, 5, 1});
-  Draws draws = some_draws();
-  const Tensor y = chain.sample(1, draws).view({2, 5, 2}).to(default_device());
-  CHECK(difference(cdf(chain.marginals(), y), cdf(one->marginals(), y)) <= 1e-14);
-  CHECK(difference(crps(chain.marginals(), y), crps(one->marginals(), y)) <= 1e-13);
-  CHECK(difference(log_likelihood(chain.marginals(), y), log_likelihood(one->marginals(), y)) <= 1e-14);
-  CHECK(difference(chain.joint_log_likelihood(y), one->joint_log_likelihood(y)) <= 1e-13);
-}
-
-TEST_CASE("evaluate: events are scored as anything else is") {
-  const KnownEvents model;
-  const EventSource source(model);
-  const Evaluation e = evaluate(model, source, {.batches = 3, .density = Density::joint, .context = true});
-  double joint = 0, squares = 0;
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    const Task task = source.task(i);
-    for (const double x : doubles(model.query(ContextState(), task.xt)->joint_log_likelihood(task.yt)))
-      joint += x / (3 * 20 * 30);
-    const std::vector<double> mean = doubles(moments(*model.query(ContextState(), task.xc)).mean), y = doubles(task.yc);
-    for (std::size_t k = 0; k < mean.size(); ++k) squares += std::pow(mean[k] - y[2 * k], 2) / (3 * 20 * 5);
-  }
-  CHECK(e.log_likelihood == doctest::Approx(joint).epsilon(1e-12));
-  CHECK(e.context_rmse == doctest::Approx(std::sqrt(squares)).epsilon(1e-12));
-  // They are right, so a share of 1800 gaps as large as that of the interval is inside.
-  for (const auto& [percent, inside] : e.coverage) {
-    const double share = percent / 100.0;
-    CHECK(std::abs(inside - share) <= 5 * std::sqrt(share * (1 - share) / 1800));
-  }
+TEST_CASE_TEMPLATE("next event: padding, which is 0, adds nothing to a loss", T, float, double) {
+  const std::vector<Tensor> parameters = raw(dtype_of<T>());
+  const Tensor first = slice(some_events(dtype_of<T>()), 1, 0, 2),
+               padded = concat({first, Tensor::zeros({2, 1, 2}, dtype_of<T>())}, 1),
+               weights = Tensor::from<T>({2, 3}, {1, 1, 0, 1, 1, 0}).to(default_device());
+  const auto shorter = [&](const std::vector<Tensor>& in) {
+    std::vector<Tensor> events;
+    for (const Tensor& x : in) events.push_back(slice(x, 1, 0, 2));
+    return nll(events_of(events), first);
+  };
+  const auto weighted = [&](const std::vector<Tensor>& in) { return nll(events_of(in), padded, weights); };
+  const std::vector<Tensor> expected = with_gradients(shorter, parameters),
+                            found = with_gradients(weighted, parameters);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(largest_difference(found[i], doubles(expected[i])) <= 8 * kTolerance<T>);
+  const auto log_likelihood = [&](double gap) {
+    return events_of(parameters).log_likelihood(events(gap, 1, dtype_of<T>()));
+  };
+  CHECK(error(log_likelihood(0), doubles(log_likelihood(std::exp(kLeastLogarithm)))) <= 1e-5);
 }
 
 TEST_CASE("next event: what is no event is refused in one line") {
