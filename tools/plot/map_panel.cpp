@@ -21,8 +21,7 @@ std::vector<double> coordinate(const std::vector<double>& x, std::size_t axis) {
 /// In ascending order, each once.
 std::vector<double> different(std::vector<double> values) {
   std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 
