@@ -40,7 +40,7 @@ TEST_CASE("train: a config.toml or protocol.toml of others is not made a run's b
     const TrainingRun run = small_run();
     const fs::path out = directory / "run", file = out / name;
     train_to(run, {.out = out}, 5);
-    for (const std::string text :
+    for (const std::string& text :
          {std::string("mine = 1\n"), std::string(kRunConfigHeader) + "[train]\n# mine\nseed = 7\n"}) {
       std::ofstream(file) << text;
       CHECK(error_of([&] { train_to(run, {.out = out, .resume = true}); }).starts_with("[train] " + file.string()));
