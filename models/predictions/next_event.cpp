@@ -23,9 +23,10 @@ Tensor components_first(const Tensor& x) {
   return concat(parts, 0);
 }
 
-/// 0 … count − 1, on the device of `like` and in its dtype.
+/// 0 … count − 1, on the device of `like` and in its dtype. A captured step can only take them from page-locked memory.
 Tensor numbers(std::int64_t count, const Tensor& like) {
-  Tensor all = Tensor::pinned({count}, like.dtype());
+  const bool here = like.device() == Device::cpu;
+  Tensor all = here ? Tensor::empty({count}, like.dtype(), Device::cpu) : Tensor::pinned({count}, like.dtype());
   const auto fill = [](auto values) { std::iota(values.begin(), values.end(), 0); };
   if (like.dtype() == DType::float32)
     fill(all.values<float>());
