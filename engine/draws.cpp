@@ -38,7 +38,7 @@ Draws::Draws(std::uint64_t seed, Purpose purpose, std::uint64_t step)
 
 Draws Draws::recorded(std::vector<Tensor> in_order_of_calls) {
   Draws draws;
-  draws.recorded_ = std::make_shared<const std::vector<Tensor>>(std::move(in_order_of_calls));
+  draws.recorded_ = std::move(in_order_of_calls);
   return draws;
 }
 

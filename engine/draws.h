@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/random.h"
@@ -66,7 +66,7 @@ class Draws {
   std::uint64_t seed_ = 0, purpose_ = 0, step_ = 0;
   std::int64_t first_task_ = 0, calls_ = 0;
   bool part_ = false;
-  std::shared_ptr<const std::vector<Tensor>> recorded_;
+  std::optional<std::vector<Tensor>> recorded_;
   KeptDraws* kept_ = nullptr;
 };
 
