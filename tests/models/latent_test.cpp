@@ -138,6 +138,19 @@ bool same_state(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 }  // namespace
 
+TEST_CASE("latent: a model is added once, under a name of its own, as long as it is there") {
+  ModelInfo other = model_info("latent");
+  CHECK(error_of([&] { const AddedModel again(other); }) ==
+        "[models] there is a model 'latent' already, expected another name");
+  other.name = "latent-2";
+  {
+    const AddedModel added(other);
+    CHECK(std::ranges::count(model_names(), "latent-2") == 1);
+  }
+  CHECK(std::ranges::count(model_names(), "latent-2") == 0);
+  CHECK(std::ranges::count(model_names(), "latent") == 1);
+}
+
 TEST_CASE("latent: any number of threads learns the same bits, and the loss falls") {
   const OnCpu cpu;
   std::vector<double> losses;
