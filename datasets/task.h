@@ -13,6 +13,8 @@ struct Task {
   Tensor yt;  // (B, Nt, Dy) target values
   /// (B) int64: how many leading context points of each row are real, the rest is padding. Undefined: all of them.
   Tensor lengths{};
+  /// The same of the targets, which only training pads.
+  Tensor target_lengths{};
   /// (B, Nt) and (B, Nc): how much each point counts in a training loss, relative to the others of its row; 0 for
   /// padding. Undefined: all alike. Context weights are for losses that score the context as well.
   Tensor target_weights{}, context_weights{};
@@ -24,6 +26,7 @@ struct Task {
             xt.to(device),
             yt.to(device),
             lengths,
+            target_lengths,
             target_weights.to(device),
             context_weights.to(device)};
   }

@@ -79,6 +79,7 @@ void Draws::fill_recorded(std::int64_t call, Tensor& out) const {
 }
 
 void Draws::fill(const Request& request, std::int64_t call, Tensor& out) const {
+  if (request.kind == Kind::derived) return request.derive(out.values<std::int64_t>());
   if (recorded_ && request.kind != Kind::generator) return fill_recorded(call, out);
   if (request.kind == Kind::generator) {
     check(!recorded_, "[draws] a recording has no numbers for a kernel that draws by itself");
@@ -115,12 +116,12 @@ Tensor Draws::draw(const Request& request, DType dtype) {
   check_fits("calls in a step", call + 1, kCallBits);
   Tensor numbers;
   if (kept_) {
-    numbers = kept_->at(call, request, dtype, *this);
+    numbers = kept_->at(kept_calls_++, call, request, dtype, *this);
   } else {
     numbers = Tensor::empty(request.shape, dtype, Device::cpu);
     fill(request, call, numbers);
   }
-  ++calls_;
+  if (request.kind != Kind::derived) ++calls_;
   return numbers;
 }
 
@@ -145,21 +146,24 @@ Tensor Draws::generator(std::int64_t tasks, Device device) {
   return draw({Kind::generator, {3}}, DType::int64).to(device);
 }
 
-Tensor KeptDraws::at(std::int64_t call, const Draws::Request& request, DType dtype, const Draws& draws) {
-  const auto index = static_cast<std::size_t>(call);
-  if (index == kept_.size()) kept_.push_back({request, Tensor::pinned(request.shape, dtype)});
-  Kept& kept = kept_.at(index);
+Tensor Draws::derived(const Shape& shape, std::function<void(std::span<std::int64_t>)> fill) {
+  return draw({.kind = Kind::derived, .shape = shape, .derive = std::move(fill)}, DType::int64);
+}
+
+Tensor KeptDraws::at(std::int64_t index, std::int64_t call, const Draws::Request& request, DType dtype,
+                     const Draws& draws) {
+  if (index == std::ssize(kept_)) kept_.push_back({request, call, Tensor::pinned(request.shape, dtype)});
+  Kept& kept = kept_.at(static_cast<std::size_t>(index));
   check(kept.request.kind == request.kind && kept.request.shape == request.shape && kept.numbers.dtype() == dtype,
         "[draws] call {} of a repeated step is for {} {}, expected {} {} as before", call, to_string(dtype),
         request.shape, to_string(kept.numbers.dtype()), kept.request.shape);
-  kept.request.below = request.below;
+  kept.request = request;
   draws.fill(request, call, kept.numbers);
   return kept.numbers;
 }
 
 void KeptDraws::refill(const Draws& draws) {
-  for (std::size_t i = 0; i < kept_.size(); ++i)
-    draws.fill(kept_[i].request, static_cast<std::int64_t>(i), kept_[i].numbers);
+  for (Kept& kept : kept_) draws.fill(kept.request, kept.call, kept.numbers);
 }
 
 }  // namespace npzoo

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/random.h"
@@ -44,18 +46,23 @@ class Draws {
   /// Where kernels begin that draw by themselves, for each task apart: (3) int64 on `device`, the bits of the
   /// RandomState of the first one; the next task's is kBlocksOfATask further.
   Tensor generator(std::int64_t tasks, Device device);
+  /// Integers that follow from others on the host, such as lengths once for each sample, or which points to gather;
+  /// int64 on the CPU. Nothing is drawn, but as with what is drawn `fill` is called again for each repetition of a
+  /// captured step, when the tensors that it read hold other numbers.
+  Tensor derived(const Shape& shape, std::function<void(std::span<std::int64_t>)> fill);
 
   /// How many there have been.
   std::int64_t calls() const { return calls_; }
 
  private:
   friend class KeptDraws;
-  enum class Kind : std::uint8_t { normal, integers, generator };
+  enum class Kind : std::uint8_t { normal, integers, generator, derived };
   /// All that a tensor is made from besides where the streams begin.
   struct Request {
     Kind kind;
     Shape shape;
     Tensor below{};
+    std::function<void(std::span<std::int64_t>)> derive{};
   };
   Draws() = default;
   Tensor draw(const Request& request, DType dtype);
@@ -65,6 +72,7 @@ class Draws {
 
   std::uint64_t seed_ = 0, purpose_ = 0, step_ = 0;
   std::int64_t first_task_ = 0, calls_ = 0;
+  std::int64_t kept_calls_ = 0;  // derived numbers included
   bool part_ = false;
   std::optional<std::vector<Tensor>> recorded_;
   KeptDraws* kept_ = nullptr;
@@ -75,18 +83,19 @@ class Draws {
 class KeptDraws {
  public:
   /// Puts in what the same calls get from `draws`, which are those of a later step. Bounds of integers are read again
-  /// too.
+  /// too, and derived integers made anew.
   void refill(const Draws& draws);
 
  private:
   friend class Draws;
   struct Kept {
     Draws::Request request;
+    std::int64_t call;
     Tensor numbers;
   };
-  Tensor at(std::int64_t call, const Draws::Request& request, DType dtype, const Draws& draws);
+  Tensor at(std::int64_t index, std::int64_t call, const Draws::Request& request, DType dtype, const Draws& draws);
 
-  std::vector<Kept> kept_;  // in the order of calls
+  std::vector<Kept> kept_;  // in the order in which they were asked for
 };
 
 }  // namespace npzoo

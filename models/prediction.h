@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "datasets/gaussian_mixture.h"
 #include "datasets/task.h"
 #include "engine/draws.h"
@@ -45,6 +47,11 @@ Tensor quantile(const Marginals& marginals, double p);
 /// number of float32. So padding, which is 0 and has weight 0, adds nothing to a loss, where −∞ would make it NaN.
 inline constexpr double kLeastLogarithm = -88;
 
+/// How the density of each target by itself is got, and that of all together.
+struct DensityForms {
+  std::string marginal = "exact", joint = "exact";
+};
+
 /// What a model says of targets. Kinds are in models/predictions; whoever reads a prediction need not know which it is.
 /// It may refer to the model and to the state that it comes from, which must then outlive it.
 class Prediction {
@@ -60,6 +67,8 @@ class Prediction {
   virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
   /// Draws from all targets together, (n, B, Nt, Dy + labels), float64 on the CPU.
   virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
+  /// How the densities are got: "exact", or what stands for it, such as "50 samples".
+  virtual DensityForms forms() const { return {}; }
 };
 
 /// Of the marginals.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "models/predictions/host.h"
 #include "ops/concat/concat.h"
@@ -85,6 +86,11 @@ Tensor Autoregressive::sample(std::int64_t n, Draws& draws) const {
     paths.push_back(concat(blocks, 2));
   }
   return concat(paths, 0);
+}
+
+DensityForms Autoregressive::forms() const {
+  return {std::to_string(samples_) + " samples",
+          block_ == 1 ? "teacher-forced" : "teacher-forced, blocks of " + std::to_string(block_)};
 }
 
 }  // namespace npzoo

@@ -17,6 +17,8 @@ class Autoregressive : public Prediction {
   Marginals marginals() const override;
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
+  /// "teacher-forced": the values of what came before are those of the targets.
+  DensityForms forms() const override;
 
  protected:
   /// Of the next targets (B, n, Dx), given what is in the state.

@@ -1,6 +1,7 @@
 #include "models/predictions/sampled_functions.h"
 
 #include <cmath>
+#include <string>
 
 #include "datasets/gp/log_sum.h"
 #include "datasets/scores.h"
@@ -50,6 +51,11 @@ Tensor SampledFunctions::sample(std::int64_t n, Draws& draws) const {
       values[row * width + i] = mean[from + i] + std[from + i] * values[row * width + i];
   }
   return y;
+}
+
+DensityForms SampledFunctions::forms() const {
+  const std::string samples = std::to_string(functions_.mean.dim(0)) + " samples";
+  return {samples, samples};
 }
 
 }  // namespace npzoo

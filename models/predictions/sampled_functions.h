@@ -14,6 +14,7 @@ class SampledFunctions final : public Prediction {
   Marginals marginals() const override { return {functions_.mean, functions_.std}; }
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
+  DensityForms forms() const override;
 
  private:
   Moments functions_;

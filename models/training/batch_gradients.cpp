@@ -23,18 +23,19 @@ std::int64_t parts_of(const Task& task) {
 
 Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
   const auto rows = [begin, end](const Tensor& x) { return x.defined() ? slice(x, 0, begin, end) : Tensor(); };
-  Task part{rows(task.xc),
-            rows(task.yc),
-            rows(task.xt),
-            rows(task.yt),
-            {},
-            rows(task.target_weights),
-            rows(task.context_weights)};
-  if (task.lengths.defined())
-    part.lengths = Tensor::from<std::int64_t>(
-        {end - begin}, task.lengths.values<std::int64_t>().subspan(static_cast<std::size_t>(begin),
-                                                                   static_cast<std::size_t>(end - begin)));
-  return part;
+  const auto counts = [begin, end](const Tensor& lengths) {
+    return lengths.defined()
+               ? Tensor::from<std::int64_t>({end - begin}, lengths.values<std::int64_t>().subspan(begin, end - begin))
+               : Tensor();
+  };
+  return {rows(task.xc),
+          rows(task.yc),
+          rows(task.xt),
+          rows(task.yt),
+          counts(task.lengths),
+          counts(task.target_lengths),
+          rows(task.target_weights),
+          rows(task.context_weights)};
 }
 
 }  // namespace

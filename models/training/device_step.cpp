@@ -13,6 +13,15 @@ namespace {
 /// Makes `padded` begin with the points of x (B, N, D), as far as there are any.
 void load_points(const Tensor& x, Tensor& padded) { copy_slice(x, 1, 0, padded); }
 
+/// Those given, or all `points`.
+void load_lengths(const Tensor& given, std::int64_t points, Tensor& padded) {
+  const auto lengths = padded.values<std::int64_t>();
+  if (given.defined())
+    std::ranges::copy(given.values<std::int64_t>(), lengths.begin());
+  else
+    std::ranges::fill(lengths, points);
+}
+
 /// Weights (B, N): 1 for the first `points`, or those given, and 0 for padding.
 void load_weights(const Tensor& given, std::int64_t points, Tensor& padded) {
   gpu_runtime().fill(padded.address(), 0, padded.bytes());
@@ -67,6 +76,7 @@ DeviceStep::Bucket& DeviceStep::bucket_for(const Task& task) {
   };
   t = {like(task.xc, nc), like(task.yc, nc), like(task.xt, nt), like(task.yt, nt)};
   t.lengths = Tensor::pinned({batch}, DType::int64);
+  t.target_lengths = Tensor::pinned({batch}, DType::int64);
   t.target_weights = Tensor::zeros({batch, nt}, task.xt.dtype(), task.xt.device());
   t.context_weights = Tensor::zeros({batch, nc}, task.xc.dtype(), task.xc.device());
   bucket.host_loss = Tensor::pinned({}, task.xt.dtype());
@@ -79,11 +89,8 @@ void DeviceStep::load(const Task& task, Bucket& bucket) {
   load_points(task.yc, padded.yc);
   load_points(task.xt, padded.xt);
   load_points(task.yt, padded.yt);
-  const auto lengths = padded.lengths.values<std::int64_t>();
-  if (task.lengths.defined())
-    std::ranges::copy(task.lengths.values<std::int64_t>(), lengths.begin());
-  else
-    std::ranges::fill(lengths, task.xc.dim(1));
+  load_lengths(task.lengths, task.xc.dim(1), padded.lengths);
+  load_lengths(task.target_lengths, task.xt.dim(1), padded.target_lengths);
   load_weights(task.target_weights, task.xt.dim(1), padded.target_weights);
   load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
 }

@@ -199,11 +199,22 @@ TEST_CASE("draws: kept ones are the same, filled anew for each step, bounds incl
   const Tensor x = first.normal(2, 2, {3}, DType::float32, Device::cpu), indices = first.integers(2, below, 4);
   CHECK(same_bits(x, plain.normal(2, 2, {3}, DType::float32, Device::cpu)));
   CHECK(same_bits(indices, plain.integers(2, below, 4)));
+  const auto doubled = [&](Draws& draws) {
+    return draws.derived({2}, [=](std::span<std::int64_t> out) {
+      for (std::size_t i = 0; i < 2; ++i) out[i] = 2 * below.values<std::int64_t>()[i];
+    });
+  };
+  const Tensor derived = doubled(first);
+  CHECK(same_bits(derived, bounds({6, 18})));
+  const Tensor y = first.normal(1, 2, {3}, DType::float32, Device::cpu);  // the third call: nothing was drawn between
+  CHECK(same_bits(y, plain.normal(1, 2, {3}, DType::float32, Device::cpu)));
   below.values<std::int64_t>()[1] = 4;
   kept.refill(some_draws(1));
   Draws later = some_draws(1);
   CHECK(same_bits(x, later.normal(2, 2, {3}, DType::float32, Device::cpu)));
   CHECK(same_bits(indices, later.integers(2, below, 4)));
+  CHECK(same_bits(derived, bounds({6, 8})));
+  CHECK(same_bits(y, later.normal(1, 2, {3}, DType::float32, Device::cpu)));
   Draws other = some_draws(2).kept_in(kept);
   CHECK(error_of([&] { other.normal(2, 2, {4}, DType::float32, Device::cpu); }) ==
         "[draws] call 0 of a repeated step is for float32 (2, 2, 4), expected float32 (2, 2, 3) as before");
