@@ -18,6 +18,9 @@ struct Task {
   /// (B, Nt) and (B, Nc): how much each point counts in a training loss, relative to the others of its row; 0 for
   /// padding. Undefined: all alike. Context weights are for losses that score the context as well.
   Tensor target_weights{}, context_weights{};
+  /// (B): what a training loss divides the weighted sum over a task's targets by, so that all points of a batch can
+  /// count alike, whatever task they are of. Undefined: the sum of the task's weights.
+  Tensor target_totals{};
 
   /// The same on a device; lengths stay on the CPU, where operations read them.
   Task to(Device device) const {
@@ -28,7 +31,8 @@ struct Task {
             lengths,
             target_lengths,
             target_weights.to(device),
-            context_weights.to(device)};
+            context_weights.to(device),
+            target_totals.to(device)};
   }
 };
 

@@ -18,6 +18,13 @@ void check_fits(const char* what, std::int64_t count, int bits) {
   check(count <= most, "[draws] {} {} found, expected {} at most", count, what, most);
 }
 
+Shape without_ones(const Shape& shape) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (shape[i] != 1) extents.push_back(shape[i]);
+  return Shape(extents);
+}
+
 /// Calls fill(task, sample, index of it in the result) for all, on several threads where there is enough to do.
 template <class F>
 void for_samples(const Shape& shape, const F& fill) {
@@ -63,8 +70,9 @@ RandomState Draws::start(std::int64_t call, std::int64_t task, std::int64_t samp
 
 void Draws::fill_recorded(std::int64_t call, Tensor& out) const {
   check(call < std::ssize(*recorded_), "[draws] {} tensors were recorded, one more is asked for", recorded_->size());
-  const Tensor& whole = (*recorded_)[static_cast<std::size_t>(call)];
+  Tensor whole = (*recorded_)[static_cast<std::size_t>(call)];
   const Shape& shape = out.shape();
+  if (!part_ && without_ones(whole.shape()) == without_ones(shape)) whole = whole.view(shape);
   const bool fits = whole.rank() == shape.rank() && whole.shape().with(1, shape[1]) == shape &&
                     (part_ ? first_task_ + shape[1] <= whole.dim(1) : shape[1] == whole.dim(1));
   check(fits && (whole.dtype() == DType::int64) == (out.dtype() == DType::int64),

@@ -28,7 +28,7 @@ class Draws {
   /// `step` is the update in training, the batch in evaluation and prediction; below 2³².
   Draws(std::uint64_t seed, Purpose purpose, std::uint64_t step);
   /// In the place of random numbers those of a recorded run, in the order of the calls: of the shapes that are asked
-  /// for, for all tasks of the batch.
+  /// for, apart from extents of 1, for all tasks of the batch.
   static Draws recorded(std::vector<Tensor> in_order_of_calls);
 
   /// What the tasks from number `first` on draw.

@@ -2,6 +2,7 @@
 
 #include "engine/error.h"
 #include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/gather/gather.h"
 #include "ops/mask_points/mask_points.h"
 
@@ -56,7 +57,11 @@ std::unique_ptr<ContextState> Model::update(const ContextState& state, const Con
 
 Tensor Model::loss(const Task& task, Draws& draws) const {
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
-  return nll(*query(*state, task.xt), task.yt, task.target_weights);
+  return nll(*query(*state, task.xt), task.yt, task.target_weights, task.target_totals);
+}
+
+Tensor mean_over_channels(const Tensor& loss, std::int64_t dim_y) {
+  return dim_y == 1 ? loss : affine(loss, 1 / static_cast<double>(dim_y), 0);
 }
 
 }  // namespace npzoo

@@ -86,6 +86,9 @@ class Model {
   virtual std::int64_t dim_y() const = 0;
 };
 
+/// A loss whose terms are sums over channels, as dl4bi has them: per channel.
+Tensor mean_over_channels(const Tensor& loss, std::int64_t dim_y);
+
 /// Everything that makes a model apart from its weights.
 struct ModelSpec {
   std::string name;    // "tnp-d"

@@ -75,8 +75,9 @@ class Prediction {
 inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
 
 /// Mean negative log-likelihood over batch and points, nats; the training objective of the deterministic models. With
-/// `weights` (B, Nt) the mean over the batch of each row's weighted mean.
-Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {});
+/// `weights` (B, Nt) the mean over the batch of each row's weighted sum divided by `totals` (B), or by its weights'
+/// sum.
+Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {}, const Tensor& totals = {});
 
 /// How a network's raw output becomes a standard deviation. `floor` is the least value.
 struct StdForm {

@@ -106,7 +106,7 @@ std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& 
 }
 
 Tensor Cnp::loss(const Task& task, Draws& draws) const {
-  if (!config_.context_in_loss) return Model::loss(task, draws);
+  if (!config_.context_in_loss) return mean_over_channels(Model::loss(task, draws), config_.dim_y);
   const bool weighted = task.context_weights.defined() && task.target_weights.defined();
   check(!task.lengths.defined() || weighted, "[cnp] a padded context cannot be scored in training without weights");
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
@@ -151,7 +151,19 @@ AuthorsPlace authors_cnp(const std::string& name) {
   return {fmt::format("dec.mlp.{}.{}", 2 * std::stoi(words[2]) - 1, words[3])};
 }
 
-constexpr AuthorsCode kCnpAuthors[] = {{.recorded_as = "cnp", .place = authors_cnp, .config = tnp_architecture}};
+AuthorsPlace dl4bi_cnp(const std::string& name) {
+  const auto words = split_name(name);  // encoders.0.pre.layers.L.weight or decoder.layers.L.weight
+  return flax_mlp(words[0] == "encoders" ? "enc_det" : "dec", Words(words).last(3));
+}
+
+ModelConfig dl4bi_cnp_config(ModelConfig theirs) {
+  return dl4bi_architecture(std::move(theirs), {{"d", "dim_hid"}, {"enc", "enc_depth"}, {"dec", "dec_depth"}});
+}
+
+constexpr AuthorsCode kCnpAuthors[] = {
+    {.recorded_as = "cnp", .place = authors_cnp, .config = tnp_architecture},
+    {.recorded_as = "dl4bi-cnp", .place = dl4bi_cnp, .config = dl4bi_cnp_config},
+};
 
 constexpr PublishedSize kCnpSizes[] = {
     {"tnp/gp-rbf", 215'682},

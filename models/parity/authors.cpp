@@ -22,6 +22,61 @@ ModelConfig tnp_architecture(ModelConfig theirs) {
   return theirs;
 }
 
+void rename(ModelConfig& config, const std::vector<std::pair<std::string, std::string>>& names) {
+  for (const auto& [from, to] : names)
+    if (auto entry = config.extract(from)) {
+      entry.key() = to;
+      config.insert(std::move(entry));
+    }
+}
+
+ModelConfig dl4bi_architecture(ModelConfig theirs, const std::vector<std::pair<std::string, std::string>>& names) {
+  rename(theirs, names);
+  theirs["architecture"] = std::string("dl4bi");
+  theirs.emplace("min_std", 0.0);
+  theirs.erase("gain");
+  // They count the layers before the last one.
+  if (const auto depth = theirs.find("dec_depth"); depth != theirs.end())
+    if (auto* layers = std::get_if<std::int64_t>(&depth->second)) ++*layers;
+  return theirs;
+}
+
+ModelConfig dl4bi_transformer(ModelConfig theirs) {
+  rename(theirs, {{"d", "d_model"},
+                  {"ffn", "dim_feedforward"},
+                  {"heads", "nhead"},
+                  {"blocks", "num_layers"},
+                  {"head", "head_hidden"}});
+  theirs.emplace("min_std", 0.0);
+  return theirs;
+}
+
+std::string flax_name(const std::string& module, const std::string& ours) {
+  return module + "." + (ours == "weight" ? "scale" : ours);
+}
+
+AuthorsPlace flax_dense(const std::string& module, const std::string& kind) {
+  return {module + "." + (kind == "weight" ? "kernel" : kind)};
+}
+
+AuthorsPlace flax_mlp(const std::string& name, Words words) {
+  return flax_dense(fmt::format("{}.Dense_{}", name, words[1]), words[2]);
+}
+
+AuthorsPlace flax_attention(const std::string& name, Words words) {
+  const std::string& part = words[0];
+  const char* theirs = part == "query" ? "qs" : part == "key" ? "ks" : part == "value" ? "vs" : "out";
+  return flax_dense(fmt::format("{}.proj_{}.Dense_0", name, theirs), words[1]);
+}
+
+AuthorsPlace flax_transformer_layer(const std::string& name, Words words) {
+  const std::string &part = words[0], &kind = words.back();
+  if (part == "attention") return flax_attention(name + ".attn", words.subspan(1));
+  if (part == "norm1") return {flax_name(name + ".norm", kind)};
+  if (part == "norm2") return {flax_name(name + ".LayerNorm_0", kind)};
+  return flax_dense(name + (part == "expand" ? ".ffn.Dense_0" : ".ffn.Dense_1"), kind);
+}
+
 AuthorsPlace authors_mlp(const std::string& name, Words words) {
   return {fmt::format("{}.{}.{}", name, in_sequence(words[1]), words[2])};
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datasets/model_config.h"
@@ -13,7 +14,8 @@ namespace npzoo {
 
 struct ContextState;
 
-/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor.
+/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. One that is
+/// called kernel, as Flax does, is transposed.
 struct AuthorsPlace {
   std::string name;
   std::int64_t part = 0, parts = 1;
@@ -27,6 +29,8 @@ struct AuthorsCode {
   ModelConfig (*config)(ModelConfig theirs) = nullptr;
   /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
   std::map<std::string, Tensor> (*state)(const ContextState& state) = nullptr;
+  /// Their density of a task's targets is that of padding as well.
+  bool scores_padding = false;
 };
 
 // For those that write such a function, what several authors' codes have in common.
@@ -41,6 +45,29 @@ std::string in_sequence(const std::string& layer);
 
 /// The configuration of a model that we have in two architectures, as recorded from TNP's authors.
 ModelConfig tnp_architecture(ModelConfig theirs);
+
+/// The same of dl4bi, whose names for some of its parameters are ours by `names`, theirs first.
+ModelConfig dl4bi_architecture(ModelConfig theirs, const std::vector<std::pair<std::string, std::string>>& names);
+
+/// What dl4bi's transformers have in common.
+ModelConfig dl4bi_transformer(ModelConfig theirs);
+
+/// Keys by other names, the old ones first; those that are not there are left out.
+void rename(ModelConfig& config, const std::vector<std::pair<std::string, std::string>>& names);
+
+/// A weight or bias of the Flax layer `module`, "kernel" or "bias"; of a layer normalisation "scale". What is called
+/// kernel is transposed.
+std::string flax_name(const std::string& module, const std::string& ours);
+AuthorsPlace flax_dense(const std::string& module, const std::string& kind);
+
+/// `words` are layers.L.weight.
+AuthorsPlace flax_mlp(const std::string& name, Words words);
+
+/// Of dl4bi's MultiHeadAttention; `words` are query.weight, or key, value, out.
+AuthorsPlace flax_attention(const std::string& name, Words words);
+
+/// A TransformerLayer of dl4bi, `words` being the names within ours.
+AuthorsPlace flax_transformer_layer(const std::string& name, Words words);
 
 /// `words` are layers.L.weight.
 AuthorsPlace authors_mlp(const std::string& name, Words words);

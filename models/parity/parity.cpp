@@ -4,96 +4,22 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/io/safetensors.h"
+#include "datasets/gp/cholesky.h"
 #include "engine/optim/optimiser.h"
 #include "engine/tape.h"
-#include "models/config_json.h"
-#include "models/parity/authors.h"
+#include "models/parity/record.h"
+#include "models/predictions/autoregressive.h"
+#include "models/predictions/joint_gaussian.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
+#include "ops/gaussian_log_density/gaussian_log_density.h"
+#include "ops/reshape/reshape.h"
 
 namespace npzoo {
 
 namespace {
 
 constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6;
-
-const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& path) {
-  const auto found = file.metadata.find(key);
-  check(found != file.metadata.end(), "[parity] {}: there is no '{}' in the metadata; expected a recorded run", path,
-        key);
-  return found->second;
-}
-
-class Record {
- public:
-  explicit Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
-    const std::string& model = metadata(file_, "model", path_);
-    for (const ModelInfo& info : models())
-      if (const auto code = std::ranges::find(info.authors, model, &AuthorsCode::recorded_as);
-          code != info.authors.end()) {
-        authors_ = &*code;
-        spec_.name = info.name;
-      }
-    check(authors_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_, model);
-    spec_.config = model_config_from_json(metadata(file_, "config", path_), "[parity] " + path_);
-    if (authors_->config != nullptr) spec_.config = authors_->config(std::move(spec_.config));
-    run_ = model_config_from_json(metadata(file_, "run", path_), "[parity] " + path_);
-  }
-
-  const ModelSpec& spec() const { return spec_; }
-  const AuthorsCode& authors() const { return *authors_; }
-  bool has(const std::string& name) const { return file_.tensors.contains(name); }
-  /// Its model cannot have more.
-  std::int64_t elements() const { return file_.elements(); }
-
-  const Tensor& at(const std::string& name) const {
-    const auto found = file_.tensors.find(name);
-    check(found != file_.tensors.end(), "[parity] {}: there is no tensor '{}'", path_, name);
-    return found->second;
-  }
-
-  Task task(DType dtype) const {
-    return Task{at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype), {}}.to(
-        default_device());
-  }
-
-  /// Whether the parameters after the last update were kept.
-  bool has_final() const {
-    const auto kept = run_.find("keep_final");
-    return kept == run_.end() || kept->second != ModelConfig::mapped_type(false);
-  }
-
-  /// Context points of the first of two parts, of a run that was continued; 0 where there is none.
-  std::int64_t first_points() const {
-    const auto first = run_.find("first");
-    if (first == run_.end()) return 0;
-    check(authors_->state != nullptr, "[parity] {}: states recorded of model '{}', expected none", path_, spec_.name);
-    const auto* count = std::get_if<std::int64_t>(&first->second);
-    check(count != nullptr && 0 < *count && *count <= at("xc").dim(1),
-          "[parity] {}: 'first' in the run must be a number of context points, 1 to {}", path_, at("xc").dim(1));
-    return *count;
-  }
-
-  /// What the authors recorded for one of our parameters: `kind` is param, grad or adam.final.
-  Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const {
-    const AuthorsPlace place = authors_->place(ours.name);
-    const Tensor& theirs = at(kind + "." + place.name);
-    const Shape& shape = ours.parameter->value.shape();
-    check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] &&
-              theirs.shape().with(0, 1) == shape.with(0, 1),
-          "[parity] {}: '{}.{}' has shape {}, expected {} of {}", path_, kind, place.name, theirs.shape(), place.parts,
-          shape);
-    return slice(theirs, 0, place.part * shape[0], (place.part + 1) * shape[0]);
-  }
-
- private:
-  std::string path_;
-  TensorFile file_;
-  ModelSpec spec_;
-  ModelConfig run_;  // sizes of the run, and what was recorded of it
-  const AuthorsCode* authors_ = nullptr;
-};
 
 double largest(const Tensor& x) {
   double top = 0;
@@ -114,34 +40,92 @@ double difference(const Tensor& ours, const Tensor& theirs) {
   return top;
 }
 
+Tensor in_double(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+
+double mean_of(const Tensor& x) {
+  const Tensor values = in_double(x);
+  double sum = 0;
+  for (const double value : values.values<double>()) sum += value;
+  return sum / static_cast<double>(values.numel());
+}
+
+Tensor scalar(double value) { return Tensor::full({}, value, DType::float64); }
+
+/// Functions (K, B, …) in the order in which they were recorded: (B·K, …), row b·K + k, where the first extent says so.
+Tensor as_recorded(const Tensor& ours, const Tensor& theirs) {
+  const std::int64_t count = ours.dim(0), batch = ours.dim(1), row = ours.numel() / (count * batch);
+  if (count == 1 || theirs.dim(0) != count * batch) return ours;
+  const Tensor from = in_double(ours);
+  Tensor out = Tensor::empty(theirs.shape(), DType::float64);
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t b = 0; b < batch; ++b)
+      std::copy_n(from.data<double>() + (k * batch + b) * row, row, out.data<double>() + (b * count + k) * row);
+  return out;
+}
+
+/// Factor · factorᵀ and the diagonal, (B, M, M).
+Tensor covariance(const JointGaussian& joint) {
+  const Tensor factors = in_double(joint.factor());
+  const std::int64_t batch = factors.dim(0), m = factors.dim(1), rank = factors.dim(2);
+  Tensor all = Tensor::zeros({batch, m, m}, DType::float64);
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < m; ++j) {
+        double& value = all.data<double>()[(b * m + i) * m + j];
+        for (std::int64_t r = 0; r < rank; ++r)
+          value += factors.data<double>()[(b * m + i) * rank + r] * factors.data<double>()[(b * m + j) * rank + r];
+        if (i == j && joint.diagonal().defined()) value += in_double(joint.diagonal()).data<double>()[b * m + i];
+      }
+  return all;
+}
+
+/// Its lower triangular factor, with a positive diagonal where it is not the one that the model gives.
+Tensor scale_tril(const JointGaussian& joint) {
+  if (!joint.diagonal().defined()) return in_double(joint.factor());
+  Tensor factors = covariance(joint);
+  const std::int64_t m = factors.dim(1);
+  for (std::int64_t b = 0; b < factors.dim(0); ++b) {
+    const std::span<double> matrix = factors.values<double>().subspan(b * m * m, m * m);
+    const Cholesky cholesky(std::vector<double>(matrix.begin(), matrix.end()), m);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < m; ++j) matrix[i * m + j] = j <= i ? cholesky(i, j) : 0;
+  }
+  return factors;
+}
+
 class Comparison {
  public:
   Comparison(const Record& record, DType dtype)
       : record_(record),
+        tolerance_(dtype == DType::float64 ? kTolerance : kFloatTolerance),
         task_(record.task(dtype)),
         model_(make_model(record.spec(), {.max_elements = record.elements()})),
         parameters_(named_parameters(*model_)) {
-    for (const NamedParameter& p : parameters_) {
-      const Tensor value = record.of_parameter("param", p).to(dtype);
+    for (const NamedParameter& p : named_tensors(*model_)) {
+      const Tensor value = record.of_parameter(p.parameter->trained ? "param" : "buffer", p).to(dtype);
       p.parameter->value = default_device() == Device::cpu ? value.clone() : value.to(default_device());
     }
   }
 
-  void predictions(const std::string& kind, double tolerance) {
+  /// Of what was recorded under `kind`, "eval" or "eval64".
+  void predictions(const std::string& kind) {
     NoGrad off;
-    const auto state = condition({task_.xc, task_.yc, {}});
+    Draws draws = record_.evaluation_draws();
+    const auto state = model_->condition({task_.xc, task_.yc, task_.lengths}, draws, record_.evaluation_samples());
     const auto p = model_->query(*state, task_.xt);
-    add_moments(kind + ".", *p, tolerance);
+    add_moments(kind + ".", *p);
     if (kind != "eval") return;
-    add("eval.pointwise.tar_ll", p->log_likelihood(task_.yt), tolerance);
-    if (!record_.has("eval.pointwise.ctx_ll")) return;
-    add("eval.pointwise.ctx_ll", model_->query(*state, task_.xc)->log_likelihood(task_.yc), tolerance);
+    if (record_.authors().state != nullptr && record_.first_points() == 0)
+      for (const auto& [name, ours] : record_.authors().state(*state)) add_recorded("eval." + name, ours);
+    densities(*state, *p);
+    if (const auto* joint = dynamic_cast<const JointGaussian*>(p.get())) joint_gaussian(*joint, draws);
+    if (const auto* sequence = dynamic_cast<const Autoregressive*>(p.get())) teacher_forced(*sequence, *p);
   }
 
   void loss_and_gradients() {
     Tape tape;
-    const Tensor loss = record_step(tape);
-    add("train.loss", loss, kTolerance);
+    const Tensor loss = record_step(tape, record_.training_draws());
+    add("train.loss", loss, tolerance_);
     const Grads& grads = tape.backward(loss);
     double scale = 0, error = 0;
     for (const NamedParameter& p : parameters_) {
@@ -152,26 +136,11 @@ class Comparison {
     quantities_.push_back({"grad.*", error / scale, kTolerance});
   }
 
-  void adam() {
-    const Tensor& theirs = record_.at("adam.losses");
-    Optimiser optimiser({.name = "adam", .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, parameters_);
-    Tensor losses = Tensor::empty(theirs.shape(), DType::float64, Device::cpu);
-    Tape tape;
-    for (double& value : losses.values<double>()) {
-      const Tensor loss = record_step(tape);
-      value = loss.item();
-      optimiser.step(tape.backward(loss), 5e-4);
-    }
-    add("adam.losses", losses, kAdamTolerance);
-    if (!record_.has_final()) return;
-    double scale = 1, error = 0;
-    for (const NamedParameter& p : parameters_) {
-      const Tensor final_value = record_.of_parameter("adam.final", p);
-      scale = std::max(scale, largest(final_value));
-      error = std::max(error, difference(p.parameter->value, final_value));
-    }
-    quantities_.push_back({"adam.final.*", error / scale, kAdamTolerance});
-  }
+  /// Ten updates, which change the model.
+  void adam() { updates("adam", {.name = "adam", .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, 0); }
+
+  /// The same by the optimiser of TNP-KR's authors.
+  void yogi() { updates("yogi", {.name = "yogi", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3); }
 
   /// A context in two parts: after the first, after the second, and both at once.
   void states() {
@@ -180,6 +149,10 @@ class Comparison {
     NoGrad off;
     const auto points = [&](std::int64_t begin, std::int64_t end) {
       return Context{slice(task_.xc, 1, begin, end), slice(task_.yc, 1, begin, end)};
+    };
+    const auto condition = [&](const Context& context) {
+      Draws draws = record_.evaluation_draws();
+      return model_->condition(context, draws, record_.evaluation_samples());
     };
     const auto begun = condition(points(0, first));
     state("state.first.", *begun);
@@ -190,31 +163,130 @@ class Comparison {
   std::vector<ParityQuantity> take() { return std::move(quantities_); }
 
  private:
-  /// No model that has recordings draws anything.
-  static Draws no_draws() { return Draws::recorded({}); }
-
-  std::unique_ptr<ContextState> condition(const Context& context) const {
-    Draws draws = no_draws();
-    return model_->condition(context, draws, kSamples);
-  }
-
-  Tensor record_step(Tape& tape) {
+  Tensor record_step(Tape& tape, Draws draws) {
     Recording on(tape);
     for (const NamedParameter& p : parameters_) tape.watch(p.parameter->value);
-    Draws draws = no_draws();
     return model_->loss(task_, draws);
   }
 
-  void state(const std::string& start, const ContextState& state) {
-    for (const auto& [name, ours] : record_.authors().state(state)) add(start + name, ours, kTolerance);
-    if (!record_.has(start + "mean")) return;
-    add_moments(start, *model_->query(state, task_.xt), kTolerance);
+  void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm) {
+    const Tensor& theirs = record_.at(kind + ".losses");
+    Optimiser optimiser(config, parameters_);
+    Tensor losses = Tensor::empty(theirs.shape(), DType::float64, Device::cpu), norms = losses.clone();
+    Tape tape;
+    for (std::int64_t step = 0; step < theirs.numel(); ++step) {
+      const Tensor loss = record_step(tape, record_.training_draws(step + 1));
+      losses.data<double>()[step] = loss.item();
+      optimiser.step(tape.backward(loss), config.lr, clip_norm);
+      norms.data<double>()[step] = optimiser.gradient_norm();
+    }
+    add(kind + ".losses", losses, kAdamTolerance);
+    if (record_.has(kind + ".grad_norm")) add(kind + ".grad_norm", norms, kAdamTolerance);
+    if (!record_.has_final(kind)) return;
+    double scale = 1, error = 0;
+    for (const NamedParameter& p : parameters_) {
+      const Tensor final_value = record_.of_parameter(kind + ".final", p);
+      scale = std::max(scale, largest(final_value));
+      error = std::max(error, difference(p.parameter->value, final_value));
+    }
+    quantities_.push_back({kind + ".final.*", error / scale, kAdamTolerance});
   }
 
-  void add_moments(const std::string& start, const Prediction& prediction, double tolerance) {
-    const Moments p = moments(prediction);
-    add(start + "mean", p.mean, tolerance);
-    add(start + "std", p.std, tolerance);
+  /// Of each target by itself, of all together, and of what the authors' reductions make of them.
+  void densities(const ContextState& state, const Prediction& p) {
+    const bool joint = model_info(record_.spec().name).density == Density::joint;
+    const Tensor own = in_double(p.log_likelihood(task_.yt));
+    if (record_.has("eval.nll")) add("eval.nll", scalar(-mean_over_real(own)), tolerance_);
+    if (joint) {
+      const Tensor together = p.joint_log_likelihood(task_.yt);
+      Tensor each = together.clone();
+      for (double& value : each.values<double>()) value /= static_cast<double>(task_.yt.dim(1));
+      add_recorded("eval.joint.tar_ll", each);
+      add_recorded("eval.tar_ll", scalar(mean_of(each)));
+      return;
+    }
+    add_recorded("eval.tar_ll", scalar(mean_of(own)));
+    pointwise("eval.pointwise.tar_ll", p, task_.yt);
+    if (!record_.has("eval.pointwise.ctx_ll")) return;
+    const auto context = model_->query(state, task_.xc);
+    pointwise("eval.pointwise.ctx_ll", *context, task_.yc);
+    add_recorded("eval.ctx_ll", scalar(mean_of(in_double(context->log_likelihood(task_.yc)))));
+  }
+
+  /// Over real targets and channels.
+  double mean_over_real(const Tensor& each) const {
+    const Tensor weights = in_double(task_.target_weights);
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < each.values<double>().size(); ++i) {
+      sum += weights.values<double>()[i] * each.values<double>()[i];
+      count += weights.values<double>()[i];
+    }
+    return sum / (count * static_cast<double>(task_.yt.dim(2)));
+  }
+
+  /// Recorded (B, N), or of each function (K, B, N).
+  void pointwise(const std::string& name, const Prediction& p, const Tensor& y) {
+    if (!record_.has(name)) return;
+    if (record_.at(name).rank() == 2) return add(name, p.log_likelihood(y), tolerance_);
+    const Marginals m = p.marginals();
+    add(name, gaussian_log_density(broadcast_to(y, m.mean.shape()), m.mean, m.std), tolerance_);
+  }
+
+  void joint_gaussian(const JointGaussian& joint, Draws& draws) {
+    add_recorded("eval.covariance", covariance(joint));
+    const Tensor factor = scale_tril(joint);
+    add_recorded("eval.scale_tril", factor);
+    if (!record_.has("eval.samples")) return;
+    const std::int64_t samples = record_.at("eval.samples").dim(0);
+    // What was recorded multiplies the triangular factor, so a low rank has other draws than ours.
+    const JointGaussian triangular(joint.mean(), factor);
+    add("eval.samples", triangular.sample(samples, draws), tolerance_);
+  }
+
+  /// Blocks of targets, each given the true values of those before it.
+  void teacher_forced(const Autoregressive& sequence, const Prediction& p) {
+    std::vector<Tensor> means, deviations, each;
+    std::int64_t number = 0;
+    sequence.teacher_forced(task_.yt, [&](const Prediction& block, std::int64_t begin, std::int64_t end) {
+      if (const auto* joint = dynamic_cast<const JointGaussian*>(&block)) {
+        const std::string start = "eval.block" + std::to_string(number++) + ".";
+        add_recorded(start + "mean", joint->mean());
+        add_recorded(start + "scale_tril", scale_tril(*joint));
+        return;
+      }
+      const Moments m = moments(block);
+      means.push_back(m.mean);
+      deviations.push_back(m.std);
+      each.push_back(in_double(block.log_likelihood(slice(task_.yt, 1, begin, end))));
+    });
+    if (means.empty()) return;
+    add_recorded("eval.teacher.mean", concat(means, 1));
+    add_recorded("eval.teacher.std", concat(deviations, 1));
+    add_recorded("eval.pointwise.tar_ll", concat(each, 1));
+    if (!record_.has("eval.samples")) return;
+    Draws draws = record_.evaluation_draws();
+    add("eval.samples", p.sample(record_.at("eval.samples").dim(0), draws), tolerance_);
+  }
+
+  void state(const std::string& start, const ContextState& state) {
+    for (const auto& [name, ours] : record_.authors().state(state)) add(start + name, ours, tolerance_);
+    if (!record_.has(start + "mean")) return;
+    add_moments(start, *model_->query(state, task_.xt));
+  }
+
+  /// Of each function where several were recorded.
+  void add_moments(const std::string& start, const Prediction& prediction) {
+    if (!record_.has(start + "mean")) return;
+    const Marginals m = prediction.marginals();
+    const auto put = [&](const std::string& name, const Tensor& ours) {
+      if (record_.has(name)) add(name, as_recorded(ours, record_.at(name)), tolerance_);
+    };
+    put(start + "mean", m.mean);
+    put(start + "std", m.std);
+  }
+
+  void add_recorded(const std::string& name, const Tensor& ours) {
+    if (record_.has(name)) add(name, ours, tolerance_);
   }
 
   void add(const std::string& name, const Tensor& ours, double tolerance) {
@@ -223,6 +295,7 @@ class Comparison {
   }
 
   const Record& record_;
+  double tolerance_;
   Task task_;
   std::unique_ptr<Model> model_;
   std::vector<NamedParameter> parameters_;
@@ -246,17 +319,22 @@ ParityReport check_parity(const std::filesystem::path& path) {
   ParityReport report{path.string(), record.spec().name, {}};
   Comparison exact(record, DType::float64);
   if (record.at("xc").dtype() == DType::float64) {
-    exact.predictions("eval", kTolerance);
+    exact.predictions("eval");
     exact.states();
     exact.loss_and_gradients();
     exact.adam();
     report.quantities = exact.take();
+    if (record.has("yogi.losses")) {
+      Comparison again(record, DType::float64);
+      again.yogi();
+      std::ranges::move(again.take(), std::back_inserter(report.quantities));
+    }
     return report;
   }
-  exact.predictions("eval64", kTolerance);
+  exact.predictions("eval64");
   report.quantities = exact.take();
   Comparison rounded(record, DType::float32);
-  rounded.predictions("eval", kFloatTolerance);
+  rounded.predictions("eval");
   std::ranges::move(rounded.take(), std::back_inserter(report.quantities));
   return report;
 }

@@ -64,13 +64,20 @@ Marginals Autoregressive::marginals() const {
   return all;
 }
 
-Tensor Autoregressive::joint_log_likelihood(const Tensor& y) const {
+void Autoregressive::teacher_forced(
+    const Tensor& y, const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const {
   check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));
-  Tensor joint = Tensor::zeros({xt_.dim(0)}, DType::float64, Device::cpu);
   walk([&](const Prediction& block, std::int64_t begin, std::int64_t end) {
-    const Tensor values = slice(y, 1, begin, end), own = block.joint_log_likelihood(values);
+    visit(block, begin, end);
+    return slice(y, 1, begin, end);
+  });
+}
+
+Tensor Autoregressive::joint_log_likelihood(const Tensor& y) const {
+  Tensor joint = Tensor::zeros({xt_.dim(0)}, DType::float64, Device::cpu);
+  teacher_forced(y, [&](const Prediction& block, std::int64_t begin, std::int64_t end) {
+    const Tensor own = block.joint_log_likelihood(slice(y, 1, begin, end));
     for (std::size_t b = 0; b < own.values<double>().size(); ++b) joint.values<double>()[b] += own.values<double>()[b];
-    return values;
   });
   return joint;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "models/model.h"
 
 namespace npzoo {
@@ -19,6 +21,9 @@ class Autoregressive : public Prediction {
   Tensor sample(std::int64_t n, Draws& draws) const override;
   /// "teacher-forced": the values of what came before are those of the targets.
   DensityForms forms() const override;
+  /// Calls visit(prediction, first target, end) for each block, given the values y of those before it.
+  void teacher_forced(const Tensor& y,
+                      const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const;
 
  protected:
   /// Of the next targets (B, n, Dx), given what is in the state.

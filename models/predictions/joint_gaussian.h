@@ -17,6 +17,10 @@ class JointGaussian final : public Prediction {
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
 
+  const Tensor& mean() const { return mean_; }
+  const Tensor& factor() const { return factor_; }
+  const Tensor& diagonal() const { return diagonal_; }
+
  private:
   Tensor mean_, factor_, diagonal_;
 };

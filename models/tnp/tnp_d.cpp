@@ -19,7 +19,7 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   c.transformer.heads = reader.size("nhead");
   c.transformer.layers = reader.size("num_layers");
   c.embedder.assign(static_cast<std::size_t>(reader.size("emb_depth")), c.transformer.width);
-  c.head_hidden = c.transformer.hidden;
+  c.head_hidden = tnp ? c.transformer.hidden : reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
   const auto dropout = reader.get<double>("dropout", 0.0);
   check(dropout == 0, "[tnp-d] dropout {} found, expected 0: no published run uses another", dropout);
   if (tnp) {
@@ -29,6 +29,7 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
     c.transformer.layer_norm_eps = 1e-6;
     c.std.floor = reader.get<double>("min_std");
     c.std.kind = c.std.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
+    c.loss_per_channel = true;
   }
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
@@ -48,7 +49,22 @@ AuthorsPlace authors_tnp_d(const std::string& name) {
   return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
 }
 
-constexpr AuthorsCode kTnpDAuthors[] = {{.recorded_as = "tnp-d", .place = authors_tnp_d, .config = tnp_architecture}};
+AuthorsPlace dl4bi_tnp_d(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] == "embedder") return flax_mlp("embed_s_f", Words(words).last(3));
+  if (words[0] == "predictor") return flax_mlp("head", Words(words).last(3));
+  return flax_transformer_layer(fmt::format("enc.TransformerEncoderBlock_{}", words[2]), Words(words).subspan(3));
+}
+
+ModelConfig dl4bi_tnp_d_config(ModelConfig theirs) {
+  theirs["emb_depth"] = std::int64_t{4};
+  return dl4bi_architecture(dl4bi_transformer(std::move(theirs)), {});
+}
+
+constexpr AuthorsCode kTnpDAuthors[] = {
+    {.recorded_as = "tnp-d", .place = authors_tnp_d, .config = tnp_architecture},
+    {.recorded_as = "dl4bi-tnp-d", .place = dl4bi_tnp_d, .config = dl4bi_tnp_d_config},
+};
 
 constexpr PublishedSize kTnpDSizes[] = {
     {"tnp/gp-rbf", 222'082},

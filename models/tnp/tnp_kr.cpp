@@ -1,5 +1,8 @@
 #include "models/tnp/tnp_kr.h"
 
+#include <fmt/core.h>
+
+#include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/token_transformer.h"
 
@@ -19,7 +22,8 @@ TokenTransformerConfig read_config(ConfigReader& reader) {
                    .layer_norm_eps = 1e-6,
                    .final_norm = true};
   c.embedder = {reader.size("embed_hidden"), c.transformer.width};
-  c.head_hidden = c.transformer.hidden;
+  c.head_hidden = reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
+  c.loss_per_channel = true;
   c.std = {StdForm::Kind::half_log_variance, reader.get<double>("min_std")};
   return c;
 }
@@ -62,6 +66,32 @@ std::unique_ptr<Model> make_tnp_kr_fast(const ModelConfig& config, const Initial
 
 namespace {
 
+AuthorsPlace authors_tnp_kr(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] == "embedder") return flax_mlp("embed_s_f", Words(words).last(3));
+  if (words[0] == "predictor") return flax_mlp("head", Words(words).last(3));
+  if (words[1] == "norm") return {flax_name("dec.norm", words[2])};
+  const std::string block = "KRBlock_" + words[2];
+  if (words.back() == "projection") return {fmt::format("projections.dec.{}.attn.attn.random", block)};
+  return flax_transformer_layer("dec." + block, Words(words).subspan(3));
+}
+
+ModelConfig authors_full(ModelConfig theirs) {
+  rename(theirs, {{"embed", "embed_hidden"}});
+  return dl4bi_transformer(std::move(theirs));
+}
+
+ModelConfig authors_fast(ModelConfig theirs) {
+  rename(theirs, {{"features", "num_features"}});
+  theirs["feature_norms"] = std::string("fixed");
+  return authors_full(std::move(theirs));
+}
+
+constexpr AuthorsCode kFullAuthors[] = {
+    {.recorded_as = "dl4bi-tnp-kr-full", .place = authors_tnp_kr, .config = authors_full}};
+constexpr AuthorsCode kFastAuthors[] = {
+    {.recorded_as = "dl4bi-tnp-kr-fast", .place = authors_tnp_kr, .config = authors_fast}};
+
 constexpr PublishedSize kFullSizes[] = {
     {"tnp-kr/gp1d-rbf", 226'754},
     {"tnp-kr/gp1d-matern", 226'754},
@@ -96,6 +126,7 @@ ModelInfo tnp_kr_full_info() {
       .make = make_tnp_kr_full,
       .small_forms = kSmallFull,
       .sizes = kFullSizes,
+      .authors = kFullAuthors,
   };
 }
 
@@ -107,6 +138,7 @@ ModelInfo tnp_kr_fast_info() {
       .make = make_tnp_kr_fast,
       .small_forms = kSmallFast,
       .sizes = kFastSizes,
+      .authors = kFastAuthors,
   };
 }
 

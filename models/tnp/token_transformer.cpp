@@ -49,6 +49,11 @@ std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, c
   return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
 }
 
+Tensor TokenTransformer::loss(const Task& task, Draws& draws) const {
+  const Tensor loss = Model::loss(task, draws);
+  return config_.loss_per_channel ? mean_over_channels(loss, config_.dim_y) : loss;
+}
+
 void TokenTransformer::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("encoder", encoder);

@@ -12,6 +12,7 @@ struct TokenTransformerConfig {
   TransformerConfig transformer;
   std::int64_t head_hidden = 128;
   StdForm std;
+  bool loss_per_channel = false;
 };
 
 /// A neural process made of tokens [x; y] (targets [x; 0]), one embedder, a TwoStreamTransformer and a head. TNP-D and
@@ -22,6 +23,7 @@ class TokenTransformer final : public Model {
 
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
   void begin_step(std::int64_t step) override { encoder.begin_step(step); }
   void visit(ModuleVisitor& visitor) override;
 

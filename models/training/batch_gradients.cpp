@@ -35,7 +35,8 @@ Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
           counts(task.lengths),
           counts(task.target_lengths),
           rows(task.target_weights),
-          rows(task.context_weights)};
+          rows(task.context_weights),
+          rows(task.target_totals)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "engine/cuda/transfer.h"
 #include "engine/memory.h"
 #include "ops/concat/concat.h"
+#include "ops/reduce/reduce.h"
 
 namespace npzoo {
 
@@ -79,6 +80,7 @@ DeviceStep::Bucket& DeviceStep::bucket_for(const Task& task) {
   t.target_lengths = Tensor::pinned({batch}, DType::int64);
   t.target_weights = Tensor::zeros({batch, nt}, task.xt.dtype(), task.xt.device());
   t.context_weights = Tensor::zeros({batch, nc}, task.xc.dtype(), task.xc.device());
+  t.target_totals = Tensor::zeros({batch}, task.xt.dtype(), task.xt.device());
   bucket.host_loss = Tensor::pinned({}, task.xt.dtype());
   return bucket;
 }
@@ -93,6 +95,8 @@ void DeviceStep::load(const Task& task, Bucket& bucket) {
   load_lengths(task.target_lengths, task.xt.dim(1), padded.target_lengths);
   load_weights(task.target_weights, task.xt.dim(1), padded.target_weights);
   load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
+  copy_slice(task.target_totals.defined() ? task.target_totals : sum(padded.target_weights, -1), 0, 0,
+             padded.target_totals);
 }
 
 void DeviceStep::run(Bucket& bucket, const Draws& draws, double clip_norm) {

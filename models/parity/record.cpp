@@ -1,0 +1,165 @@
+#include "models/parity/record.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/io/json.h"
+#include "models/config_json.h"
+#include "models/registry.h"
+#include "ops/concat/concat.h"
+
+namespace npzoo {
+
+namespace {
+
+const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& path) {
+  const auto found = file.metadata.find(key);
+  check(found != file.metadata.end(), "[parity] {}: there is no '{}' in the metadata; expected a recorded run", path,
+        key);
+  return found->second;
+}
+
+/// Numbers and truth values of a run; its lists are in tensors as well.
+ModelConfig run_from_json(const std::string& text, const std::string& where) {
+  nlohmann::json object = parse_json(text, where + ": the run");
+  check(object.is_object(), "{}: the run is no JSON object", where);
+  for (auto entry = object.begin(); entry != object.end();)
+    entry = entry->is_array() ? object.erase(entry) : std::next(entry);
+  return model_config_from_json(object.dump(), where);
+}
+
+std::set<std::string> names_from_json(const std::string& text, const std::string& where) {
+  const nlohmann::json list = parse_json(text, where + ": no_gradient");
+  const auto is_name = [](const nlohmann::json& entry) { return entry.is_string(); };
+  check(list.is_array() && std::ranges::all_of(list, is_name), "{}: no_gradient is no list of names", where);
+  return list.get<std::set<std::string>>();
+}
+
+/// 1 for the first points of each row, else 0.
+Tensor weights_of(const Tensor& lengths, std::int64_t points, DType dtype) {
+  Tensor weights = Tensor::zeros({lengths.dim(0), points}, DType::float64);
+  for (std::int64_t b = 0; b < lengths.dim(0); ++b)
+    std::fill_n(weights.data<double>() + b * points, lengths.values<std::int64_t>()[b], 1.0);
+  return weights.to(dtype);
+}
+
+/// (B, D0) → (D0, B): the transposed matrix.
+Tensor transposed(const Tensor& x) {
+  Tensor out = Tensor::empty({x.dim(1), x.dim(0)}, x.dtype());
+  check(x.dtype() == DType::float64, "[parity] {} kernel found, expected float64", to_string(x.dtype()));
+  for (std::int64_t i = 0; i < x.dim(0); ++i)
+    for (std::int64_t j = 0; j < x.dim(1); ++j)
+      out.data<double>()[j * x.dim(0) + i] = x.data<double>()[i * x.dim(1) + j];
+  return out;
+}
+
+/// Indices of samples (B·K, N), row b·K + k, as (K, B, N).
+Tensor samples_first(const Tensor& rows, std::int64_t batch) {
+  const std::int64_t count = rows.dim(0) / batch, n = rows.dim(1);
+  Tensor out = Tensor::empty({count, batch, n}, DType::int64);
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t k = 0; k < count; ++k)
+      std::copy_n(rows.data<std::int64_t>() + (b * count + k) * n, n, out.data<std::int64_t>() + (k * batch + b) * n);
+  return out;
+}
+
+}  // namespace
+
+Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
+  const std::string& model = metadata(file_, "model", path_);
+  const std::string where = "[parity] " + path_;
+  for (const ModelInfo& info : models())
+    if (const auto code = std::ranges::find(info.authors, model, &AuthorsCode::recorded_as);
+        code != info.authors.end()) {
+      authors_ = &*code;
+      spec_.name = info.name;
+    }
+  check(authors_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_, model);
+  spec_.config = model_config_from_json(metadata(file_, "config", path_), where);
+  run_ = run_from_json(metadata(file_, "run", path_), where);
+  const auto from_run = [&](const char* name, const char* key) {
+    if (const auto value = run_.find(name); value != run_.end()) spec_.config.emplace(key, value->second);
+  };
+  if (has("valid.context")) {  // whose authors' code finds dimensions out by itself
+    from_run("dx", "dim_x");
+    from_run("dy", "dim_y");
+  }
+  from_run("train_samples", "train_samples");
+  if (authors_->config != nullptr) spec_.config = authors_->config(std::move(spec_.config));
+  if (file_.metadata.contains("no_gradient")) no_gradient_ = names_from_json(file_.metadata.at("no_gradient"), where);
+}
+
+const Tensor& Record::at(const std::string& name) const {
+  const auto found = file_.tensors.find(name);
+  check(found != file_.tensors.end(), "[parity] {}: there is no tensor '{}'", path_, name);
+  return found->second;
+}
+
+Task Record::task(DType dtype) const {
+  Task task{at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype)};
+  if (has("valid.context")) {
+    const Tensor targets = at("valid.target").to(DType::int64);
+    task.lengths = at("valid.context").to(DType::int64);
+    if (!authors_->scores_padding) task.target_lengths = targets;
+    task.context_weights = weights_of(task.lengths, task.xc.dim(1), dtype);
+    task.target_weights = weights_of(targets, task.xt.dim(1), dtype);
+    double all = 0;
+    for (const std::int64_t count : targets.values<std::int64_t>()) all += static_cast<double>(count);
+    task.target_totals = Tensor::full(targets.shape(), all / static_cast<double>(targets.dim(0)), dtype);
+  }
+  return task.to(default_device());
+}
+
+Draws Record::draws(const std::string& start) const {
+  std::vector<Tensor> in_order;
+  while (has(start + std::to_string(in_order.size()))) {
+    const Tensor& drawn = at(start + std::to_string(in_order.size()));
+    const bool rows_of_samples = has("valid.context") && drawn.dtype() == DType::int64 && drawn.rank() == 2;
+    in_order.push_back(rows_of_samples ? samples_first(drawn, at("xc").dim(0)) : drawn);
+  }
+  return Draws::recorded(std::move(in_order));
+}
+
+std::optional<std::int64_t> Record::run_count(const std::string& name) const {
+  const auto found = run_.find(name);
+  if (found == run_.end()) return {};
+  const auto* count = std::get_if<std::int64_t>(&found->second);
+  check(count != nullptr && *count >= 1, "[parity] {}: '{}' in the run must be a number from 1 on", path_, name);
+  return *count;
+}
+
+std::int64_t Record::evaluation_samples() const {
+  // Those of dl4bi draw as many as in training.
+  const auto trained = spec_.config.find("train_samples");
+  if (const auto count = run_count("eval_samples")) return *count;
+  return trained == spec_.config.end() ? 1 : std::get<std::int64_t>(trained->second);
+}
+
+bool Record::has_final(const std::string& kind) const {
+  const auto kept = run_.find("keep_final");
+  return kind == "yogi" ? has("yogi.losses") : kept == run_.end() || kept->second != ModelConfig::mapped_type(false);
+}
+
+std::int64_t Record::first_points() const {
+  if (!run_.contains("first")) return 0;
+  check(authors_->state != nullptr, "[parity] {}: states recorded of model '{}', expected none", path_, spec_.name);
+  const auto* count = std::get_if<std::int64_t>(&run_.at("first"));
+  check(count != nullptr && 0 < *count && *count <= at("xc").dim(1),
+        "[parity] {}: 'first' in the run must be a number of context points, 1 to {}", path_, at("xc").dim(1));
+  return *count;
+}
+
+Tensor Record::of_parameter(const std::string& kind, const NamedParameter& ours) const {
+  const AuthorsPlace place = authors_->place(ours.name);
+  const Shape& shape = ours.parameter->value.shape();
+  if (kind == "grad" && no_gradient_.contains(place.name)) return Tensor::zeros(shape, DType::float64);
+  const Tensor& found = at(kind + "." + place.name);
+  const Tensor theirs = place.name.ends_with(".kernel") && found.rank() == 2 ? transposed(found) : found;
+  check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] &&
+            theirs.shape().with(0, 1) == shape.with(0, 1),
+        "[parity] {}: '{}.{}' has shape {}, expected {} of {}", path_, kind, place.name, theirs.shape(), place.parts,
+        shape);
+  return slice(theirs, 0, place.part * shape[0], (place.part + 1) * shape[0]);
+}
+
+}  // namespace npzoo
