@@ -50,8 +50,12 @@ Tensor Initializer::truncated_normal(const Shape& shape, double deviation) {
 }
 
 Tensor Initializer::linear_weight(std::int64_t out, std::int64_t in) {
-  const double deviation = inverse_sqrt(in);
-  return framework_ == Framework::torch ? uniform({out, in}, deviation) : truncated_normal({out, in}, deviation);
+  switch (framework_) {
+    case Framework::torch: return uniform({out, in}, inverse_sqrt(in));
+    case Framework::flax: return truncated_normal({out, in}, inverse_sqrt(in));
+    case Framework::tensorflow: return xavier_uniform(out, in, out, in);
+  }
+  fail("[init] unknown framework");
 }
 
 Tensor Initializer::linear_bias(std::int64_t out, std::int64_t in) {

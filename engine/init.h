@@ -8,7 +8,7 @@
 namespace npzoo {
 
 /// The framework whose defaults a model starts from: published figures depend on them.
-enum class Framework : std::uint8_t { torch, flax };
+enum class Framework : std::uint8_t { torch, flax, tensorflow };
 
 /// Where initial weights come from, and how many there may be: a model described by a file from a stranger must not be
 /// larger than the file.
@@ -33,9 +33,9 @@ class Initializer {
   bool drawn() const { return drawn_; }
 
   /// Weight (out, in) of a linear layer as the framework makes it by default: torch U(±1/√in) (Kaiming uniform with
-  /// a = √5), flax the truncated normal of variance 1/in (LeCun).
+  /// a = √5), flax the truncated normal of variance 1/in (LeCun), tensorflow `xavier_uniform`.
   Tensor linear_weight(std::int64_t out, std::int64_t in);
-  /// Its bias (out): torch U(±1/√in), flax zeros.
+  /// Its bias (out): torch U(±1/√in), the others zeros.
   Tensor linear_bias(std::int64_t out, std::int64_t in);
   /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
   /// that this one is a block of.

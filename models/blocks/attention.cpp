@@ -1,18 +1,29 @@
 #include "models/blocks/attention.h"
 
+#include <cmath>
+
+#include "ops/elementwise/elementwise.h"
+
 namespace npzoo {
 
 namespace {
 
+Linear normal_projection(std::int64_t width, Initializer& init) {
+  const double deviation = 1 / std::sqrt(static_cast<double>(width));
+  return Linear(affine(init.standard_normal({width, width}), deviation, 0), {});
+}
+
 /// torch.nn.MultiheadAttention draws query, key and value as one (3E, E) matrix and starts all biases at zero.
 Linear input_projection(std::int64_t width, Initializer& init, AttentionBiases biases) {
+  if (biases == AttentionBiases::none) return normal_projection(width, init);
   if (biases == AttentionBiases::output_only) return Linear::without_bias(width, width, init);
-  if (init.framework() == Framework::flax) return Linear(width, width, init);
+  if (init.framework() != Framework::torch) return Linear(width, width, init);
   return Linear(init.xavier_uniform(width, width, 3 * width, width), Tensor::zeros({width}));
 }
 
 Linear output_projection(std::int64_t width, Initializer& init, AttentionBiases biases) {
-  if (init.framework() == Framework::flax || biases == AttentionBiases::output_only) return Linear(width, width, init);
+  if (biases == AttentionBiases::none) return normal_projection(width, init);
+  if (init.framework() != Framework::torch || biases == AttentionBiases::output_only) return Linear(width, width, init);
   return Linear(init.linear_weight(width, width), Tensor::zeros({width}));
 }
 
@@ -34,8 +45,8 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, c
   features.emplace(config, width / heads, init);
 }
 
-KeysValues MultiheadAttention::project(const Tensor& context, const PrefixMask& mask) const {
-  const Tensor keys = key(context), values = value(context);  // (B, N, E)
+KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for_values, const PrefixMask& mask) const {
+  const Tensor keys = key(for_keys), values = value(for_values);  // (B, N, E)
   if (!features) return {keys, values};
   return {.summary = summarise_keys(keys, values, features->projection.value, mask, linear_options())};
 }

@@ -15,8 +15,9 @@ struct KeysValues {
 };
 
 enum class AttentionBiases : std::uint8_t {
-  all,         // initialised as the framework's own attention layer
-  output_only  // initialised as linear layers
+  all,          // initialised as the framework's own attention layer
+  output_only,  // initialised as linear layers
+  none          // weights N(0, 1 / width), as in DeepMind's code of the attentive neural process
 };
 
 /// Multi-head attention (Vaswani et al., "Attention is all you need", 2017), logits scaled by 1/√(head width); with
@@ -28,7 +29,12 @@ class MultiheadAttention {
   MultiheadAttention(std::int64_t width, std::int64_t heads, const RandomFeatureConfig& features, Initializer& init);
 
   /// The mask that the queries will have; it must be the same for all of them where attention is linear.
-  KeysValues project(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
+  KeysValues project(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const {
+    return project(context, context, mask);
+  }
+  /// Keys and values from different tensors, (B, N, E) each.
+  KeysValues project(const Tensor& for_keys, const Tensor& for_values,
+                     const PrefixMask& mask = PrefixMask::all()) const;
   /// queries (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const;
 

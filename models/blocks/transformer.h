@@ -31,6 +31,10 @@ class TransformerLayer {
   /// What this layer's queries attend to, from the context states that enter the layer, (B, Nc, E). In chunks of points
   /// when nothing is recorded.
   KeysValues keys_values(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
+  /// The same of a post-norm layer whose keys and values come from different tensors, (B, N, E) each.
+  KeysValues project(const Tensor& for_keys, const Tensor& for_values) const {
+    return attention.project(for_keys, for_values);
+  }
   /// x (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const;
 

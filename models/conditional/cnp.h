@@ -1,36 +1,13 @@
 #pragma once
 
-#include <optional>
-
-#include "models/blocks/mlp.h"
-#include "models/model.h"
-#include "ops/reduce/reduce.h"
+#include "models/conditional/encoders.h"
 
 namespace npzoo {
 
-/// Encodes a set as the mean of its points' encodings.
-class PoolingEncoder {
- public:
-  /// `post_depth` 0: the mean itself is the encoding.
-  PoolingEncoder(std::int64_t in, std::int64_t hidden, std::int64_t pre_depth, std::int64_t post_depth,
-                 Initializer& init);
-
-  /// Points [x; y] (B, N, Dx + Dy) and how many of them are real, (B) int64 or undefined for all → (B, hidden)
-  Tensor pool(const Tensor& points, const Tensor& lengths) const { return masked_mean(pre(points), lengths); }
-  /// The encoding from the mean over all points.
-  Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
-
-  void visit(ModuleVisitor& visitor);
-
-  Mlp pre;
-  std::optional<Mlp> post;
-};
-
-/// A context of any length: the points themselves are gone.
+/// A context of any length.
 struct PooledContext final : ContextState {
-  std::vector<Tensor> means;   // of each encoder, (B, hidden)
-  std::vector<double> counts;  // points of each batch element
-  Tensor encoded;              // (B, encoders · hidden)
+  PooledPoints points;
+  Tensor encoded;  // (B, encoders · hidden)
 };
 
 struct CnpConfig {
@@ -64,8 +41,8 @@ class Cnp final : public Model {
   Mlp decoder;
 
  private:
-  /// The state after more points; without means it is the one before any.
-  std::unique_ptr<PooledContext> absorb(PooledContext state, const Context& more) const;
+  /// The state after more points than those of before.
+  std::unique_ptr<PooledContext> after(PooledPoints points, const Context& more) const;
 
   CnpConfig config_;
 };

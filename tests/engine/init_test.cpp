@@ -54,6 +54,13 @@ TEST_CASE("init: linear layers as flax makes them") {
   CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
 }
 
+TEST_CASE("init: linear layers as tensorflow makes them") {
+  Initializer init(Framework::tensorflow, {.seed = 1});
+  const double limit = std::sqrt(6.0 / 1100);
+  check_draws(init.linear_weight(1000, 100), limit / std::sqrt(3.0), limit);
+  CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
+}
+
 TEST_CASE("init: xavier") {
   Initializer init(Framework::torch, {.seed = 1});
   const double limit = std::sqrt(6.0 / 300);

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/blocks/mlp.h"
+#include "models/blocks/point_attention.h"
+#include "models/model.h"
+#include "ops/reduce/reduce.h"
+
+// Encoders of context points from which conditional, latent and bootstrapping neural processes are made.
+
+namespace npzoo {
+
+/// Encodes a set as the mean of its points' encodings, which may have attended to one another before.
+class PoolingEncoder {
+ public:
+  /// `post_depth` 0: the mean itself is the encoding.
+  PoolingEncoder(std::int64_t in, std::int64_t hidden, std::int64_t pre_depth, std::int64_t post_depth,
+                 Initializer& init);
+  PoolingEncoder(Mlp before, std::vector<PointAttention> attention, std::optional<Mlp> after);
+
+  /// Each point by itself: [x; y] (B, N, Dx + Dy) → (B, N, hidden).
+  Tensor embed(const Tensor& points) const;
+  /// Those of a set together, and how many are real, (B) int64 or undefined for all → (B, hidden).
+  Tensor pool(const Tensor& embedded, const Tensor& lengths) const;
+  /// The encoding from the mean over all points.
+  Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
+
+  /// True where the mean can go on when more points come.
+  bool streams() const { return self_attention.empty(); }
+  void visit(ModuleVisitor& visitor);
+
+  Mlp pre;
+  bool relu_between = false;  // before self-attention
+  std::vector<PointAttention> self_attention;
+  std::optional<Mlp> post;
+};
+
+/// What a context of any length is to encoders that stream: the points themselves are gone.
+struct PooledPoints {
+  std::vector<Tensor> means;   // of each encoder, (B, hidden)
+  std::vector<double> counts;  // points of each batch element
+};
+
+/// Adds points to those that the encoders have pooled; to none, where there are no means yet. `model` opens the
+/// message about a batch of another size.
+void absorb(PooledPoints& pooled, std::span<const PoolingEncoder* const> encoders, const Context& more,
+            const char* model);
+
+/// Encodes a context for each target apart: target inputs attend to the context's points (cross-attention), which may
+/// have attended to one another before.
+class AttendingEncoder {
+ public:
+  /// `embedder` is of inputs, for queries and keys; without one they are the inputs themselves.
+  AttendingEncoder(std::optional<Mlp> embedder, Mlp values, std::vector<PointAttention> self_attention,
+                   PointAttention cross_attention);
+
+  /// A context whose padding is cleared.
+  KeysValues encode(const Context& context) const;
+  /// x (B, n, Dx) → (B, n, E)
+  Tensor query(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
+    return cross_attention(inputs(x), context, mask);
+  }
+  void visit(ModuleVisitor& visitor);
+
+  std::optional<Mlp> embedder;
+  Mlp values;
+  std::vector<PointAttention> self_attention;
+  PointAttention cross_attention;
+
+ private:
+  Tensor inputs(const Tensor& x) const { return embedder ? (*embedder)(x) : x; }
+};
+
+/// The deterministic path from a context to its targets: a mean, attention, or both.
+class ContextEncoder {
+ public:
+  struct Encoded {
+    KeysValues attended{};  // what targets attend to
+    PrefixMask mask{};
+    Tensor pooled{};  // (B, hidden)
+  };
+
+  ContextEncoder(std::optional<AttendingEncoder> attending, std::optional<PoolingEncoder> pooling)
+      : attending(std::move(attending)), pooling(std::move(pooling)) {}
+
+  /// A context whose padding is cleared.
+  Encoded encode(const Context& context) const;
+  /// What targets x (B, n, Dx) read, (B, n, E) and then (B, 1, hidden), as far as there are both.
+  std::vector<Tensor> read(const Encoded& encoded, const Tensor& x) const;
+
+  bool streams() const { return !attending && pooling->streams(); }
+  void visit(ModuleVisitor& visitor);
+
+  std::optional<AttendingEncoder> attending;
+  std::optional<PoolingEncoder> pooling;
+};
+
+/// What `mlp` gives of `parts` side by side, each broadcast to a common shape in all but the last axis. Its first layer
+/// takes each part as it is, and so once instead of for every repetition.
+Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts);
+/// Its first layer alone, before the activation; those with fewer axes are added first, which is less work.
+Tensor first_of_parts(const Mlp& mlp, std::span<const Tensor> parts);
+/// The other layers.
+Tensor after_first(const Mlp& mlp, const Tensor& first);
+
+/// What a loss scores that counts the context as well: context, then targets.
+struct ScoredPoints {
+  Tensor x, y;     // (B, Nc + Nt, Dx), (B, Nc + Nt, Dy)
+  Tensor weights;  // (B, Nc + Nt), or undefined for all alike
+};
+
+/// Throws Error, opened by `model`, for padding without weights.
+ScoredPoints context_and_targets(const Task& task, const char* model);
+
+}  // namespace npzoo
