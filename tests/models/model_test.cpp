@@ -362,6 +362,10 @@ TEST_CASE("model: errors of configuration") {
     return error_of([&] { make_model(spec); });
   };
   CHECK(error_with("cnp", "architecture", "torch"s) == "[cnp] architecture 'torch' found, expected tnp or dl4bi");
+  CHECK(error_with("canp", "dim_hid", std::int64_t{12}) == "[attention] 8 heads do not divide the width 12");
+  for (const std::string key : {"enc_v_depth", "enc_pre_depth"})
+    CHECK(error_with("canp", key, std::int64_t{3}) ==
+          fmt::format("[canp] {} is 3, expected 4 or more: two stand for the self-attention", key));
   CHECK(error_with("tnp-d", "architecture", "torch"s) == "[tnp-d] architecture 'torch' found, expected tnp or dl4bi");
   CHECK(error_with("tnp-d", "dropout", 0.1) == "[tnp-d] dropout 0.1 found, expected 0: no published run uses another");
   CHECK(error_with("tnp-d", "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
