@@ -50,6 +50,7 @@ inline constexpr double kLeastLogarithm = -88;
 /// How the density of each target by itself is got, and that of all together.
 struct DensityForms {
   std::string marginal = "exact", joint = "exact";
+  bool paths = false;  // marginals take a walk over the targets for each of many samples
 };
 
 /// What a model says of targets. Kinds are in models/predictions; whoever reads a prediction need not know which it is.

@@ -97,7 +97,7 @@ Tensor Autoregressive::sample(std::int64_t n, Draws& draws) const {
 
 DensityForms Autoregressive::forms() const {
   return {std::to_string(samples_) + " samples",
-          block_ == 1 ? "teacher-forced" : "teacher-forced, blocks of " + std::to_string(block_)};
+          block_ == 1 ? "teacher-forced" : "teacher-forced, blocks of " + std::to_string(block_), true};
 }
 
 }  // namespace npzoo

@@ -16,16 +16,20 @@ namespace npzoo {
 
 namespace {
 
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
 /// What a model says of a batch.
 struct PredictedBatch {
-  Marginals targets, context;              // the latter where it is asked for
-  std::unique_ptr<ContextState> state;     // that `together` may refer to
-  std::unique_ptr<Prediction> together{};  // of the targets, where their joint density is wanted
+  DensityForms forms;
+  std::optional<Marginals> targets, context;  // where they are asked for
+  std::unique_ptr<ContextState> state;        // that `together` may refer to
+  std::unique_ptr<Prediction> together;       // of the targets, where their joint density is wanted
 };
 
 struct ScoredBatch {
-  double log_likelihood = 0;  // mean over tasks and targets
-  Tensor crps, central_mass;  // (B, Nt, Dy)
+  DensityForms forms;
+  std::optional<double> log_likelihood, joint;  // mean over tasks, per target
+  Tensor crps, central_mass;                    // (B, Nt, Dy)
   std::int64_t tasks = 0;
   double context_squares = 0;  // sum of (mean − value)² at the context's points
   std::int64_t context_values = 0;
@@ -37,9 +41,13 @@ PredictedBatch predict(const Model& model, const Task& task, std::int64_t index,
   Draws draws(options.seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
   auto state = model.condition({task.xc, task.yc, task.lengths}, draws, kSamples);
   auto targets = model.query(*state, task.xt);
-  PredictedBatch batch{targets->marginals(), {}, {}};
-  if (options.context) batch.context = model.query(*state, task.xc)->marginals();
-  if (options.density == Density::joint) {
+  PredictedBatch batch{.forms = targets->forms()};
+  const bool joint_alone = options.density_only && options.density == Density::joint;
+  if (!joint_alone && (!batch.forms.paths || index < options.path_batches)) {
+    batch.targets = targets->marginals();
+    if (options.context) batch.context = model.query(*state, task.xc)->marginals();
+  }
+  if (options.density == Density::joint || !options.density_only) {
     batch.state = std::move(state);
     batch.together = std::move(targets);
   }
@@ -60,17 +68,25 @@ void score_context(const Marginals& marginals, const Task& task, ScoredBatch& sc
   }
 }
 
-ScoredBatch score(const PredictedBatch& batch, const Task& task) {
-  const NoGrad off;
-  const Marginals marginals = on_host(batch.targets);
-  const Tensor y = task.yt.to(Device::cpu).to(DType::float64);
-  ScoredBatch scored{.crps = crps(marginals, y), .central_mass = central_mass(marginals, y), .tasks = y.dim(0)};
-  const Tensor log_likelihoods =
-      batch.together ? batch.together->joint_log_likelihood(y) : log_likelihood(marginals, y);
+/// Mean over tasks, per target; (B, Nt) or (B).
+double mean_per_target(const Tensor& log_likelihoods, const Tensor& y) {
   double sum = 0;
   for (const double value : log_likelihoods.values<double>()) sum += value;
-  scored.log_likelihood = sum / static_cast<double>(y.dim(0) * y.dim(1));
-  if (batch.context.mean.defined()) score_context(batch.context, task, scored);
+  return sum / static_cast<double>(y.dim(0) * y.dim(1));
+}
+
+ScoredBatch score(const PredictedBatch& batch, const Task& task) {
+  const NoGrad off;
+  const Tensor y = task.yt.to(Device::cpu).to(DType::float64);
+  ScoredBatch scored{.forms = batch.forms, .tasks = y.dim(0)};
+  if (batch.targets) {
+    const Marginals marginals = on_host(*batch.targets);
+    scored.log_likelihood = mean_per_target(log_likelihood(marginals, y), y);
+    scored.crps = crps(marginals, y);
+    scored.central_mass = central_mass(marginals, y);
+  }
+  if (batch.together) scored.joint = mean_per_target(batch.together->joint_log_likelihood(y), y);
+  if (batch.context) score_context(*batch.context, task, scored);
   return scored;
 }
 
@@ -118,28 +134,39 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& s
 /// What comes of all batches.
 class Total {
  public:
-  void add(const ScoredBatch& batch) {
-    const auto crps = batch.crps.values<double>(), central_mass = batch.central_mass.values<double>();
-    for (std::size_t i = 0; i < crps.size(); ++i) fit_.add(crps[i], central_mass[i]);
-    log_likelihood_.add(batch.log_likelihood);
+  /// `density` is that of the truth.
+  void add(const ScoredBatch& batch, Density density) {
+    forms_ = batch.forms;
     tasks_ += batch.tasks;
-    context_squares_ += batch.context_squares;
-    context_values_ += batch.context_values;
+    if (batch.joint) joint_.add(*batch.joint);
+    if (batch.log_likelihood) {
+      const auto crps = batch.crps.values<double>(), central_mass = batch.central_mass.values<double>();
+      for (std::size_t i = 0; i < crps.size(); ++i) fit_.add(crps[i], central_mass[i]);
+      log_likelihood_.add(*batch.log_likelihood);
+      context_squares_ += batch.context_squares;
+      context_values_ += batch.context_values;
+    }
     if (!batch.exact) return;
     exact_.add(*batch.exact);
-    gap_.add(*batch.exact - batch.log_likelihood);
+    gap_.add(*batch.exact - *(density == Density::joint ? batch.joint : batch.log_likelihood));
   }
 
   Evaluation result() const {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     Evaluation e;
-    e.log_likelihood = log_likelihood_.estimate().value;
-    e.standard_error = log_likelihood_.estimate().standard_error;
+    const auto mean = [](const RunningMean& values) {
+      return values.count() > 0 ? values.estimate() : Estimate{kNone};
+    };
+    e.log_likelihood = mean(log_likelihood_).value;
+    e.standard_error = mean(log_likelihood_).standard_error;
+    e.joint_log_likelihood = mean(joint_).value;
+    e.joint_standard_error = mean(joint_).standard_error;
+    e.forms = forms_;
+    e.marginal_batches = log_likelihood_.count();
     e.coverage = fit_.coverage();
     e.calibration_error = fit_.calibration_error();
     e.crps = fit_.crps();
     e.context_rmse = context_values_ > 0 ? std::sqrt(context_squares_ / static_cast<double>(context_values_)) : kNone;
-    e.exact_gp = exact_.count() > 0 ? exact_.estimate().value : kNone;
+    e.exact_gp = mean(exact_).value;
     e.exact_gap = exact_.count() > 0 ? gap_.estimate().value : kNone;
     e.exact_gap_error = gap_.estimate().standard_error;
     e.exact_batches = exact_.count();
@@ -149,7 +176,8 @@ class Total {
 
  private:
   MarginalFit fit_;
-  RunningMean log_likelihood_, exact_, gap_;
+  DensityForms forms_;
+  RunningMean log_likelihood_, joint_, exact_, gap_;
   double context_squares_ = 0;
   std::int64_t context_values_ = 0, tasks_ = 0;
 };
@@ -169,7 +197,7 @@ Evaluation evaluate(const Model& model, const TaskSource& source, const Evaluati
     const std::vector<ScoredBatch> scored =
         score_some(model, source, first, count, options.exact_batches - first, options);
     for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
-      total.add(scored[i]);
+      total.add(scored[i], options.density);
       if (options.progress) options.progress(first + i + 1);
     }
   }

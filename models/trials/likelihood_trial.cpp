@@ -12,6 +12,27 @@ namespace {
 /// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
 constexpr std::int64_t kExactBatches = 3000;
 
+/// Where marginals take a walk along each of many sampled paths, so many batches tell their mean to about 0.02.
+constexpr std::int64_t kPathBatches = 100;
+
+/// The log-likelihood of the model's density comes first.
+void add_log_likelihoods(const Evaluation& e, const TrialOptions& options, Findings& found) {
+  const bool joint = options.density == Density::joint;
+  Figure each{.name = "log_likelihood",
+              .value = {e.log_likelihood, e.standard_error},
+              .has_error = true,
+              .density = joint ? Density::mixture : options.density,
+              .how = e.forms.marginal};
+  Figure together{.name = "joint_log_likelihood",
+                  .value = {e.joint_log_likelihood, e.joint_standard_error},
+                  .has_error = true,
+                  .density = Density::joint,
+                  .how = e.forms.joint};
+  if (e.forms.paths) each.batches = e.marginal_batches;
+  found.figures = {joint ? together : each};
+  if (!options.headline_only) found.figures.push_back(joint ? each : together);
+}
+
 void add_all(const Evaluation& e, Density density, Findings& found) {
   found.figures.push_back({.name = "exact_gp", .value = {e.exact_gp}, .density = density, .batches = e.exact_batches});
   found.figures.push_back(
@@ -27,11 +48,16 @@ void add_all(const Evaluation& e, Density density, Findings& found) {
   add_error("std_floor", e.std_floor.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
+std::string log_likelihood_line(const Figure& figure) {
+  const bool joint = figure.name != "log_likelihood";
+  return fmt::format("{:<20} {:.3f} ± {:.3f}  (nats per target point, {}: {}{})", joint ? "joint" : "log-likelihood",
+                     figure.value.value, figure.value.standard_error,
+                     joint ? "all of a task together" : "each by itself", figure.how,
+                     figure.batches ? fmt::format(", first {} batches", *figure.batches) : "");
+}
+
 void put_into_words(const Evaluation& e, const std::string& truth, double context_noise, Findings& found) {
-  found.headline_lines.push_back(
-      fmt::format("log-likelihood       {:.3f} ± {:.3f}  (nats per target point, higher is "
-                  "better)",
-                  e.log_likelihood, e.standard_error));
+  found.headline_lines = {log_likelihood_line(found.figures[0]), log_likelihood_line(found.figures[1])};
   if (e.exact_batches > 0)
     found.headline_lines.push_back(
         fmt::format("{:<20} {:.3f}           (true hyper-parameters, first {} batches: what no model beats on average; "
@@ -58,13 +84,12 @@ class LikelihoodTrial final : public Trial {
                                    .seed = options.tasks.seed,
                                    .exact_batches = all ? kExactBatches : 0,
                                    .density = options.density,
+                                   .density_only = options.headline_only,
+                                   .path_batches = kPathBatches,
                                    .context = all,
                                    .progress = options.progress});
-    Findings found{.figures = {{.name = "log_likelihood",
-                                .value = {e.log_likelihood, e.standard_error},
-                                .has_error = true,
-                                .density = options.density}},
-                   .tasks = e.tasks};
+    Findings found{.tasks = e.tasks};
+    add_log_likelihoods(e, options, found);
     if (!all) return found;
     add_all(e, options.density, found);
     if (e.exact_batches > 0) found.lacking = Estimate{e.exact_gap, e.exact_gap_error};

@@ -21,6 +21,7 @@ struct Figure {
   bool more_is_better = true;
   std::optional<Density> density{};       // of a log-likelihood; what is none has no ceiling
   std::optional<std::int64_t> batches{};  // that it is of, where that is not all of them
+  std::string how{};                      // a log-likelihood is got, "exact" or what stands for it
 
   /// As words go, "log-likelihood".
   std::string words() const;

@@ -97,7 +97,7 @@ TEST_CASE("evaluate: events are scored as anything else is") {
     const std::vector<double> mean = doubles(moments(*model.query(ContextState(), task.xc)).mean), y = doubles(task.yc);
     for (std::size_t k = 0; k < mean.size(); ++k) squares += std::pow(mean[k] - y[2 * k], 2) / (3 * 20 * 5);
   }
-  CHECK(e.log_likelihood == doctest::Approx(joint).epsilon(1e-12));
+  CHECK(e.joint_log_likelihood == doctest::Approx(joint).epsilon(1e-12));
   CHECK(e.context_rmse == doctest::Approx(std::sqrt(squares)).epsilon(1e-12));
   // They are right, so a share of 1800 gaps as large as that of the interval is inside.
   for (const auto& [percent, inside] : e.coverage) {

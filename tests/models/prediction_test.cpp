@@ -279,12 +279,23 @@ TEST_CASE("evaluate: the joint density is scored where it is the model's, and re
     const ExactGp model(kernel, 0.2, block);
     const Evaluation joint =
         evaluate(model, sampler, {.batches = 3, .exact_batches = 3, .density = Density::joint, .context = true});
-    CHECK(joint.log_likelihood == doctest::Approx(joint.exact_gp).epsilon(1e-5));
+    CHECK(joint.joint_log_likelihood == doctest::Approx(joint.exact_gp).epsilon(1e-5));
+    CHECK(joint.forms.joint == (block ? "teacher-forced, blocks of 2" : "exact"));
+    CHECK(joint.forms.marginal == (block ? "50 samples" : "exact"));
     CHECK(std::abs(joint.exact_gap) < 1e-5);
     CHECK_FALSE(joint.std_floor.has_value());
     CHECK(std::isfinite(joint.crps));
     const Evaluation each = evaluate(model, sampler, {.batches = 3, .exact_batches = 3, .density = Density::mixture});
     CHECK(each.exact_gp < joint.exact_gp);
+    CHECK(each.log_likelihood == joint.log_likelihood);
+    CHECK(each.joint_log_likelihood == joint.joint_log_likelihood);
+    const Evaluation alone = evaluate(model, sampler, {.batches = 3, .density = Density::joint, .density_only = true});
+    CHECK(alone.joint_log_likelihood == joint.joint_log_likelihood);
+    CHECK(std::isnan(alone.log_likelihood));
+    CHECK(alone.marginal_batches == 0);
+    const Evaluation few = evaluate(model, sampler, {.batches = 3, .density = Density::joint, .path_batches = 1});
+    CHECK(few.marginal_batches == (block ? 1 : 3));
+    CHECK(few.joint_log_likelihood == joint.joint_log_likelihood);
     // Paths only come near the marginals; one Gaussian for each is them.
     CHECK(std::abs(each.exact_gap) < (block ? 0.05 : 1e-5));
     if (!block) continue;

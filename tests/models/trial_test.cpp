@@ -51,7 +51,11 @@ TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headlin
   CHECK(found.lacking->value == e.exact_gap);
   CHECK(found.lacking->standard_error == e.exact_gap_error);
   CHECK(found.tasks == e.tasks);
-  CHECK(found.headline_lines[1].starts_with("exact GP posterior   "));
+  CHECK(figure(found, "joint_log_likelihood").value.value == e.joint_log_likelihood);
+  CHECK(figure(found, "joint_log_likelihood").density == Density::joint);
+  CHECK(found.headline_lines[0].ends_with("(nats per target point, each by itself: exact)"));
+  CHECK(found.headline_lines[1].ends_with("(nats per target point, all of a task together: exact)"));
+  CHECK(found.headline_lines[2].starts_with("exact GP posterior   "));
 
   std::vector<std::string> names;
   for (const Figure& f : found.figures) names.push_back(f.name);
@@ -70,13 +74,28 @@ TEST_CASE("trial: a headline alone is the same one") {
   CHECK(one.further_lines.empty());
 }
 
+TEST_CASE("trial: what predicts all targets together is judged by that, and tells of each as well") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = 1});
+  TrialOptions joint = options();
+  joint.density = Density::joint;
+  const Findings found = find_trial("likelihood").run(*model, *run.protocol.data, joint);
+  CHECK(found.headline().name == "joint_log_likelihood");
+  CHECK(found.headline().words() == "joint-log-likelihood");
+  CHECK(figure(found, "log_likelihood").density == Density::mixture);
+  CHECK(found.headline_lines[0].starts_with("joint   "));
+  joint.headline_only = true;
+  CHECK(find_trial("likelihood").run(*model, *run.protocol.data, joint).headline().value.value ==
+        found.headline().value.value);
+}
+
 TEST_CASE("trial: without a truth there is nothing that a model lacks") {
   const AddedTaskFamily added(kLines);
   const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
   const auto model = make_model(model_spec(protocol, "cnp"), {.seed = 1});
   const Findings found = find_trial("likelihood").run(*model, *protocol.data, options());
   CHECK_FALSE(found.lacking);
-  CHECK(found.headline_lines.size() == 1);
+  CHECK(found.headline_lines.size() == 2);
   CHECK(std::isnan(figure(found, "exact_gp").value.value));
   CHECK(figure(found, "exact_gp").batches == 0);
 }

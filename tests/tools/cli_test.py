@@ -121,7 +121,9 @@ def train_eval_plot():
     expect(metrics(trained())[-1]["step"] == 30, "metrics end at the last step")
     for row in as_json("eval", "--checkpoint", checkpoint(), "--batches", 3):
         check_keys(row, "model", "protocol", "log_likelihood", "standard_error", "published", "oracle", "coverage", "crps",
-                   "std_floor", "tasks")
+                   "std_floor", "tasks", "joint_log_likelihood", "how")
+        expect(set(row["how"]) == {"log_likelihood", "joint_log_likelihood"} and row["how"]["log_likelihood"] == "exact", row)
+        expect(math.isclose(row["joint_log_likelihood"], row["log_likelihood"], rel_tol=1e-9), row)
         expect(set(row["coverage"]) == {"50", "80", "90", "95"}, row)
         expect(row["tasks"] == 48 and row["crps"] > 0 and row["log_likelihood"] < row["exact_gp"], row)
     first, second = (succeed("eval", "--checkpoint", checkpoint(), "--batches", 3, "--threads", n) for n in (1, 2))

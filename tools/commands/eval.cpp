@@ -52,15 +52,18 @@ struct Row {
 };
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
-std::string leak(const Row& row) {
-  const Figure& headline = row.found.headline();
-  const auto& [value, error] = headline.value;
-  if (judge({value, error, error}, row.against) == Verdict::above_oracle)
-    return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, headline.words(), value,
-                       error, row.against.best->best.value);
+std::string leak(const EvaluationConfig& rules, const std::string& model, const Row& row) {
+  for (const Figure& figure : row.found.figures) {
+    if (figure.how.empty()) continue;  // the truth's own
+    const auto& [value, error] = figure.value;
+    const Reference against{.best = reference(rules, row.test, model, figure.density).best};
+    if (judge({value, error, error}, against) == Verdict::above_oracle)
+      return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, figure.words(), value,
+                         error, against.best->best.value);
+  }
   if (row.found.lacking && beats_exact_posterior(row.test.name, *row.found.lacking))
-    return fmt::format("{}: {} is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name, headline.words(),
-                       -row.found.lacking->value, row.found.lacking->standard_error);
+    return fmt::format("{}: {} is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
+                       row.found.headline().words(), -row.found.lacking->value, row.found.lacking->standard_error);
   return "";
 }
 
@@ -79,6 +82,10 @@ struct Subject {
   std::string weights;  // their checksum
 };
 
+std::optional<Ceiling> best_possible(const Subject& subject, const Row& row, const Figure& figure) {
+  return reference(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
+}
+
 /// Under its name and, where they are told, its error and its number of batches. The headline's error has no other
 /// name.
 void add_figure(JsonValue& row, const Figure& figure, const std::string& error_name) {
@@ -96,17 +103,24 @@ JsonValue to_json(const Subject& subject, const Row& row) {
                                       {"oracle", value_of(row.against.best)},
                                       {"clamped_denominators", row.clamped_denominators},
                                       {"tasks", row.found.tasks}});
+  json.set("headline", row.found.headline().name);
   std::map<std::string, JsonValue> groups;
+  const auto group = [&groups](const std::string& name) -> JsonValue& {
+    return groups.try_emplace(name, JsonValue::object()).first->second;
+  };
   for (const Figure& figure : row.found.figures) {
+    if (!figure.how.empty()) {
+      group("how").set(figure.name, figure.how);
+      group("oracles").set(figure.name, value_of(best_possible(subject, row, figure)));
+    }
     const std::size_t dot = figure.name.find('.');
     if (dot == std::string::npos) {
       add_figure(json, figure, &figure == &row.found.headline() ? "standard_error" : figure.name + "_error");
     } else {
-      JsonValue& group = groups.try_emplace(figure.name.substr(0, dot), JsonValue::object()).first->second;
-      group.set(figure.name.substr(dot + 1), figure.value.value);
+      group(figure.name.substr(0, dot)).set(figure.name.substr(dot + 1), figure.value.value);
     }
   }
-  for (auto& [name, group] : groups) json.set(name, group);
+  for (const auto& [name, members] : groups) json.set(name, members);
   return json;
 }
 
@@ -114,7 +128,14 @@ void print(const Subject& subject, const Row& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
-  fmt::print("  Bayes oracle         {}\n  published            {}\n", cell(value_of(row.against.best)),
+  std::vector<std::string> oracles;
+  for (const Figure& figure : row.found.figures)
+    if (!figure.how.empty())
+      oracles.push_back((&figure == &row.found.headline()   ? ""
+                         : figure.density == Density::joint ? "joint "
+                                                            : "each by itself ") +
+                        cell(value_of(best_possible(subject, row, figure))));
+  fmt::print("  Bayes oracle         {}\n  published            {}\n", fmt::join(oracles, ", "),
              cell(value_of(row.against.published)));
   for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
   warn_of_clamped_denominators(row.clamped_denominators);
@@ -175,7 +196,8 @@ int run(const EvalCommand& c) {
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
     const Row row = score(c, *model, subject, test, batches);
-    if (std::string problem = leak(row); !problem.empty() && row.batches >= kBatchesOfProof)
+    if (std::string problem = leak(protocol.evaluation, checkpoint.run.spec.name, row);
+        !problem.empty() && row.batches >= kBatchesOfProof)
       leaks.push_back(std::move(problem));
     results.push_back(to_json(subject, row));
     if (!c.common.json) print(subject, row);

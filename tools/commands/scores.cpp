@@ -11,6 +11,16 @@ namespace npzoo {
 
 using nlohmann::json;
 
+namespace {
+
+/// Under which name a row has its first figure; those of old have log-likelihoods alone.
+std::string headline_of(const json& row) {
+  const json name = row.is_object() ? row.value("headline", json()) : json();
+  return name.is_string() ? name.get<std::string>() : "log_likelihood";
+}
+
+}  // namespace
+
 std::string read_scores(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const TrainingRun& run = checkpoint.run;
   const std::string weights = weights_checksum(checkpoint);
@@ -20,7 +30,7 @@ std::string read_scores(const std::filesystem::path& path, const Checkpoint& che
         path.string());
   for (const json& row : scores) {
     const bool complete = row.is_object() && row.contains("model") && row.contains("protocol") &&
-                          row.contains("test") && row.contains("log_likelihood") && row.contains("standard_error");
+                          row.contains("test") && row.contains(headline_of(row)) && row.contains("standard_error");
     check(complete && row["model"] == run.spec.name && row["protocol"] == run.protocol.name,
           "[export] {}: a score of {} under {} found, expected {} under {}", path.string(),
           complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
@@ -45,7 +55,7 @@ std::vector<TestScore> scores_of(const Provenance& weights) {
   std::vector<TestScore> scores;
   for (const json& row : evaluation) {
     const auto member = [&row](const char* key) { return row.is_object() ? row.value(key, json()) : json(); };
-    const json test = member("test"), score = member("log_likelihood"), error = member("standard_error");
+    const json test = member("test"), score = member(headline_of(row).c_str()), error = member("standard_error");
     check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
           "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
     scores.push_back({test, score, error.is_null() ? std::nullopt : std::optional(error.get<double>())});

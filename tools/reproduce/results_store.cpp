@@ -44,6 +44,9 @@ json number_or_null(const std::optional<double>& value) { return value ? number_
 /// Empty of a result that does not tell: it is of no version that anybody knows.
 std::string version_of(const json& result) { return result.value("version", std::string()); }
 
+/// What tables show of a result; those of old have log-likelihoods alone.
+std::string headline_of(const json& result) { return result.value("headline", std::string("log_likelihood")); }
+
 /// Throws json::exception where something is missing that rows are made of.
 void check_run(const json& run) {
   static_cast<void>(key_of(run));
@@ -51,7 +54,8 @@ void check_run(const json& run) {
   for (const json& result : run.at("results")) {
     static_cast<void>(result.at("test").get<std::string>());
     static_cast<void>(version_of(result));
-    for (const char* key : {"log_likelihood", "standard_error"}) static_cast<void>(number_in(result, key));
+    for (const std::string& key : {headline_of(result), std::string("standard_error")})
+      static_cast<void>(number_in(result, key.c_str()));
   }
 }
 
@@ -229,7 +233,7 @@ json store_of(const Protocol& protocol, const json& runs) {
         for (const json& result : run.at("results")) {
           if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
           seeds.push_back(run.at("seed"));
-          estimates.push_back({number_in(result, "log_likelihood"), number_in(result, "standard_error")});
+          estimates.push_back({number_in(result, headline_of(result).c_str()), number_in(result, "standard_error")});
         }
       }
       if (!seeds.empty())
