@@ -49,6 +49,12 @@ Draws Draws::recorded(std::vector<Tensor> in_order_of_calls) {
   return draws;
 }
 
+Draws Draws::noted_in(std::vector<Tensor>& notes) const {
+  Draws draws = *this;
+  draws.notes_ = &notes;
+  return draws;
+}
+
 Draws Draws::from(std::int64_t first) const {
   Draws part = *this;
   part.first_task_ += first;
@@ -129,7 +135,9 @@ Tensor Draws::draw(const Request& request, DType dtype) {
     numbers = Tensor::empty(request.shape, dtype, Device::cpu);
     fill(request, call, numbers);
   }
-  if (request.kind != Kind::derived) ++calls_;
+  if (request.kind == Kind::derived) return numbers;
+  ++calls_;
+  if (notes_) notes_->push_back(numbers);
   return numbers;
 }
 

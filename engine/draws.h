@@ -31,6 +31,9 @@ class Draws {
   /// for, apart from extents of 1, for all tasks of the batch.
   static Draws recorded(std::vector<Tensor> in_order_of_calls);
 
+  /// The same numbers, each tensor of them also in `notes`, which must outlive all calls: what `recorded` takes.
+  Draws noted_in(std::vector<Tensor>& notes) const;
+
   /// What the tasks from number `first` on draw.
   Draws from(std::int64_t first) const;
   /// The same numbers, in page-locked memory of `kept`, which must outlive all calls.
@@ -76,6 +79,7 @@ class Draws {
   bool part_ = false;
   std::optional<std::vector<Tensor>> recorded_;
   KeptDraws* kept_ = nullptr;
+  std::vector<Tensor>* notes_ = nullptr;
 };
 
 /// The random numbers of a step that is done again and again as a graph. Its kernels read page-locked memory, which is

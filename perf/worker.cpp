@@ -91,8 +91,9 @@ json describe_model(Model& model, const ModelSpec& spec, const Task& task) {
           {"targets", task.xt.dim(1)}};
 }
 
-void export_model(const std::string& path, Model& model, const Task& task) {
+void export_model(const std::string& path, Model& model, const Task& task, const std::vector<Tensor>& draws = {}) {
   TensorFile file;
+  for (std::size_t i = 0; i < draws.size(); ++i) file.tensors["draw." + std::to_string(i)] = draws[i];
   for (const auto& [name, parameter] : named_tensors(model)) file.tensors[name] = parameter->value;
   file.tensors["task.xc"] = task.xc;
   file.tensors["task.yc"] = task.yc;
@@ -130,7 +131,7 @@ class TrainCase final : public Case {
   void repeat() override { static_cast<void>(step_()); }
   double export_to(const std::string& path) override {
     TrainStep fresh(protocol_, case_);
-    export_model(path, fresh.model(), fresh.task());
+    export_model(path, fresh.model(), fresh.task(), fresh.drawn());
     return fresh();
   }
   std::vector<double> losses(std::int64_t count) override {

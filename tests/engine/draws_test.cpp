@@ -173,6 +173,19 @@ TEST_CASE("draws: recorded numbers come in the order of the calls, to each part 
         "[draws] a recording has no numbers for a kernel that draws by itself");
 }
 
+TEST_CASE("draws: what was noted is what a recording gives again") {
+  std::vector<Tensor> notes;
+  Draws noted = some_draws().noted_in(notes), plain = some_draws();
+  const Tensor x = noted.normal(2, 4, {3}, DType::float64, Device::cpu), i = noted.integers(2, bounds({5, 6}), 3);
+  CHECK(same_bits(x, plain.normal(2, 4, {3}, DType::float64, Device::cpu)));
+  CHECK(same_bits(i, plain.integers(2, bounds({5, 6}), 3)));
+  noted.derived({1}, [](std::span<std::int64_t> out) { out[0] = 1; });
+  REQUIRE(notes.size() == 2);
+  Draws again = Draws::recorded(notes);
+  CHECK(same_bits(x, again.normal(2, 4, {3}, DType::float64, Device::cpu)));
+  CHECK(same_bits(i, again.integers(2, bounds({5, 6}), 3)));
+}
+
 TEST_CASE("draws: what does not fit") {
   Draws draws = some_draws();
   CHECK(error_of([] { Draws(1, Purpose::training, std::uint64_t{1} << 32); }) ==

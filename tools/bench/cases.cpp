@@ -38,6 +38,14 @@ double TrainStep::learning_rate() const {
   return npzoo::learning_rate(config_.schedule, config_.optimiser.lr, 0, config_.steps);
 }
 
+std::vector<Tensor> TrainStep::drawn() const {
+  const NoGrad off;
+  std::vector<Tensor> notes;
+  Draws noted = draws_.noted_in(notes);
+  static_cast<void>(model_->loss(task_, noted));
+  return notes;
+}
+
 Forward::Forward(const Protocol& protocol, const BenchCase& c)
     : model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
       task_(typical_task(protocol, c)),

@@ -27,6 +27,8 @@ class TrainStep {
   double operator()(StepProfile* profile = nullptr);
 
   double learning_rate() const;
+  /// The random numbers of every update.
+  std::vector<Tensor> drawn() const;
   Model& model() const { return *model_; }
   const Task& task() const { return task_; }
 
