@@ -17,6 +17,7 @@ MODELS = {
     "tnp-kr-full": {"model": "tnp-kr-full", **GP},
     "tnp-kr-fast": {"model": "tnp-kr-fast", **GP},
     "cmanp": {"model": "cmanp", **GP},
+    "canp": {"model": "canp", **GP},
     "tnp-kr-full-gp1d": {"model": "tnp-kr-full", **GP_KR},
     "tnp-kr-fast-gp1d": {"model": "tnp-kr-fast", **GP_KR},
 }

@@ -5,11 +5,14 @@ the two transformers all points go through one stream [context; targets]. With `
 dense mask of its authors' code; every other form, and TNP-KR, takes keys and values from the context alone.
 """
 
+import functools
 import math
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+import pytorch_conditional
 
 
 def attend(form, q, k, v, mask=None):
@@ -307,6 +310,9 @@ class Cmanp(NeuralProcess):
         return mean, torch.exp(s)
 
 
+CONDITIONAL = {"canp": pytorch_conditional.Canp}
+
+
 def make_model(name, config, form):
     """`config` as in npzoo's presets; `form` of attention: eager, explicit or sdpa."""
     if name == "cnp" and config["architecture"] == "tnp":
@@ -317,6 +323,8 @@ def make_model(name, config, form):
         return TokenTransformer(name, config, form)
     if name == "cmanp" and config.get("residual", "normalised") == "normalised" and not config.get("bound_std"):
         return Cmanp(config, form)
+    if name in CONDITIONAL and config["architecture"] == "tnp":
+        return CONDITIONAL[name](mlp_of_depth, config, functools.partial(attend, form))
     raise ValueError(f"model {name} with {config} is not written in PyTorch here")
 
 
