@@ -18,6 +18,7 @@ MODELS = {
     "tnp-kr-fast": {"model": "tnp-kr-fast", **GP},
     "cmanp": {"model": "cmanp", **GP},
     "canp": {"model": "canp", **GP},
+    "lbanp": {"model": "lbanp", **GP},
     "tnp-kr-full-gp1d": {"model": "tnp-kr-full", **GP_KR},
     "tnp-kr-fast-gp1d": {"model": "tnp-kr-fast", **GP_KR},
 }

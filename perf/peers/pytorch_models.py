@@ -287,6 +287,29 @@ class PerceiverDecoder(nn.Module):
         return self.predictor(self.norm(h))
 
 
+class Lbanp(NeuralProcess):
+    def __init__(self, config, form):
+        super().__init__()
+        width = config["d_model"]
+        self.embedder = mlp_of_depth(config["dim_x"] + config["dim_y"], width, width, config["emb_depth"])
+        self.latents = nn.Parameter(torch.empty(config["num_latents"], width))
+        self.encoder = nn.ModuleList(LatentLayer(config, form) for _ in range(config["num_layers"]))
+        self.decoder = PerceiverDecoder(config, form)
+
+    def prepare(self, nc, nt):
+        pass
+
+    def forward(self, xc, yc, xt):
+        tokens = self.embedder(torch.cat([xc, yc], -1))
+        h = self.latents.unsqueeze(0).expand(tokens.shape[0], -1, -1)
+        states = []
+        for layer in self.encoder:
+            h = layer(h, tokens)
+            states.append(h)
+        mean, s = self.decoder(xt, states).chunk(2, -1)
+        return mean, torch.exp(s)
+
+
 class Cmanp(NeuralProcess):
     def __init__(self, config, form):
         super().__init__()
@@ -323,6 +346,8 @@ def make_model(name, config, form):
         return TokenTransformer(name, config, form)
     if name == "cmanp" and config.get("residual", "normalised") == "normalised" and not config.get("bound_std"):
         return Cmanp(config, form)
+    if name == "lbanp" and not config.get("bound_std"):
+        return Lbanp(config, form)
     if name in CONDITIONAL and config["architecture"] == "tnp":
         return CONDITIONAL[name](mlp_of_depth, config, functools.partial(attend, form))
     raise ValueError(f"model {name} with {config} is not written in PyTorch here")
