@@ -34,11 +34,15 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
 }
 
 Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
+  return after_attention(x, attention(before_attention(x), context, mask));
+}
+
+Tensor TransformerLayer::after_attention(const Tensor& x, const Tensor& attended) const {
   if (norm_ == NormPlacement::pre) {
-    const auto [sum, normalised] = norm2(x, attention(norm1(x), context, mask));
+    const auto [sum, normalised] = norm2(x, attended);
     return add(sum, feed_forward(normalised));
   }
-  const Tensor h = norm1(x, attention(x, context, mask)).norm;
+  const Tensor h = norm1(x, attended).norm;
   return norm2(h, feed_forward(h)).norm;
 }
 

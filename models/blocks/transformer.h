@@ -37,6 +37,11 @@ class TransformerLayer {
   }
   /// x (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const;
+  // Its two halves, for what attends in another way; all (B, Nq, E).
+  /// What queries are projected from.
+  Tensor before_attention(const Tensor& x) const { return norm_ == NormPlacement::pre ? norm1(x) : x; }
+  /// The layer from what x attended to on.
+  Tensor after_attention(const Tensor& x, const Tensor& attended) const;
 
   void visit(ModuleVisitor& visitor);
 

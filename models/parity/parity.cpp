@@ -93,6 +93,18 @@ Tensor scale_tril(const JointGaussian& joint) {
   return factors;
 }
 
+/// Targets of samples (K, B, Nt, Dy) in the order (K, Nt) in which the authors' code drew and left them.
+Tensor in_order(const Tensor& samples, const Tensor& order) {
+  const std::int64_t batch = samples.dim(1), targets = samples.dim(2), width = samples.dim(3);
+  Tensor out = Tensor::empty_like(samples);
+  for (std::int64_t row = 0; row < samples.dim(0) * batch; ++row)
+    for (std::int64_t t = 0; t < targets; ++t)
+      std::copy_n(
+          samples.data<double>() + (row * targets + order.data<std::int64_t>()[row / batch * targets + t]) * width,
+          width, out.data<double>() + (row * targets + t) * width);
+  return out;
+}
+
 class Comparison {
  public:
   Comparison(const Record& record, DType dtype)
@@ -265,7 +277,9 @@ class Comparison {
     add_recorded("eval.pointwise.tar_ll", concat(each, 1));
     if (!record_.has("eval.samples")) return;
     Draws draws = record_.evaluation_draws();
-    add("eval.samples", p.sample(record_.at("eval.samples").dim(0), draws), tolerance_);
+    const Tensor samples = p.sample(record_.at("eval.samples").dim(0), draws);
+    add("eval.samples", record_.has("eval.permutation") ? in_order(samples, record_.at("eval.permutation")) : samples,
+        tolerance_);
   }
 
   void state(const std::string& start, const ContextState& state) {

@@ -63,6 +63,15 @@ Tensor samples_first(const Tensor& rows, std::int64_t batch) {
   return out;
 }
 
+/// Numbers that were drawn once for all tasks (K, N), for each task (K, B, N).
+Tensor for_each_task(const Tensor& drawn, std::int64_t batch) {
+  const std::int64_t n = drawn.dim(1);
+  Tensor out = Tensor::empty({drawn.dim(0), batch, n}, DType::float64);
+  for (std::int64_t row = 0; row < drawn.dim(0) * batch; ++row)
+    std::copy_n(drawn.data<double>() + row / batch * n, n, out.data<double>() + row * n);
+  return out;
+}
+
 }  // namespace
 
 Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
@@ -115,7 +124,10 @@ Draws Record::draws(const std::string& start) const {
   while (has(start + std::to_string(in_order.size()))) {
     const Tensor& drawn = at(start + std::to_string(in_order.size()));
     const bool rows_of_samples = has("valid.context") && drawn.dtype() == DType::int64 && drawn.rank() == 2;
-    in_order.push_back(rows_of_samples ? samples_first(drawn, at("xc").dim(0)) : drawn);
+    const bool order_of_targets = start == "eval.random." && in_order.empty() && has("eval.permutation");
+    in_order.push_back(rows_of_samples    ? samples_first(drawn, at("xc").dim(0))
+                       : order_of_targets ? for_each_task(drawn, at("xc").dim(0))
+                                          : drawn);
   }
   return Draws::recorded(std::move(in_order));
 }

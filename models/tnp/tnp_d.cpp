@@ -6,11 +6,10 @@
 
 namespace npzoo {
 
-std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights) {
-  ConfigReader reader(config, "tnp-d");
-  const auto architecture = reader.get<std::string>("architecture");
-  const bool tnp = architecture == "tnp";
-  check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
+namespace {
+
+/// Sizes, by the names that both architectures use.
+TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c;
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
@@ -19,26 +18,43 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   c.transformer.heads = reader.size("nhead");
   c.transformer.layers = reader.size("num_layers");
   c.embedder.assign(static_cast<std::size_t>(reader.size("emb_depth")), c.transformer.width);
-  c.head_hidden = tnp ? c.transformer.hidden : reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
+  c.head_hidden = c.transformer.hidden;
   const auto dropout = reader.get<double>("dropout", 0.0);
-  check(dropout == 0, "[tnp-d] dropout {} found, expected 0: no published run uses another", dropout);
-  if (tnp) {
-    c.transformer.equal_layers = true;
-    if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
-  } else {
-    c.transformer.layer_norm_eps = 1e-6;
-    c.std.floor = reader.get<double>("min_std");
-    c.std.kind = c.std.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
-    c.loss_per_channel = true;
-  }
+  check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
+  return c;
+}
+
+TokenTransformerConfig read_dl4bi_config(ConfigReader& reader) {
+  TokenTransformerConfig c = read_sizes(reader, "tnp-d");
+  c.head_hidden = reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
+  c.transformer.layer_norm_eps = 1e-6;
+  c.std.floor = reader.get<double>("min_std");
+  c.std.kind = c.std.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
+  c.loss_per_channel = true;
+  return c;
+}
+
+}  // namespace
+
+TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& model) {
+  TokenTransformerConfig c = read_sizes(reader, model);
+  c.transformer.equal_layers = true;
+  if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
+  return c;
+}
+
+std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "tnp-d");
+  const auto architecture = reader.get<std::string>("architecture");
+  const bool tnp = architecture == "tnp";
+  check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
+  const TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_config(reader);
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);
 }
 
-namespace {
-
-AuthorsPlace authors_tnp_d(const std::string& name) {
+AuthorsPlace authors_tnp(const std::string& name) {
   const auto words = split_name(name);
   if (words[0] != "encoder") return authors_mlp(words[0], Words(words).subspan(1));
   const std::string layer = fmt::format("encoder.layers.{}.", words[2]), &part = words[3], &kind = words.back();
@@ -48,6 +64,8 @@ AuthorsPlace authors_tnp_d(const std::string& name) {
   if (words[4] == "out") return {layer + "self_attn.out_proj." + kind};
   return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
 }
+
+namespace {
 
 AuthorsPlace dl4bi_tnp_d(const std::string& name) {
   const auto words = split_name(name);
@@ -62,7 +80,7 @@ ModelConfig dl4bi_tnp_d_config(ModelConfig theirs) {
 }
 
 constexpr AuthorsCode kTnpDAuthors[] = {
-    {.recorded_as = "tnp-d", .place = authors_tnp_d, .config = tnp_architecture},
+    {.recorded_as = "tnp-d", .place = authors_tnp, .config = tnp_architecture},
     {.recorded_as = "dl4bi-tnp-d", .place = dl4bi_tnp_d, .config = dl4bi_tnp_d_config},
 };
 

@@ -8,6 +8,9 @@
 
 namespace npzoo {
 
+struct AuthorsPlace;
+struct TokenTransformerConfig;
+
 /// TNP-D, the diagonal transformer neural process (Nguyen and Grover, "Transformer neural processes: uncertainty-aware
 /// meta learning via sequence modeling", ICML 2022, section 3): a post-norm transformer encoder over [context; targets]
 /// in which every point attends to the context alone.
@@ -15,5 +18,13 @@ namespace npzoo {
 /// Reads `architecture` "tnp" (TNP-pytorch) or "dl4bi" (the TNP-KR authors' version) and that code's constructor
 /// parameters. Both have 222,082 parameters in one dimension; they differ in initialisation and layer-norm epsilon.
 std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights);
+
+/// Reads what TNP-pytorch's TNP-D, TNP-ND and TNP-A have in common: dim_x, dim_y, d_model, dim_feedforward, nhead,
+/// num_layers, emb_depth and, where they are given, dropout (which must be 0) and bound_std (σ = 0.05 + 0.95 softplus).
+/// `model` opens the messages.
+TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& model);
+
+/// Where TNP-pytorch keeps a parameter of what these have in common.
+AuthorsPlace authors_tnp(const std::string& name);
 
 }  // namespace npzoo

@@ -7,13 +7,6 @@ namespace npzoo {
 
 namespace {
 
-struct TokenTransformerState final : HeldContext {
-  TokenTransformerState(HeldContext held, TwoStreamTransformer::Encoded layers)
-      : HeldContext(std::move(held)), encoded(std::move(layers)) {}
-
-  TwoStreamTransformer::Encoded encoded;
-};
-
 std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) {
   std::vector<std::int64_t> widths{config.dim_x + config.dim_y};
   widths.insert(widths.end(), config.embedder.begin(), config.embedder.end());

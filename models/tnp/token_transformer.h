@@ -15,9 +15,17 @@ struct TokenTransformerConfig {
   bool loss_per_channel = false;
 };
 
+struct TokenTransformerState : HeldContext {
+  TokenTransformerState(HeldContext held, TwoStreamTransformer::Encoded layers)
+      : HeldContext(std::move(held)), encoded(std::move(layers)) {}
+
+  TwoStreamTransformer::Encoded encoded;
+};
+
 /// A neural process made of tokens [x; y] (targets [x; 0]), one embedder, a TwoStreamTransformer and a head. TNP-D and
-/// TNP-KR (Full and Fast) are settings of it. Points are worked through in chunks when nothing is recorded.
-class TokenTransformer final : public Model {
+/// TNP-KR (Full and Fast) are settings of it, TNP-A is an heir. Points are worked through in chunks when nothing is
+/// recorded.
+class TokenTransformer : public Model {
  public:
   TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
 
@@ -34,6 +42,9 @@ class TokenTransformer final : public Model {
   Mlp embedder;
   TwoStreamTransformer encoder;
   Mlp predictor;
+
+ protected:
+  const TokenTransformerConfig& config() const { return config_; }
 
  private:
   TokenTransformerConfig config_;

@@ -34,6 +34,9 @@ struct ModelCase {
   ModelSpec spec;
 };
 
+/// Whether what a model says of a target depends on the others.
+inline bool predicts_jointly(const std::string& name) { return model_info(name).density == Density::joint; }
+
 /// Every model of the build, and those of tests alone, in every architecture and form of the standard deviation, small,
 /// for each of the dimensions.
 inline std::vector<ModelCase> small_models() {

@@ -1,0 +1,36 @@
+#include "models/blocks/path_attention.h"
+
+#include "ops/gather/gather.h"
+#include "ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "ops/reshape/reshape.h"
+
+namespace npzoo {
+
+namespace {
+
+/// (B·P, H, n) → (B, H, P·n).
+Tensor heads_first(const Tensor& log_sum_exp, std::int64_t batch) {
+  const std::int64_t heads = log_sum_exp.dim(1), n = log_sum_exp.dim(2), paths = log_sum_exp.dim(0) / batch;
+  if (paths == 1) return log_sum_exp;
+  Tensor index = Tensor::empty({batch, heads * paths}, DType::int64, Device::cpu);
+  const auto order = index.values<std::int64_t>();
+  for (std::int64_t i = 0; i < index.numel(); ++i) order[i] = i % paths * heads + i / paths % heads;
+  const Tensor by_path = reshape(log_sum_exp, {batch, paths * heads, n});
+  return reshape(gather(by_path, index), {batch, heads, paths * n});
+}
+
+}  // namespace
+
+Tensor attend_along_paths(const MultiheadAttention& attention, const Tensor& x, const KeysValues& context,
+                          const PrefixMask& context_mask, const KeysValues& own, const PrefixMask& own_mask) {
+  const std::int64_t batch = context.keys.dim(0), width = x.dim(2);
+  const Shape rows = x.shape(), tasks{batch, x.numel() / std::max<std::int64_t>(batch * width, 1), width};
+  const Tensor q = attention.query(x);  // (B·P, n, E)
+  const AttentionState to_context =
+      incremental_cross_attention(reshape(q, tasks), context.keys, context.values, context_mask, attention.options());
+  AttentionState to_own = incremental_cross_attention(q, own.keys, own.values, own_mask, attention.options());
+  to_own = {reshape(to_own.mean, tasks), heads_first(to_own.log_sum_exp, batch)};
+  return attention.out(reshape(merge(to_context, to_own).mean, rows));
+}
+
+}  // namespace npzoo

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "models/tnp/token_transformer.h"
+
+namespace npzoo {
+
+struct TnpAConfig : TokenTransformerConfig {
+  /// Draws paths through the targets in an order of its own for each path and task, as the authors' predictions do.
+  /// Training and the joint density take the order that is given.
+  bool permute = false;
+  /// Deviation of what is added in training to the values that later targets are given.
+  double value_noise = 0;
+};
+
+/// TNP-A, the autoregressive transformer neural process (Nguyen and Grover, "Transformer neural processes:
+/// uncertainty-aware meta learning via sequence modeling", ICML 2022, section 3.1): TNP-D's network, which predicts
+/// targets one after the other, each given the context and the values of the targets before it. A target with its value
+/// attends to the context and to targets up to itself, one to be predicted to those before it; context points attend to
+/// the context alone, so a context is encoded once.
+///
+/// The density of all targets takes one pass of the network (teacher-forced). Paths are drawn by extending cached keys
+/// and values by one target at a time, so M targets take time O(M²) in attention and O(M) in all else; all paths share
+/// the context's keys and values. In one dimension 222,082 parameters, as TNP-D.
+class TnpA final : public TokenTransformer {
+ public:
+  TnpA(const TnpAConfig& config, Initializer& init);
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  /// Mean negative log-likelihood of the targets, each given the values of those before it.
+  Tensor loss(const Task& task, Draws& draws) const override;
+
+  /// Bytes of the keys and values that paths hold at a time; more than one path of each task only where they fit.
+  static constexpr std::int64_t path_memory(Device device) { return (device == Device::cpu ? 32 : 256) << 20; }
+
+ private:
+  class TargetByTarget;
+
+  bool permute_;
+  double value_noise_;
+};
+
+/// Reads what `read_tnp_config` does and, where it is given, `permute`.
+std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeights& weights);
+
+}  // namespace npzoo
