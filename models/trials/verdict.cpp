@@ -85,7 +85,9 @@ std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Densit
 
 Density density_of(const EvaluationConfig& rules, const std::string& model) {
   const auto known = std::ranges::find(models(), model, &ModelInfo::name);
-  return known != models().end() ? known->density : published_density(rules, model);
+  if (known == models().end()) return published_density(rules, model);
+  const bool published = std::ranges::any_of(rules.tests, [&](const auto& t) { return t.published.contains(model); });
+  return known->density == Density::mixture && published ? published_density(rules, model) : known->density;
 }
 
 Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,

@@ -36,7 +36,8 @@ struct Ceiling {
 std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Density density);
 
 /// What the figures of a model are: as the registry says, for a model of this build, else as the protocol says of the
-/// published ones.
+/// published ones. These also tell whether a model of mixtures draws one function of each task, which is a Gaussian at
+/// each target.
 Density density_of(const EvaluationConfig& rules, const std::string& model);
 
 /// What a log-likelihood of this density of a model on a test is held against. A published one of another density is

@@ -130,6 +130,9 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   CHECK_FALSE(reference(rules, rbf, "tnp-d").published);
   CHECK(judge(reached(1.39, 0.012), reference(rules, rbf, "tnp-d")) == Verdict::none);
   CHECK(density_of(rules, "gpt") == Density::marginal);
+  CHECK(density_of(load_protocol("tnp/gp-rbf").evaluation, "anp") == Density::mixture);
+  CHECK(density_of(load_protocol("npzoo/gp-rbf").evaluation, "anp") == Density::mixture);
+  CHECK(density_of(load_protocol("tnp-kr/gp1d-rbf").evaluation, "anp") == Density::marginal);
 }
 
 TEST_CASE("comparison: nothing that a protocol tells is held against a figure that is no log-likelihood") {
