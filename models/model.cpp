@@ -24,22 +24,6 @@ std::int64_t count(const Context& context, std::int64_t b) {
   return n;
 }
 
-/// The points of `a`, then those of `b`; padding comes behind both.
-Context join(const Context& a, const Context& b) {
-  check_lengths(b);
-  const Context side_by_side{concat({a.xc, b.xc}, 1), concat({a.yc, b.yc}, 1), {}};
-  if (!a.lengths.defined() && !b.lengths.defined()) return side_by_side;
-  const std::int64_t batch = a.xc.dim(0), from_a = a.xc.dim(1), all = side_by_side.xc.dim(1);
-  Tensor index = Tensor::empty({batch, all}, DType::int64), lengths = Tensor::empty({batch}, DType::int64);
-  for (std::int64_t row = 0; row < batch; ++row) {
-    const std::int64_t first = count(a, row), both = first + count(b, row);
-    lengths.data<std::int64_t>()[row] = both;
-    for (std::int64_t i = 0; i < all; ++i)
-      index.data<std::int64_t>()[row * all + i] = i < first ? i : i < both ? from_a + i - first : 0;
-  }
-  return {gather(side_by_side.xc, index), gather(side_by_side.yc, index), lengths};
-}
-
 }  // namespace
 
 Context clear_padding(const Context& context) {
@@ -49,10 +33,28 @@ Context clear_padding(const Context& context) {
   return {mask_points(context.xc, context.lengths), mask_points(context.yc, context.lengths), context.lengths};
 }
 
+Context join(const Context& a, const Context& b, Draws& draws) {
+  check_lengths(b);
+  const Context side_by_side{concat({a.xc, b.xc}, 1), concat({a.yc, b.yc}, 1), {}};
+  if (!a.lengths.defined() && !b.lengths.defined()) return side_by_side;
+  const std::int64_t batch = a.xc.dim(0), from_a = a.xc.dim(1), all = side_by_side.xc.dim(1);
+  const Tensor lengths = draws.derived({batch}, [a, b](std::span<std::int64_t> out) {
+    for (std::int64_t row = 0; row < std::ssize(out); ++row) out[row] = count(a, row) + count(b, row);
+  });
+  const Tensor index = draws.derived({batch, all}, [a, b, batch, from_a, all](std::span<std::int64_t> out) {
+    for (std::int64_t row = 0; row < batch; ++row) {
+      const std::int64_t first = count(a, row), both = first + count(b, row);
+      for (std::int64_t i = 0; i < all; ++i) out[row * all + i] = i < first ? i : i < both ? from_a + i - first : 0;
+    }
+  });
+  return {gather(side_by_side.xc, index), gather(side_by_side.yc, index), lengths};
+}
+
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
   const auto& held = state_as<HeldContext>(state, "update");
   Draws draws = held.draws;
-  return condition(join(held.context, more), draws, held.samples);
+  const Context all = join(held.context, more, draws);
+  return condition(all, draws, held.samples);
 }
 
 Tensor Model::loss(const Task& task, Draws& draws) const {

@@ -22,6 +22,9 @@ struct Context {
 /// weights.
 Context clear_padding(const Context& context);
 
+/// The points of `a`, then those of `b`; padding comes behind both. `draws` derive what a captured step needs anew.
+Context join(const Context& a, const Context& b, Draws& draws);
+
 /// A context as a model has encoded it. Models derive their own.
 struct ContextState {
   virtual ~ContextState() = default;

@@ -80,7 +80,7 @@ std::unique_ptr<Model> make_canp(const ModelConfig& config, const InitialWeights
   ConfigReader reader(config, "canp");
   const CanpConfig c = read_canp_config(reader, "canp");
   reader.finish();
-  Initializer init(c.lineage == Lineage::tnp ? Framework::torch : Framework::flax, weights);
+  Initializer init(framework_of(c.lineage), weights);
   return std::make_unique<Canp>(c, init);
 }
 

@@ -33,6 +33,15 @@ Lineage read_lineage(ConfigReader& reader, const char* model, std::int64_t known
   return static_cast<Lineage>(found - kNames.begin());
 }
 
+Framework framework_of(Lineage lineage) {
+  switch (lineage) {
+    case Lineage::tnp: return Framework::torch;
+    case Lineage::dl4bi: return Framework::flax;
+    case Lineage::anp: return Framework::tensorflow;
+  }
+  fail("[np] unknown lineage");
+}
+
 AttendingEncoder attending_encoder(Lineage lineage, const AttendingConfig& c, const char* model, Initializer& init) {
   const std::int64_t depth = linear_layers(lineage, c.value_depth, "enc_v_depth", model);
   Mlp values = Mlp::of_depth(c.dim_x + c.dim_y, c.hidden, c.hidden, depth, init);

@@ -17,6 +17,9 @@ enum class Lineage : std::uint8_t {
 /// Reads `architecture`; `known` are the lineages that `model` has, in the order of the enumeration.
 Lineage read_lineage(ConfigReader& reader, const char* model, std::int64_t known = 2);
 
+/// Whose default weights those of a model are.
+Framework framework_of(Lineage lineage);
+
 /// A path from context to targets with attention; depths count layers.
 struct AttendingConfig {
   std::int64_t dim_x = 1, dim_y = 1;

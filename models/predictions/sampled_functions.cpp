@@ -54,7 +54,8 @@ Tensor SampledFunctions::sample(std::int64_t n, Draws& draws) const {
 }
 
 DensityForms SampledFunctions::forms() const {
-  const std::string samples = std::to_string(functions_.mean.dim(0)) + " samples";
+  const std::int64_t count = functions_.mean.dim(0);
+  const std::string samples = std::to_string(count) + (count == 1 ? " sample" : " samples");
   return {samples, samples};
 }
 

@@ -27,6 +27,7 @@ Tensor weights(const Tensor& like, std::int64_t real, std::int64_t points) {
 Task padded(const Task& task, std::int64_t nc, std::int64_t nt) {
   Task t{with_zeros(task.xc, nc), with_zeros(task.yc, nc), with_zeros(task.xt, nt), with_zeros(task.yt, nt)};
   t.lengths = Tensor::full({task.xc.dim(0)}, static_cast<double>(task.xc.dim(1)), DType::int64);
+  t.target_lengths = Tensor::full({task.xt.dim(0)}, static_cast<double>(task.xt.dim(1)), DType::int64);
   t.target_weights = weights(task.xt, task.xt.dim(1), nt);
   t.context_weights = weights(task.xc, task.xc.dim(1), nc);
   return t;

@@ -374,6 +374,25 @@ TEST_CASE("model: errors of configuration") {
   for (const std::string key : {"enc_v_depth", "enc_pre_depth"})
     CHECK(error_with("canp", key, std::int64_t{3}) ==
           fmt::format("[canp] {} is 3, expected 4 or more: two stand for the self-attention", key));
+  CHECK(error_with("np", "architecture", "torch"s) == "[np] architecture 'torch' found, expected tnp, dl4bi or anp");
+  const auto deepmind_error = [](const std::string& key, ModelConfig::mapped_type value) {
+    ModelSpec spec = small_model("anp");
+    for (const char* other : {"enc_v_depth", "enc_pre_depth", "enc_post_depth"}) spec.config.erase(other);
+    spec.config.merge(
+        ModelConfig{{"enc_depth", std::int64_t{2}}, {"lat_depth", std::int64_t{2}}, {"nhead", std::int64_t{2}}});
+    spec.config["architecture"] = "anp"s;
+    spec.config["attention"] = key == "laplace_scale" ? "laplace"s : "multihead"s;
+    spec.config[key] = std::move(value);
+    if (key == "laplace_scale") spec.config.erase("enc_qk_depth");
+    return error_of([&] { make_model(spec); });
+  };
+  CHECK(deepmind_error("attention", "cosine"s) ==
+        "[anp] attention 'cosine' found, expected uniform, laplace, dot_product or multihead");
+  CHECK(deepmind_error("laplace_scale", 0.0) == "[anp] laplace_scale 0 found, expected more than 0");
+  CHECK(deepmind_error("self_attention_layers", std::int64_t{-1}) ==
+        "[anp] self_attention_layers -1 found, expected 0 to 64");
+  CHECK(deepmind_error("attention_block", "pre"s) ==
+        "[anp] attention_block 'pre' found, expected plain or image-transformer");
   CHECK(error_with("tnp-d", "architecture", "torch"s) == "[tnp-d] architecture 'torch' found, expected tnp or dl4bi");
   CHECK(error_with("tnp-d", "dropout", 0.1) == "[tnp-d] dropout 0.1 found, expected 0: no published run uses another");
   CHECK(error_with("tnp-d", "nhead", std::int64_t{3}) == "[attention] 3 heads do not divide the width 8");
@@ -387,8 +406,8 @@ TEST_CASE("model: errors of configuration") {
   ModelSpec missing = small_model("tnp-kr-full");
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
-  CHECK(error_of([] { model_info("anp"); }) ==
-        fmt::format("[models] there is no model 'anp'; expected one of {}", fmt::join(model_names(), ", ")));
+  CHECK(error_of([] { model_info("gpt"); }) ==
+        fmt::format("[models] there is no model 'gpt'; expected one of {}", fmt::join(model_names(), ", ")));
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");

@@ -123,8 +123,16 @@ TEST_CASE("identity 7: the gradients of a model that streams are those of the co
   }
 }
 
-TEST_CASE("streaming: CNP and CMANP do") {
-  for (const char* name : {"cnp", "cmanp"}) CHECK(make_model(small_model(name))->streams());
+TEST_CASE("streaming: models that pool do, whatever they draw, and CMANP") {
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const ModelConfig& config = c.spec.config;
+    const bool pools = config.contains("attention") && std::get<std::string>(config.at("attention")) == "uniform" &&
+                       !config.contains("self_attention_layers");
+    const bool always = c.spec.name == "cnp" || c.spec.name == "np" || c.spec.name == "cmanp";
+    if (always || c.spec.name == "anp" || c.spec.name == "canp")
+      CHECK(make_model(c.spec)->streams() == (always || pools));
+  }
 }
 
 TEST_CASE("streaming: models that do keep no points, the others do") {
