@@ -22,6 +22,10 @@ MODELS = {
     "tnp-kr-full-gp1d": {"model": "tnp-kr-full", **GP_KR},
     "tnp-kr-fast-gp1d": {"model": "tnp-kr-fast", **GP_KR},
 }
+# Their predictions are drawn, in other ways elsewhere.
+TRAINED = {
+    "tnp-a": {"model": "tnp-a", **GP},
+}
 WITHOUT_SOFTMAX = ["cnp", "tnp-kr-fast"]
 ATTENTION = {
     "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
@@ -38,7 +42,7 @@ def growing(models, vary):
 
 
 SUITES = {
-    "train-step": {name: {"kind": "train-step", **settings} for name, settings in MODELS.items()},
+    "train-step": {name: {"kind": "train-step", **settings} for name, settings in (MODELS | TRAINED).items()},
     "forward": {name: {"kind": "forward", **settings} for name, settings in MODELS.items()},
     "attention": {f"{kind}-{name}": {"kind": kind, **settings} for name, settings in ATTENTION.items()
                   for kind in ("attention", "attention-backward")},

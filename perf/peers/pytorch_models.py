@@ -169,6 +169,30 @@ class TokenTransformer(NeuralProcess):
         return mean, torch.exp(s / 2 if self.kr else s)
 
 
+class TnpA(TokenTransformer):
+    """One sequence [context; targets with their values; targets without], under the mask of its authors' code."""
+
+    def __init__(self, config, form):
+        super().__init__("tnp-d", config, form)
+        self.masked = True
+        for layer in self.encoder.layers:
+            layer.attention = StreamAttention(config["d_model"], config["nhead"], form, True)
+
+    def prepare(self, nc, nt):
+        given, asked = slice(nc, nc + nt), slice(nc + nt, nc + 2 * nt)
+        seen = torch.zeros(nc + 2 * nt, nc + 2 * nt, dtype=torch.bool)
+        seen[:, :nc] = True
+        seen[given, given] = torch.ones(nt, nt).tril().bool()
+        seen[asked, given] = torch.ones(nt, nt).tril(-1).bool()
+        self.mask = torch.zeros(seen.shape).masked_fill(~seen, -math.inf).to(next(self.parameters()).device)
+
+    def loss(self, xc, yc, xt, yt):
+        tokens = torch.cat([torch.cat([xc, xt, xt], 1), torch.cat([yc, yt, torch.zeros_like(yt)], 1)], -1)
+        h = self.encoder(self.embedder(tokens), xc.shape[1] + xt.shape[1], self.mask)
+        mean, s = self.predictor(h).chunk(2, -1)
+        return nll(mean, torch.exp(s), yt)
+
+
 class PoolingEncoder(nn.Module):
     def __init__(self, i, hidden, pre_depth, post_depth):
         super().__init__()
@@ -346,6 +370,8 @@ def make_model(name, config, form):
         return TokenTransformer(name, config, form)
     if name == "cmanp" and config.get("residual", "normalised") == "normalised" and not config.get("bound_std"):
         return Cmanp(config, form)
+    if name == "tnp-a" and not config.get("bound_std"):
+        return TnpA(config, form)
     if name == "lbanp" and not config.get("bound_std"):
         return Lbanp(config, form)
     if name in CONDITIONAL and config["architecture"] == "tnp":
