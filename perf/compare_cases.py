@@ -24,9 +24,11 @@ MODELS = {
 }
 # Their predictions are drawn, in other ways elsewhere.
 TRAINED = {
+    "np": {"model": "np", **GP},
+    "anp": {"model": "anp", **GP},
     "tnp-a": {"model": "tnp-a", **GP},
 }
-WITHOUT_SOFTMAX = ["cnp", "tnp-kr-fast"]
+WITHOUT_SOFTMAX = ["cnp", "np", "tnp-kr-fast"]
 ATTENTION = {
     "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
     "10000x10000": {"batch": 1, "heads": 4, "queries": 10_000, "keys": 10_000, "width": 16},

@@ -91,6 +91,8 @@ class ModelCase:
     def load(self, path):
         tensors = load_file(path, str(device_of(self.case)))
         self.task = [tensors.pop(f"task.{name}") for name in ("xc", "yc", "xt", "yt")]
+        drawn = sorted((name for name in tensors if name.startswith("draw.")), key=lambda name: int(name[5:]))
+        self.model.draws = [tensors.pop(name) for name in drawn]  # by every update
         self.weights = tensors
         self.model.prepare(self.task[0].shape[1], self.task[2].shape[1])
         self.reset()

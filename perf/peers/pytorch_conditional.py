@@ -126,3 +126,34 @@ class Canp(Conditional):
     def loss(self, xc, yc, xt, yt):
         x, y = self.scored(xc, yc, xt, yt)
         return -log_density(*self(xc, yc, x), y).mean()
+
+
+class Latent(Conditional):
+    """NP, or ANP where there is attention: the importance-weighted bound over K functions."""
+
+    def __init__(self, mlp, config, attend):
+        super().__init__()
+        hidden = config["dim_hid"]
+        self.deterministic = ContextEncoder(mlp, config, attend, pooling=attend is None)
+        self.latent = PoolingEncoder(mlp, config, 2 * config["dim_lat"], attend)
+        self.decoder = mlp(hidden + config["dim_lat"] + config["dim_x"], hidden, 2 * config["dim_y"], config["dec_depth"])
+
+    def distribution(self, x, y):
+        mean, s = self.latent(torch.cat([x, y], -1)).chunk(2, -1)
+        return mean, 0.1 + 0.9 * torch.sigmoid(s)
+
+    def loss(self, xc, yc, xt, yt):
+        x, y = self.scored(xc, yc, xt, yt)
+        prior, posterior = self.distribution(xc, yc), self.distribution(x, y)
+        z = posterior[0] + posterior[1] * self.draws[0]  # (K, B, L)
+        read = torch.cat([part.expand(z.shape[0], *(-1 for _ in part.shape[1:])) for part in
+                          (self.deterministic(xc, yc, x).unsqueeze(0), z.unsqueeze(-2).expand(-1, -1, x.shape[1], -1),
+                           x.unsqueeze(0))], -1)
+        fit = log_density(*gaussian(self.decoder(read)), y).sum(-1)
+        weighted = fit + log_density(*prior, z) - log_density(*posterior, z)
+        return -log_mean_exp(weighted).mean() / x.shape[1]
+
+
+class Np(Latent):
+    def __init__(self, mlp, config, attend):
+        super().__init__(mlp, config, None)

@@ -357,7 +357,7 @@ class Cmanp(NeuralProcess):
         return mean, torch.exp(s)
 
 
-CONDITIONAL = {"canp": pytorch_conditional.Canp}
+CONDITIONAL = {"canp": pytorch_conditional.Canp, "np": pytorch_conditional.Np, "anp": pytorch_conditional.Latent}
 
 
 def make_model(name, config, form):
