@@ -35,11 +35,12 @@ double rounded(double value, double error) {
   return result;
 }
 
+constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
+
 }  // namespace
 
 std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
                                     const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
-  constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
   const std::size_t dim_y = values.size();
   const auto means = mean.values<double>(), deviations = std.values<double>();
   std::vector<double> rows;
@@ -56,6 +57,38 @@ std::vector<double> prediction_rows(std::span<const double> leading, std::span<c
       rows.push_back(rounded(s, s * kHalfUlp));
     }
   }
+  return rows;
+}
+
+std::vector<std::string> sample_header(std::span<const std::string> x_names, std::span<const std::string> y_names,
+                                       const std::filesystem::path& targets, const std::filesystem::path& context) {
+  constexpr const char* kSample = "sample";
+  std::vector<std::string> header(x_names.begin(), x_names.end());
+  header.emplace_back(kSample);
+  header.insert(header.end(), y_names.begin(), y_names.end());
+  const bool of_targets = std::ranges::count(x_names, kSample) > 0;
+  check(std::ranges::count(header, kSample) == 1,
+        "[{}] {}: a column is called {}, expected another name: the output has one for the number of a sample",
+        of_targets ? "targets" : "context", (of_targets ? targets : context).string(), kSample);
+  return header;
+}
+
+std::vector<double> sample_rows(std::span<const double> x, std::size_t dim_x, const Tensor& samples,
+                                std::span<const ValueMap> values) {
+  const std::size_t dim_y = values.size(), targets = x.size() / dim_x, width = targets * dim_y;
+  const auto count = static_cast<std::size_t>(samples.dim(0));
+  const auto drawn = samples.values<double>();
+  std::vector<double> rows;
+  rows.reserve(targets * count * (dim_x + 1 + dim_y));
+  for (std::size_t i = 0; i < targets; ++i)
+    for (std::size_t k = 0; k < count; ++k) {
+      for (const double value : x.subspan(i * dim_x, dim_x)) rows.push_back(value);
+      rows.push_back(static_cast<double>(k + 1));
+      for (std::size_t j = 0; j < dim_y; ++j) {
+        const double y = drawn[k * width + i * dim_y + j];
+        rows.push_back(rounded(values[j].mean(y), values[j].std(std::abs(y)) * kHalfUlp));
+      }
+    }
   return rows;
 }
 

@@ -292,6 +292,85 @@ def pictures_that_cannot_be():
     expect((HERE / "out.csv").read_text() == (HERE / "p.svg").read_text() == "precious", "an old file was lost")
 
 
+def trained_jointly():
+    """A model whose targets are predicted one after the other."""
+    return checkpoint("joint", "tnp/gp-rbf", model="tnp-a", steps=5)
+
+
+@case
+def samples():
+    for at in (checkpoint(), trained_jointly()):
+        args = predict_args(at=at)
+        text, out = succeed(*args[:-1], "-"), HERE / "samples.csv"
+        result = as_json(*args, "--samples", 4, "--samples-out", out)
+        expect(result["samples"] == 4 and result["samples_out"] == str(out), result)
+        expect((HERE / "out.csv").read_text() == text, "samples change the table")
+        lines = [line for line in out.read_text().splitlines() if not line.startswith("#")]
+        expect(lines[0] == "x,sample,y", lines[0])
+        rows, targets = numbers(out.read_text()), TARGETS.splitlines()[1:]
+        expect([row[:2] for row in rows] == [[float(x), k] for x in targets for k in range(1, 5)], rows)
+        for k, (_, mean, std) in enumerate(numbers(text)):
+            for _, _, y in rows[4 * k:4 * k + 4]:
+                expect(abs(y - mean) < 6 * std, "a sample is", (y - mean) / std, "deviations off")
+        expect(len({row[2] for row in rows}) == len(rows), "samples repeat themselves")
+        more = HERE / "more.csv"
+        succeed(*args, "--samples", 6, "--samples-out", more, "--chunk", 11)
+        check_close([row for row in numbers(more.read_text()) if row[1] <= 4], rows)
+        said = comments(out.read_text())
+        expect(said[:-1] == comments(text), said)
+        expect(said[-1] == f"# samples: 4 of {'each target by itself' if at == checkpoint() else 'all targets together'}", said)
+        expect(succeed(*args, "--samples", 4, "--samples-out", "-") == out.read_text(), "samples to '-' differ")
+    # Of a model that predicts jointly all targets are one chunk.
+    succeed(*args, "--samples", 4, "--samples-out", more, "--chunk", 2)
+    check_close(numbers(more.read_text()), numbers(out.read_text()))
+
+
+@case
+def samples_have_the_moments_of_the_table():
+    args = predict_args()
+    rows = numbers(succeed(*args, "--samples", 4000, "--samples-out", "-"))
+    for k, (_, mean, std) in enumerate(numbers((HERE / "out.csv").read_text())):
+        drawn = [row[2] for row in rows[4000 * k:4000 * (k + 1)]]
+        found = sum(drawn) / 4000
+        expect(abs(found - mean) < 5 * std / math.sqrt(4000), found, mean, std)
+        variance = sum((y - found)**2 for y in drawn) / 4000
+        expect(abs(variance / std**2 - 1) < 5 * math.sqrt(2 / 4000), variance, std)
+
+
+@case
+def samples_of_tables_with_other_columns():
+    text = succeed(*predict_args(at=checkpoint_2d(), context="a,b,value\n0,0,1\n1,1,2\n", targets="b,a\n0.5,0.25\n7,0.5\n"),
+                   "--samples", 2, "--samples-out", "-")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    expect(lines[0] == "b,a,sample,value" and lines[1].startswith("0.5,0.25,1,") and lines[4].startswith("7,0.5,2,"), text)
+    context = "x,u,v\n-1,0.5,10\n0,0.1,6\n1.5,-0.3,2\n"
+    text = succeed(*predict_args(at=checkpoint_of_two_values(), context=context), "--samples", 2, "--samples-out", "-")
+    expect("x,sample,u,v" in text.splitlines(), text)
+    expect(succeed(*predict_args(targets="x\n"), "--samples", 2, "--samples-out", "-").splitlines()[-1] == "x,sample,y", "no targets")
+
+
+@case
+def samples_that_cannot_be():
+    write("out.csv", "precious")
+    write("s.csv", "precious")
+    args, out = predict_args(), ["--samples-out", HERE / "s.csv"]
+    wrong_usage(*args, "--samples", 3, naming=["--samples found without --samples-out, expected both or none"])
+    wrong_usage(*args, *out, naming=["--samples-out found without --samples, expected both or none"])
+    for number in (-1, 10_001, "x"):
+        wrong_usage(*args, "--samples", number, *out)
+    fail(*args, "--samples", 2, "--samples-out", HERE / "out.csv", naming=["--samples-out", "is --out as well"])
+    fail(*args, "--samples", 2, "--samples-out", HERE / "context.csv", naming=["--samples-out", "is --context as well"])
+    fail(*args[:-1], "-", "--samples", 2, "--samples-out", "-", naming=["--out - and --samples-out - are both for standard output"])
+    fail(*args, "--samples", 2, "--samples-out", "-", "--json", naming=["--json", "--samples-out -"])
+    fail(*args, "--samples", 2, "--samples-out", HERE / "no such directory" / "s.csv", naming=["no such directory"])
+    fail(*predict_args(targets="x\n1\nnan\n"), "--samples", 2, *out, naming=["targets.csv:3"])
+    fail(*predict_args(targets="sample\n1\n", context="sample,y\n1,2\n2,3\n"), "--samples", 2, *out,
+         naming=["targets.csv: a column is called sample, expected another name"])
+    fail(*predict_args(context="x,sample\n1,2\n2,3\n"), "--samples", 2, *out,
+         naming=["context.csv: a column is called sample, expected another name"])
+    expect((HERE / "out.csv").read_text() == (HERE / "s.csv").read_text() == "precious", "an old file was lost")
+
+
 @case
 def bad_tables_are_refused():
     write("out.csv", "precious")

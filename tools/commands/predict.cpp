@@ -25,6 +25,8 @@ namespace npzoo {
 
 namespace {
 
+constexpr std::int64_t kMostSamples = 10'000;
+
 struct PredictCommand {
   CommonOptions common;
   std::string checkpoint;
@@ -32,6 +34,8 @@ struct PredictCommand {
   std::filesystem::path plot;  // empty: no picture
   bool as_is = false;          // no standardisation
   std::int64_t chunk = 4096;
+  std::int64_t samples = 0;
+  std::filesystem::path samples_out;  // empty: none
 };
 
 void add_flags(Flags& flags, PredictCommand& c) {
@@ -45,6 +49,15 @@ void add_flags(Flags& flags, PredictCommand& c) {
                "use inputs and values as they are, instead of mapping those of the context to the range and the "
                "standard deviation of training");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
+  flags.whole("--samples", c.samples, {0, kMostSamples},
+              "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "
+              "draws functions, then takes all targets at once; others draw each target by itself");
+  flags.text("--samples-out", c.samples_out,
+             "CSV to write them to: x, sample (from 1 on) and the values; '-' for standard output");
+  flags.check_together([&c] {
+    check((c.samples > 0) == !c.samples_out.empty(), "{} found without {}, expected both or none",
+          c.samples > 0 ? "--samples" : "--samples-out", c.samples > 0 ? "--samples-out" : "--samples");
+  });
 }
 
 constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
@@ -122,6 +135,30 @@ class Picture {
   std::vector<plot::BandPanel> bands_;
 };
 
+/// The table of samples, where one is asked for.
+class SampleTable {
+ public:
+  SampleTable(const PredictCommand& c, const PredictionReport& report, const std::vector<std::string>& x_names,
+              const std::vector<std::string>& y_names, Density density)
+      : count_(c.samples) {
+    std::vector<std::string> comments = report.comments();
+    comments.push_back(fmt::format("samples: {} of {}", count_,
+                                   density == Density::marginal ? "each target by itself" : "all targets together"));
+    file_.emplace(c.samples_out, sample_header(x_names, y_names, c.targets, c.context), comments);
+  }
+
+  void add(const Prediction& prediction, std::span<const double> x, std::size_t dim_x, const Standardisation& units,
+           Draws& draws) {
+    file_->write(sample_rows(x, dim_x, prediction.sample(count_, draws), units.values));
+  }
+  void flush() { file_->flush(); }
+  void commit() { file_->commit(); }
+
+ private:
+  std::int64_t count_;
+  std::optional<CsvWriter> file_;
+};
+
 void check_picture(const PredictCommand& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
@@ -145,6 +182,7 @@ JsonValue result(const PredictCommand& c, const PredictionReport& report) {
   JsonValue json = report.json();
   json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"out", c.out.string()}});
   if (!c.plot.empty()) json.set("plot", c.plot.string());
+  if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
   return json;
 }
 
@@ -172,22 +210,30 @@ int predict(const PredictCommand& c) {
 
   interrupt.emplace();
   const Density density = model_info(checkpoint.run.spec.name).density;
-  TargetChunks targets(reader, c, targets_at_a_time(density, c.chunk));
+  // A sample is one function at all targets, where the model tells of functions.
+  const bool together = c.samples > 0 && density != Density::marginal;
+  TargetChunks targets(reader, c, targets_at_a_time(together ? Density::joint : density, c.chunk));
   CsvWriter out(c.out, header, report.comments());
+  std::optional<SampleTable> samples;
+  if (c.samples > 0) samples.emplace(c, report, x_names, observed.y_names(), density);
   std::optional<Picture> picture;
   if (!c.plot.empty()) picture.emplace(c.plot, checkpoint.run.spec.name, x_names[0], observed.y_names(), context);
   for (auto x = targets.next(); !x.empty(); x = targets.next()) {
     if (give_up()) return kInterruptedExit;
-    const Moments said = moments(*model->query(*state, to_points(units.map_inputs(x), dim_x)));
+    const auto prediction = model->query(*state, to_points(units.map_inputs(x), dim_x));
+    const Moments said = moments(*prediction);
     const std::vector<double> rows = prediction_rows({}, x, dim_x, said.mean, said.std, units.values);
     out.write(rows);
+    if (samples) samples->add(*prediction, x, dim_x, units, draws);
     if (picture) picture->add(rows);
     report.targets.add(x);
     progress.update(report.targets.rows());
   }
+  if (samples) samples->flush();
   if (picture) picture->draw();
   if (give_up()) return kInterruptedExit;
   out.commit();
+  if (samples) samples->commit();
   if (picture) picture->commit();
   progress.finish();
   for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
@@ -198,7 +244,9 @@ int predict(const PredictCommand& c) {
 
 int run(const PredictCommand& c) {
   apply(c.common);
-  check_outputs("predict", c.common, {{"--out", c.out}, {"--plot", c.plot}},
+  check(c.out != "-" || c.samples_out != "-",
+        "[predict] --out - and --samples-out - are both for standard output, expected a file for one of them");
+  check_outputs("predict", c.common, {{"--out", c.out}, {"--samples-out", c.samples_out}, {"--plot", c.plot}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
   const NoGrad off;
   try {
