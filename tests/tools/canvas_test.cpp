@@ -157,11 +157,28 @@ TEST_CASE("band panel: sorted by x, with and without truth") {
   CHECK(truth.y == std::vector<double>{12, 11});
   CHECK(std::get<plot::Markers>(panel.layers[3]).y == std::vector<double>{5, 6});
 
+  BandPanel sampled = shown;
+  sampled.samples = {{31, 11, 21}, {29, 9, 19}};
+  const Panel with_samples = make_panel(sampled);
+  REQUIRE(with_samples.layers.size() == 6);
+  for (int k = 0; k < 2; ++k) {
+    const Line& sample = std::get<Line>(with_samples.layers[static_cast<std::size_t>(1 + k)]);
+    CHECK(sample.x == band.x);
+    CHECK(sample.y == (k == 0 ? std::vector<double>{11, 21, 31} : std::vector<double>{9, 19, 29}));
+    CHECK(sample.width < mean.width);
+    CHECK(sample.label == "m: samples");
+  }
+  CHECK(std::get<Line>(with_samples.layers[3]).y == mean.y);
+  BandPanel unnamed = sampled;
+  unnamed.name.clear();
+  CHECK(std::get<Band>(make_panel(unnamed).layers[0]).label == "mean ± 2σ");
+  CHECK(std::get<Line>(make_panel(unnamed).layers[1]).label == "samples");
+
   BandPanel without = shown;
   without.truth = {};
   CHECK(make_panel(without).layers.size() == 3);
   const BandPanel nothing{.name = "m", .x = {}, .mean = {}, .std = {}, .context = {}};
-  check_figure({.panels = {panel, make_panel(without), make_panel(nothing)}});
+  check_figure({.panels = {panel, with_samples, make_panel(without), make_panel(nothing)}});
 }
 
 TEST_CASE("band panel: errors") {
@@ -173,6 +190,9 @@ TEST_CASE("band panel: errors") {
   CHECK(error_of([] {
           make_panel({.name = "m", .x = {}, .mean = {}, .std = {}, .context = {}, .truth = {{1}, {}}});
         }) == "[plot] m has 1 x and 0 true values, expected as many");
+  CHECK(error_of([] {
+          make_panel({.name = "m", .x = {1}, .mean = {1}, .std = {1}, .samples = {{1}, {}}, .context = {}});
+        }) == "[plot] m has 1 x and 0 sampled values, expected as many");
 }
 
 TEST_CASE("map panel: cells in the colours of their values, and marked points") {

@@ -136,6 +136,46 @@ def train_eval_plot():
     fail("plot", "--checkpoint", checkpoint(), "--out", HERE / "p.gif", naming=["p.gif"])
 
 
+def panels(path, *args):
+    """Width and height of a picture, and how many paths of a thin line it has."""
+    succeed("plot", "--out", path, *args)
+    root = xml.etree.ElementTree.parse(path).getroot()
+    thin = len(re.findall(r"""stroke-width[=:]"?0\.6[";]""", path.read_text()))
+    return *(float(root.get(side).removesuffix("px")) for side in ("width", "height")), thin
+
+
+@case
+def sample_functions_through_the_band():
+    out = HERE / "s.svg"
+    for model in ("np", "tnp-a"):
+        at = checkpoint(model, "tnp/gp-rbf", model=model, steps=5)
+        *_, lines = panels(out, "--checkpoint", at, "--tasks", 2, "--samples", 3)
+        *_, none = panels(out, "--checkpoint", at, "--tasks", 2, "--samples", 0)
+        expect(none == 0 and lines == 2 * 3 + 1, "functions and a legend expected, found", lines, none)
+    *_, lines = panels(out, "--checkpoint", checkpoint(), "--samples", 3)
+    expect(lines == 0, "a model of independent targets has functions", lines)
+    wrong_usage("plot", "--checkpoint", at, "--out", out, "--samples", 51)
+
+
+@case
+def models_side_by_side():
+    out, joint = HERE / "grid.svg", checkpoint("tnp-a", "tnp/gp-rbf", model="tnp-a", steps=5)
+    one, _, _ = panels(out, "--grid", checkpoint())
+    narrow, low, _ = panels(out, "--grid", f"{checkpoint()},{joint}", "--tasks", 1, "--samples", 2)
+    wide, high, lines = panels(out, "--grid", f"{checkpoint()},{joint},{checkpoint()}", "--tasks", 3, "--samples", 2)
+    expect(wide > narrow + 140 and high > low + 200 and lines == 3 * 2 + 1, wide, narrow, high, low, lines)
+    flat, _, _ = panels(HERE / "maps.svg", "--checkpoint", checkpoint_2d(), "--tasks", 1)
+    maps, _, _ = panels(HERE / "maps.svg", "--grid", f"{checkpoint_2d()},{checkpoint_2d()},{checkpoint_2d()}", "--tasks", 1)
+    expect(maps > flat, maps, flat)
+    before = out.read_bytes()
+    wrong_usage("plot", "--out", out)
+    wrong_usage("plot", "--out", out, "--checkpoint", checkpoint(), "--grid", checkpoint())
+    fail("plot", "--out", out, "--grid", f"{checkpoint()},none", naming=["none"])
+    fail("plot", "--out", out, "--grid", f"{checkpoint()},{checkpoint_2d()}", naming=["1 inputs", f"the model of {checkpoint_2d()} takes 2"])
+    fail("plot", "--out", joint, "--grid", f"{checkpoint()},{joint}", naming=["is --grid as well, expected another file"])
+    expect(out.read_bytes() == before, "an old picture was lost")
+
+
 @case
 def second_run_is_refused():
     run = ["train", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 30, "--batch", 4, "--out", trained()]

@@ -46,7 +46,8 @@ def what_is_read_is_not_overwritten():
     path, evaluation = checkpoint(), scores()
     read_by = {
         path: [["export", "--checkpoint", path, "--evaluation", evaluation, "--out"], predict_args("")[:-1],
-               [*predict_args(HERE / "out.csv"), "--plot"], ["plot", "--checkpoint", path, "--out"]],
+               [*predict_args(HERE / "out.csv"), "--plot"], ["plot", "--checkpoint", path, "--out"], ["plot", "--grid", path, "--out"],
+               [*predict_args(HERE / "out.csv"), "--samples", 2, "--samples-out"]],
         evaluation: [["export", "--checkpoint", path, "--evaluation", evaluation, "--out"]],
         context: [predict_args("")[:-1], [*predict_args(HERE / "out.csv"), "--plot"],
                   ["stream", *predict_args("")[1:-1]]],
@@ -99,7 +100,8 @@ def a_state_of_training_is_never_replaced():
 def two_outputs_are_two_files():
     (HERE / "to out").symlink_to("none.svg")
     for name in ("none.svg", "./none.svg", "to out"):
-        fail(*predict_args(HERE / "none.svg"), "--plot", f"{HERE}/{name}", naming=["--plot", "is --out as well"])
+        for flag in (["--plot"], ["--samples", 2, "--samples-out"]):
+            fail(*predict_args(HERE / "none.svg"), *flag, f"{HERE}/{name}", naming=[flag[-1], "is --out as well"])
 
 
 @case

@@ -36,10 +36,11 @@ void add_flags(Flags& flags, CommonOptions& common) {
   flags.toggle("--json", common.json, "print the result as JSON on standard output, and nothing else there");
 }
 
-void add_checkpoint(Flags& flags, std::string& checkpoint) {
-  flags.text("--checkpoint", checkpoint, "file that train or export wrote, or a name (see: npzoo list weights)")
-      .required();
+Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint) {
+  return flags.text("--checkpoint", checkpoint, "file that train or export wrote, or a name (see: npzoo list weights)");
 }
+
+void add_checkpoint(Flags& flags, std::string& checkpoint) { add_optional_checkpoint(flags, checkpoint).required(); }
 
 void apply(const CommonOptions& common) {
   const Precision precision = parse_precision(common.precision);

@@ -16,7 +16,8 @@ struct CommonOptions {
 
 void add_flags(Flags& flags, CommonOptions& common);
 
-/// --checkpoint, which must be given.
+/// --checkpoint; which must be given.
+Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint);
 void add_checkpoint(Flags& flags, std::string& checkpoint);
 
 /// Device, precision and threads are from now on those that were asked for. Throws Error where they cannot be had.

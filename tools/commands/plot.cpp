@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/tape.h"
+#include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "tools/cli/command.h"
@@ -19,24 +21,37 @@ namespace {
 struct PlotCommand {
   CommonOptions common;
   std::string checkpoint;
+  std::vector<std::string> grid;
   std::filesystem::path out;
   std::string protocol;
   std::uint64_t seed = 0;
   int tasks = 2;
+  int samples = 5;
 };
 
 void add_flags(Flags& flags, PlotCommand& c) {
   add_flags(flags, c.common);
-  add_checkpoint(flags, c.checkpoint);
+  const Flag checkpoint = add_optional_checkpoint(flags, c.checkpoint);
+  flags.texts("--grid", c.grid, "several of these instead, separated by commas: models side by side on the same tasks")
+      .excludes(checkpoint);
+  flags.check_together([&c] { check(!c.checkpoint.empty() || !c.grid.empty(), "--checkpoint or --grid is required"); });
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
-  flags.text("--protocol", c.protocol, "whose tasks to draw, instead of the one it was trained under");
+  flags.text("--protocol", c.protocol,
+             "whose tasks to draw, instead of the one that the (first) model was trained under");
   flags.seed("--seed", c.seed, "of the tasks");
   flags.whole("--tasks", c.tasks, {1, 8}, "rows of the picture, one task each");
+  flags.whole(
+      "--samples", c.samples, {0, 50},
+      "functions of one input to draw through the band, as thin lines: samples of a model that predicts targets "
+      "jointly, means of the functions that a model with latent variables or a bootstrap draws. A model that "
+      "predicts each target by itself tells of one function alone, its mean");
 }
 
 constexpr std::int64_t kGridPoints = 400;  // of a curve
 constexpr std::int64_t kMapSide = 48;      // cells of a map along each axis
-constexpr double kMapSize = 160;           // canvas units
+// The same of a model that predicts them jointly: time and memory may grow with their square, and more.
+constexpr std::int64_t kJointGridPoints = 100, kJointMapSide = 24;
+constexpr double kMapSize = 160;  // canvas units
 
 /// One row of a batch as plain numbers.
 struct Row {
@@ -55,71 +70,119 @@ Row row_of(const Task& task, std::int64_t row) {
           leading(task.yt, row, task.yt.dim(1))};
 }
 
-std::vector<double> regular_grid(const Interval& range) {
+std::vector<double> regular_grid(const Interval& range, std::int64_t points) {
   const auto& [low, high] = range;
-  std::vector<double> x(kGridPoints);
-  for (std::int64_t i = 0; i < kGridPoints; ++i)
-    x[static_cast<std::size_t>(i)] = low + (high - low) * static_cast<double>(i) / (kGridPoints - 1);
+  std::vector<double> x(static_cast<std::size_t>(points));
+  for (std::int64_t i = 0; i < points; ++i)
+    x[static_cast<std::size_t>(i)] = low + (high - low) * static_cast<double>(i) / static_cast<double>(points - 1);
   return x;
 }
 
-/// The middles of the cells, (n, 2).
-std::vector<double> map_grid(const Interval& range) {
+/// The middles of side × side cells, (n, 2).
+std::vector<double> map_grid(const Interval& range, std::int64_t side) {
   const auto at = [&](std::int64_t i) {
-    return range.low + (range.high - range.low) * (static_cast<double>(i) + 0.5) / kMapSide;
+    return range.low + (range.high - range.low) * (static_cast<double>(i) + 0.5) / static_cast<double>(side);
   };
   std::vector<double> x;
-  for (std::int64_t i = 0; i < kMapSide * kMapSide; ++i) {
-    x.push_back(at(i % kMapSide));
-    x.push_back(at(i / kMapSide));
+  for (std::int64_t i = 0; i < side * side; ++i) {
+    x.push_back(at(i % side));
+    x.push_back(at(i / side));
   }
   return x;
 }
+
+/// A model of the picture, under the name that it has there.
+struct Shown {
+  std::string name;
+  Density density;
+  std::unique_ptr<Model> model;
+
+  bool jointly() const { return density == Density::joint; }
+};
 
 Tensor one_task(const std::vector<double>& values, std::int64_t width) {
   const auto points = static_cast<std::int64_t>(values.size()) / width;
   return Tensor::from<double>({1, points, width}, std::span(values)).to(DType::float32);
 }
 
-Curve predict(const Model& model, const Row& row, const std::vector<double>& x, Draws draws) {
-  NoGrad off;
-  const std::int64_t dim_x = model.dim_x();
-  const auto state = model.condition({one_task(row.xc, dim_x), one_task(row.yc, 1)}, draws, kSamples);
-  const Moments p = moments(*model.query(*state, one_task(x, dim_x)));
-  const auto mean = p.mean.values<double>(), std = p.std.values<double>();
-  return {{mean.begin(), mean.end()}, {std.begin(), std.end()}};
+/// What a model says of a row.
+struct Said {
+  Curve curve;
+  std::vector<std::vector<double>> functions;
+};
+
+/// The first `count` of functions (K, 1, n, 1).
+std::vector<std::vector<double>> first_functions(const Tensor& functions, std::int64_t count) {
+  const Tensor here = functions.to(Device::cpu).to(DType::float64);
+  const auto points = static_cast<std::size_t>(here.dim(2));
+  std::vector<std::vector<double>> first;
+  for (std::int64_t k = 0; k < std::min(count, here.dim(0)); ++k) {
+    const auto function = here.values<double>().subspan(static_cast<std::size_t>(k) * points, points);
+    first.emplace_back(function.begin(), function.end());
+  }
+  return first;
 }
 
-plot::Panel panel(const std::string& title, const Row& row, const std::vector<double>& x, const Curve& curve,
-                  plot::Color color, const std::string& name) {
+Said predict(const Shown& shown, const Row& row, const std::vector<double>& x, Draws draws, std::int64_t functions) {
+  NoGrad off;
+  const Model& model = *shown.model;
+  const std::int64_t dim_x = model.dim_x();
+  const auto state = model.condition({one_task(row.xc, dim_x), one_task(row.yc, 1)}, draws, kSamples);
+  const auto prediction = model.query(*state, one_task(x, dim_x));
+  const Moments p = moments(*prediction);
+  const auto mean = p.mean.values<double>(), std = p.std.values<double>();
+  Said said{{{mean.begin(), mean.end()}, {std.begin(), std.end()}}, {}};
+  if (functions > 0 && shown.density != Density::marginal)
+    said.functions = first_functions(
+        shown.jointly() ? prediction->sample(functions, draws) : prediction->marginals().mean, functions);
+  return said;
+}
+
+/// A row's panel, without what differs between rows.
+plot::Panel panel(const Row& row, const std::vector<double>& x, const Said& said, plot::Color color,
+                  const std::string& name) {
   plot::Panel panel = plot::make_panel({.name = name,
                                         .x_label = "x",
                                         .y_label = "y",
                                         .color = color,
                                         .x = x,
-                                        .mean = curve.mean,
-                                        .std = curve.std,
+                                        .mean = said.curve.mean,
+                                        .std = said.curve.std,
+                                        .samples = said.functions,
                                         .context = {row.xc, row.yc},
                                         .truth = {row.xt, row.yt}});
-  panel.title = title;
   panel.x_range = plot::Range{x.front(), x.back()};
   return panel;
 }
 
-/// Rows of curves: the model's and, where it is known, the truth's.
-plot::Figure draw_curves(const PlotCommand& c, const std::string& name, const Model& model, const TaskConfig& data,
+/// Rows of curves: the models' and, where it is known, the truth's.
+plot::Figure draw_curves(const PlotCommand& c, const std::vector<Shown>& models, const TaskConfig& data,
                          const Batch& batch) {
-  const std::vector<double> x = regular_grid(data.training_range().inputs);
+  const Interval inputs = data.training_range().inputs;
+  const bool several = models.size() > 1;
   plot::Figure figure{.share_y = true};
+  if (several) {
+    figure.panel_width = 150;
+    figure.panel_height = 105;
+  }
   const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
     const Row row = row_of(batch.task, i);
     const std::size_t before = figure.panels.size();
-    figure.panels.push_back(
-        panel(i ? "" : name, row, x, predict(model, row, x, draws.from(i)), plot::palette(0), name));
+    const auto add = [&](plot::Panel panel, const std::string& title) {
+      if (i == 0) panel.title = title;
+      if (several && i + 1 < c.tasks) panel.x_label.clear();
+      figure.panels.push_back(std::move(panel));
+    };
+    for (const Shown& shown : models) {
+      const std::vector<double> x = regular_grid(inputs, shown.jointly() ? kJointGridPoints : kGridPoints);
+      add(panel(row, x, predict(shown, row, x, draws.from(i), c.samples), plot::palette(0), several ? "" : shown.name),
+          shown.name);
+    }
+    const std::vector<double> x = regular_grid(inputs, kGridPoints);
     if (const auto exact = batch.truth ? batch.truth->curve(batch.task, i, x) : std::nullopt) {
       const std::string truth = batch.truth->name();
-      figure.panels.push_back(panel(i ? "" : truth + " posterior", row, x, *exact, plot::palette(2), truth));
+      add(panel(row, x, {*exact, {}}, plot::palette(2), truth), truth + " posterior");
     }
     figure.columns = static_cast<int>(figure.panels.size() - before);
   }
@@ -135,72 +198,95 @@ plot::Range range_of(const std::vector<double>& values, double low, double high)
   return {low, high > low ? high : low + 1};
 }
 
-/// Rows of maps: context, mean and standard deviation, and the targets.
-plot::Figure draw_maps(const PlotCommand& c, const std::string& name, const Model& model, const TaskConfig& data,
+/// One value at each of some points (n, 2), as a map.
+struct Map {
+  std::string title;
+  std::vector<double> x, values;
+  double side;  // of a cell
+  bool marked;  // shows where the context is
+};
+
+/// Rows of maps: context, mean and, of a model alone, standard deviation, and the targets.
+plot::Figure draw_maps(const PlotCommand& c, const std::vector<Shown>& models, const TaskConfig& data,
                        const Batch& batch) {
   const Interval inputs = data.training_range().inputs;
-  const std::vector<double> x = map_grid(inputs);
-  const double fine = (inputs.high - inputs.low) / kMapSide, coarse = 2 * fine;
-  plot::Figure figure{.columns = 4, .panel_width = kMapSize, .panel_height = kMapSize, .share_y = true};
+  const double width = inputs.high - inputs.low, coarse = 2 * width / static_cast<double>(kMapSide);
+  plot::Figure figure{.panel_width = kMapSize, .panel_height = kMapSize, .share_y = true};
   const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
     const Row row = row_of(batch.task, i);
-    const Curve said = predict(model, row, x, draws.from(i));
-    const double some = said.mean.front();
-    plot::Range values = range_of(said.mean, some, some);
-    values = range_of(row.yc, values.low, values.high);
-    values = range_of(row.yt, values.low, values.high);
-    const plot::Range deviations = range_of(said.std, 0, 0);
     const double side = plot::cell_side(row.xt, coarse);
-    const auto add = [&](const plot::MapPanel& map) {
-      plot::Panel panel = plot::make_map(map);
-      if (i > 0) panel.title.clear();
+    std::vector<Map> maps{{"context", row.xc, row.yc, side, true}};
+    std::optional<Map> deviations;
+    for (const Shown& shown : models) {
+      const std::int64_t cells = shown.jointly() ? kJointMapSide : kMapSide;
+      const std::vector<double> x = map_grid(inputs, cells);
+      const double fine = width / static_cast<double>(cells);
+      const Curve said = predict(shown, row, x, draws.from(i), 0).curve;
+      maps.push_back({models.size() > 1 ? shown.name : shown.name + ": mean", x, said.mean, fine, true});
+      if (models.size() == 1) deviations = Map{"standard deviation", x, said.std, fine, true};
+    }
+    plot::Range values = range_of(maps[1].values, maps[1].values.front(), maps[1].values.front());
+    for (const Map& map : maps) values = range_of(map.values, values.low, values.high);
+    values = range_of(row.yt, values.low, values.high);
+    const std::size_t before = figure.panels.size();
+    const auto add = [&](const Map& map, plot::Range shown, plot::Color color) {
+      plot::Panel panel = plot::make_map({.title = i > 0 ? "" : map.title,
+                                          .x = map.x,
+                                          .values = map.values,
+                                          .side = map.side,
+                                          .shown = shown,
+                                          .color = color,
+                                          .marked = map.marked ? row.xc : std::vector<double>()});
       panel.x_range = panel.y_range = plot::Range{inputs.low, inputs.high};
       figure.panels.push_back(std::move(panel));
     };
-    const plot::Color blue = plot::palette(0), red = plot::palette(1);
-    add({.title = "context",
-         .x = row.xc,
-         .values = row.yc,
-         .side = side,
-         .shown = values,
-         .color = blue,
-         .marked = row.xc});
-    add({.title = name + ": mean",
-         .x = x,
-         .values = said.mean,
-         .side = fine,
-         .shown = values,
-         .color = blue,
-         .marked = row.xc});
-    add({.title = "standard deviation",
-         .x = x,
-         .values = said.std,
-         .side = fine,
-         .shown = deviations,
-         .color = red,
-         .marked = row.xc});
-    add({.title = "targets", .x = row.xt, .values = row.yt, .side = side, .shown = values, .color = blue});
+    for (const Map& map : maps) add(map, values, plot::palette(0));
+    if (deviations) add(*deviations, range_of(deviations->values, 0, 0), plot::palette(1));
+    add({"targets", row.xt, row.yt, side, false}, values, plot::palette(0));
+    figure.columns = static_cast<int>(figure.panels.size() - before);
   }
   return figure;
 }
 
+/// Those that are to be drawn, and the protocol whose tasks are.
+std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::vector<std::string>& names) {
+  std::vector<Shown> models;
+  std::optional<Protocol> protocol;
+  if (!c.protocol.empty()) protocol = load_protocol(c.protocol);
+  for (const std::string& name : names) {
+    const Checkpoint checkpoint = load_checkpoint(find_weights(name));
+    if (!protocol) protocol = checkpoint.run.protocol;
+    const std::string& model = checkpoint.run.spec.name;
+    models.push_back({model, model_info(model).density, restore_model(checkpoint)});
+  }
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < names.size(); ++i)  // two of one name are told apart by what they were asked for as
+    titles.push_back(std::ranges::count(models, models[i].name, &Shown::name) > 1 ? names[i] : models[i].name);
+  for (std::size_t i = 0; i < names.size(); ++i) models[i].name = titles[i];
+  return {std::move(models), std::move(*protocol)};
+}
+
 int run(const PlotCommand& c) {
   apply(c.common);
-  check_outputs("plot", c.common, {{"--out", c.out}},
-                {{"--checkpoint", find_weights(c.checkpoint)}, {"--protocol", c.protocol}});
-  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
-  const auto model = restore_model(checkpoint);
-  const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
+  const std::vector<std::string> names = c.grid.empty() ? std::vector{c.checkpoint} : c.grid;
+  std::vector<NamedFile> inputs{{"--protocol", c.protocol}};
+  for (const std::string& name : names)
+    inputs.push_back({c.grid.empty() ? "--checkpoint" : "--grid", find_weights(name)});
+  check_outputs("plot", c.common, {{"--out", c.out}}, inputs);
+  const auto [models, protocol] = load(c, names);
   const TaskConfig& data = *protocol.data;
   check(data.dim_x() <= 2, "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
-  check(data.dim_x() == model->dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
-        data.dim_x(), c.checkpoint, model->dim_x());
-  check(data.dim_y() == 1 && model->dim_y() == 1, "[plot] {} has {} values per point; only one can be drawn",
-        protocol.name, data.dim_y());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Model& model = *models[i].model;
+    check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
+          data.dim_x(), names[i], model.dim_x());
+    check(data.dim_y() == 1 && model.dim_y() == 1, "[plot] {} has {} values per point; only one can be drawn",
+          protocol.name, data.dim_y());
+  }
   const Batch batch = data.picture(c.tasks, c.seed);
   const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
-  plot::write_figure(draw(c, checkpoint.run.spec.name, *model, data, batch), c.out);
+  plot::write_figure(draw(c, models, data, batch), c.out);
   if (c.common.json)
     print_json(JsonValue::object({{"out", c.out.string()}, {"tasks", c.tasks}}));
   else

@@ -28,10 +28,12 @@ Panel make_panel(const BandPanel& shown) {
   check_length(shown.name, "means", shown.mean, shown.x);
   check_length(shown.name, "standard deviations", shown.std, shown.x);
   check_length(shown.name, "true values", shown.truth.y, shown.truth.x);
-  const std::string label = shown.name + ": mean ± 2σ";
+  for (const std::vector<double>& sample : shown.samples) check_length(shown.name, "sampled values", sample, shown.x);
+  const std::string whose = shown.name.empty() ? "" : shown.name + ": ", label = whose + "mean ± 2σ";
   Band band{.x = {}, .lower = {}, .upper = {}, .color = shown.color.with_alpha(0.22), .label = label};
   Line mean{.x = {}, .y = {}, .color = shown.color, .label = label};
-  for (const std::size_t i : ascending(shown.x)) {
+  const std::vector<std::size_t> order = ascending(shown.x);
+  for (const std::size_t i : order) {
     band.lower.push_back(shown.mean[i] - 2 * shown.std[i]);
     band.upper.push_back(shown.mean[i] + 2 * shown.std[i]);
     mean.x.push_back(shown.x[i]);
@@ -40,6 +42,11 @@ Panel make_panel(const BandPanel& shown) {
   band.x = mean.x;
   Panel panel{.x_label = shown.x_label, .y_label = shown.y_label};
   panel.layers.emplace_back(std::move(band));
+  for (const std::vector<double>& sample : shown.samples) {
+    Line line{.x = mean.x, .y = {}, .color = shown.color.with_alpha(0.65), .width = 0.6, .label = whose + "samples"};
+    for (const std::size_t i : order) line.y.push_back(sample[i]);
+    panel.layers.emplace_back(std::move(line));
+  }
   panel.layers.emplace_back(std::move(mean));
   if (!shown.truth.x.empty()) {
     Line truth{.x = {}, .y = {}, .color = kBlack.with_alpha(0.7), .width = 1, .dashed = true, .label = "truth"};

@@ -13,11 +13,12 @@ struct Series {
 };
 
 /// What a model of one input says, as a panel: the line of its means and the band mean ± 2 std over x, the points it
-/// was given, and the true function where it is known. The legend calls the prediction `name`.
+/// was given, and the true function where it is known. The legend calls the prediction `name`, if it has one.
 struct BandPanel {
   std::string name, x_label{}, y_label{};
   Color color = palette(0);
-  std::vector<double> x, mean, std;  // of equal length, in any order
+  std::vector<double> x, mean, std;            // of equal length, in any order
+  std::vector<std::vector<double>> samples{};  // functions at x, drawn as thin lines
   Series context;
   Series truth{};  // empty: not drawn
 };
