@@ -164,8 +164,7 @@ Tensor Prediction::log_likelihood(const Tensor& y) const {
   return m.scale == Scale::linear ? density : sub(density, sum(values, -1));
 }
 
-Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights, const Tensor& totals) {
-  const Tensor ll = prediction.log_likelihood(y);  // (B, Nt)
+Tensor nll(const Tensor& ll, const Tensor& weights, const Tensor& totals) {
   if (!weights.defined()) return affine(mean(ll), -1, 0);
   return affine(mean(div(sum(mul(ll, weights), -1), totals.defined() ? totals : sum(weights, -1))), -1, 0);
 }

@@ -75,10 +75,14 @@ class Prediction {
 /// Of the marginals.
 inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
 
-/// Mean negative log-likelihood over batch and points, nats; the training objective of the deterministic models. With
-/// `weights` (B, Nt) the mean over the batch of each row's weighted sum divided by `totals` (B), or by its weights'
-/// sum.
-Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {}, const Tensor& totals = {});
+/// Mean of the negative over batch and points of log-likelihoods (B, Nt), nats. With `weights` (B, Nt) the mean over
+/// the batch of each row's weighted sum divided by `totals` (B), or by its weights' sum.
+Tensor nll(const Tensor& log_likelihood, const Tensor& weights = {}, const Tensor& totals = {});
+/// The training objective of the deterministic models.
+inline Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {},
+                  const Tensor& totals = {}) {
+  return nll(prediction.log_likelihood(y), weights, totals);
+}
 
 /// How a network's raw output becomes a standard deviation. `floor` is the least value.
 struct StdForm {

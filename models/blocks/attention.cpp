@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/reshape/reshape.h"
 
 namespace npzoo {
 
@@ -29,6 +30,19 @@ Linear output_projection(std::int64_t width, Initializer& init, AttentionBiases 
 
 }  // namespace
 
+Tensor for_samples(const Tensor& x, std::int64_t samples) {
+  if (samples == 1) return x;
+  const std::int64_t batch = x.dim(0);
+  return reshape(broadcast_to(x, {samples, batch, x.dim(1), x.dim(2)}), {samples * batch, x.dim(1), x.dim(2)});
+}
+
+Tensor attend(const Tensor& queries, const KeysValues& context, const PrefixMask& mask,
+              const AttentionOptions& options) {
+  const bool own_keys = context.keys.dim(0) == context.values.dim(0);
+  const Tensor keys = own_keys ? context.keys : for_samples(context.keys, context.samples);
+  return masked_attention(for_samples(queries, context.samples), keys, context.values, mask, options);
+}
+
 MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init,
                                        AttentionBiases biases)
     : query(input_projection(width, init, biases)),
@@ -53,8 +67,8 @@ KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for
 
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
   const Tensor q = query(queries);  // (B, Nq, E)
-  return out(features ? attend_to_summary(q, context.summary, features->projection.value, linear_options())
-                      : masked_attention(q, context.keys, context.values, mask, options()));
+  if (features) return out(attend_to_summary(q, context.summary, features->projection.value, linear_options()));
+  return out(attend(q, context, mask, options()));
 }
 
 void MultiheadAttention::visit(ModuleVisitor& visitor) {

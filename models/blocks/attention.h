@@ -12,7 +12,16 @@ namespace npzoo {
 struct KeysValues {
   Tensor keys{}, values{};  // (B, N, E)
   KeySummary summary{};     // in their place where attention is linear
+  /// K: there are values of as many samples for the queries of each batch element, (K · B, N, E), and as many keys, or
+  /// the same ones for all of them, (B, N, E).
+  std::int64_t samples = 1;
 };
+
+/// x (B, N, E) once for each of K samples: (K · B, N, E); x itself where K is 1.
+Tensor for_samples(const Tensor& x, std::int64_t samples);
+/// Attention of queries (B, Nq, E), projected, → (B, Nq, E), or of K samples (K · B, Nq, E).
+Tensor attend(const Tensor& queries, const KeysValues& context, const PrefixMask& mask,
+              const AttentionOptions& options);
 
 enum class AttentionBiases : std::uint8_t {
   all,          // initialised as the framework's own attention layer
@@ -35,7 +44,7 @@ class MultiheadAttention {
   /// Keys and values from different tensors, (B, N, E) each.
   KeysValues project(const Tensor& for_keys, const Tensor& for_values,
                      const PrefixMask& mask = PrefixMask::all()) const;
-  /// queries (B, Nq, E) → (B, Nq, E)
+  /// queries (B, Nq, E) → (B, Nq, E), or (K · B, Nq, E)
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const;
 
   AttentionOptions options() const { return {.heads = heads_}; }

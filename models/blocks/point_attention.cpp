@@ -23,8 +23,8 @@ KeysValues NormalisedAttention::project(const Tensor& for_keys, const Tensor& fo
 Tensor NormalisedAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
   const Tensor q = query(queries);  // (B, Nq, E)
   const double scale = 1 / std::sqrt(static_cast<double>(q.dim(-1)));
-  const Tensor attended = masked_attention(q, context.keys, context.values, mask, {.heads = kHeads, .scale = scale});
-  const Tensor h = norm1(q, attended).norm;
+  const Tensor attended = attend(q, context, mask, {.heads = kHeads, .scale = scale});
+  const Tensor h = norm1(for_samples(q, context.samples), attended).norm;
   return norm2(h, out(h, Activation::relu)).norm;
 }
 

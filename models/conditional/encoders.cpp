@@ -93,10 +93,14 @@ AttendingEncoder::AttendingEncoder(std::optional<Mlp> of_inputs, Mlp of_points,
       self_attention(std::move(among_points)),
       cross_attention(std::move(cross)) {}
 
-KeysValues AttendingEncoder::encode(const Context& context) const {
-  Tensor h = in_chunks(concat({context.xc, context.yc}, -1), values);  // (B, Nc, E)
-  for (const PointAttention& layer : self_attention) h = layer.among(h, PrefixMask::lengths(context.lengths));
-  return cross_attention.project(in_chunks(context.xc, [&](const Tensor& x) { return inputs(x); }), h);
+Tensor AttendingEncoder::inputs(const Tensor& x) const { return embedder ? in_chunks(x, *embedder) : x; }
+
+Tensor AttendingEncoder::embed(const Tensor& points) const { return in_chunks(points, values); }
+
+KeysValues AttendingEncoder::encode(const Tensor& inputs, const Tensor& embedded, const PrefixMask& mask) const {
+  Tensor h = embedded;  // (B, N, E)
+  for (const PointAttention& layer : self_attention) h = layer.among(h, mask);
+  return cross_attention.project(inputs, h);
 }
 
 void AttendingEncoder::visit(ModuleVisitor& visitor) {
@@ -106,20 +110,23 @@ void AttendingEncoder::visit(ModuleVisitor& visitor) {
   visitor("cross_attention", cross_attention);
 }
 
-ContextEncoder::Encoded ContextEncoder::encode(const Context& context) const {
-  Encoded encoded{.mask = PrefixMask::lengths(context.lengths)};
-  if (attending) encoded.attended = attending->encode(context);
-  if (pooling) {
-    const Tensor tokens = concat({context.xc, context.yc}, -1);
-    encoded.pooled = pooling->finish(pooling->pool(pooling->embed(tokens), context.lengths));  // (B, hidden)
-  }
+ContextEncoder::Points ContextEncoder::points(const Tensor& xy) const {
+  return {attending ? attending->embed(xy) : Tensor(), pooling ? pooling->embed(xy) : Tensor()};
+}
+
+ContextEncoder::Encoded ContextEncoder::encode(const Tensor& inputs, const Points& points, const Tensor& lengths,
+                                               std::int64_t samples) const {
+  Encoded encoded{.mask = PrefixMask::lengths(lengths)};
+  if (attending) encoded.attended = attending->encode(inputs, points.attended, encoded.mask);
+  encoded.attended.samples = samples;
+  if (pooling) encoded.pooled = pooling->finish(pooling->pool(points.pooled, lengths));  // (B, hidden)
   return encoded;
 }
 
 std::vector<Tensor> ContextEncoder::read(const Encoded& encoded, const Tensor& x) const {
   std::vector<Tensor> parts;
   if (attending) parts.push_back(attending->query(x, encoded.attended, encoded.mask));
-  if (pooling) parts.push_back(reshape(encoded.pooled, {x.dim(0), 1, encoded.pooled.dim(-1)}));
+  if (pooling) parts.push_back(reshape(encoded.pooled, {encoded.pooled.dim(0), 1, encoded.pooled.dim(1)}));
   return parts;
 }
 
@@ -128,8 +135,7 @@ void ContextEncoder::visit(ModuleVisitor& visitor) {
   if (pooling) visitor("pooling", *pooling);
 }
 
-Tensor first_of_parts(const Mlp& mlp, std::span<const Tensor> parts) {
-  const Linear& layer = mlp.layers.front();
+Tensor of_parts(const Linear& layer, std::span<const Tensor> parts) {
   std::vector<Tensor> terms;
   std::int64_t column = 0;
   for (const Tensor& part : parts) {
@@ -145,16 +151,14 @@ Tensor first_of_parts(const Mlp& mlp, std::span<const Tensor> parts) {
   return all;
 }
 
-Tensor after_first(const Mlp& mlp, const Tensor& first) {
+Tensor after_first(const Mlp& mlp, const Tensor& first, Activation activation) {
   Tensor h = first;
   for (std::size_t i = 1; i < mlp.layers.size(); ++i) {
-    if (i == 1) h = relu(h);
+    if (i == 1 && activation == Activation::relu) h = relu(h);
     h = mlp.layers[i](h, i + 1 < mlp.layers.size() ? Activation::relu : Activation::none);
   }
   return h;
 }
-
-Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts) { return after_first(mlp, first_of_parts(mlp, parts)); }
 
 ScoredPoints context_and_targets(const Task& task, const char* model) {
   const bool weighted = task.context_weights.defined() && task.target_weights.defined();

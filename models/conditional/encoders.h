@@ -7,6 +7,7 @@
 #include "models/blocks/mlp.h"
 #include "models/blocks/point_attention.h"
 #include "models/model.h"
+#include "ops/concat/concat.h"
 #include "ops/reduce/reduce.h"
 
 // Encoders of context points from which conditional, latent and bootstrapping neural processes are made.
@@ -57,9 +58,13 @@ class AttendingEncoder {
   AttendingEncoder(std::optional<Mlp> embedder, Mlp values, std::vector<PointAttention> self_attention,
                    PointAttention cross_attention);
 
-  /// A context whose padding is cleared.
-  KeysValues encode(const Context& context) const;
-  /// x (B, n, Dx) → (B, n, E)
+  /// Each point by itself: x (B, N, Dx), for queries and keys, → (B, N, E).
+  Tensor inputs(const Tensor& x) const;
+  /// Each point by itself: [x; y] (B, N, Dx + Dy) → (B, N, E).
+  Tensor embed(const Tensor& points) const;
+  /// Those of a context together, or of K samples, (K · B, N, E), of which inputs may be common to all.
+  KeysValues encode(const Tensor& inputs, const Tensor& embedded, const PrefixMask& mask) const;
+  /// x (B, n, Dx) → (B, n, E), or (K · B, n, E)
   Tensor query(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
     return cross_attention(inputs(x), context, mask);
   }
@@ -69,9 +74,6 @@ class AttendingEncoder {
   Mlp values;
   std::vector<PointAttention> self_attention;
   PointAttention cross_attention;
-
- private:
-  Tensor inputs(const Tensor& x) const { return embedder ? (*embedder)(x) : x; }
 };
 
 /// The deterministic path from a context to its targets: a mean, attention, or both.
@@ -86,9 +88,21 @@ class ContextEncoder {
   ContextEncoder(std::optional<AttendingEncoder> attending, std::optional<PoolingEncoder> pooling)
       : attending(std::move(attending)), pooling(std::move(pooling)) {}
 
+  /// Each point by itself: (B, N, E) and (B, N, hidden), as far as there are both.
+  struct Points {
+    Tensor attended{}, pooled{};
+  };
+  Points points(const Tensor& xy) const;
+  /// Undefined where no targets attend to anything.
+  Tensor inputs(const Tensor& x) const { return attending ? attending->inputs(x) : Tensor(); }
+  /// Those of a context together, or of K samples, (K · B, N, ·), of which inputs may be common to all.
+  Encoded encode(const Tensor& inputs, const Points& points, const Tensor& lengths, std::int64_t samples = 1) const;
   /// A context whose padding is cleared.
-  Encoded encode(const Context& context) const;
-  /// What targets x (B, n, Dx) read, (B, n, E) and then (B, 1, hidden), as far as there are both.
+  Encoded encode(const Context& context) const {
+    return encode(inputs(context.xc), points(concat({context.xc, context.yc}, -1)), context.lengths);
+  }
+  /// What targets x (B, n, Dx) read, (B, n, E) and then (B, 1, hidden), as far as there are both; K · B rows of
+  /// K samples.
   std::vector<Tensor> read(const Encoded& encoded, const Tensor& x) const;
 
   bool streams() const { return !attending && pooling->streams(); }
@@ -98,13 +112,16 @@ class ContextEncoder {
   std::optional<PoolingEncoder> pooling;
 };
 
-/// What `mlp` gives of `parts` side by side, each broadcast to a common shape in all but the last axis. Its first layer
-/// takes each part as it is, and so once instead of for every repetition.
-Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts);
-/// Its first layer alone, before the activation; those with fewer axes are added first, which is less work.
-Tensor first_of_parts(const Mlp& mlp, std::span<const Tensor> parts);
-/// The other layers.
-Tensor after_first(const Mlp& mlp, const Tensor& first);
+/// What a layer gives of `parts` side by side, each broadcast to a common shape in all but the last axis. It takes each
+/// part as it is, and so once instead of for every repetition; those with fewer axes are added first, which is less
+/// work.
+Tensor of_parts(const Linear& layer, std::span<const Tensor> parts);
+/// The other layers of a network from what the first one gives; `activation`, relu or none, is between them.
+Tensor after_first(const Mlp& mlp, const Tensor& first, Activation activation = Activation::relu);
+/// Both.
+inline Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts) {
+  return after_first(mlp, of_parts(mlp.layers.front(), parts));
+}
 
 /// What a loss scores that counts the context as well: context, then targets.
 struct ScoredPoints {
