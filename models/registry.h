@@ -28,6 +28,8 @@ struct ModelInfo {
   std::span<const PublishedSize> sizes = {};
   std::span<const AuthorsCode> authors = {};  // from which runs have been recorded
   Density density = Density::marginal;        // of its figures
+  /// It draws from the points of a context: that their order means nothing, or giving them twice, holds in law alone.
+  bool resamples = false;
 };
 
 /// Every model of this build, and those that are added.

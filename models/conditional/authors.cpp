@@ -33,6 +33,29 @@ AuthorsPlace tnp_decoder(Words words) {
   return {fmt::format("dec.mlp.{}.{}", 2 * std::stoi(words[1]) - 1, words[2])};
 }
 
+AuthorsPlace tnp_bootstrap(Words words) {
+  return words[0] == "context" ? AuthorsPlace{"dec.fc_ctx." + words[1]} : tnp_decoder(words.subspan(1));
+}
+
+AuthorsPlace dl4bi_bootstrap(Words words) {
+  if (words[0] == "context") return flax_dense("dec_boot.Dense_0", words[1]);
+  const int layer = std::stoi(words[2]);
+  return flax_dense(layer == 0 ? "dec_hid.Dense_0" : fmt::format("dec_dist.Dense_{}", layer - 1), words[3]);
+}
+
+ModelConfig tnp_bootstrap_config(ModelConfig theirs) {
+  theirs.emplace("train_samples", std::int64_t{1});  // recorded without an axis of samples
+  return tnp_architecture(std::move(theirs));
+}
+
+ModelConfig dl4bi_bootstrap_config(ModelConfig theirs) {
+  rename(theirs, {{"K", "train_samples"}});
+  ModelConfig ours = dl4bi_conditional(std::move(theirs));
+  // The first layer is not among those that they count.
+  if (auto* layers = std::get_if<std::int64_t>(&ours["dec_depth"])) ++*layers;
+  return ours;
+}
+
 AuthorsPlace dl4bi_attending(Words words) {
   if (words[0] == "self_attention") return flax_attention("self_attn_det", words.subspan(2));
   if (words[0] == "cross_attention") return flax_attention("cross_attn", words.subspan(1));

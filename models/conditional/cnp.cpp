@@ -9,13 +9,15 @@
 
 namespace npzoo {
 
+std::vector<PoolingEncoder> cnp_encoders(const CnpConfig& config, Initializer& init) {
+  std::vector<PoolingEncoder> made;
+  for (std::int64_t i = 0; i < config.encoders; ++i)
+    made.emplace_back(config.dim_x + config.dim_y, config.hidden, config.pre_depth, config.post_depth, init);
+  return made;
+}
+
 Cnp::Cnp(const CnpConfig& config, Initializer& init)
-    : encoders([&] {
-        std::vector<PoolingEncoder> made;
-        for (std::int64_t i = 0; i < config.encoders; ++i)
-          made.emplace_back(config.dim_x + config.dim_y, config.hidden, config.pre_depth, config.post_depth, init);
-        return made;
-      }()),
+    : encoders(cnp_encoders(config, init)),
       decoder(Mlp::of_depth(config.encoders * config.hidden + config.dim_x, config.hidden, 2 * config.dim_y,
                             config.decoder_depth, init)),
       config_(config) {}
@@ -52,7 +54,7 @@ std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& 
 }
 
 Tensor Cnp::loss(const Task& task, Draws& draws) const {
-  if (!config_.context_in_loss) return mean_over_channels(Model::loss(task, draws), config_.dim_y);
+  if (config_.lineage != Lineage::tnp) return mean_over_channels(Model::loss(task, draws), config_.dim_y);
   const ScoredPoints scored = context_and_targets(task, "cnp");
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   return nll(*query(*state, scored.x), scored.y, scored.weights);
@@ -63,12 +65,10 @@ void Cnp::visit(ModuleVisitor& visitor) {
   visitor("decoder", decoder);
 }
 
-std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights) {
-  ConfigReader reader(config, "cnp");
-  const auto architecture = reader.get<std::string>("architecture");
-  const bool tnp = architecture == "tnp";
-  check(tnp || architecture == "dl4bi", "[cnp] architecture '{}' found, expected tnp or dl4bi", architecture);
+CnpConfig read_cnp_config(ConfigReader& reader, const char* model) {
   CnpConfig c;
+  c.lineage = read_lineage(reader, model);
+  const bool tnp = c.lineage == Lineage::tnp;
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
   c.hidden = reader.size("dim_hid");
@@ -78,14 +78,19 @@ std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights&
   if (!tnp) {
     c.encoders = 1;
     c.std.floor = reader.get<double>("min_std");
-    c.context_in_loss = false;
   }
-  reader.finish();
-  Initializer init(tnp ? Framework::torch : Framework::flax, weights);
-  return std::make_unique<Cnp>(c, init);
+  return c;
 }
 
 namespace {
+
+std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "cnp");
+  const CnpConfig c = read_cnp_config(reader, "cnp");
+  reader.finish();
+  Initializer init(framework_of(c.lineage), weights);
+  return std::make_unique<Cnp>(c, init);
+}
 
 AuthorsPlace authors_cnp(const std::string& name) {
   const auto words = split_name(name);  // encoders.E.pre.layers.L.weight or decoder.layers.L.weight

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/conditional/encoders.h"
+#include "models/conditional/lineages.h"
 
 namespace npzoo {
 
@@ -11,12 +11,12 @@ struct PooledContext final : ContextState {
 };
 
 struct CnpConfig {
+  Lineage lineage = Lineage::tnp;
   std::int64_t dim_x = 1, dim_y = 1;
   std::int64_t hidden = 128;
   std::int64_t encoders = 2;  // independent ones, their outputs side by side
   std::int64_t pre_depth = 4, post_depth = 2, decoder_depth = 3;
   StdForm std{StdForm::Kind::softplus, 0.1};
-  bool context_in_loss = true;  // context points are scored in training as well
 };
 
 /// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of
@@ -47,7 +47,9 @@ class Cnp final : public Model {
   CnpConfig config_;
 };
 
-/// Reads `architecture` "tnp" (TNP-pytorch) or "dl4bi" and that code's own constructor parameters.
-std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights);
+std::vector<PoolingEncoder> cnp_encoders(const CnpConfig& config, Initializer& init);
+
+/// Reads what CNP and BNP have in common, `architecture` tnp or dl4bi before all else.
+CnpConfig read_cnp_config(ConfigReader& reader, const char* model);
 
 }  // namespace npzoo

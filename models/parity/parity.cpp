@@ -208,7 +208,7 @@ class Comparison {
   void densities(const ContextState& state, const Prediction& p) {
     const bool joint = model_info(record_.spec().name).density == Density::joint;
     const Tensor own = in_double(p.log_likelihood(task_.yt));
-    if (record_.has("eval.nll")) add("eval.nll", scalar(-mean_over_real(own)), tolerance_);
+    if (record_.has("eval.nll")) add("eval.nll", scalar(-mean_by_channel(p)), tolerance_);
     if (joint) {
       const Tensor together = p.joint_log_likelihood(task_.yt);
       Tensor each = together.clone();
@@ -225,15 +225,21 @@ class Comparison {
     add_recorded("eval.ctx_ll", scalar(mean_of(in_double(context->log_likelihood(task_.yc)))));
   }
 
-  /// Over real targets and channels.
-  double mean_over_real(const Tensor& each) const {
-    const Tensor weights = in_double(task_.target_weights);
+  /// Mean over real targets and channels, each of which is a mixture by itself.
+  double mean_by_channel(const Prediction& p) const {
+    const Marginals m = p.marginals();
+    const std::int64_t batch = task_.yt.dim(0), channels = task_.yt.dim(2), values = task_.yt.dim(1) * channels;
+    const Shape each_alone{m.mean.dim(0), batch, values, 1};
+    const Marginals alone{reshape(m.mean, each_alone), reshape(m.std, each_alone)};
+    const Tensor each = log_likelihood(alone, reshape(task_.yt, {batch, values, 1}));  // (B, Nt · Dy)
+    const Tensor weights = in_double(task_.target_weights);                            // (B, Nt)
     double sum = 0, count = 0;
-    for (std::size_t i = 0; i < each.values<double>().size(); ++i) {
-      sum += weights.values<double>()[i] * each.values<double>()[i];
-      count += weights.values<double>()[i];
+    for (std::int64_t i = 0; i < each.numel(); ++i) {
+      const double weight = weights.data<double>()[i / channels];
+      sum += weight * each.data<double>()[i];
+      count += weight;
     }
-    return sum / (count * static_cast<double>(task_.yt.dim(2)));
+    return sum / count;
   }
 
   /// Recorded (B, N), or of each function (K, B, N).

@@ -72,6 +72,15 @@ inline std::vector<ModelCase> all_models() {
   return cases;
 }
 
+/// Whether what it predicts from a context does not depend on how the points are ordered, or how often they are given,
+/// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then).
+inline bool is_of_sets(const std::string& model) { return !model_info(model).resamples; }
+
+/// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.
+inline bool is_whole_gradient(const ModelCase& c) {
+  return is_of_sets(c.spec.name) || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
+}
+
 /// The first of a model's small forms. Throws Error for a model that has none.
 inline ModelSpec small_model(const std::string& name) {
   const auto cases = small_models();

@@ -86,6 +86,7 @@ TEST_CASE("identity 7: CMANP fed in any order, in any chunks, is CMANP fed at on
 TEST_CASE("streaming: a model fed in any order, in any chunks, is the model fed at once") {
   for (const std::string& name : model_names())
     for (const auto& [dtype, tolerance] : {std::pair{DType::float64, 1e-12}, {DType::float32, 1e-5}}) {
+      if (!is_of_sets(name)) continue;
       CAPTURE(name);
       const auto model = varied_model(small_model(name), dtype);
       const Task task = random_task(*model, {2, 12, 4}, dtype);
