@@ -175,7 +175,7 @@ TEST_CASE("tnp-a: many paths are drawn some at a time, in bounded memory, as the
   const NoGrad off;
   const auto model = varied_model(small_tnp_a(), DType::float32);
   // Two layers of keys and values of width 8: two paths of each task fit.
-  constexpr std::int64_t kTasks = 1024, kPaths = 5, kPoints = TnpA::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
+  constexpr std::int64_t kTasks = 256, kPaths = 5, kPoints = TnpA::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
   const Task task = random_task(*model, {kTasks, 3, kPoints}, DType::float32);
   const auto state = condition(*model, context_of(task));
   Draws draws = some_draws(), same = some_draws();
