@@ -1,63 +1,14 @@
 #include "models/predictions/joint_gaussian.h"
 
 #include <cmath>
-#include <numbers>
-#include <vector>
 
-#include "datasets/gp/cholesky.h"
 #include "models/predictions/host.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/joint_log_density/joint_log_density.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
-
-namespace {
-
-using Row = std::span<const double>;
-
-/// −½ (error' Σ⁻¹ error + log det Σ + M log 2π).
-double log_density(double square, double log_determinant, std::size_t values) {
-  return -0.5 * (square + log_determinant + static_cast<double>(values) * std::log(2 * std::numbers::pi));
-}
-
-/// Σ = L Lᵀ.
-double cholesky_log_density(Row error, Row factor) {
-  const std::size_t m = error.size();
-  std::vector<double> white(m);  // L⁻¹ error
-  double square = 0, log_determinant = 0;
-  for (std::size_t i = 0; i < m; ++i) {
-    double rest = error[i];
-    for (std::size_t j = 0; j < i; ++j) rest -= factor[i * m + j] * white[j];
-    white[i] = rest / factor[i * m + i];
-    square += white[i] * white[i];
-    log_determinant += 2 * std::log(std::abs(factor[i * m + i]));
-  }
-  return log_density(square, log_determinant, m);
-}
-
-/// Σ = F Fᵀ + D: Σ⁻¹ = D⁻¹ − D⁻¹ F C⁻¹ Fᵀ D⁻¹ and det Σ = det D · det C, where C = I + Fᵀ D⁻¹ F.
-double low_rank_log_density(Row error, Row factor, Row diagonal) {
-  const std::size_t m = error.size(), rank = m > 0 ? factor.size() / m : 0;
-  std::vector<double> capacitance(rank * rank), projected(rank);  // C, Fᵀ D⁻¹ error
-  for (std::size_t i = 0; i < rank; ++i) capacitance[i * rank + i] = 1;
-  double square = 0, log_determinant = 0;
-  for (std::size_t v = 0; v < m; ++v) {
-    const Row row = factor.subspan(v * rank, rank);
-    for (std::size_t i = 0; i < rank; ++i) {
-      projected[i] += row[i] * error[v] / diagonal[v];
-      for (std::size_t j = 0; j <= i; ++j) capacitance[i * rank + j] += row[i] * row[j] / diagonal[v];
-    }
-    square += error[v] * error[v] / diagonal[v];
-    log_determinant += std::log(diagonal[v]);
-  }
-  const Cholesky c(std::move(capacitance), static_cast<std::int64_t>(rank));
-  c.solve_lower(projected);
-  for (const double x : projected) square -= x * x;
-  return log_density(square, log_determinant + c.log_determinant(), m);
-}
-
-}  // namespace
 
 JointGaussian::JointGaussian(Tensor mean, Tensor factor, Tensor diagonal)
     : mean_(std::move(mean)), factor_(std::move(factor)), diagonal_(std::move(diagonal)) {
@@ -76,22 +27,16 @@ Marginals JointGaussian::marginals() const {
   return {reshape(mean_, one), reshape(sqrt(variance), one)};
 }
 
-Tensor JointGaussian::joint_log_likelihood(const Tensor& y) const {
+Tensor JointGaussian::log_density(const Tensor& y, const Tensor& lengths) const {
   check(y.shape() == mean_.shape(), "[prediction] y {} found, expected {}", y.shape(), mean_.shape());
-  const Tensor values = on_host(y), means = on_host(mean_), factors = on_host(factor_), diagonals = on_host(diagonal_);
-  const auto batch = static_cast<std::size_t>(mean_.dim(0)), m = static_cast<std::size_t>(factor_.dim(1)),
-             rank = static_cast<std::size_t>(factor_.dim(2));
-  Tensor joint = Tensor::empty({mean_.dim(0)}, DType::float64, Device::cpu);
-  std::vector<double> error(m);
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t i = 0; i < m; ++i)
-      error[i] = values.values<double>()[b * m + i] - means.values<double>()[b * m + i];
-    const Row factor = factors.values<double>().subspan(b * m * rank, m * rank);
-    joint.values<double>()[b] = diagonal_.defined()
-                                    ? low_rank_log_density(error, factor, diagonals.values<double>().subspan(b * m, m))
-                                    : cholesky_log_density(error, factor);
-  }
-  return joint;
+  const Tensor error = sub(y, mean_);
+  return diagonal_.defined() ? low_rank_log_density(error, factor_, diagonal_, lengths)
+                             : cholesky_log_density(error, factor_, lengths);
+}
+
+Tensor JointGaussian::joint_log_likelihood(const Tensor& y) const {
+  const JointGaussian here(on_host(mean_), on_host(factor_), diagonal_.defined() ? on_host(diagonal_) : diagonal_);
+  return here.log_density(on_host(y));
 }
 
 Tensor JointGaussian::sample(std::int64_t n, Draws& draws) const {

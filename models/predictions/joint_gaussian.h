@@ -13,7 +13,11 @@ class JointGaussian final : public Prediction {
   JointGaussian(Tensor mean, Tensor factor, Tensor diagonal = {});
 
   Marginals marginals() const override;
-  /// Time is quadratic in M, with a diagonal linear in it and cubic in R (the Woodbury identity).
+  /// log p(y) of all targets of a task together, (B), nats: in the model's dtype, recorded where a recording is on, for
+  /// training. With `lengths` (B) int64 on the CPU of the first lengths(b) targets alone. Time is quadratic in M, with
+  /// a diagonal linear in it and cubic in R (the Woodbury identity).
+  Tensor log_density(const Tensor& y, const Tensor& lengths = {}) const;
+  /// The same in double, of all targets.
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
 
