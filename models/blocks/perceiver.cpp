@@ -110,16 +110,27 @@ PerceiverDecoder::PerceiverDecoder(const PerceiverModelConfig& config, Initializ
   make_equal(layers);
 }
 
-std::unique_ptr<Prediction> PerceiverDecoder::operator()(const Tensor& xt, const std::vector<KeysValues>& context,
-                                                         const PrefixMask& mask) const {
+template <class F>
+Tensor PerceiverDecoder::chunks(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask,
+                                const F& f) const {
   check(context.size() == layers.size(), "[perceiver] the state of the context has {} layers, expected {}",
         context.size(), layers.size());
-  const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
+  return in_chunks(xt, [&](const Tensor& x) {
     Tensor h = embedder(x);                                                              // (B, n, E)
     for (std::size_t i = 0; i < layers.size(); ++i) h = layers[i](h, context[i], mask);  // (B, n, E)
-    return predictor(norm(h));                                                           // (B, n, 2 Dy)
+    return f(norm(h));
   });
-  return std::make_unique<Independent>(gaussian_head(raw, std_));  // (B, Nt, Dy)
+}
+
+Tensor PerceiverDecoder::encode(const Tensor& xt, const std::vector<KeysValues>& context,
+                                const PrefixMask& mask) const {
+  return chunks(xt, context, mask, [](Tensor h) { return h; });
+}
+
+std::unique_ptr<Prediction> PerceiverDecoder::operator()(const Tensor& xt, const std::vector<KeysValues>& context,
+                                                         const PrefixMask& mask) const {
+  const Tensor raw = chunks(xt, context, mask, [&](const Tensor& h) { return predictor(h); });  // (B, Nt, 2 Dy)
+  return std::make_unique<Independent>(gaussian_head(raw, std_));                               // (B, Nt, Dy)
 }
 
 void PerceiverDecoder::visit(ModuleVisitor& visitor) {

@@ -102,7 +102,10 @@ class PerceiverDecoder {
 
   /// What layer `i` reads of a state (B, N, E).
   KeysValues keys_values(std::size_t i, const Tensor& state) const { return layers[i].keys_values(state); }
-  /// xt (B, Nt, Dx); `context` has what each layer reads, else Error. In chunks of targets when nothing is recorded.
+  /// Targets xt (B, Nt, Dx) → (B, Nt, E); `context` has what each layer reads, else Error. Here and below in chunks of
+  /// targets when nothing is recorded.
+  Tensor encode(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask) const;
+  /// What `predictor` makes of them.
   std::unique_ptr<Prediction> operator()(const Tensor& xt, const std::vector<KeysValues>& context,
                                          const PrefixMask& mask) const;
 
@@ -114,6 +117,10 @@ class PerceiverDecoder {
   Mlp predictor;
 
  private:
+  /// f of the encodings of each chunk of targets.
+  template <class F>
+  Tensor chunks(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask, const F& f) const;
+
   StdForm std_;
 };
 

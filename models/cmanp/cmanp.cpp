@@ -101,6 +101,10 @@ std::unique_ptr<Prediction> Cmanp::query(const ContextState& state, const Tensor
   return decoder(xt, encoded.read, PrefixMask::all());  // (B, Nt, Dy)
 }
 
+Tensor Cmanp::encode_targets(const ContextState& state, const Tensor& xt) const {
+  return decoder.encode(xt, state_as<CmanpState>(state, "cmanp").read, PrefixMask::all());
+}
+
 void Cmanp::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("latents", latents);
@@ -108,18 +112,21 @@ void Cmanp::visit(ModuleVisitor& visitor) {
   visitor("decoder", decoder);
 }
 
-std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights) {
-  ConfigReader reader(config, "cmanp");
-  CmanpConfig c{read_perceiver_config(reader, "cmanp")};
+CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model) {
+  CmanpConfig c{read_perceiver_config(reader, model)};
   c.latents = reader.size("num_latents");
   c.latents_per_block = reader.size("num_latents_per_layer");
   if (reader.has("CMAB_block_size")) c.chunk = reader.size("CMAB_block_size");
+  return c;
+}
+
+std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights) {
+  ConfigReader reader(config, "cmanp");
+  const CmanpConfig c = read_cmanp_config(reader, "cmanp");
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Cmanp>(c, init);
 }
-
-namespace {
 
 AuthorsPlace authors_cmanp(const std::string& name) {
   const auto words = split_name(name);
@@ -128,6 +135,8 @@ AuthorsPlace authors_cmanp(const std::string& name) {
   if (words[2] == "latents") return {block + "latents"};
   return authors_latent_layer(words[2] == "compress" ? block + "layer_" : block, Words(words).subspan(3));
 }
+
+namespace {
 
 /// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv). On the CPU.
 Tensor by_head(const Tensor& means, std::int64_t heads) {
@@ -142,7 +151,9 @@ Tensor by_head(const Tensor& means, std::int64_t heads) {
   return out;
 }
 
-std::map<std::string, Tensor> authors_state(const ContextState& state) {
+}  // namespace
+
+std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
   const auto& cmanp = state_as<CmanpState>(state, "cmanp");
   std::map<std::string, Tensor> theirs;
   for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
@@ -155,7 +166,10 @@ std::map<std::string, Tensor> authors_state(const ContextState& state) {
   return theirs;
 }
 
-constexpr AuthorsCode kCmanpAuthors[] = {{.recorded_as = "cmanp", .place = authors_cmanp, .state = authors_state}};
+namespace {
+
+constexpr AuthorsCode kCmanpAuthors[] = {
+    {.recorded_as = "cmanp", .place = authors_cmanp, .state = authors_cmanp_state}};
 
 constexpr PublishedSize kCmanpSizes[] = {
     {"tnp/gp-rbf", 1'341'634},

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "models/blocks/chunks.h"
 #include "models/blocks/perceiver.h"
 #include "models/model.h"
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
 namespace npzoo {
+
+struct AuthorsPlace;
 
 /// Constant memory attention block (CMANP paper, section 3.2): latents of its own compress the context, the latents
 /// that enter read what they have gathered.
@@ -49,7 +54,7 @@ struct CmanpState final : ContextState {
 ///
 /// A block's own latents query the context whatever it holds, so their attention can go on when points arrive (section
 /// 3.1.1): `update` takes time and memory for the new points alone. 1,341,634 parameters in one dimension.
-class Cmanp final : public Model {
+class Cmanp : public Model {
  public:
   Cmanp(const CmanpConfig& config, Initializer& init);
 
@@ -68,6 +73,10 @@ class Cmanp final : public Model {
   std::vector<ConstantMemoryBlock> encoder;
   PerceiverDecoder decoder;
 
+ protected:
+  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
+
  private:
   /// The blocks' states after more points.
   std::vector<AttentionState> absorb(std::vector<AttentionState> gathered, const Context& context) const;
@@ -77,7 +86,14 @@ class Cmanp final : public Model {
 };
 
 /// Reads what `read_perceiver_config` does, `num_latents`, `num_latents_per_layer` and, where it is given,
-/// `CMAB_block_size` (the chunk).
+/// `CMAB_block_size` (the chunk). `model` opens the messages.
+CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model);
+/// From that.
 std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights);
+
+/// Where the authors keep a parameter of CMANP.
+AuthorsPlace authors_cmanp(const std::string& name);
+/// What their recordings have of a CmanpState.
+std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state);
 
 }  // namespace npzoo

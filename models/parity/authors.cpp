@@ -77,6 +77,21 @@ AuthorsPlace flax_transformer_layer(const std::string& name, Words words) {
   return flax_dense(name + (part == "expand" ? ".ffn.Dense_0" : ".ffn.Dense_1"), kind);
 }
 
+AuthorsPlace torch_transformer_layer(const std::string& name, Words words) {
+  const std::string &part = words[0], &kind = words.back();
+  if (part == "expand") return {name + ".linear1." + kind};
+  if (part == "contract") return {name + ".linear2." + kind};
+  if (part != "attention") return {name + "." + part + "." + kind};
+  if (words[1] == "out") return {name + ".self_attn.out_proj." + kind};
+  return {name + ".self_attn.in_proj_" + kind, words[1] == "query" ? 0 : words[1] == "key" ? 1 : 2, 3};
+}
+
+AuthorsPlace authors_joint_head(Words words) {
+  if (words[0] == "layers") return torch_transformer_layer("std_encoder.layers." + words[1], words.subspan(2));
+  const char* network = words[0] == "mean" ? "mean_net" : words[0] == "diagonal" ? "diag_net" : "projector";
+  return authors_mlp(network, words.subspan(1));
+}
+
 AuthorsPlace authors_mlp(const std::string& name, Words words) {
   return {fmt::format("{}.{}.{}", name, in_sequence(words[1]), words[2])};
 }

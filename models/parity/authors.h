@@ -29,8 +29,6 @@ struct AuthorsCode {
   ModelConfig (*config)(ModelConfig theirs) = nullptr;
   /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
   std::map<std::string, Tensor> (*state)(const ContextState& state) = nullptr;
-  /// Their density of a task's targets is that of padding as well.
-  bool scores_padding = false;
 };
 
 // For those that write such a function, what several authors' codes have in common.
@@ -68,6 +66,12 @@ AuthorsPlace flax_attention(const std::string& name, Words words);
 
 /// A TransformerLayer of dl4bi, `words` being the names within ours.
 AuthorsPlace flax_transformer_layer(const std::string& name, Words words);
+
+/// A TransformerLayer in PyTorch's nn.TransformerEncoderLayer `name`, `words` being the names within ours.
+AuthorsPlace torch_transformer_layer(const std::string& name, Words words);
+
+/// A JointHead in the code of TNP-ND's authors and of those after them.
+AuthorsPlace authors_joint_head(Words words);
 
 /// `words` are layers.L.weight.
 AuthorsPlace authors_mlp(const std::string& name, Words words);

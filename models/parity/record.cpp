@@ -109,7 +109,7 @@ Task Record::task(DType dtype) const {
   if (has("valid.context")) {
     const Tensor targets = at("valid.target").to(DType::int64);
     task.lengths = at("valid.context").to(DType::int64);
-    if (!authors_->scores_padding) task.target_lengths = targets;
+    task.target_lengths = targets;
     task.context_weights = weights_of(task.lengths, task.xc.dim(1), dtype);
     task.target_weights = weights_of(targets, task.xt.dim(1), dtype);
     double all = 0;

@@ -49,6 +49,10 @@ std::unique_ptr<Prediction> Lbanp::query(const ContextState& state, const Tensor
   return decoder(xt, encoded.layers, PrefixMask::all());  // (B, Nt, Dy)
 }
 
+Tensor Lbanp::encode_targets(const ContextState& state, const Tensor& xt) const {
+  return decoder.encode(xt, state_as<LbanpState>(state, "lbanp").layers, PrefixMask::all());
+}
+
 void Lbanp::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("latents", latents);
@@ -56,22 +60,27 @@ void Lbanp::visit(ModuleVisitor& visitor) {
   visitor("decoder", decoder);
 }
 
+LbanpConfig read_lbanp_config(ConfigReader& reader, const std::string& model) {
+  LbanpConfig c{read_perceiver_config(reader, model)};
+  c.latents = reader.size("num_latents");
+  return c;
+}
+
 std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "lbanp");
-  LbanpConfig c{read_perceiver_config(reader, "lbanp")};
-  c.latents = reader.size("num_latents");
+  const LbanpConfig c = read_lbanp_config(reader, "lbanp");
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Lbanp>(c, init);
 }
-
-namespace {
 
 AuthorsPlace authors_lbanp(const std::string& name) {
   const auto words = split_name(name);
   if (words[0] != "encoder") return authors_perceiver_model(words);
   return authors_latent_layer(fmt::format("encoder.layers.{}.", words[1]), Words(words).subspan(2));
 }
+
+namespace {
 
 constexpr AuthorsCode kLbanpAuthors[] = {{.recorded_as = "lbanp", .place = authors_lbanp}};
 

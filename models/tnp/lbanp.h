@@ -5,6 +5,8 @@
 
 namespace npzoo {
 
+struct AuthorsPlace;
+
 struct LbanpConfig : PerceiverModelConfig {
   std::int64_t latents = 8;  // the paper's tables have runs with 8 and with 128
 };
@@ -16,7 +18,7 @@ struct LbanpConfig : PerceiverModelConfig {
 /// Conditioning is linear in the number of context points and a query does not depend on it. Since the latents of one
 /// layer query the context of the next, new points change everything: the model cannot stream. 792,514 parameters in
 /// one dimension with 128 latents.
-class Lbanp final : public Model {
+class Lbanp : public Model {
  public:
   Lbanp(const LbanpConfig& config, Initializer& init);
 
@@ -33,11 +35,20 @@ class Lbanp final : public Model {
   std::vector<LatentLayer> encoder;
   PerceiverDecoder decoder;
 
+ protected:
+  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
+
  private:
   LbanpConfig config_;
 };
 
-/// Reads what `read_perceiver_config` does, and `num_latents`.
+/// Reads what `read_perceiver_config` does, and `num_latents`. `model` opens the messages.
+LbanpConfig read_lbanp_config(ConfigReader& reader, const std::string& model);
+/// From that.
 std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeights& weights);
+
+/// Where the authors keep a parameter of LBANP.
+AuthorsPlace authors_lbanp(const std::string& name);
 
 }  // namespace npzoo

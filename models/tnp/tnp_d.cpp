@@ -24,8 +24,10 @@ TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model
   return c;
 }
 
-TokenTransformerConfig read_dl4bi_config(ConfigReader& reader) {
-  TokenTransformerConfig c = read_sizes(reader, "tnp-d");
+}  // namespace
+
+TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model) {
+  TokenTransformerConfig c = read_sizes(reader, model);
   c.head_hidden = reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
   c.transformer.layer_norm_eps = 1e-6;
   c.std.floor = reader.get<double>("min_std");
@@ -33,8 +35,6 @@ TokenTransformerConfig read_dl4bi_config(ConfigReader& reader) {
   c.loss_per_channel = true;
   return c;
 }
-
-}  // namespace
 
 TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c = read_sizes(reader, model);
@@ -48,7 +48,7 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   const auto architecture = reader.get<std::string>("architecture");
   const bool tnp = architecture == "tnp";
   check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
-  const TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_config(reader);
+  const TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);
@@ -57,22 +57,17 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
 AuthorsPlace authors_tnp(const std::string& name) {
   const auto words = split_name(name);
   if (words[0] != "encoder") return authors_mlp(words[0], Words(words).subspan(1));
-  const std::string layer = fmt::format("encoder.layers.{}.", words[2]), &part = words[3], &kind = words.back();
-  if (part == "expand") return {layer + "linear1." + kind};
-  if (part == "contract") return {layer + "linear2." + kind};
-  if (part != "attention") return {layer + part + "." + kind};
-  if (words[4] == "out") return {layer + "self_attn.out_proj." + kind};
-  return {layer + "self_attn.in_proj_" + kind, words[4] == "query" ? 0 : words[4] == "key" ? 1 : 2, 3};
+  return torch_transformer_layer("encoder.layers." + words[2], Words(words).subspan(3));
 }
 
-namespace {
-
-AuthorsPlace dl4bi_tnp_d(const std::string& name) {
+AuthorsPlace dl4bi_tnp(const std::string& name) {
   const auto words = split_name(name);
   if (words[0] == "embedder") return flax_mlp("embed_s_f", Words(words).last(3));
   if (words[0] == "predictor") return flax_mlp("head", Words(words).last(3));
   return flax_transformer_layer(fmt::format("enc.TransformerEncoderBlock_{}", words[2]), Words(words).subspan(3));
 }
+
+namespace {
 
 ModelConfig dl4bi_tnp_d_config(ModelConfig theirs) {
   theirs["emb_depth"] = std::int64_t{4};
@@ -81,7 +76,7 @@ ModelConfig dl4bi_tnp_d_config(ModelConfig theirs) {
 
 constexpr AuthorsCode kTnpDAuthors[] = {
     {.recorded_as = "tnp-d", .place = authors_tnp, .config = tnp_architecture},
-    {.recorded_as = "dl4bi-tnp-d", .place = dl4bi_tnp_d, .config = dl4bi_tnp_d_config},
+    {.recorded_as = "dl4bi-tnp-d", .place = dl4bi_tnp, .config = dl4bi_tnp_d_config},
 };
 
 constexpr PublishedSize kTnpDSizes[] = {

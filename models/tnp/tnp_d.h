@@ -24,7 +24,11 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
 /// `model` opens the messages.
 TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& model);
 
-/// Where TNP-pytorch keeps a parameter of what these have in common.
+/// The same of dl4bi's TNP-D and TNP-ND: min_std in the place of bound_std, and head_hidden where it is given.
+TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model);
+
+/// Where TNP-pytorch and dl4bi keep a parameter of what these have in common.
 AuthorsPlace authors_tnp(const std::string& name);
+AuthorsPlace dl4bi_tnp(const std::string& name);
 
 }  // namespace npzoo

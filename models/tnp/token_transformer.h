@@ -22,32 +22,47 @@ struct TokenTransformerState : HeldContext {
   TwoStreamTransformer::Encoded encoded;
 };
 
-/// A neural process made of tokens [x; y] (targets [x; 0]), one embedder, a TwoStreamTransformer and a head. TNP-D and
-/// TNP-KR (Full and Fast) are settings of it, TNP-A is an heir. Points are worked through in chunks when nothing is
-/// recorded.
-class TokenTransformer : public Model {
+/// A neural process made of tokens [x; y] (targets [x; 0]), one embedder and a TwoStreamTransformer; heirs have the
+/// head. Points are worked through in chunks when nothing is recorded.
+class TokenModel : public Model {
  public:
-  TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
-
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
-  Tensor loss(const Task& task, Draws& draws) const override;
   void begin_step(std::int64_t step) override { encoder.begin_step(step); }
   void visit(ModuleVisitor& visitor) override;
 
-  std::optional<double> std_floor() const override { return config_.std.floor; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 
   Mlp embedder;
   TwoStreamTransformer encoder;
-  Mlp predictor;
 
  protected:
+  TokenModel(const TokenTransformerConfig& config, Initializer& init);
+
   const TokenTransformerConfig& config() const { return config_; }
+  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
+  /// What `head` makes of each chunk of them.
+  Tensor encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const;
 
  private:
+  template <class F>
+  Tensor chunks(const ContextState& state, const Tensor& xt, const F& f) const;
+
   TokenTransformerConfig config_;
+};
+
+/// With a Gaussian for each target by itself. TNP-D and TNP-KR (Full and Fast) are settings of it, TNP-A is an heir.
+class TokenTransformer : public TokenModel {
+ public:
+  TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
+
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
+  void visit(ModuleVisitor& visitor) override;
+  std::optional<double> std_floor() const override { return config().std.floor; }
+
+  Mlp predictor;
 };
 
 }  // namespace npzoo

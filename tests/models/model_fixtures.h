@@ -37,6 +37,11 @@ struct ModelCase {
 /// Whether what a model says of a target depends on the others.
 inline bool predicts_jointly(const std::string& name) { return model_info(name).density == Density::joint; }
 
+/// Whether it predicts all targets, or blocks of them, by one Gaussian.
+inline bool predicts_joint_gaussians(const std::string& name) {
+  return name == "tnp-nd" || name == "lbanp-nd" || name == "cmanp-and";
+}
+
 /// Every model of the build, and those of tests alone, in every architecture and form of the standard deviation, small,
 /// for each of the dimensions.
 inline std::vector<ModelCase> small_models() {

@@ -298,7 +298,11 @@ TEST_CASE("model: thirty steps lower the loss") {
 }
 
 TEST_CASE("model: the standard deviation reaches its floor and no less") {
-  for_all_models([](Model& model) {
+  for (const ModelCase& c : all_models()) {
+    if (predicts_joint_gaussians(c.spec.name)) continue;  // their factors have other floors
+    CAPTURE(c.label);
+    const auto varied = varied_model(c.spec);
+    Model& model = *varied;
     Parameter& bias = *named_parameters(model).back().parameter;  // of the last layer: means, then deviations
     bias.value = bias.value.clone();
     const auto each = bias.value.values<double>();
@@ -309,7 +313,7 @@ TEST_CASE("model: the standard deviation reaches its floor and no less") {
     const auto values = std.values<double>();
     CHECK(*std::ranges::min_element(values) == model.std_floor());
     CHECK(*std::ranges::max_element(values) == model.std_floor());
-  });
+  }
 }
 
 TEST_CASE("model: every model has a preset, and so has each published row of a model that is here") {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "models/blocks/joint_head.h"
+#include "models/tnp/token_transformer.h"
+
+namespace npzoo {
+
+struct TnpNdConfig : TokenTransformerConfig {
+  JointHeadConfig head;
+  JointLoss joint_loss;
+};
+
+/// TNP-ND, the non-diagonal transformer neural process (Nguyen and Grover, "Transformer neural processes:
+/// uncertainty-aware meta learning via sequence modeling", ICML 2022, section 3.2): TNP-D's encoder, then one Gaussian
+/// for all targets of a task (JointHead). Minimises their joint negative log-likelihood, of a task (tnp) or for each
+/// of its targets (dl4bi). 332,821 parameters in one dimension.
+class TnpNd final : public TokenModel {
+ public:
+  TnpNd(const TnpNdConfig& config, Initializer& init);
+
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
+  void visit(ModuleVisitor& visitor) override;
+  std::optional<double> std_floor() const override { return head.std_floor(); }
+
+  JointHead head;
+
+ private:
+  JointLoss loss_;
+};
+
+/// Reads `architecture`, what TNP-D reads in it, and `read_joint_head`; of dl4bi also `score_padding`, where it is
+/// given: densities of padded targets as well, as in that code. Only runs that are held against it want this.
+std::unique_ptr<Model> make_tnp_nd(const ModelConfig& config, const InitialWeights& weights);
+
+}  // namespace npzoo
