@@ -20,7 +20,7 @@ void check_fits(const char* what, std::int64_t count, int bits) {
 
 Shape without_ones(const Shape& shape) {
   std::vector<std::int64_t> extents;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
+  for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] != 1) extents.push_back(shape[i]);
   return Shape(extents);
 }
