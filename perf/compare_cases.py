@@ -26,9 +26,11 @@ MODELS = {
 TRAINED = {
     "np": {"model": "np", **GP},
     "anp": {"model": "anp", **GP},
+    "bnp": {"model": "bnp", **GP},
+    "banp": {"model": "banp", **GP},
     "tnp-a": {"model": "tnp-a", **GP},
 }
-WITHOUT_SOFTMAX = ["cnp", "np", "tnp-kr-fast"]
+WITHOUT_SOFTMAX = ["cnp", "np", "bnp", "tnp-kr-fast"]
 ATTENTION = {
     "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
     "10000x10000": {"batch": 1, "heads": 4, "queries": 10_000, "keys": 10_000, "width": 16},

@@ -157,3 +157,61 @@ class Latent(Conditional):
 class Np(Latent):
     def __init__(self, mlp, config, attend):
         super().__init__(mlp, config, None)
+
+
+class Bootstrapping(Conditional):
+    """BNP, or BANP where there is attention: resampled points, then resampled residuals."""
+
+    def __init__(self, mlp, config, attend):
+        super().__init__()
+        hidden = config["dim_hid"]
+        if attend:
+            self.encoders = nn.ModuleList([ContextEncoder(mlp, config, attend)])
+        else:
+            self.encoders = nn.ModuleList(ContextEncoder(mlp, config, None) for _ in range(2))
+        self.context = nn.Linear(2 * hidden, hidden, bias=False)
+        self.decoder = mlp(2 * hidden + config["dim_x"], hidden, 2 * config["dim_y"], config["dec_depth"])
+
+    def read(self, xc, yc, x):
+        return torch.cat([encoder(xc, yc, x) for encoder in self.encoders], -1)
+
+    def decode(self, base, x, boot=None):
+        first, *rest = self.decoder.layers
+        h = first(torch.cat([base, x], -1))
+        if boot is not None:
+            h = h + self.context(boot)
+        for layer in rest:
+            h = layer(torch.relu(h))
+        return gaussian(h)
+
+    def bootstrap(self, xc, yc):
+        """New values of the context, (K, B, Nc, Dy)."""
+        points, residuals = (index.unsqueeze(-1) for index in self.draws)
+        samples = points.shape[0]
+
+        def pick(x, index):
+            return torch.gather(x, -2, index.expand(*index.shape[:-1], x.shape[-1]))
+
+        def each(x):
+            return x.expand(samples, *x.shape)
+
+        drawn = self.read(pick(each(xc), points), pick(each(yc), points), each(xc))
+        mean, std = self.decode(drawn, each(xc))
+        residual = pick((yc - mean) / std, residuals)
+        return mean + std * (residual - residual.mean(-2, keepdim=True))
+
+    def loss(self, xc, yc, xt, yt):
+        x, y = self.scored(xc, yc, xt, yt)
+        with torch.no_grad():
+            values = self.bootstrap(xc, yc)
+        samples = values.shape[0]
+        base = self.read(xc, yc, x)
+        boot = self.read(xc.expand(samples, *xc.shape), values, x.expand(samples, *x.shape))
+        drawn = self.decode(base.expand(samples, *base.shape), x.expand(samples, *x.shape), boot)
+        fit = log_density(*self.decode(base, x), y) + log_mean_exp(log_density(*drawn, y))
+        return -fit.mean()
+
+
+class Bnp(Bootstrapping):
+    def __init__(self, mlp, config, attend):
+        super().__init__(mlp, config, None)

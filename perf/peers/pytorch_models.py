@@ -357,7 +357,8 @@ class Cmanp(NeuralProcess):
         return mean, torch.exp(s)
 
 
-CONDITIONAL = {"canp": pytorch_conditional.Canp, "np": pytorch_conditional.Np, "anp": pytorch_conditional.Latent}
+CONDITIONAL = {"canp": pytorch_conditional.Canp, "np": pytorch_conditional.Np, "anp": pytorch_conditional.Latent,
+               "bnp": pytorch_conditional.Bnp, "banp": pytorch_conditional.Bootstrapping}
 
 
 def make_model(name, config, form):
