@@ -29,6 +29,9 @@ TRAINED = {
     "bnp": {"model": "bnp", **GP},
     "banp": {"model": "banp", **GP},
     "tnp-a": {"model": "tnp-a", **GP},
+    "tnp-nd": {"model": "tnp-nd", **GP},
+    "lbanp-nd": {"model": "lbanp-nd", **GP},
+    "cmanp-and": {"model": "cmanp-and", **GP},
 }
 WITHOUT_SOFTMAX = ["cnp", "np", "bnp", "tnp-kr-fast"]
 ATTENTION = {

@@ -27,6 +27,7 @@ import torch
 from safetensors.torch import load_file
 
 import pytorch_gpu
+import pytorch_layers
 import pytorch_models
 from pytorch_optimisers import make_optimiser
 
@@ -98,14 +99,14 @@ class ModelCase:
         self.reset()
         if self.case["variant"].startswith("graph"):
             self.capture()
-            loss = self.graph() if self.training else pytorch_models.nll(*self.graph(), self.task[3])
+            loss = self.graph() if self.training else pytorch_layers.nll(*self.graph(), self.task[3])
             self.reset()
         else:
             with torch.no_grad(), autocast(self.case):
                 if self.training:
                     loss = self.model.loss(*self.task)
                 else:
-                    loss = pytorch_models.nll(*self.predict(self.model), self.task[3])
+                    loss = pytorch_layers.nll(*self.predict(self.model), self.task[3])
         return {"loss": loss.item(), "parameters": self.parameter_count()}
 
     def capture(self):
@@ -163,7 +164,7 @@ class AttentionCase:
         form = form_of_attention(case)
 
         def function(q, k, v):
-            return pytorch_models.attend(form, q, k, v)
+            return pytorch_layers.attend(form, q, k, v)
 
         self.function = compiled(case, function)
 
@@ -173,8 +174,8 @@ class AttentionCase:
     def load(self, path):
         tensors = load_file(path, str(device_of(self.case)))
         heads = self.case["heads"]
-        self.inputs = [pytorch_models.split_heads(tensors[f"attention.{name}"], heads).contiguous() for name in "qkv"]
-        self.d_out = pytorch_models.split_heads(tensors["attention.d_out"], heads).contiguous()
+        self.inputs = [pytorch_layers.split_heads(tensors[f"attention.{name}"], heads).contiguous() for name in "qkv"]
+        self.d_out = pytorch_layers.split_heads(tensors["attention.d_out"], heads).contiguous()
         for x in self.inputs:
             x.requires_grad_(self.backward)
         with autocast(self.case):
