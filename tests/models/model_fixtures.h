@@ -152,6 +152,19 @@ inline std::unique_ptr<ContextState> condition(const Model& model, const Context
   return model.condition(context, draws, kFewSamples);
 }
 
+/// Cuts the context of row b to lengths[b] points and fills what is behind with `padding`.
+inline Task padded(Task task, std::initializer_list<std::int64_t> lengths, double padding) {
+  task.lengths = Tensor::from<std::int64_t>({static_cast<std::int64_t>(lengths.size())}, lengths);
+  for (Tensor* points : {&task.xc, &task.yc}) {
+    *points = points->clone();
+    const std::int64_t n = points->dim(1), width = points->dim(2);
+    for (std::int64_t b = 0; b < points->dim(0); ++b)
+      std::fill_n(points->data<double>() + (b * n + lengths.begin()[b]) * width, (n - lengths.begin()[b]) * width,
+                  padding);
+  }
+  return task;
+}
+
 inline Moments query(const Model& model, const ContextState& state, const Tensor& xt) {
   return moments(*model.query(state, xt));
 }
