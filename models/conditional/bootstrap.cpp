@@ -210,7 +210,7 @@ std::unique_ptr<BootstrappingProcess::State> BootstrappingProcess::encode(const 
 
 std::unique_ptr<ContextState> BootstrappingProcess::condition(const Context& observed, Draws& draws,
                                                               std::int64_t samples) const {
-  return encode(observed, draws, samples);
+  return encode(observed, draws, config_.lineage == Lineage::dl4bi ? config_.train_samples : samples);
 }
 
 /// From the units of the base, (B, Nt, hidden): (K, B, Nt, 2 Dy).

@@ -28,6 +28,9 @@ std::vector<ModelCase> bootstraps() {
 
 bool is_tnp(const ModelCase& c) { return c.spec.config.at("architecture") == ModelConfig::mapped_type("tnp"); }
 
+/// Where `wanted` samples are asked for: dl4bi draws as many as in training.
+std::int64_t samples_of(const ModelCase& c, std::int64_t wanted) { return is_tnp(c) ? wanted : kSamplesOfTraining; }
+
 BootstrappingProcess& bootstrap(Model& model) { return dynamic_cast<BootstrappingProcess&>(model); }
 
 /// Contexts of 6, 1, 0 and 4 points, with NaN behind; all of 6 without `ragged`.
@@ -114,12 +117,12 @@ TEST_CASE("bootstrap: each function is that of the recipe, drawn sample by sampl
       const Task task = some_task(*model, ragged);
       const auto state = condition(*model, context_of(task));
       const Marginals found = model->query(*state, task.xt)->marginals();
-      REQUIRE(found.mean.dim(0) == kFewSamples);
+      REQUIRE(found.mean.dim(0) == samples_of(c, kFewSamples));
       const Moments base = bootstrap(*model).base(*state, task.xt);
       for (std::int64_t b = 0; b < 4; ++b) {
-        const RowFunctions expected = by_recipe(recipe, task, b, kFewSamples, task.xt);
+        const RowFunctions expected = by_recipe(recipe, task, b, samples_of(c, kFewSamples), task.xt);
         CHECK(difference({row(base.mean, b), row(base.std, b)}, expected.base) <= kRounding);
-        for (std::int64_t k = 0; k < kFewSamples; ++k)
+        for (std::int64_t k = 0; k < samples_of(c, kFewSamples); ++k)
           CHECK(difference(function_of(found, k, b), expected.functions[static_cast<std::size_t>(k)]) <= kRounding);
       }
     }
@@ -136,7 +139,7 @@ TEST_CASE("bootstrap: functions differ, and their number changes none of them") 
     Draws draws = some_draws();
     const auto state = model->condition(context_of(task), draws, 7);
     const Marginals more = model->query(*state, task.xt)->marginals();
-    for (std::int64_t k = 0; k < kFewSamples; ++k)
+    for (std::int64_t k = 0; k < samples_of(c, kFewSamples); ++k)
       for (std::int64_t b = 0; b < 4; ++b)
         CHECK(difference(function_of(more, k, b), function_of(few, k, b)) <= kRounding);
   }
@@ -182,7 +185,7 @@ TEST_CASE("identity 11: without the shift the functions are the base, and losses
     const auto state = condition(*model, context_of(task));
     const Marginals found = model->query(*state, task.xt)->marginals();
     const Moments base = bootstrap(*model).base(*state, task.xt);
-    for (std::int64_t k = 0; k < kFewSamples; ++k)
+    for (std::int64_t k = 0; k < samples_of(c, kFewSamples); ++k)
       for (std::int64_t b = 0; b < 4; ++b)
         CHECK(difference(function_of(found, k, b), {row(base.mean, b), row(base.std, b)}) <= kRounding);
     const Tensor x = concat({task.xc, task.xt}, 1), y = concat({task.yc, task.yt}, 1);
@@ -203,7 +206,8 @@ TEST_CASE("identity 11: one context point gets the predicted mean, whatever is d
     const Tensor mean = bootstrap(*model).base(*state, task.xc).mean;
     const Moments expected = recipe.function(task.xc, task.yc, mean, task.xt);
     const Marginals found = model->query(*state, task.xt)->marginals();
-    for (std::int64_t k = 0; k < kFewSamples; ++k) CHECK(difference(function_of(found, k, 0), expected) <= kRounding);
+    for (std::int64_t k = 0; k < samples_of(c, kFewSamples); ++k)
+      CHECK(difference(function_of(found, k, 0), expected) <= kRounding);
   }
 }
 
@@ -226,7 +230,7 @@ TEST_CASE("identity 4: points in another order, and what is drawn with them") {
   const Tensor below = Tensor::full({kBatch}, kPoints, DType::int64);
   std::vector<Tensor> drawn, moved;
   for (int call = 0; call < 2; ++call) {
-    drawn.push_back(draws.integers(kFewSamples, below, kPoints));
+    drawn.push_back(draws.integers(kSamplesOfTraining, below, kPoints));
     moved.push_back(reordered(drawn.back()));
   }
   Tensor index = Tensor::empty({kBatch, kPoints}, DType::int64);
@@ -238,7 +242,7 @@ TEST_CASE("identity 4: points in another order, and what is drawn with them") {
     const Task task = random_task(*model, {kBatch, kPoints, 3});
     const auto functions = [&](const std::vector<Tensor>& numbers, const Context& context) {
       Draws recorded = Draws::recorded(numbers);
-      const Marginals m = model->query(*model->condition(context, recorded, kFewSamples), task.xt)->marginals();
+      const Marginals m = model->query(*model->condition(context, recorded, kSamplesOfTraining), task.xt)->marginals();
       return Moments{m.mean, m.std};
     };
     const Moments before = functions(drawn, context_of(task));
@@ -256,7 +260,7 @@ TEST_CASE("bootstrap: an empty context has its base prediction alone") {
     const auto state = condition(*model, context_of(task));
     const Marginals found = model->query(*state, task.xt)->marginals();
     const Moments base = bootstrap(*model).base(*state, task.xt);
-    for (std::int64_t k = 0; k < kFewSamples; ++k)
+    for (std::int64_t k = 0; k < samples_of(c, kFewSamples); ++k)
       for (std::int64_t b = 0; b < 2; ++b)
         CHECK(difference(function_of(found, k, b), {row(base.mean, b), row(base.std, b)}) <= kRounding);
   }
