@@ -262,11 +262,11 @@ def published_figures_may_change_while_a_run_goes_on():
 
 @case
 def more_than_possible_is_a_leak():
-    oracle = "\n[evaluation.tests.oracle]\nbayes_diagonal = {}\n"
+    oracle = "\n[evaluation.tests.oracle]\n{} = {}\n"
     at = "\n[models.tnp-d]"
 
-    def scored(value, batches):
-        protocol = write("leak.toml", small_protocol().read_text().replace(at, oracle.format(value) + at))
+    def scored(value, batches, density="bayes_diagonal"):
+        protocol = write("leak.toml", small_protocol().read_text().replace(at, oracle.format(density, value) + at))
         return npzoo("eval", "--checkpoint", stored(), "--protocol", protocol, "--batches", batches, "--json")
 
     expect(scored(5.0, 100).returncode == 0, "below the oracle")
@@ -275,6 +275,10 @@ def more_than_possible_is_a_leak():
     expect(done.returncode == 1 and "leaks: rbf: log-likelihood" in done.stderr.splitlines()[-1], done.stderr)
     (row,) = json.loads(done.stdout)  # told in any case
     expect(row["oracle"] == -50.0, row)
+    done = scored(-50.0, 100, "bayes_joint")  # of a figure that is not the headline
+    expect(done.returncode == 1 and "leaks: rbf: joint-log-likelihood" in done.stderr.splitlines()[-1], done.stderr)
+    (row,) = json.loads(done.stdout)
+    expect(row["oracles"]["joint_log_likelihood"] == -50.0, row)
 
 
 if __name__ == "__main__":
