@@ -10,7 +10,7 @@ from cli_support import HERE, PROTOCOL, TIMEOUT, expect, metrics, read_safetenso
 
 REPORT = pathlib.Path(__file__).resolve().parents[2] / "perf/results_report.py"
 LONG = 3000  # steps that are enough to stop a run on its way
-PUBLISHED = "cnp = [-1.30, 0.02]\ntnp-d = [5.1, 0.0]\nnp = -1.2"
+PUBLISHED = "cnp = [-1.30, 0.02]\ntnp-d = [5.1, 0.0]\nconvcnp = -1.2"
 LOW, HIGH = "known_marginal = -9.0", "known_marginal = 9.0\nbayes_diagonal = 8.0"
 
 

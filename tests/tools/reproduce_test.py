@@ -35,7 +35,7 @@ def a_table_is_made_once():
         expect([{**scores, "version": result["version"]} for scores in evaluation["results"]] == run["results"], evaluation)
         expect(evaluation["command"].startswith("npzoo eval "), evaluation)
         expect("train" in (made / "train.log").read_text(), "train.log")
-    expect(out["not_run"] == [{"model": "np", "test": "rbf", "published": -1.2, "published_error": None,
+    expect(out["not_run"] == [{"model": "convcnp", "test": "rbf", "published": -1.2, "published_error": None,
                                "published_decimals": 2, "oracle": 8, "oracle_error": 0.004,
                                "oracle_kind": "bayes_diagonal"}], out["not_run"])
     kept = json.loads(store("once").read_text())
@@ -45,7 +45,7 @@ def a_table_is_made_once():
     text = succeed(*flags("once"))
     expect(snapshot() == before, "a second run changed files")
     lines = [line.split() for line in text.splitlines()]
-    expect(["rbf", "np", "not", "run", "-1.20", "8.000"] in lines, text)
+    expect(["rbf", "convcnp", "not", "run", "-1.20", "8.000"] in lines, text)
     expect(any(line[:3] == ["rbf", "cnp", "1"] and line[6:] == ["-1.30", "±", "0.02", "8.000", *line[10:]] for line in lines),
            text)
     expect(as_json(*flags("once"), "--threads", 1, "--jobs", 1) == out, "threads change what is printed")
@@ -55,7 +55,7 @@ def a_table_is_made_once():
 @case
 def seeds_are_collected():
     first = as_json(*flags("seeds"), "--models", "cnp")
-    expect([row["model"] for row in first["not_run"]] == ["tnp-d", "np"], first["not_run"])
+    expect([row["model"] for row in first["not_run"]] == ["tnp-d", "convcnp"], first["not_run"])
     both = as_json(*flags("seeds"), "--models", "cnp,cnp", "--seeds", "1,0,1")
     expect([(run["model"], run["seed"]) for run in both["runs"]] == [("cnp", 0), ("cnp", 1)], both["runs"])
     expect(both["runs"][0] == first["runs"][0], "the first run has changed")
@@ -247,9 +247,9 @@ def a_shortened_run_is_no_result():
 def a_table_of_which_nothing_has_been_run():
     (HERE / "nothing/results").mkdir(parents=True)
     told = as_json(*flags("nothing"), "--report")
-    expect(told["rows"] == [] and {row["model"] for row in told["not_run"]} >= {"np"}, told)
+    expect(told["rows"] == [] and {row["model"] for row in told["not_run"]} >= {"convcnp"}, told)
     report, readme = made_report("nothing")
-    expect("| rbf | `np` | -1.20 |" in report and "Commits" not in report and "within central" not in report, report)
+    expect("| rbf | `convcnp` | -1.20 |" in report and "Commits" not in report and "within central" not in report, report)
     expect("small/table" not in readme, "the main table has what was run alone")
 
 
@@ -297,11 +297,11 @@ def report_of_results():
     expect(results_report("report", "--check").returncode == 0, "it is up to date now")
     row = json.loads(store("report").read_text())["rows"][0]
     line = f"| -1.30 ± 0.02 | 8.000 | {row['verdict']} |"
-    expect("## small/table" in report and line in report and "| rbf | `np` | -1.20 |" in report, report)
+    expect("## small/table" in report and line in report and "| rbf | `convcnp` | -1.20 |" in report, report)
     expect(readme.startswith("# A\n<!-- results: begin -->\n| model |"), readme)
     expect(readme.endswith("<!-- results: end -->\nB\n"), readme)
     expect(f"| `cnp` | `small/table`, rbf (LL ↑) | {row['ours']:.3f} ± {row['standard_error']:.3f} {line}" in readme, readme)
-    expect("old" not in readme and "`np`" not in readme, readme)
+    expect("old" not in readme and "`convcnp`" not in readme, readme)
 
     content = json.loads(store("report").read_text())
     content["runs"][0]["results"][0].update(calibration_error=0.0123, context_rmse=0.4567)
