@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,16 @@ struct GpMarginals {
   std::vector<double> variance;
 };
 
+/// Covariances of a zero-mean Gaussian process at points; row-major.
+class Covariance {
+ public:
+  virtual ~Covariance() = default;
+
+  virtual std::vector<double> between(Inputs a, Inputs b) const = 0;  // (n, m)
+  virtual std::vector<double> of(Inputs a) const = 0;                 // (n, n)
+  virtual std::vector<double> variances(Inputs a) const = 0;          // (n)
+};
+
 /// Exact posterior of a zero-mean Gaussian process whose hyper-parameters are known (Rasmussen and Williams, 2006,
 /// section 2.2). The noise is Gaussian, independent for every observed value; noises are standard deviations and
 /// log-likelihoods are in nats.
@@ -24,6 +35,7 @@ class GpPosterior {
  public:
   /// xc (Nc, Dx), yc (Nc). Throws Error when the covariance of the context values is not positive definite.
   GpPosterior(const Kernel& kernel, Inputs xc, std::span<const double> yc, double context_noise);
+  GpPosterior(std::shared_ptr<const Covariance> prior, Inputs xc, std::span<const double> yc, double context_noise);
 
   /// log p(yc), the marginal likelihood of the context.
   double log_evidence() const;
@@ -39,7 +51,7 @@ class GpPosterior {
   struct Projection;
   Projection project(Inputs xt) const;
 
-  Kernel kernel_;
+  std::shared_ptr<const Covariance> prior_;
   std::vector<double> xc_;
   std::int64_t dims_;
   Cholesky factor_;               // of K(xc, xc) + noise² I

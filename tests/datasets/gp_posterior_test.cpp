@@ -185,6 +185,6 @@ TEST_CASE("[gp posterior] wrong input is named") {
   CHECK_THROWS_WITH_AS(p.posterior().marginals({p.xt, 1}, 0),
                        "[covariance] points of 2 and of 1 dimensions, expected equal", Error);
   const std::vector<double> twice{0, 0, 0, 0};
-  CHECK_THROWS_WITH_AS(GpPosterior({}, {{}, 2}, {}, 0).joint_log_likelihood({twice, 2}, p.yt, 0),
+  CHECK_THROWS_WITH_AS(GpPosterior(Kernel{}, {{}, 2}, {}, 0).joint_log_likelihood({twice, 2}, p.yt, 0),
                        "[cholesky] 2 x 2 matrix is not positive definite: pivot 1 is 0, expected > 0", Error);
 }

@@ -1,0 +1,264 @@
+#include "datasets/synthetic/draw.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace npzoo {
+
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+/// Sums of a cos + b sin whose frequencies are multiples of one, at all points at once.
+class Harmonics {
+ public:
+  Harmonics(std::span<const double> t, double period)
+      : cos1_(t.size()), sin1_(t.size()), cos_(t.size(), 1), sin_(t.size()) {
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      cos1_[i] = std::cos(kTurn * t[i] / period);
+      sin1_[i] = std::sin(kTurn * t[i] / period);
+    }
+  }
+
+  const std::vector<double>& cosines() const { return cos_; }
+  const std::vector<double>& sines() const { return sin_; }
+
+  void add(double a, double b, std::span<double> f) const {
+    for (std::size_t i = 0; i < f.size(); ++i) f[i] += a * cos_[i] + b * sin_[i];
+  }
+
+  void next() {
+    for (std::size_t i = 0; i < cos_.size(); ++i) {
+      const double c = cos_[i] * cos1_[i] - sin_[i] * sin1_[i];
+      sin_[i] = sin_[i] * cos1_[i] + cos_[i] * sin1_[i];
+      cos_[i] = c;
+    }
+  }
+
+ private:
+  std::vector<double> cos1_, sin1_, cos_, sin_;
+};
+
+/// Numbers that do not change: a line, a level, a cycle that repeats itself.
+void add_constant(const Term& term, std::span<const double> t, Random& random, std::span<double> f) {
+  if (term.harmonics.empty()) {
+    const double value = random.normal();
+    for (double& v : f) v += value;
+    return;
+  }
+  Harmonics series(t, term.period);
+  for (const double variance : term.harmonics) {
+    std::array<double, 2> z{};
+    random.fill_normal(z);
+    series.add(std::sqrt(variance) * z[0], std::sqrt(variance) * z[1], f);
+    series.next();
+  }
+}
+
+/// Fourier series on a circle on which the RBF kernel has come to nothing at the other side of the points. Its
+/// coefficients are samples of the spectral density, which a cycle moves to its frequencies.
+void add_rbf(const Term& term, const Term::Scale& scale, std::span<const double> t, Random& random,
+             std::span<double> f) {
+  const auto [least, largest] = std::ranges::minmax(t);
+  const double l = scale.lengthscale, round = largest - least + 6.5 * l;
+  const double reach = 1.05 / l;  // of the spectral density, in cycles: beyond it is less than 1e-9 of the variance
+  const std::vector<double> still{1};
+  const std::vector<double>& harmonics = term.harmonics.empty() ? still : term.harmonics;
+  const double highest = static_cast<double>(harmonics.size() - 1) / term.period + reach;
+  std::vector<double> variances(static_cast<std::size_t>(highest * round) + 1);
+  const auto count = static_cast<std::int64_t>(variances.size());
+  const double factor = scale.weight * std::sqrt(kTurn) * l / round;
+  for (std::size_t k = 0; k < harmonics.size(); ++k) {
+    const double middle = static_cast<double>(k) / term.period;
+    const auto first = static_cast<std::int64_t>(std::ceil((middle - reach) * round));
+    const auto last = static_cast<std::int64_t>((middle + reach) * round);
+    for (std::int64_t j = first; j <= last; ++j) {
+      const double distance = kTurn * l * (static_cast<double>(j) / round - middle);
+      const std::int64_t at = std::abs(j);
+      if (at < count) variances[at] += factor * harmonics[k] * std::exp(-0.5 * distance * distance);
+    }
+  }
+  Harmonics series(t, round);
+  for (const double variance : variances) {
+    std::array<double, 2> z{};
+    random.fill_normal(z);
+    series.add(std::sqrt(variance) * z[0], std::sqrt(variance) * z[1], f);
+    series.next();
+  }
+}
+
+/// A Matérn process and its derivatives, in units of its rate: from one place to one `step` further on.
+struct Transition {
+  using Matrix = std::array<std::array<double, 3>, 3>;
+
+  int order;
+  Matrix decay{}, spread{};  // the state's next mean is decay · state, and spread · spreadᵀ its covariance
+
+  static Matrix stationary(int order) {
+    if (order == 3) return {{{1, 0, -1.0 / 3}, {0, 1.0 / 3, 0}, {-1.0 / 3, 0, 1}}};
+    return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}};
+  }
+
+  /// Where rounding leaves a pivot below 0 it is 0.
+  static Matrix factor(const Matrix& a, int order) {
+    Matrix l{};
+    for (int i = 0; i < order; ++i)
+      for (int j = 0; j <= i; ++j) {
+        double sum = a[i][j];
+        for (int k = 0; k < j; ++k) sum -= l[i][k] * l[j][k];
+        if (i == j)
+          l[i][i] = std::sqrt(std::max(sum, 0.0));
+        else
+          l[i][j] = l[j][j] > 0 ? sum / l[j][j] : 0;
+      }
+    return l;
+  }
+
+  Transition(int order, double step) : order(order) {
+    const double t = step, q = t * t, e = std::exp(-t);
+    if (order == 1) decay = {{{1, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
+    if (order == 2) decay = {{{1 + t, t, 0}, {-t, 1 - t, 0}, {0, 0, 0}}};
+    if (order == 3)
+      decay = {
+          {{1 + t + q / 2, t + q, q / 2}, {-q / 2, 1 + t - q, t - q / 2}, {-t + q / 2, -3 * t + q, 1 - 2 * t + q / 2}}};
+    for (auto& row : decay)
+      for (double& v : row) v *= e;
+    const Matrix p = stationary(order);
+    Matrix open = p;
+    for (int i = 0; i < order; ++i)
+      for (int j = 0; j < order; ++j)
+        for (int k = 0; k < order; ++k)
+          for (int m = 0; m < order; ++m) open[i][j] -= decay[i][k] * p[k][m] * decay[j][m];
+    spread = factor(open, order);
+  }
+};
+
+/// Independent Matérn processes, side by side: one for each amplitude of a cycle.
+void add_matern(const Term& term, std::span<const double> t, std::span<const std::int64_t> order, Random& random,
+                std::span<double> f) {
+  const int states = term.base == Term::Base::matern12 ? 1 : term.base == Term::Base::matern32 ? 2 : 3;
+  const double rate = std::sqrt(2.0 * states - 1) / term.scales[0].lengthscale;
+  const std::size_t chains = term.harmonics.empty() ? 1 : 2 * term.harmonics.size() - 1;
+  std::vector<std::array<double, 3>> state(chains);
+  std::vector<double> z(chains * static_cast<std::size_t>(states));
+  const auto spread_out = [&](const Transition::Matrix& spread) {
+    random.fill_normal(z);
+    const double* next = z.data();
+    for (auto& s : state)
+      for (int j = 0; j < states; ++j, ++next)
+        for (int i = j; i < states; ++i) s[i] += spread[i][j] * *next;
+  };
+  spread_out(Transition::factor(Transition::stationary(states), states));
+
+  Transition step(states, 0);
+  double here = t[order[0]], length = 0;
+  for (const std::int64_t i : order) {
+    if (t[i] != here) {
+      // Places of a regular series differ by rounding alone.
+      if (std::abs(t[i] - here - length) > 1e-12 * std::abs(t[i] - here)) {
+        length = t[i] - here;
+        step = Transition(states, rate * length);
+      }
+      for (auto& s : state) {
+        std::array<double, 3> moved{};
+        for (int a = 0; a < states; ++a)
+          for (int b = 0; b < states; ++b) moved[a] += step.decay[a][b] * s[b];
+        s = moved;
+      }
+      spread_out(step.spread);
+      here = t[i];
+    }
+    if (term.harmonics.empty()) {
+      f[i] += state[0][0];
+      continue;
+    }
+    const double angle = kTurn * t[i] / term.period, cos1 = std::cos(angle), sin1 = std::sin(angle);
+    double cosine = cos1, sine = sin1;
+    f[i] += std::sqrt(term.harmonics[0]) * state[0][0];
+    for (std::size_t k = 1; k < term.harmonics.size(); ++k) {
+      f[i] += std::sqrt(term.harmonics[k]) * (state[2 * k - 1][0] * cosine + state[2 * k][0] * sine);
+      const double c = cosine * cos1 - sine * sin1;
+      sine = sine * cos1 + cosine * sin1;
+      cosine = c;
+    }
+  }
+}
+
+/// A frequency of the base's spectral density, in radians: of a Matérn kernel it is Student's t (Rasmussen and
+/// Williams, 2006, equation 4.15).
+void draw_frequency(const Term& term, Random& random, std::span<double> omega) {
+  random.fill_normal(omega);
+  double scale = 1;
+  if (term.base == Term::Base::rbf) {
+    double left = random.uniform();
+    std::size_t which = 0;
+    while (which + 1 < term.scales.size() && left >= term.scales[which].weight) left -= term.scales[which++].weight;
+    scale = 1 / term.scales[which].lengthscale;
+  } else {
+    const int freedom = term.base == Term::Base::matern12 ? 1 : term.base == Term::Base::matern32 ? 3 : 5;
+    std::array<double, 5> z{};
+    random.fill_normal(std::span(z).first(static_cast<std::size_t>(freedom)));
+    double squares = 0;
+    for (const double v : z) squares += v * v;
+    scale = std::sqrt(freedom / squares) / term.scales[0].lengthscale;
+  }
+  for (double& w : omega) w *= scale;
+}
+
+/// A harmonic in the share that it has of the variance, as its frequency with a sign.
+double draw_harmonic(const Term& term, Random& random) {
+  double left = random.uniform();
+  std::size_t k = 0;
+  while (k + 1 < term.harmonics.size() && left >= term.harmonics[k]) left -= term.harmonics[k++];
+  return (random.uniform() < 0.5 ? -kTurn : kTurn) * static_cast<double>(k) / term.period;
+}
+
+void modulate(const Term& term, std::span<const double> t, std::span<const double> values, std::span<double> f) {
+  const double std = std::sqrt(term.variance);
+  for (std::size_t i = 0; i < f.size(); ++i) f[i] += std * term.modulation_at(t[i]) * values[i];
+}
+
+}  // namespace
+
+void add_on_line(const Term& term, std::span<const double> x, std::span<const std::int64_t> order, Random& random,
+                 std::span<double> f) {
+  if (x.empty()) return;
+  std::vector<double> values(f.size());
+  if (term.base == Term::Base::constant)
+    add_constant(term, x, random, values);
+  else if (term.base == Term::Base::rbf)
+    for (const Term::Scale& scale : term.scales) add_rbf(term, scale, x, random, values);
+  else
+    add_matern(term, x, order, random, values);
+  modulate(term, x, values, f);
+}
+
+void add_features(const Term& term, Inputs x, Random& random, std::span<double> f) {
+  const auto n = f.size();
+  std::vector<double> t(n), values(n);
+  for (std::size_t i = 0; i < n; ++i) t[i] = term.along(x.values.data() + i * x.dims, x.dims);
+  if (term.base == Term::Base::constant) {
+    add_constant(term, t, random, values);
+  } else {
+    std::vector<double> omega(static_cast<std::size_t>(x.dims));
+    const double size = std::sqrt(1 / static_cast<double>(Process::kFeatures));
+    for (std::int64_t k = 0; k < Process::kFeatures; ++k) {
+      draw_frequency(term, random, omega);
+      const double cycle = term.harmonics.empty() ? 0 : draw_harmonic(term, random);
+      std::array<double, 2> z{};
+      random.fill_normal(z);
+      // a cos + b sin as one cosine
+      const double amplitude = size * std::hypot(z[0], z[1]), phase = std::atan2(z[0], z[1]);
+      for (std::size_t i = 0; i < n; ++i) {
+        double angle = cycle * t[i] + phase;
+        for (std::int64_t a = 0; a < x.dims; ++a) angle += omega[a] * x.values[i * x.dims + a];
+        values[i] += amplitude * std::sin(angle);
+      }
+    }
+  }
+  modulate(term, t, values, f);
+}
+
+}  // namespace npzoo

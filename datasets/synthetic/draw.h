@@ -1,0 +1,17 @@
+#pragma once
+
+// How terms are drawn. Private to Process. Points are mapped ones; `add_*` add one function to `f` (n).
+
+#include <span>
+
+#include "datasets/synthetic/process.h"
+
+namespace npzoo {
+
+/// Of one input: `order` visits the points by size.
+void add_on_line(const Term& term, std::span<const double> x, std::span<const std::int64_t> order, Random& random,
+                 std::span<double> f);
+/// Of any number of inputs.
+void add_features(const Term& term, Inputs x, Random& random, std::span<double> f);
+
+}  // namespace npzoo
