@@ -1,0 +1,201 @@
+#include "models/series/series_predictor.h"
+
+#include <random>
+
+#include "datasets/tables/points.h"
+#include "engine/io/file.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr TrainingRange kRange{{-2, 2}, 3, 46, 0.8};
+
+std::unique_ptr<Model> make_small(const std::string& name, std::int64_t dim_x = 1, std::int64_t dim_y = 1) {
+  ModelConfig config = model_config_from_json(model_info(name).small_forms[0], name);
+  config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", dim_y}});
+  return make_model({name, config}, {.seed = 3});
+}
+
+SeriesOptions options_for(const std::string& name, std::int64_t dim_x = 1) {
+  SeriesOptions options{.density = model_info(name).density};
+  if (dim_x == 2) options.x_names = {"a", "b"};
+  return options;
+}
+
+/// Sizes from none to some dozen, units from millionths to millions.
+std::vector<Series> random_series(std::int64_t count, std::int64_t dim_x) {
+  std::mt19937 generator(5);
+  const auto below = [&](int end) { return std::uniform_int_distribution<int>(0, end - 1)(generator); };
+  std::normal_distribution<double> normal;
+  std::vector<Series> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Series s;
+    const double unit = std::pow(10.0, below(13) - 6), offset = 100 * unit * normal(generator);
+    const int points = below(40), targets = below(30);
+    for (int k = 0; k < points * dim_x; ++k) s.x.push_back(offset + unit * normal(generator));
+    for (int k = 0; k < points; ++k) s.y.push_back(-offset + unit * normal(generator));
+    for (int k = 0; k < targets * dim_x; ++k) s.targets.push_back(offset + unit * normal(generator));
+    for (int k = 0; k < targets; ++k) s.truth.push_back(k % 3 == 0 ? kNaN : -offset + unit * normal(generator));
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+/// In units of the model, so that one tolerance serves all.
+void check_alike(const SeriesPrediction& a, const SeriesPrediction& b) {
+  REQUIRE(a.mean.size() == b.mean.size());
+  constexpr double kTolerance = 2e-4;  // float32 through a few layers, in another order of sums
+  const ValueMap& map = a.units.values[0];
+  for (std::size_t i = 0; i < a.mean.size(); ++i) {
+    CHECK(std::abs(map(a.mean[i]) - map(b.mean[i])) < kTolerance);
+    CHECK(std::abs(a.std[i] - b.std[i]) / map.scale < kTolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("series: together they are what each is alone, padding and order included") {
+  const OnCpu cpu;
+  for (const char* name : {"cnp", "canp", "tnp-d", "tnp-nd", "tnp-kr-full", "eqtnp", "lbanp", "cmanp"})
+    for (const std::int64_t dim_x : {1, 2}) {
+      CAPTURE(name);
+      const auto model = make_small(name, dim_x);
+      const SeriesPredictor predictor(*model, kRange, options_for(name, dim_x));
+      const std::vector<Series> all = random_series(40, dim_x);
+      const std::vector<SeriesPrediction> together = predictor.predict(all);
+      REQUIRE(together.size() == all.size());
+      for (std::size_t i = 0; i < all.size(); ++i)
+        check_alike(predictor.predict(std::span(all).subspan(i, 1))[0], together[i]);
+    }
+}
+
+TEST_CASE("series: what is said of one alone is what the model says of its standardised points") {
+  const OnCpu cpu;
+  const auto model = make_small("tnp-d");
+  const Series s = random_series(9, 1).back();
+  const SeriesPrediction found = SeriesPredictor(*model, kRange, options_for("tnp-d")).predict(std::span(&s, 1))[0];
+  const std::string name = "x";
+  const Standardisation units = standardise(s.x, s.y, std::span(&name, 1), std::span(&name, 1), kRange);
+  Draws draws(0, Purpose::prediction, 0);
+  const auto state =
+      model->condition({to_points(units.map_inputs(s.x), 1), to_points(units.map_values(s.y), 1)}, draws, 1);
+  const Moments said = moments(*model->query(*state, to_points(units.map_inputs(s.targets), 1)));
+  REQUIRE(said.mean.numel() == std::ssize(found.mean));
+  for (std::size_t i = 0; i < found.mean.size(); ++i) {
+    CHECK(found.mean[i] == units.values[0].mean(said.mean.values<double>()[i]));
+    CHECK(found.std[i] == units.values[0].std(said.std.values<double>()[i]));
+  }
+}
+
+TEST_CASE("series: the same bits for any number of threads") {
+  const OnCpu cpu;
+  for (const char* name : {"tnp-d", "np", "tnp-a"}) {
+    CAPTURE(name);
+    const auto model = make_small(name);
+    SeriesOptions options = options_for(name);
+    options.quantiles = {0.1, 0.9};
+    options.samples = 3;
+    options.batch_points = 200;
+    options.held_points = 900;
+    const SeriesPredictor predictor(*model, kRange, options);
+    const std::vector<Series> all = random_series(30, 1);
+    std::vector<std::vector<SeriesPrediction>> found;
+    for (const int threads : {1, 3}) {
+      const ThreadCount few(threads);
+      found.push_back(predictor.predict(all));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const SeriesPrediction &a = found[0][i], &b = found[1][i];
+      CHECK(a.mean == b.mean);
+      CHECK(a.std == b.std);
+      CHECK(a.quantiles == b.quantiles);
+      CHECK(a.samples == b.samples);
+      CHECK(a.samples.size() == 3 * a.mean.size());
+    }
+  }
+}
+
+TEST_CASE("series: a Gaussian's quantiles, density and scores are in the table's units") {
+  const OnCpu cpu;
+  const auto model = make_small("tnp-d");
+  SeriesOptions options = options_for("tnp-d");
+  options.quantiles = {0.5, 0.975};
+  const std::vector<Series> all = random_series(12, 1);
+  const std::vector<SeriesPrediction> found = SeriesPredictor(*model, kRange, options).predict(all);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t k = 0; k < found[i].mean.size(); ++k) {
+      const double mean = found[i].mean[k], std = found[i].std[k], y = all[i].truth[k], z = (y - mean) / std;
+      CHECK(found[i].quantiles[2 * k] == doctest::Approx(mean).epsilon(1e-9));
+      CHECK((found[i].quantiles[2 * k + 1] - mean) / std == doctest::Approx(1.959963984540054).epsilon(1e-6));
+      CHECK(std::isnan(found[i].crps[k]) == std::isnan(y));
+      CHECK(std::isnan(found[i].log_density[k]) == std::isnan(y));
+      CHECK(std::isnan(found[i].central_mass[k]) == std::isnan(y));
+      if (std::isnan(y)) continue;
+      const double density = std::exp(-z * z / 2) / std::sqrt(2 * M_PI), below = std::erfc(-z / std::sqrt(2)) / 2;
+      CHECK(found[i].crps[k] / std ==
+            doctest::Approx(z * (2 * below - 1) + 2 * density - 1 / std::sqrt(M_PI)).epsilon(1e-5));
+      CHECK(found[i].log_density[k] == doctest::Approx(-z * z / 2 - std::log(std * std::sqrt(2 * M_PI))).epsilon(1e-5));
+      CHECK(found[i].central_mass[k] == doctest::Approx(std::abs(2 * below - 1)).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("series: a feed is held in parts, answered in order and told of") {
+  const OnCpu cpu;
+  const auto model = make_small("cnp");
+  const std::vector<Series> all = random_series(50, 1);
+  std::int64_t told = 0, asked = 0;
+  SeriesOptions options = options_for("cnp");
+  options.held_points = 100;
+  options.progress = [&](std::int64_t targets) { told += targets; };
+  const SeriesPredictor predictor(*model, kRange, options);
+  std::size_t given = 0, taken = 0, furthest = 0;
+  predictor.predict([&] { return given < all.size() ? std::optional(all[given++]) : std::nullopt; },
+                    [&](const SeriesPrediction& answer) {
+                      furthest = std::max(furthest, given - taken);
+                      CHECK(answer.mean.size() == all[taken++].targets.size());
+                      asked += std::ssize(answer.mean);
+                    });
+  CHECK(taken == all.size());
+  CHECK(told == asked);
+  CHECK(furthest < 20);
+  CHECK(predictor.predict(std::span<const Series>()).empty());
+}
+
+TEST_CASE("series: targets in chunks are what they are at once") {
+  const OnCpu cpu;
+  const auto model = make_small("tnp-d");
+  SeriesOptions options = options_for("tnp-d");
+  const std::vector<Series> all = random_series(10, 1);
+  const std::vector<SeriesPrediction> whole = SeriesPredictor(*model, kRange, options).predict(all);
+  options.chunk = 4;
+  const std::vector<SeriesPrediction> parts = SeriesPredictor(*model, kRange, options).predict(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    check_alike(whole[i], parts[i]);
+    CHECK(parts[i].crps.size() == whole[i].crps.size());
+  }
+}
+
+TEST_CASE("series: what cannot be answered") {
+  const OnCpu cpu;
+  const auto model = make_small("cnp");
+  const auto message = [&](const Series& s) {
+    return error_of([&] { SeriesPredictor(*model, kRange, options_for("cnp")).predict(std::span(&s, 1)); });
+  };
+  CHECK(message({.x = {1, 2}, .y = {1}, .targets = {1}}) ==
+        "[series] 2 numbers of x and 1 of y found, expected 1 of x for each of y");
+  CHECK(message({.x = {1}, .y = {1}, .targets = {1}, .truth = {1, 2}}) ==
+        "[series] truth of 2 targets found, expected 1");
+  CHECK(message({.x = {1, 2}, .y = {0, 1e-320}, .targets = {1}, .value_name = "temp"}) ==
+        "[standardise] column temp goes from 0 to 1e-320, expected an extent that a double can hold");
+  CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 1, 3), kRange, {}); }) ==
+        "[series] a model of 3 values found, expected one");
+  CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kRange, {}); }) ==
+        "[series] 1 inputs found, the model takes 2");
+  SeriesOptions options = options_for("cnp");
+  options.give_up = [] { return true; };
+  const Series s{.x = {1}, .y = {1}, .targets = {1}};
+  CHECK_THROWS_AS(SeriesPredictor(*model, kRange, options).predict(std::span(&s, 1)), Cancelled);
+}
