@@ -41,15 +41,11 @@ class Harmonics {
   std::vector<double> cos1_, sin1_, cos_, sin_;
 };
 
-/// Numbers that do not change: a line, a level, a cycle that repeats itself.
-void add_constant(const Term& term, std::span<const double> t, Random& random, std::span<double> f) {
-  if (term.harmonics.empty()) {
-    const double value = random.normal();
-    for (double& v : f) v += value;
-    return;
-  }
-  Harmonics series(t, term.period);
-  for (const double variance : term.harmonics) {
+/// Adds Σ_j √variances[j] (a_j cos + b_j sin)(2π j t / period).
+void add_series(std::span<const double> variances, std::span<const double> t, double period, Random& random,
+                std::span<double> f) {
+  Harmonics series(t, period);
+  for (const double variance : variances) {
     std::array<double, 2> z{};
     random.fill_normal(z);
     series.add(std::sqrt(variance) * z[0], std::sqrt(variance) * z[1], f);
@@ -57,35 +53,66 @@ void add_constant(const Term& term, std::span<const double> t, Random& random, s
   }
 }
 
-/// Fourier series on a circle on which the RBF kernel has come to nothing at the other side of the points. Its
-/// coefficients are samples of the spectral density, which a cycle moves to its frequencies.
-void add_rbf(const Term& term, const Term::Scale& scale, std::span<const double> t, Random& random,
-             std::span<double> f) {
-  const auto [least, largest] = std::ranges::minmax(t);
-  const double l = scale.lengthscale, round = largest - least + 6.5 * l;
-  const double reach = 1.05 / l;  // of the spectral density, in cycles: beyond it is less than 1e-9 of the variance
-  const std::vector<double> still{1};
-  const std::vector<double>& harmonics = term.harmonics.empty() ? still : term.harmonics;
-  const double highest = static_cast<double>(harmonics.size() - 1) / term.period + reach;
-  std::vector<double> variances(static_cast<std::size_t>(highest * round) + 1);
-  const auto count = static_cast<std::int64_t>(variances.size());
-  const double factor = scale.weight * std::sqrt(kTurn) * l / round;
-  for (std::size_t k = 0; k < harmonics.size(); ++k) {
-    const double middle = static_cast<double>(k) / term.period;
-    const auto first = static_cast<std::int64_t>(std::ceil((middle - reach) * round));
-    const auto last = static_cast<std::int64_t>((middle + reach) * round);
+/// Numbers that do not change: a line, a level, a cycle that repeats itself.
+void add_constant(const Term& term, std::span<const double> t, Random& random, std::span<double> f) {
+  if (term.harmonics.empty()) {
+    const double value = random.normal();
+    for (double& v : f) v += value;
+    return;
+  }
+  add_series(term.harmonics, t, term.period, random, f);
+}
+
+/// An RBF kernel of the points as one of a circle on whose other side it has come to nothing. Coefficients of its
+/// Fourier series are samples of the spectral density.
+struct Circle {
+  double lengthscale, round;
+  double reach;  // of the spectral density, in cycles: what lies beyond is less than 1e-9 of the variance
+
+  Circle(double lengthscale, std::span<const double> t) : lengthscale(lengthscale), reach(1.05 / lengthscale) {
+    const auto [least, largest] = std::ranges::minmax(t);
+    round = largest - least + 6.5 * lengthscale;
+  }
+
+  double terms(double highest) const { return std::floor((highest + reach) * round) + 1; }
+
+  /// Adds `variance` about a frequency; below 0 and above it counts alike.
+  void add_line(double variance, double frequency, std::span<double> variances) const {
+    const double factor = variance * std::sqrt(kTurn) * lengthscale / round;
+    const auto first = static_cast<std::int64_t>(std::ceil((frequency - reach) * round));
+    const auto last = static_cast<std::int64_t>(std::floor((frequency + reach) * round));
     for (std::int64_t j = first; j <= last; ++j) {
-      const double distance = kTurn * l * (static_cast<double>(j) / round - middle);
-      const std::int64_t at = std::abs(j);
-      if (at < count) variances[at] += factor * harmonics[k] * std::exp(-0.5 * distance * distance);
+      const double distance = kTurn * lengthscale * (static_cast<double>(j) / round - frequency);
+      variances[std::abs(j)] += factor * std::exp(-0.5 * distance * distance);
     }
   }
-  Harmonics series(t, round);
-  for (const double variance : variances) {
-    std::array<double, 2> z{};
-    random.fill_normal(z);
-    series.add(std::sqrt(variance) * z[0], std::sqrt(variance) * z[1], f);
-    series.next();
+};
+
+/// A cycle moves the spectral density to its frequencies.
+void add_rbf(const Term& term, const Term::Scale& scale, std::span<const double> t, Random& random,
+             std::span<double> f) {
+  const Circle circle(scale.lengthscale, t);
+  const auto cycles = static_cast<double>(term.harmonics.size());
+  const double highest = term.harmonics.empty() ? 0 : (cycles - 1) / term.period;
+  std::vector<double> still(static_cast<std::size_t>(circle.terms(0)));
+  circle.add_line(scale.weight, 0, still);
+  if (term.harmonics.empty()) return add_series(still, t, circle.round, random, f);
+  if (circle.terms(highest) <= 2 * cycles * circle.terms(0)) {
+    std::vector<double> variances(static_cast<std::size_t>(circle.terms(highest)));
+    for (std::size_t k = 0; k < term.harmonics.size(); ++k)
+      circle.add_line(scale.weight * term.harmonics[k], static_cast<double>(k) / term.period, variances);
+    return add_series(variances, t, circle.round, random, f);
+  }
+  // Where the circle is wide, a slow process for each amplitude.
+  Harmonics cycle(t, term.period);
+  std::vector<double> amplitude(f.size());
+  for (const double variance : term.harmonics) {
+    for (const auto* wave : {&cycle.cosines(), &cycle.sines()}) {
+      std::ranges::fill(amplitude, 0);
+      add_series(still, t, circle.round, random, amplitude);
+      for (std::size_t i = 0; i < f.size(); ++i) f[i] += std::sqrt(variance) * (*wave)[i] * amplitude[i];
+    }
+    cycle.next();
   }
 }
 

@@ -64,7 +64,7 @@ std::vector<double> periodic_harmonics(double lengthscale) {
 std::vector<Term::Scale> rational_quadratic_scales(double lengthscale, double alpha) {
   // τ ~ gamma(α) of mean 1: the density of s = log τ is proportional to exp(α (s − exp s)).
   constexpr double kStep = 0.7, kHighest = 4;
-  const double lowest = -7 / alpha - 2;
+  const double longest = 200, lowest = std::max(-7 / alpha - 2, 2 * std::log(lengthscale / longest));
   std::vector<Term::Scale> scales;
   double sum = 0;
   for (double s = kHighest; s > lowest; s -= kStep) {
@@ -73,7 +73,7 @@ std::vector<Term::Scale> rational_quadratic_scales(double lengthscale, double al
     scales.push_back({lengthscale * std::exp(-0.5 * s), weight});
     sum += weight;
   }
-  // Of what is left all scales are so long that it is a constant.
+  // Longer scales are constants.
   const double rest = scales.back().weight / (std::exp(alpha * kStep) - 1);
   scales.back().weight += rest;
   for (Term::Scale& scale : scales) scale.weight /= sum + rest;
