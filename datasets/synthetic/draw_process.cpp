@@ -54,8 +54,8 @@ class Terms {
     const double shortest = std::min(d_.least_period * places_.spacing, d_.longest_period);
     const double p = shortest * std::pow(d_.longest_period / shortest, random_.uniform());
     // Clocks and calendars count in steps of regular tables.
-    if (!places_.regular || random_.uniform() < 0.3) return p;
-    return places_.spacing * std::max(1.0, std::round(p / places_.spacing));
+    if (!places_.regular || p < 2 * places_.spacing || random_.uniform() < 0.3) return p;
+    return places_.spacing * std::round(p / places_.spacing);
   }
 
   void set_base(Term& term, std::size_t kind, double lengthscale) {
@@ -99,7 +99,7 @@ class Terms {
       return term;
     }
     // What changes faster than from one point to the next is noise, which has a prior of its own.
-    set_base(term, kind, std::max(d_.lengthscale.draw(random_), 0.5 * places_.spacing));
+    set_base(term, kind, std::max(d_.lengthscale.draw(random_), std::min(0.5 * places_.spacing, 1.0)));
     if (random_.uniform() >= d_.products) return term;
     if (random_.uniform() < 0.5)
       set_periodic(term);

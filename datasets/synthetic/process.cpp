@@ -64,7 +64,7 @@ std::vector<double> periodic_harmonics(double lengthscale) {
 std::vector<Term::Scale> rational_quadratic_scales(double lengthscale, double alpha) {
   // τ ~ gamma(α) of mean 1: the density of s = log τ is proportional to exp(α (s − exp s)).
   constexpr double kStep = 0.7, kHighest = 4;
-  const double longest = 200, lowest = std::max(-7 / alpha - 2, 2 * std::log(lengthscale / longest));
+  const double longest = 200, lowest = std::max(-7 / alpha - 2, std::min(-2.0, 2 * std::log(lengthscale / longest)));
   std::vector<Term::Scale> scales;
   double sum = 0;
   for (double s = kHighest; s > lowest; s -= kStep) {
