@@ -9,7 +9,6 @@
 #include "engine/io/file.h"
 #include "tests/testing.h"
 #include "tools/plot/band_panel.h"
-#include "tools/plot/map_panel.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
@@ -89,6 +88,21 @@ TEST_CASE("canvas: any coordinate is drawn or left out") {
     const std::string content = canvas.finish();
     CHECK((format == Format::kPng ? is_png(content) : is_svg(content)));
   }
+}
+
+TEST_CASE("canvas: images are in both formats, clear where they are") {
+  const Image checks{2, 1, {{1, 0, 0}, kClear}};
+  const auto drawn = [](const char* name, const Image& image) {
+    Canvas canvas(name, 40.0, 20.0);
+    canvas.draw(image, {0, 0, 40, 20});
+    return canvas.finish();
+  };
+  const std::string png = drawn("f.png", checks), blank = drawn("f.png", {}), svg = drawn("f.svg", checks);
+  CHECK(is_png(png));
+  CHECK(png != blank);
+  CHECK(drawn("f.png", {2, 1, {kClear, kClear}}) == blank);
+  CHECK(is_svg(svg));
+  CHECK(svg.find("data:image/png;base64") != svg.npos);
 }
 
 TEST_CASE("chart: ticks at 1, 2, 5") {
@@ -195,58 +209,6 @@ TEST_CASE("band panel: errors") {
         }) == "[plot] m has 1 x and 0 sampled values, expected as many");
 }
 
-TEST_CASE("map panel: cells in the colours of their values, and marked points") {
-  const MapPanel map{.title = "m",
-                     .x = {0, 0, 1, 0, 0, 1, 1, 1},
-                     .values = {0, 5, 10, 20},
-                     .side = 1,
-                     .shown = {0, 10},
-                     .marked = {0.5, 0.25}};
-  const Panel panel = make_map(map);
-  REQUIRE(panel.layers.size() == 2);
-  CHECK(panel.x_label == "0 to 10");
-  const Cells& cells = std::get<Cells>(panel.layers[0]);
-  CHECK(cells.x == std::vector<double>{0, 1, 0, 1});
-  CHECK(cells.y == std::vector<double>{0, 0, 1, 1});
-  CHECK(std::get<plot::Markers>(panel.layers[1]).y == std::vector<double>{0.25});
-  check_figure({.panels = {panel}});
-
-  const auto count = [](const MapPanel& shown, const std::string& color) {
-    std::string svg = draw_figure({.panels = {make_map(shown)}}, "f.svg");
-    std::erase(svg, ' ');  // of which versions of cairo write more or fewer
-    std::size_t found = 0;
-    for (std::size_t at = 0; (at = svg.find(color, at)) != svg.npos; ++at) ++found;
-    return found;
-  };
-  MapPanel red = map;
-  red.color = {1, 0, 0};
-  red.marked.clear();
-  CHECK(count(red, "rgb(100%,0%,0%)") == 2);  // at the upper end and above it
-  CHECK(count(red, "rgb(100%,50%,50%)") == 1);
-  red.values[2] = kNaN;
-  CHECK(count(red, "rgb(100%,0%,0%)") == 1);  // what is no number is left out
-}
-
-TEST_CASE("map panel: a regular grid has cells of its step, other points of the given size") {
-  CHECK(cell_side({0, 0, 0.5, 0, 1, 0, 0, 0.5, 0.5, 0.5, 1, 0.5}, 9) == doctest::Approx(0.5));
-  CHECK(cell_side({0, 0, 0.5, 0, 1, 0, 0, 0.5, 0.5, 0.5}, 9) == 9);    // one is missing
-  CHECK(cell_side({0, 0, 0.5, 0, 2, 0, 0, 1, 0.5, 1, 2, 1}, 9) == 9);  // not even
-  CHECK(cell_side({0, 0, 1, 0}, 9) == 9);
-  CHECK(cell_side({}, 9) == 9);
-}
-
-TEST_CASE("map panel: errors") {
-  CHECK(error_of([] {
-          make_map({.title = "m", .x = {1, 2, 3}, .values = {1}});
-        }) == "[plot] m has 3 coordinates and 1 values, expected two for each");
-  CHECK(error_of([] {
-          make_map({.title = "m", .x = {}, .values = {}, .shown = {2, 2}});
-        }) == "[plot] m shows values from 2 to 2, expected ends in ascending order");
-  CHECK(error_of([] {
-          write_figure({.panels = {{.layers = {Cells{.x = {1}, .y = {1}, .values = {}, .label = "c"}}}}}, "f.svg");
-        }) == "[plot] series \"c\" has 1 x and 0 y values, expected as many");
-}
-
 TEST_CASE("chart: errors") {
   TemporaryDirectory directory;
   const fs::path path = directory / "f.svg";
@@ -257,6 +219,10 @@ TEST_CASE("chart: errors") {
         "[plot] series \"mean\" has 1 x and 0 y values, expected as many");
   CHECK(error_with({.layers = {Band{{1.0}, {1.0}, {1.0, 2.0}, kBlack, "band"}}}) ==
         "[plot] series \"band\" has 1 x and 2 y values, expected as many");
+  CHECK(error_with({.layers = {Raster{{{0, 1}, {0, 1}, 2, 3}, {1, 2}, {}}}}) ==
+        "[plot] a grid of 2 by 3 cells has 2 values, expected 6");
+  CHECK(error_with({.bar = ColorBar{{{2, 2}}, ""}}) ==
+        "[plot] axis from 2 to 2, expected finite ends in ascending order");
   CHECK(error_with({.x_range = Range{1.0, 1.0}}) == "[plot] axis from 1 to 1, expected finite ends in ascending order");
   CHECK(error_with({.y_range = Range{0.0, kNaN}}) ==
         "[plot] axis from 0 to nan, expected finite ends in ascending order");

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "engine/tape.h"
@@ -189,61 +190,51 @@ plot::Figure draw_curves(const PlotCommand& c, const std::vector<Shown>& models,
   return figure;
 }
 
-/// A range that holds the values, not empty.
-plot::Range range_of(const std::vector<double>& values, double low, double high) {
-  for (const double value : values) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  return {low, high > low ? high : low + 1};
-}
-
-/// One value at each of some points (n, 2), as a map.
+/// One value at each of some points, as a map.
 struct Map {
   std::string title;
-  std::vector<double> x, values;
-  double side;  // of a cell
+  plot::PlaneValues shown;
+  plot::Grid cells;
   bool marked;  // shows where the context is
+  bool bar = false;
 };
 
 /// Rows of maps: context, mean and, of a model alone, standard deviation, and the targets.
 plot::Figure draw_maps(const PlotCommand& c, const std::vector<Shown>& models, const TaskConfig& data,
                        const Batch& batch) {
   const Interval inputs = data.training_range().inputs;
-  const double width = inputs.high - inputs.low, coarse = 2 * width / static_cast<double>(kMapSide);
+  const plot::Range axis{inputs.low, inputs.high};
+  const plot::Grid coarse{axis, axis, kMapSide / 2, kMapSide / 2};
   plot::Figure figure{.panel_width = kMapSize, .panel_height = kMapSize, .share_y = true};
   const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
     const Row row = row_of(batch.task, i);
-    const double side = plot::cell_side(row.xt, coarse);
-    std::vector<Map> maps{{"context", row.xc, row.yc, side, true}};
+    const plot::Grid cells = plot::grid_of(row.xt).value_or(coarse);
+    std::vector<Map> maps{{"context", {row.xc, row.yc}, cells, true}};
     std::optional<Map> deviations;
     for (const Shown& shown : models) {
-      const std::int64_t cells = shown.jointly() ? kJointMapSide : kMapSide;
-      const std::vector<double> x = map_grid(inputs, cells);
-      const double fine = width / static_cast<double>(cells);
+      const std::int64_t side = shown.jointly() ? kJointMapSide : kMapSide;
+      const plot::Grid fine{axis, axis, static_cast<std::size_t>(side), static_cast<std::size_t>(side)};
+      const std::vector<double> x = map_grid(inputs, side);
       const Curve said = predict(shown, row, x, draws.from(i), 0).curve;
-      maps.push_back({models.size() > 1 ? shown.name : shown.name + ": mean", x, said.mean, fine, true});
-      if (models.size() == 1) deviations = Map{"standard deviation", x, said.std, fine, true};
+      maps.push_back({models.size() > 1 ? shown.name : shown.name + ": mean", {x, said.mean}, fine, true});
+      if (models.size() == 1) deviations = Map{"standard deviation", {x, said.std}, fine, true, true};
     }
-    plot::Range values = range_of(maps[1].values, maps[1].values.front(), maps[1].values.front());
-    for (const Map& map : maps) values = range_of(map.values, values.low, values.high);
-    values = range_of(row.yt, values.low, values.high);
+    plot::Range values = plot::range_of({row.yt});
+    for (const Map& map : maps) values = plot::range_of({map.shown.values, std::array{values.low, values.high}});
+    if (!(values.low < values.high)) values.high = values.low + 1;
     const std::size_t before = figure.panels.size();
-    const auto add = [&](const Map& map, plot::Range shown, plot::Color color) {
+    const auto add = [&](const Map& map, const plot::ColorScale& scale) {
       plot::Panel panel = plot::make_map({.title = i > 0 ? "" : map.title,
-                                          .x = map.x,
-                                          .values = map.values,
-                                          .side = map.side,
-                                          .shown = shown,
-                                          .color = color,
-                                          .marked = map.marked ? row.xc : std::vector<double>()});
-      panel.x_range = panel.y_range = plot::Range{inputs.low, inputs.high};
+                                          .raster = plot::rasterise(map.cells, map.shown, scale),
+                                          .marked = map.marked ? row.xc : std::vector<double>(),
+                                          .bar_label = map.bar ? std::optional(std::string()) : std::nullopt});
+      panel.x_range = panel.y_range = axis;
       figure.panels.push_back(std::move(panel));
     };
-    for (const Map& map : maps) add(map, values, plot::palette(0));
-    if (deviations) add(*deviations, range_of(deviations->values, 0, 0), plot::palette(1));
-    add({"targets", row.xt, row.yt, side, false}, values, plot::palette(0));
+    maps.push_back({"targets", {row.xt, row.yt}, cells, false, true});
+    for (const Map& map : maps) add(map, {values});
+    if (deviations) add(*deviations, {{0, plot::range_of({deviations->shown.values}).high}, plot::ColorMap::plasma});
     figure.columns = static_cast<int>(figure.panels.size() - before);
   }
   return figure;

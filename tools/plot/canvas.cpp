@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <new>
 #include <numbers>
 #include <utility>
@@ -48,6 +49,13 @@ cairo_surface_t* make_surface(Format format, std::string& bytes, double width, d
 
 void set_color(cairo_t* context, Color color) {
   cairo_set_source_rgba(context, color.red, color.green, color.blue, color.alpha);
+}
+
+/// As cairo's images hold it: eight bits each, colours multiplied by the opacity.
+std::uint32_t argb(Color color) {
+  const auto byte = [](double share) { return static_cast<std::uint32_t>(std::lround(255 * share)); };
+  return byte(color.alpha) << 24 | byte(color.red * color.alpha) << 16 | byte(color.green * color.alpha) << 8 |
+         byte(color.blue * color.alpha);
 }
 
 void check_status(cairo_status_t status, const std::filesystem::path& path) {
@@ -138,6 +146,27 @@ void Canvas::circle(Point center, double radius, Color fill, const Stroke& outli
   set_color(context_.get(), fill);
   cairo_fill_preserve(context_.get());
   draw_path(outline);
+}
+
+void Canvas::draw(const Image& image, const Rectangle& rectangle) {
+  if (image.pixels.empty()) return;
+  const auto width = static_cast<int>(image.columns), height = static_cast<int>(image.rows);
+  const std::unique_ptr<cairo_surface_t, Release> surface(
+      cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height));
+  check_status(cairo_surface_status(surface.get()), path_);
+  unsigned char* const rows = cairo_image_surface_get_data(surface.get());
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface.get()));
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    reinterpret_cast<std::uint32_t*>(rows + i / image.columns * stride)[i % image.columns] = argb(image.pixels[i]);
+  cairo_surface_mark_dirty(surface.get());
+  cairo_save(context_.get());
+  cairo_translate(context_.get(), rectangle.x, rectangle.y);
+  cairo_scale(context_.get(), rectangle.width / width, rectangle.height / height);
+  cairo_set_source_surface(context_.get(), surface.get(), 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(context_.get()), CAIRO_FILTER_NEAREST);
+  cairo_rectangle(context_.get(), 0, 0, width, height);
+  cairo_fill(context_.get());
+  cairo_restore(context_.get());
 }
 
 void Canvas::set_font(const TextStyle& style) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 struct _cairo;
 struct _cairo_surface;
@@ -23,6 +24,7 @@ struct Color {
 
 inline constexpr Color kBlack{0.0, 0.0, 0.0};
 inline constexpr Color kWhite{1.0, 1.0, 1.0};
+inline constexpr Color kClear{0.0, 0.0, 0.0, 0.0};
 
 /// Colours that readers with any kind of colour vision can tell apart (Okabe and Ito, 2008). They start again after
 /// seven: blue, vermilion, green, purple, orange, sky blue, yellow.
@@ -47,6 +49,11 @@ struct Stroke {
   Color color{};
   double width = 1.0;
   bool dashed = false;
+};
+
+struct Image {
+  std::size_t columns = 0, rows = 0;
+  std::vector<Color> pixels{};  // row by row from the top
 };
 
 enum class Align { kLeft, kCenter, kRight };
@@ -82,6 +89,8 @@ class Canvas {
   void stroke(std::span<const Point> line, const Stroke& stroke);
   void stroke(const Rectangle& rectangle, const Stroke& stroke);
   void circle(Point center, double radius, Color fill, const Stroke& outline);
+  /// Fills `rectangle`; its pixels keep their edges.
+  void draw(const Image& image, const Rectangle& rectangle);
   /// `at` is the left end, the centre or the right end of the line, at half the height of a capital letter.
   void text(Point at, const std::string& text, const TextStyle& style);
   double text_width(const std::string& text, const TextStyle& style);

@@ -18,6 +18,7 @@ constexpr Stroke kGridStroke{.color = {0.90, 0.90, 0.90}, .width = 0.7};
 
 constexpr TextStyle kXTickText{.size = 8.0, .color = kInk, .align = Align::kCenter};
 constexpr TextStyle kYTickText{.size = 8.0, .color = kInk, .align = Align::kRight};
+constexpr TextStyle kBarTickText{.size = 8.0, .color = kInk};
 constexpr TextStyle kXLabelText{.size = 9.0, .color = kInk, .align = Align::kCenter};
 constexpr TextStyle kYLabelText{.size = 9.0, .color = kInk, .align = Align::kCenter, .upright = true};
 constexpr TextStyle kLegendText{.size = 9.0, .color = kInk};
@@ -33,38 +34,12 @@ constexpr double kSwatchGap = 6.0;
 constexpr double kEntryGap = 18.0;
 constexpr double kLegendInset = 6.0;
 
+constexpr double kBarGap = 6.0;
+constexpr double kBarWidth = 9.0;
+
 constexpr Range kNoData{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 
 double line_height(const TextStyle& style) { return 1.45 * style.size; }
-
-void include(Range& range, std::span<const double> values) {
-  constexpr double kLargest = 1e100;  // so that the width of a range is a number as well
-  for (const double value : values) {
-    if (!(std::abs(value) < kLargest)) continue;
-    range.low = std::min(range.low, value);
-    range.high = std::max(range.high, value);
-  }
-}
-
-using Curves = std::vector<std::span<const double>>;
-
-Curves curves(const Band& band) { return {band.lower, band.upper}; }
-
-Curves curves(const auto& line_or_points) { return {line_or_points.y}; }
-
-// What has to be as long as x.
-Curves paired(const auto& layer) { return curves(layer); }
-
-Curves paired(const Cells& cells) { return {cells.y, cells.values}; }
-
-void check_lengths(const Panel& panel) {
-  const auto check_layer = [](const auto& layer) {
-    for (const auto y : paired(layer))
-      check(y.size() == layer.x.size(), "[plot] series \"{}\" has {} x and {} y values, expected as many", layer.label,
-            layer.x.size(), y.size());
-  };
-  for (const Layer& layer : panel.layers) std::visit(check_layer, layer);
-}
 
 Range padded(Range range, double share) {
   const double magnitude = std::max(std::abs(range.low), std::abs(range.high));
@@ -74,37 +49,21 @@ Range padded(Range range, double share) {
   return range.low > range.high ? range : Range{range.low - padding, range.high + padding};
 }
 
-Color between(const Color& from, const Color& to, double share) {
-  const auto mixed = [share](double a, double b) { return a + share * (b - a); };
-  return {mixed(from.red, to.red), mixed(from.green, to.green), mixed(from.blue, to.blue)};
-}
-
 Range given(Range range) {
   check(range.low < range.high && std::isfinite(range.high - range.low),
         "[plot] axis from {} to {}, expected finite ends in ascending order", range.low, range.high);
   return range;
 }
 
-struct Axis {
-  Range range;
-  std::vector<Tick> ticks;
-
-  Axis(Range range, double length, double units_per_tick)
-      : range(range), ticks(nice_ticks(range, std::max(2, static_cast<int>(length / units_per_tick)))) {}
-
-  double share(double value) const { return (value - range.low) / (range.high - range.low); }
-};
+std::vector<Tick> ticks_of(Range range, double length, double units_per_tick) {
+  return nice_ticks(range, std::max(2, static_cast<int>(length / units_per_tick)));
+}
 
 struct Cell {
   const Panel* panel;
-  Axis x;
-  Axis y;
+  Frame frame;  // `area`: inside the lines around it
+  std::vector<Tick> x_ticks, y_ticks, bar_ticks;
   bool y_labelled;
-  Rectangle area{};  // inside the frame
-
-  double left(double value) const { return area.x + x.share(value) * area.width; }
-  double top(double value) const { return area.bottom() - y.share(value) * area.height; }
-  Point at(double vx, double vy) const { return {left(vx), top(vy)}; }
 };
 
 // One label of the legend, with at most one layer of each kind: they are drawn over each other.
@@ -113,67 +72,10 @@ struct Entry {
   std::vector<const Layer*> layers;
 };
 
-void draw(Canvas& canvas, const Cell& cell, const Band& band) {
-  const std::size_t count = band.x.size();
-  const auto is_gap = [&](std::size_t i) { return !std::isfinite(band.x[i] + band.lower[i] + band.upper[i]); };
-  std::vector<Point> outline;
-  for (std::size_t begin = 0, end = 0; begin < count; begin = end + 1) {
-    for (end = begin; end < count && !is_gap(end);) ++end;
-    outline.clear();
-    for (std::size_t i = begin; i < end; ++i) outline.push_back(cell.at(band.x[i], band.upper[i]));
-    for (std::size_t i = end; i-- > begin;) outline.push_back(cell.at(band.x[i], band.lower[i]));
-    canvas.fill(outline, band.color);
-  }
-}
-
-void draw(Canvas& canvas, const Cell& cell, const Line& line) {
-  std::vector<Point> points(line.x.size());
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = cell.at(line.x[i], line.y[i]);
-  canvas.stroke(points, {line.color, line.width, line.dashed});
-}
-
-void draw_marker(Canvas& canvas, Point at, const Markers& points) {
-  canvas.circle(at, points.radius, points.color, {kWhite, 0.25 * points.radius});
-}
-
-void draw(Canvas& canvas, const Cell& cell, const Markers& points) {
-  for (std::size_t i = 0; i < points.x.size(); ++i) draw_marker(canvas, cell.at(points.x[i], points.y[i]), points);
-}
-
-// Each a little larger than it is, so that no seams show between neighbours.
-void draw(Canvas& canvas, const Cell& cell, const Cells& cells) {
-  constexpr double kOverlap = 0.3;
-  const auto& [low, high] = cells.shown;
-  for (std::size_t i = 0; i < cells.x.size(); ++i) {
-    const double x = cells.x[i], y = cells.y[i], value = cells.values[i];
-    if (!std::isfinite(x + y + value)) continue;
-    const double share = std::clamp((value - low) / (high - low), 0.0, 1.0);
-    const Point from = cell.at(x - 0.5 * cells.width, y + 0.5 * cells.height);
-    const Point to = cell.at(x + 0.5 * cells.width, y - 0.5 * cells.height);
-    canvas.fill(Rectangle{from.x, from.y, to.x - from.x + kOverlap, to.y - from.y + kOverlap},
-                between(kWhite, cells.color, share));
-  }
-}
-
-void draw_swatch(Canvas& canvas, Point start, const Cells& cells) {
-  canvas.fill(Rectangle{start.x, start.y - 4.5, kSwatchWidth, 9.0}, cells.color);
-}
-
-void draw_swatch(Canvas& canvas, Point start, const Band& band) {
-  canvas.fill(Rectangle{start.x, start.y - 4.5, kSwatchWidth, 9.0}, band.color);
-}
-
-void draw_swatch(Canvas& canvas, Point start, const Line& line) {
-  canvas.stroke(std::array{start, Point{start.x + kSwatchWidth, start.y}}, {line.color, line.width, line.dashed});
-}
-
-void draw_swatch(Canvas& canvas, Point start, const Markers& points) {
-  draw_marker(canvas, {start.x + 0.5 * kSwatchWidth, start.y}, points);
-}
-
 std::vector<Entry> legend_entries(const Figure& figure) {
   std::vector<Entry> entries;
-  const auto add = [&](const Layer& layer, const std::string& label) {
+  const auto add = [&](const Layer& layer) {
+    const std::string& label = label_of(layer);
     if (label.empty()) return;
     auto entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.label == label; });
     if (entry == entries.end()) entry = entries.insert(entry, Entry{label, {}});
@@ -181,19 +83,20 @@ std::vector<Entry> legend_entries(const Figure& figure) {
     if (std::none_of(entry->layers.begin(), entry->layers.end(), same_kind)) entry->layers.push_back(&layer);
   };
   for (const Panel& panel : figure.panels)
-    for (const Layer& layer : panel.layers) std::visit([&](const auto& l) { add(layer, l.label); }, layer);
+    for (const Layer& layer : panel.layers) add(layer);
   return entries;
 }
 
 // One range that holds what each of `panels` asks for under `wanted`, or else its data.
-Range fit(std::span<const Panel> panels, std::optional<Range> Panel::*wanted, double padding, auto curves_of) {
+Range fit(std::span<const Panel> panels, std::optional<Range> Panel::*wanted, double padding,
+          Range (*extent)(const Layer&)) {
   Range range = kNoData;
   for (const Panel& panel : panels) {
     Range own = kNoData;
-    const auto include_layer = [&](const auto& layer) {
-      for (const auto values : curves_of(layer)) include(own, values);
-    };
-    for (const Layer& layer : panel.layers) std::visit(include_layer, layer);
+    for (const Layer& layer : panel.layers) {
+      const Range data = extent(layer);
+      own = {std::min(own.low, data.low), std::max(own.high, data.high)};
+    }
     own = panel.*wanted ? given(*(panel.*wanted)) : padded(own, padding);
     range = {std::min(range.low, own.low), std::max(range.high, own.high)};
   }
@@ -212,27 +115,42 @@ double text_width(Canvas& ruler, const Entry& entry) {
   return kSwatchWidth + kSwatchGap + ruler.text_width(entry.label, kLegendText);
 }
 
+double widest(Canvas& ruler, const std::vector<Tick>& ticks) {
+  double width = 0.0;
+  for (const Tick& tick : ticks) width = std::max(width, ruler.text_width(tick.label, kYTickText));
+  return width;
+}
+
 // Room for the labels of the y axis, left of the frame.
 double left_margin(Canvas& ruler, const Cell& cell) {
   if (!cell.y_labelled) return 0.0;
-  double widest = 0.0;
-  for (const Tick& tick : cell.y.ticks) widest = std::max(widest, ruler.text_width(tick.label, kYTickText));
-  return widest + kTickLength + kTickGap + (cell.panel->y_label.empty() ? 0.0 : line_height(kYLabelText));
+  const double label = cell.panel->y_label.empty() ? 0.0 : line_height(kYLabelText);
+  return widest(ruler, cell.y_ticks) + kTickLength + kTickGap + label;
+}
+
+// Room for the colour bar and its labels, right of it.
+double right_margin(Canvas& ruler, const Cell& cell) {
+  if (!cell.panel->bar) return 0.0;
+  const double label = cell.panel->bar->label.empty() ? 0.0 : line_height(kYLabelText);
+  return kBarGap + kBarWidth + kTickLength + kTickGap + widest(ruler, cell.bar_ticks) + label;
 }
 
 std::vector<Cell> make_cells(const Figure& figure, std::size_t columns) {
   const std::span<const Panel> panels(figure.panels);
   std::vector<Cell> cells;
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    check_lengths(panels[i]);
+    for (const Layer& layer : panels[i].layers) check_lengths(layer);
     const auto alone = panels.subspan(i, 1);
     const std::size_t row = i / columns * columns;
     const auto sharing = figure.share_y ? panels.subspan(row, std::min(columns, panels.size() - row)) : alone;
-    const Range x = fit(alone, &Panel::x_range, 0.02, [](const auto& layer) { return Curves{layer.x}; });
-    const Range y = fit(sharing, &Panel::y_range, 0.06, [](const auto& layer) { return curves(layer); });
+    const Range x = fit(alone, &Panel::x_range, 0.02, x_extent);
+    const Range y = fit(sharing, &Panel::y_range, 0.06, y_extent);
     cells.push_back({.panel = &panels[i],
-                     .x = Axis(x, figure.panel_width, 55.0),
-                     .y = Axis(y, figure.panel_height, 35.0),
+                     .frame = {x, y},
+                     .x_ticks = ticks_of(x, figure.panel_width, 55.0),
+                     .y_ticks = ticks_of(y, figure.panel_height, 35.0),
+                     .bar_ticks = panels[i].bar ? ticks_of(given(panels[i].bar->scale.shown), figure.panel_height, 35.0)
+                                                : std::vector<Tick>(),
                      .y_labelled = !figure.share_y || i == row});
   }
   return cells;
@@ -242,13 +160,15 @@ std::vector<Cell> make_cells(const Figure& figure, std::size_t columns) {
 double place_columns(std::vector<Cell>& cells, const Figure& figure, std::size_t columns, Canvas& ruler) {
   double x = kMargin - kPanelGap;
   for (std::size_t column = 0; column < columns; ++column) {
-    double margin = 0.0;
+    double left = 0.0, right = 0.0;
+    for (std::size_t i = column; i < cells.size(); i += columns) {
+      left = std::max(left, left_margin(ruler, cells[i]));
+      right = std::max(right, right_margin(ruler, cells[i]));
+    }
+    x += kPanelGap + left;
     for (std::size_t i = column; i < cells.size(); i += columns)
-      margin = std::max(margin, left_margin(ruler, cells[i]));
-    x += kPanelGap + margin;
-    for (std::size_t i = column; i < cells.size(); i += columns)
-      cells[i].area = {x, 0.0, figure.panel_width, figure.panel_height};
-    x += figure.panel_width;
+      cells[i].frame.area = {x, 0.0, figure.panel_width, figure.panel_height};
+    x += figure.panel_width + right;
   }
   return x + kMargin;
 }
@@ -262,8 +182,8 @@ double place_rows(std::vector<Cell>& cells, std::size_t columns, double y) {
     };
     y += row > 0 ? kPanelGap : 0.0;
     y += any(&Panel::title) ? 1.2 * line_height(kTitleText) : 0.0;
-    for (Cell& cell : in_row) cell.area.y = y;
-    y = in_row.front().area.bottom() + kTickLength + line_height(kXTickText);
+    for (Cell& cell : in_row) cell.frame.area.y = y;
+    y = in_row.front().frame.area.bottom() + kTickLength + line_height(kXTickText);
     y += any(&Panel::x_label) ? line_height(kXLabelText) : 0.0;
   }
   return y;
@@ -294,11 +214,11 @@ Plan make_plan(const Figure& figure, Canvas& ruler) {
 }
 
 void paint_axes(Canvas& canvas, const Cell& cell) {
-  const Rectangle& area = cell.area;
+  const Rectangle& area = cell.frame.area;
   const double x_text = area.bottom() + kTickLength + 0.5 * line_height(kXTickText);
   double text_end = area.x - kMargin;
-  for (const Tick& tick : cell.x.ticks) {
-    const double x = cell.left(tick.value);
+  for (const Tick& tick : cell.x_ticks) {
+    const double x = cell.frame.left(tick.value);
     canvas.stroke(std::array{Point{x, area.y}, Point{x, area.bottom()}}, kGridStroke);
     canvas.stroke(std::array{Point{x, area.bottom()}, Point{x, area.bottom() + kTickLength}}, kFrameStroke);
     const double half = 0.5 * canvas.text_width(tick.label, kXTickText);
@@ -307,8 +227,8 @@ void paint_axes(Canvas& canvas, const Cell& cell) {
     text_end = x + half + kTickGap;
   }
   const double y_text = area.x - kTickLength - kTickGap;
-  for (const Tick& tick : cell.y.ticks) {
-    const double y = cell.top(tick.value);
+  for (const Tick& tick : cell.y_ticks) {
+    const double y = cell.frame.top(tick.value);
     canvas.stroke(std::array{Point{area.x, y}, Point{area.right(), y}}, kGridStroke);
     canvas.stroke(std::array{Point{area.x - kTickLength, y}, Point{area.x, y}}, kFrameStroke);
     if (cell.y_labelled) canvas.text({y_text, y}, tick.label, kYTickText);
@@ -316,7 +236,7 @@ void paint_axes(Canvas& canvas, const Cell& cell) {
 }
 
 void paint_labels(Canvas& canvas, const Cell& cell, double left) {
-  const Rectangle& area = cell.area;
+  const Rectangle& area = cell.frame.area;
   const double middle = area.x + 0.5 * area.width;
   const double x_label = area.bottom() + kTickLength + line_height(kXTickText) + 0.5 * line_height(kXLabelText);
   canvas.text({middle, area.y - 0.6 * line_height(kTitleText)}, cell.panel->title, kTitleText);
@@ -324,17 +244,38 @@ void paint_labels(Canvas& canvas, const Cell& cell, double left) {
   if (cell.y_labelled) canvas.text({left, area.y + 0.5 * area.height}, cell.panel->y_label, kYLabelText);
 }
 
+void paint_bar(Canvas& canvas, const Cell& cell) {
+  const Rectangle& area = cell.frame.area;
+  const ColorBar& bar = *cell.panel->bar;
+  const Frame frame{{0, 1}, bar.scale.shown, {area.right() + kBarGap, area.y, kBarWidth, area.height}};
+  constexpr std::size_t kSteps = 256;
+  const double low = bar.scale.shown.low, step = (bar.scale.shown.high - low) / kSteps;
+  Raster colors{{frame.x, frame.y, 1, kSteps}, {}, bar.scale};
+  for (std::size_t i = 0; i < kSteps; ++i) colors.values.push_back(low + step * (static_cast<double>(i) + 0.5));
+  draw(canvas, frame, colors);
+  canvas.stroke(frame.area, kFrameStroke);
+  const double right = frame.area.right();
+  for (const Tick& tick : cell.bar_ticks) {
+    const double y = frame.top(tick.value);
+    canvas.stroke(std::array{Point{right, y}, Point{right + kTickLength, y}}, kFrameStroke);
+    canvas.text({right + kTickLength + kTickGap, y}, tick.label, kBarTickText);
+  }
+  const double text = right + kTickLength + kTickGap + widest(canvas, cell.bar_ticks) + 0.5 * line_height(kYLabelText);
+  canvas.text({text, area.y + 0.5 * area.height}, bar.label, kYLabelText);
+}
+
 void paint_panel(Canvas& canvas, const Cell& cell, double left) {
   paint_axes(canvas, cell);
-  canvas.clip(cell.area);
-  for (const Layer& layer : cell.panel->layers) std::visit([&](const auto& l) { draw(canvas, cell, l); }, layer);
+  canvas.clip(cell.frame.area);
+  for (const Layer& layer : cell.panel->layers) draw(canvas, cell.frame, layer);
   canvas.unclip();
-  canvas.stroke(cell.area, kFrameStroke);
+  canvas.stroke(cell.frame.area, kFrameStroke);
   paint_labels(canvas, cell, left);
+  if (cell.panel->bar) paint_bar(canvas, cell);
 }
 
 void paint_entry(Canvas& canvas, const Entry& entry, Point start) {
-  for (const Layer* layer : entry.layers) std::visit([&](const auto& l) { draw_swatch(canvas, start, l); }, *layer);
+  for (const Layer* layer : entry.layers) draw_swatch(canvas, start, kSwatchWidth, *layer);
   canvas.text({start.x + kSwatchWidth + kSwatchGap, start.y}, entry.label, kLegendText);
 }
 
@@ -349,7 +290,7 @@ Rectangle legend_box(Canvas& ruler, const Plan& plan, LegendPlace place) {
   for (const auto& row : plan.legend) width = std::max(width, row_width(ruler, row));
   const double height = static_cast<double>(plan.legend.size()) * line_height(kLegendText);
   if (place == LegendPlace::kBelow) return {0.5 * (plan.width - width), plan.legend_top, width, height};
-  const Rectangle& area = plan.cells.front().area;
+  const Rectangle& area = plan.cells.front().frame.area;
   return {area.right() - width - 3.0 * kLegendInset, area.y + kLegendInset, width + 2.0 * kLegendInset, height};
 }
 
@@ -379,7 +320,7 @@ std::string draw_figure(const Figure& figure, const std::filesystem::path& path)
   Canvas canvas(path, plan.width, plan.height);
   canvas.text({0.5 * plan.width, kMargin + 0.5 * line_height(kFigureTitleText)}, figure.title, kFigureTitleText);
   for (const Cell& cell : plan.cells)
-    paint_panel(canvas, cell, cell.area.x - left_margin(ruler, cell) + 0.5 * line_height(kYLabelText));
+    paint_panel(canvas, cell, cell.frame.area.x - left_margin(ruler, cell) + 0.5 * line_height(kYLabelText));
   if (figure.legend != LegendPlace::kNone && !plan.legend.empty()) paint_legend(canvas, plan, figure.legend);
   return canvas.finish();
 }

@@ -3,57 +3,17 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "tools/plot/canvas.h"
-#include "tools/plot/ticks.h"
+#include "tools/plot/layers.h"
 
 namespace npzoo::plot {
 
-// Layers hold data in the units of the axes. The vectors of one layer have the same length, which may be 0. A value
-// that is not finite leaves a gap. A layer without a label is not in the legend; several with one label share an entry.
-
-/// The area between two curves.
-struct Band {
-  std::vector<double> x;
-  std::vector<double> lower;
-  std::vector<double> upper;
-  Color color = palette(0).with_alpha(0.22);
+/// How the colours of a panel are read, right of it.
+struct ColorBar {
+  ColorScale scale{};
   std::string label{};
 };
-
-struct Line {
-  std::vector<double> x;
-  std::vector<double> y;
-  Color color = palette(0);
-  double width = 1.5;
-  bool dashed = false;
-  std::string label{};
-};
-
-struct Markers {
-  std::vector<double> x;
-  std::vector<double> y;
-  Color color = kBlack;
-  double radius = 2.8;
-  std::string label{};
-};
-
-/// Rectangles of one size around points, each in the colour of its value: white at the lower end of `shown` or below
-/// it, `color` at the upper end or above it.
-struct Cells {
-  std::vector<double> x;
-  std::vector<double> y;
-  std::vector<double> values;
-  double width = 0.0;
-  double height = 0.0;
-  Range shown{};
-  Color color = palette(0);
-  std::string label{};
-};
-
-using Layer = std::variant<Band, Line, Markers, Cells>;
 
 struct Panel {
   std::string title{};
@@ -62,6 +22,7 @@ struct Panel {
   std::optional<Range> x_range{};  // where not given: fits the layers
   std::optional<Range> y_range{};
   std::vector<Layer> layers{};  // drawn in this order
+  std::optional<ColorBar> bar{};
 };
 
 enum class LegendPlace { kNone, kBelow, kInside };  // inside: in the first panel's upper right corner

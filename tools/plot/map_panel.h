@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -7,23 +9,47 @@
 
 namespace npzoo::plot {
 
-/// Values at points of a plane, as a panel: a cell around each point, in the colour of its value.
-struct MapPanel {
-  std::string title{};
-  std::vector<double> x;       // (n, 2)
-  std::vector<double> values;  // (n)
-  double side = 0.0;           // of a cell
-  Range shown{};               // from white to `color`
-  Color color = palette(0);
-  std::vector<double> marked{};  // (m, 2): points drawn over it
+/// One value at each of some points of a plane.
+struct PlaneValues {
+  std::vector<double> x{};  // (n, 2)
+  std::vector<double> values{};
 };
 
-/// Without ranges of the axes; the range of values is its label. Throws Error where lengths differ and where `shown` is
-/// empty.
+/// The cells of an even grid that points (n, 2) are on, which may have holes but not more than nineteen cells of
+/// twenty. None for points that are on no such grid, and where it has one row or column alone.
+std::optional<Grid> grid_of(std::span<const double> x);
+
+/// Cells to show points (n, 2) by: those of their grid, several together where there are more than can be seen, else
+/// squares that are small where there are many points.
+Grid cells_for(std::span<const double> x);
+
+/// The mean value of the points in each cell; blank where there are none. Points outside and values that are not finite
+/// are left out. Throws Error where there are not two coordinates for each value.
+Raster rasterise(const Grid& grid, const PlaneValues& shown, const ColorScale& scale);
+
+/// A map, with points drawn over it. The axes end with the grid.
+struct MapPanel {
+  std::string title{};
+  Raster raster{};
+  std::vector<double> marked{};            // (m, 2)
+  std::optional<std::string> bar_label{};  // with a colour bar
+};
+
 Panel make_map(const MapPanel& map);
 
-/// The smallest distance between points (n, 2) along either axis where they are the points of a regular grid of at
-/// least two by two, else `otherwise`.
-double cell_side(const std::vector<double>& x, double otherwise);
+/// What was observed of one value of two inputs, and what a model says of it.
+struct Prediction2d {
+  std::string x_label{}, y_label{}, value_label{};
+  PlaneValues observed{};
+  PlaneValues mean{};
+  std::vector<double> std{};  // at the points of `mean`
+  bool filled = false;        // the map of means shows observed values as well, where there is no mean
+};
+
+/// Three maps of the same cells: observed, mean, standard deviation; the former two in the same colours.
+std::vector<Panel> make_maps(const Prediction2d& shown);
+
+/// Width and height for maps of points (n, 2): with one scale for both axes where that is not too flat or too narrow.
+Rectangle map_size(std::span<const double> x);
 
 }  // namespace npzoo::plot

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace npzoo::plot {
@@ -29,6 +30,19 @@ void label(std::vector<Tick>& ticks, double step) {
 }
 
 }  // namespace
+
+Range range_of(std::initializer_list<std::span<const double>> values) {
+  constexpr double kLargest = 1e100;
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const auto some : values) {
+    for (const double value : some) {
+      if (!(std::abs(value) < kLargest)) continue;
+      range.low = std::min(range.low, value);
+      range.high = std::max(range.high, value);
+    }
+  }
+  return range;
+}
 
 std::vector<Tick> nice_ticks(Range range, int count) {
   const double width = range.high - range.low;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,10 @@ struct Range {
   double low = 0.0;
   double high = 1.0;
 };
+
+/// From the least to the largest of some values that can be drawn: those that are not finite, or so large that the
+/// width of a range would not be, are left out. Where none is left `low` is above `high`.
+Range range_of(std::initializer_list<std::span<const double>> values);
 
 struct Tick {
   double value;
