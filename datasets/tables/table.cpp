@@ -1,0 +1,102 @@
+#include "datasets/tables/table.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "datasets/tables/table_reader.h"
+#include "engine/error.h"
+#include "engine/io/text.h"
+
+namespace npzoo {
+
+Table Table::read(const std::filesystem::path& path, const Options& options) {
+  constexpr std::int64_t kTold = 8192;
+  TableReader reader(path, options.give_up);
+  Table table(reader.format());
+  table.first_line_ = reader.format().header_line() + 1;
+  while (reader.next()) {
+    reader.cells();  // as many as there are columns
+    table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
+                         table.rows());
+    table.text_ += reader.text();
+    table.begins_.push_back(table.text_.size());
+    if (options.progress && table.rows() % kTold == 0) options.progress(table.rows());
+  }
+  return table;
+}
+
+std::string_view Table::text(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row);
+  return std::string_view(text_).substr(begins_[at], begins_[at + 1] - begins_[at]);
+}
+
+std::int64_t Table::line(std::int64_t row) const {
+  return first_line_ + row + (std::ranges::lower_bound(breaks_, row) - breaks_.begin());
+}
+
+std::vector<ColumnSummary> Table::summaries() const {
+  using Kind = ColumnSummary::Kind;
+  std::vector<ColumnSummary> all(format_.columns());
+  CellParser parser(format_);
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      const std::string_view cell = trim(cells.text[c]);
+      if (is_missing(cell)) {
+        ++all[c].missing;
+      } else if (all[c].kind != Kind::text) {
+        const ColumnForm::Kind kind = parser.kind_of(cell);
+        const Kind found = kind == ColumnForm::Kind::number ? Kind::number
+                           : kind == ColumnForm::Kind::time ? Kind::time
+                                                            : Kind::text;
+        all[c].kind = all[c].kind == Kind::empty || all[c].kind == found ? found : Kind::text;
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
+                                         std::span<const std::size_t> required) {
+  CellParser parser(format_);
+  std::vector<NumberColumn> all(columns.size());
+  std::vector<bool> whole(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i < forms.size()) parser.set_form(columns[i], forms[i]);
+    whole[i] = std::ranges::find(required, columns[i]) != required.end();
+    all[i].values.reserve(static_cast<std::size_t>(rows()));
+  }
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string_view cell = cells.text[columns[i]];
+      all[i].values.push_back(whole[i] ? parser.required(cell, columns[i], line(row))
+                                       : parser.optional(cell, columns[i], line(row)));
+    }
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) all[i].form = parser.form(columns[i]);
+  decimal_sign_ = parser.decimal_sign();
+  return all;
+}
+
+Table::Labels Table::labels(std::size_t column) const {
+  Labels found;
+  found.of_rows.reserve(static_cast<std::size_t>(rows()));
+  std::unordered_map<std::string, std::uint32_t> known;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    const std::string_view cell = trim(cells.text[column]);
+    if (is_missing(cell))
+      fail("[{}:{}] column {} is empty, expected the name of a group", format_.name(), line(row),
+           format_.title(column));
+    const auto [at, is_new] = known.try_emplace(std::string(cell), static_cast<std::uint32_t>(found.names.size()));
+    if (is_new) found.names.emplace_back(cell);
+    found.of_rows.push_back(at->second);
+  }
+  return found;
+}
+
+}  // namespace npzoo

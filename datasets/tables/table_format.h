@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace npzoo {
+
+/// The cells of a row: without quotes and the blanks around them. Valid as long as the row's text is, and until the
+/// next row is split into it.
+struct Cells {
+  std::vector<std::string_view> text;
+  std::deque<std::string> unquoted;  // of cells that hold quotes themselves
+};
+
+/// How the rows of a table are written: its header.
+class TableFormat {
+ public:
+  /// `header` is line `line` of the file `name`. The separator is the one of `,`, `;` and tab that stands between names
+  /// (RFC 4180; names and cells may be quoted); where there is none the table has one column. Throws Error for a header
+  /// that has several of them, a name twice, or numbers alone.
+  TableFormat(std::string name, std::int64_t line, std::string_view header);
+
+  const std::string& name() const { return name_; }
+  const std::vector<std::string>& header() const { return header_; }
+  std::size_t columns() const { return header_.size(); }
+  char separator() const { return separator_; }
+  std::int64_t header_line() const { return line_; }
+
+  /// Position of the column `name`, if there is one.
+  std::optional<std::size_t> find(std::string_view name) const;
+  /// The same; throws Error, listing the columns there are, where it is missing.
+  std::size_t column(std::string_view name) const;
+  /// How messages call a column: its name in quotes, or its number.
+  std::string title(std::size_t column) const;
+  /// Throws Error unless every column has a name.
+  void check_named() const;
+
+  /// Splits a row, which may hold line breaks within quotes. `line` is where it begins. Throws Error where it does not
+  /// have a cell for every column.
+  void split(std::string_view row, std::int64_t line, Cells& cells) const;
+  /// Where in a row a text ends that begins at `from`. Where it is within quotes the row goes on in the next line.
+  enum class At : std::uint8_t { start, plain, quoted, closed };
+  At after(std::string_view text, At from) const;
+
+ private:
+  std::string where(std::int64_t line) const;
+  void check_names() const;
+  void split_quoted(std::string_view row, std::int64_t line, Cells& cells) const;
+
+  std::string name_;
+  std::int64_t line_;
+  char separator_;
+  std::vector<std::string> header_;
+};
+
+}  // namespace npzoo

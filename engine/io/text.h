@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace npzoo {
+
+/// Text without the blanks and tabs around it.
+std::string_view trim(std::string_view text);
+/// Text from a file as one short line of an error message, in quotes.
+std::string in_quotes(std::string_view text);
+
+}  // namespace npzoo
