@@ -55,26 +55,28 @@ std::vector<double> periodic_harmonics(double lengthscale) {
     for (double& value : h) value *= 1e-200;
   }
   for (std::size_t k = 1; k < h.size(); ++k) h[k] *= 2;
-  const double sum = std::accumulate(h.begin(), h.end(), 0.0);
+  double sum = std::accumulate(h.begin(), h.end(), 0.0);
+  for (double left = 1e-8 * sum; h.back() < left; h.pop_back()) left -= h.back();
+  sum = std::accumulate(h.begin(), h.end(), 0.0);
   for (double& value : h) value /= sum;
-  while (h.size() > 1 && h.back() < 1e-14) h.pop_back();
   return h;
 }
 
 std::vector<Term::Scale> rational_quadratic_scales(double lengthscale, double alpha) {
   // τ ~ gamma(α) of mean 1: the density of s = log τ is proportional to exp(α (s − exp s)).
-  constexpr double kStep = 0.7, kHighest = 4;
+  constexpr double kHighest = 4;
+  const double step = std::min(0.7, 1 / std::sqrt(alpha));
   const double longest = 200, lowest = std::max(-7 / alpha - 2, std::min(-2.0, 2 * std::log(lengthscale / longest)));
   std::vector<Term::Scale> scales;
   double sum = 0;
-  for (double s = kHighest; s > lowest; s -= kStep) {
+  for (double s = kHighest; s > lowest; s -= step) {
     const double weight = std::exp(alpha * (s - std::exp(s)));
     if (weight < 1e-9) continue;
     scales.push_back({lengthscale * std::exp(-0.5 * s), weight});
     sum += weight;
   }
   // Longer scales are constants.
-  const double rest = scales.back().weight / (std::exp(alpha * kStep) - 1);
+  const double rest = scales.back().weight / (std::exp(alpha * step) - 1);
   scales.back().weight += rest;
   for (Term::Scale& scale : scales) scale.weight /= sum + rest;
   return scales;

@@ -40,7 +40,7 @@ struct Term {
 };
 
 /// Variances of the harmonics 0, 1 … of exp(−2 sin²(π d/p) / l²), by exponentially scaled Bessel functions (Solin and
-/// Särkkä, 2014, equation 26). What is left out is below 1e−12 of 1.
+/// Särkkä, 2014, equation 26). What is left out is below 1e−8 of 1.
 std::vector<double> periodic_harmonics(double lengthscale);
 /// (1 + d² / 2αl²)^−α as a mixture of RBF kernels: the integral over its gamma distribution of scales by the
 /// trapezoidal rule in the logarithm. Within 2e−3 for α >= 0.3.
@@ -76,7 +76,7 @@ class Process final : public Covariance {
   ///
   /// Of one input it is exact whatever n, in O(n) for each Matérn process and each harmonic: Matérn processes are
   /// Markov (Särkkä and Solin, "Applied Stochastic Differential Equations", 2019, section 12.3), and RBF ones are
-  /// Fourier series on a circle so wide that its other side counts for less than 1e−9 (by Poisson's summation formula).
+  /// Fourier series on a circle so wide that its other side counts for less than 2e−8 (by Poisson's summation formula).
   /// Of several it is exact by Cholesky up to `dense` points; beyond that terms are random Fourier features (Rahimi and
   /// Recht, 2007), `kFeatures` each: Gaussian given their frequencies, with the covariance above on average over them.
   std::vector<double> draw(Inputs x, std::int64_t dense, Random& random) const;

@@ -19,7 +19,7 @@ Process draw_process(const SyntheticDistribution& d, const Places& places, Rando
 class SyntheticSource final : public TaskSource {
  public:
   /// Points up to which functions of several inputs are drawn exactly, see Process::draw; in evaluations all are.
-  static constexpr std::int64_t kDense = 160;
+  static constexpr std::int64_t kDense = 96;
 
   SyntheticSource(SyntheticDistribution distribution, const SourceOptions& options);
 
