@@ -39,7 +39,7 @@ double largest_error(const Process& process, Inputs x, std::int64_t dense, std::
       const double product = k[i * n + i] * k[j * n + j] + k[i * n + j] * k[i * n + j];
       const double error = std::abs(sum[i * n + j] / static_cast<double>(draws) - k[i * n + j]);
       largest =
-          std::max(largest, error / std::sqrt(product / static_cast<double>(draws) + 1e-16));  // what a jitter adds
+          std::max(largest, error / std::sqrt(product / static_cast<double>(draws) + 1e-12));  // what a jitter adds
     }
   return largest;
 }
