@@ -17,16 +17,6 @@ namespace {
 
 std::int64_t points(const Series& s) { return std::ssize(s.y); }
 
-void check_sizes(const Series& s, std::int64_t dim_x) {
-  const auto rows = [dim_x](const std::vector<double>& v) { return std::ssize(v) / dim_x; };
-  check(rows(s.x) * dim_x == std::ssize(s.x) && rows(s.x) == std::ssize(s.y),
-        "[series] {} numbers of x and {} of y found, expected {} of x for each of y", s.x.size(), s.y.size(), dim_x);
-  check(rows(s.targets) * dim_x == std::ssize(s.targets), "[series] {} numbers of targets found, expected {} for each",
-        s.targets.size(), dim_x);
-  check(s.truth.empty() || std::ssize(s.truth) == rows(s.targets), "[series] truth of {} targets found, expected {}",
-        s.truth.size(), rows(s.targets));
-}
-
 /// Copies points into row `b` of `tensor` (B, N, D), from the first one on.
 template <class T>
 void put(std::span<const double> points, std::int64_t b, Tensor& tensor) {
@@ -52,6 +42,22 @@ SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range,
         options_.x_names.size(), model.dim_x());
 }
 
+void SeriesPredictor::check_sizes(const Series& s) const {
+  const std::int64_t dim_x = model_.dim_x();
+  const auto rows = [dim_x](const std::vector<double>& v) { return std::ssize(v) / dim_x; };
+  check(rows(s.x) * dim_x == std::ssize(s.x) && rows(s.x) == std::ssize(s.y),
+        "[series] {} numbers of x and {} of y found, expected {} of x for each of y", s.x.size(), s.y.size(), dim_x);
+  check(rows(s.targets) * dim_x == std::ssize(s.targets), "[series] {} numbers of targets found, expected {} for each",
+        s.targets.size(), dim_x);
+  check(s.truth.empty() || std::ssize(s.truth) == rows(s.targets), "[series] truth of {} targets found, expected {}",
+        s.truth.size(), rows(s.targets));
+}
+
+Standardisation SeriesPredictor::units_of(const Series& s) const {
+  return options_.standardise ? standardise(s.x, s.y, options_.x_names, std::span(&s.value_name, 1), range_)
+                              : leave_as_is(options_.x_names.size(), 1, range_);
+}
+
 /// Whether what is said of a target may depend on the others, so that none may be added or left for later.
 bool SeriesPredictor::jointly() const {
   return options_.density == Density::joint || (options_.samples > 0 && options_.density != Density::marginal);
@@ -65,7 +71,7 @@ void SeriesPredictor::predict(const Next& next, const Take& take) const {
       std::optional<Series> one = next();
       more = one.has_value();
       if (!more) break;
-      check_sizes(*one, model_.dim_x());
+      check_sizes(*one);
       size += points(*one) + std::ssize(one->targets) / model_.dim_x() + 1;
       held.push_back(std::move(*one));
     }
@@ -116,11 +122,7 @@ std::vector<SeriesPredictor::Batch> SeriesPredictor::batches(const std::vector<S
 std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Series>& series,
                                                             std::uint64_t first_batch, std::uint64_t& count) const {
   std::vector<SeriesPrediction> out(series.size());
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const Series& s = series[i];
-    out[i].units = options_.standardise ? standardise(s.x, s.y, options_.x_names, std::span(&s.value_name, 1), range_)
-                                        : leave_as_is(options_.x_names.size(), 1, range_);
-  }
+  for (std::size_t i = 0; i < series.size(); ++i) out[i].units = units_of(series[i]);
   const std::vector<Batch> all = batches(series, first_batch);
   count = all.size();
   std::mutex told;

@@ -68,6 +68,11 @@ class SeriesPredictor {
   void predict(const Next& next, const Take& take) const;
   std::vector<SeriesPrediction> predict(std::span<const Series> series) const;
 
+  /// Throws Error for arrays whose sizes do not fit together.
+  void check_sizes(const Series& series) const;
+  /// How a series is standardised. Throws Error as `standardise` does.
+  Standardisation units_of(const Series& series) const;
+
  private:
   struct Batch;
   std::vector<SeriesPrediction> predict_held(const std::vector<Series>& series, std::uint64_t first_batch,

@@ -1,0 +1,156 @@
+#include "models/series/local_prediction.h"
+
+#include "models/series/local_contexts.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr TrainingRange kRange{{-2, 2}, 3, 46, 0.8};
+
+struct Small {
+  std::unique_ptr<Model> model;
+  SeriesPredictor predictor;
+
+  explicit Small(std::int64_t dim_x, SeriesOptions options = {})
+      : model(make(dim_x)), predictor(*model, kRange, named(dim_x, options)) {}
+
+  static std::unique_ptr<Model> make(std::int64_t dim_x) {
+    ModelConfig config = model_config_from_json(model_info("tnp-d").small_forms[0], "tnp-d");
+    config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", std::int64_t{1}}});
+    return make_model({"tnp-d", config}, {.seed = 3});
+  }
+  static SeriesOptions named(std::int64_t dim_x, SeriesOptions options) {
+    if (dim_x == 2) options.x_names = {"a", "b"};
+    return options;
+  }
+};
+
+Series random_series(std::size_t rows, std::size_t targets, std::size_t dim_x, std::uint64_t seed) {
+  Random random(seed);
+  Series s;
+  const auto fill = [&](std::vector<double>& x, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) x.push_back(random.uniform(-5, 40));
+  };
+  fill(s.x, rows * dim_x);
+  fill(s.y, rows);
+  fill(s.targets, targets * dim_x);
+  fill(s.truth, targets);
+  if (!s.truth.empty()) s.truth[0] = kNaN;
+  return s;
+}
+
+std::vector<SeriesPrediction> predict(const SeriesPredictor& predictor, const LocalOptions& options,
+                                      const std::vector<Series>& all) {
+  std::vector<SeriesPrediction> answers;
+  std::size_t at = 0;
+  predict_locally(
+      predictor, options, [&] { return at < all.size() ? std::optional(all[at++]) : std::nullopt; },
+      [&](SeriesPrediction answer) { answers.push_back(std::move(answer)); });
+  return answers;
+}
+
+constexpr double kTolerance = 2e-4;  // float32 through a few layers, in another order of sums
+
+void check_alike(const std::vector<double>& a, const std::vector<double>& b, double scale) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    CHECK((std::isnan(a[i]) ? std::isnan(b[i]) : std::abs(a[i] - b[i]) / scale < kTolerance));
+}
+
+}  // namespace
+
+TEST_CASE("local prediction: each target is answered from its tile, in the order of the rows") {
+  const OnCpu cpu;
+  for (const std::int64_t dim_x : {1, 2}) {
+    CAPTURE(dim_x);
+    const Small small(dim_x, {.quantiles = {0.1, 0.9}, .samples = 3});
+    const auto width = static_cast<std::size_t>(dim_x);
+    const Series whole = random_series(300, 77, width, 7);
+    const SeriesPrediction found = predict(small.predictor, {46, 20}, {whole})[0];
+    REQUIRE(found.mean.size() == 77);
+    CHECK(found.samples.size() == 3 * 77);
+    CHECK(found.units.inputs[0].from == small.predictor.units_of(whole).inputs[0].from);
+    const LocalContexts contexts(whole.x, dim_x, 20);
+    const auto order = contexts.order(whole.targets);
+    for (std::size_t begin = 0; begin < 77; begin += 32)
+      for (const LocalTile& tile :
+           contexts.tiles(whole.targets, std::span(order).subspan(begin, std::min<std::size_t>(32, 77 - begin)))) {
+        Series alone;
+        for (const std::int64_t row : tile.context) {
+          const auto r = static_cast<std::size_t>(row);
+          for (std::size_t d = 0; d < width; ++d) alone.x.push_back(whole.x[r * width + d]);
+          alone.y.push_back(whole.y[r]);
+        }
+        for (const std::int64_t row : tile.targets) {
+          const auto r = static_cast<std::size_t>(row);
+          for (std::size_t d = 0; d < width; ++d) alone.targets.push_back(whole.targets[r * width + d]);
+          alone.truth.push_back(whole.truth[r]);
+        }
+        const SeriesPrediction expected = small.predictor.predict(std::span(&alone, 1))[0];
+        const auto of_tile = [&](const std::vector<double>& all, std::size_t each) {
+          std::vector<double> some;
+          for (const std::int64_t row : tile.targets)
+            for (std::size_t k = 0; k < each; ++k) some.push_back(all[static_cast<std::size_t>(row) * each + k]);
+          return some;
+        };
+        const double scale = expected.units.values[0].scale;
+        check_alike(of_tile(found.mean, 1), expected.mean, scale);
+        check_alike(of_tile(found.std, 1), expected.std, scale);
+        check_alike(of_tile(found.quantiles, 2), expected.quantiles, scale);
+        check_alike(of_tile(found.log_density, 1), expected.log_density, 1);
+        check_alike(of_tile(found.crps, 1), expected.crps, scale);
+        check_alike(of_tile(found.central_mass, 1), expected.central_mass, 1);
+      }
+  }
+}
+
+TEST_CASE("local prediction: small and large series come back in their order, and progress counts all targets") {
+  const OnCpu cpu;
+  std::int64_t told = 0;
+  const Small small(2, {.progress = [&](std::int64_t done) { told += done; }});
+  std::vector<Series> all;
+  std::size_t targets = 0;
+  for (const std::size_t rows : {5, 200, 46, 47, 0, 300, 1}) {
+    all.push_back(random_series(rows, 3 * all.size(), 2, rows));
+    targets += 3 * (all.size() - 1);
+  }
+  const auto answers = predict(small.predictor, {46, 16}, all);
+  REQUIRE(answers.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(answers[i].mean.size() == 3 * i);
+  CHECK(told == static_cast<std::int64_t>(targets));
+  // What fits is what the predictor says without tiles.
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
+    const auto direct = small.predictor.predict(std::span(all).subspan(i, 1))[0];
+    check_alike(answers[i].mean, direct.mean, direct.units.values[0].scale);
+  }
+  CHECK(predict(small.predictor, {46, 16}, {}).empty());
+}
+
+TEST_CASE("local prediction: the same bits for any number of threads") {
+  const OnCpu cpu;
+  const Small small(2, {.samples = 2});
+  const std::vector<Series> all{random_series(2000, 700, 2, 1), random_series(10, 5, 2, 2)};
+  const auto expected = predict(small.predictor, {46, 24}, all);
+  for (const int threads : {1, 2, 3}) {
+    const ThreadCount count(threads);
+    const auto found = predict(small.predictor, {46, 24}, all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(found[i].mean == expected[i].mean);
+      CHECK(found[i].std == expected[i].std);
+      CHECK(found[i].samples == expected[i].samples);
+    }
+  }
+}
+
+TEST_CASE("local prediction: errors") {
+  const OnCpu cpu;
+  const Small small(2);
+  Series odd = random_series(100, 4, 2, 1);
+  odd.targets.pop_back();
+  CHECK(error_of([&] {
+          predict(small.predictor, {46, 24}, {odd});
+        }) == "[series] 7 numbers of targets found, expected 2 for each");
+}
