@@ -154,6 +154,13 @@ Protocol load_protocol(const std::string& name_or_path) {
   return parse_protocol(protocol_text(name_or_path), name_or_path);
 }
 
+Protocol with_changes(Protocol protocol, std::span<const std::string> changes) {
+  if (changes.empty()) return protocol;
+  std::string where = protocol.name;
+  for (const std::string& change : changes) where += fmt::format(" --set {}", change);
+  return parse_protocol(changed_text(protocol.text, changes), where);
+}
+
 std::vector<std::string> protocol_names() {
   std::vector<std::string> names;
   for (const ProtocolFile& file : protocol_files()) names.emplace_back(file.name);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,10 @@ Protocol parse_protocol(std::string_view text, const std::string& where);
 /// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. What it extends
 /// is part of its text, see protocol_text.h.
 Protocol load_protocol(const std::string& name_or_path);
+
+/// The protocol with changes to its text, see changed_text; as it was where there are none. What a run or a checkpoint
+/// had made of its steps, batch size and learning rate is not kept.
+Protocol with_changes(Protocol protocol, std::span<const std::string> changes);
 
 /// Names of the protocols in the program, sorted.
 std::vector<std::string> protocol_names();

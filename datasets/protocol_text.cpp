@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "datasets/protocol_files.h"
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "engine/io/safetensors_header.h"
 #include "engine/io/toml.h"
 
 namespace npzoo {
@@ -60,7 +63,78 @@ std::string to_text(const toml::table& table) {
   return text.str();
 }
 
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+  return begin == text.npos ? "" : text.substr(begin, end + 1 - begin);
+}
+
+bool is_dotted_key(std::string_view key) {
+  return std::ranges::all_of(
+      key, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; });
+}
+
+/// One key with its value, both as they were written.
+using Changes = std::map<std::string, std::string, std::less<>>;
+
+void read_change(const std::string& change, Changes& changes) {
+  constexpr const char* kExpected = R"(a key and a value of TOML, as data.points=100 or training.keep="last")";
+  const std::size_t equals = change.find('=');
+  const std::string_view key = trimmed(std::string_view(change).substr(0, equals));
+  check(equals != change.npos && is_dotted_key(key) &&
+            std::ranges::none_of(change, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }),
+        "[set] {} found, expected {}", excerpt(change), kExpected);
+  try {
+    static_cast<void>(parse_toml(change, "[set]"));
+  } catch (const Error&) {
+    fail("[set] {} found, expected {}", excerpt(change), kExpected);
+  }
+  check(key != "name", "[set] {} found, expected another key: the name tells what is changed", excerpt(change));
+  changes.insert_or_assign(std::string(key), std::string(trimmed(std::string_view(change).substr(equals + 1))));
+}
+
+/// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./=+,:").find(c) != std::string::npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Figures that others got, or that are the best possible, under rules that are no longer these.
+void drop_figures(toml::table& root, bool oracles) {
+  toml::table* evaluation = root["evaluation"].as_table();
+  toml::array* tests = evaluation ? (*evaluation)["tests"].as_array() : nullptr;
+  if (!tests) return;
+  evaluation->erase("densities");
+  for (toml::node& node : *tests)
+    if (toml::table* test = node.as_table()) {
+      test->erase("published");
+      if (oracles) test->erase("oracle");
+    }
+}
+
 }  // namespace
+
+std::string changed_text(std::string_view text, std::span<const std::string> changes) {
+  Changes read;
+  for (const std::string& change : changes) read_change(change, read);
+  toml::table root = parse_toml(text, "[protocol]");
+  std::string name = root["name"].value_or(std::string());
+  bool oracles_fall = false;
+  for (const auto& [key, value] : read) {
+    put_on(root, parse_toml(fmt::format("{} = {}", key, value), "[set]"));
+    name += fmt::format(" --set {}", shell_word(fmt::format("{}={}", key, value)));
+    const std::string_view part = std::string_view(key).substr(0, key.find('.'));
+    oracles_fall = oracles_fall || (part != "training" && part != "validation" && part != "models");
+  }
+  root.insert_or_assign("name", name);
+  drop_figures(root, oracles_fall);
+  return to_text(root);
+}
 
 std::string protocol_text(const std::string& name_or_path) {
   check(built_in(name_or_path) || name_or_path.ends_with(".toml"),

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace npzoo {
 
@@ -10,5 +12,11 @@ namespace npzoo {
 /// to the file that holds them. Throws Error where a protocol is not there, where protocols extend each other in a
 /// circle, and where more than eight do in a row. A text that extends nothing is as it was written.
 std::string protocol_text(const std::string& name_or_path);
+
+/// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;
+/// a later change of one key replaces an earlier one. The text's name then tells what was changed, as the flags that
+/// change it: `tnp/gp-rbf --set data.points=100`. What was published is left out, and so are the oracle values, unless
+/// training, validation and models alone are changed. Throws Error for a change that is no such line.
+std::string changed_text(std::string_view text, std::span<const std::string> changes);
 
 }  // namespace npzoo

@@ -103,8 +103,9 @@ void export_model(const std::string& path, Model& model, const Task& task, const
 }
 
 BenchCase model_case(const json& c) {
-  return {member<std::string>(c, "protocol"), member<std::string>(c, "model"), optional_size(c, "batch", 1),
-          optional_size(c, "context", 0),     optional_size(c, "targets", 1),  member<std::uint64_t>(c, "seed", 0)};
+  return {
+      {member<std::string>(c, "protocol"), {}}, member<std::string>(c, "model"), optional_size(c, "batch", 1),
+      optional_size(c, "context", 0),           optional_size(c, "targets", 1),  member<std::uint64_t>(c, "seed", 0)};
 }
 
 class TrainCase final : public Case {

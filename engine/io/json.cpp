@@ -86,6 +86,13 @@ double JsonReader::number(const char* key) const {
   return value.get<double>();
 }
 
+std::string JsonReader::text(const char* key) const {
+  constexpr std::string_view kExpected = "a string";
+  const json& value = at(key, kExpected);
+  if (!value.is_string()) refuse(key, value, kExpected);
+  return value.get<std::string>();
+}
+
 const json& JsonReader::at(const char* key, std::string_view expected) const {
   const auto found = object_.find(key);
   check(found != object_.end(), "{}: {} is missing, expected {}", where_, key, expected);

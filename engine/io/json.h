@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace npzoo {
@@ -31,6 +32,7 @@ class JsonReader {
   std::uint64_t unsigned_integer(const char* key) const;
   /// A finite number; an integer serves too.
   double number(const char* key) const;
+  std::string text(const char* key) const;
 
  private:
   const nlohmann::json& at(const char* key, std::string_view expected) const;

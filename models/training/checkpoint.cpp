@@ -114,11 +114,6 @@ std::map<std::string, std::string> describe(const Checkpoint& c, const char* for
   return metadata;
 }
 
-const Weights& weights_that_count(const Checkpoint& c) {
-  const bool best = c.run.protocol.training.keep_best && c.best_step >= 0 && !c.exported;
-  return best ? c.best_weights : c.weights;
-}
-
 std::map<std::string, Tensor> exported_tensors(const Checkpoint& c) {
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, tensor] : weights_that_count(c)) tensors[name] = tensor.to(Device::cpu).to(DType::float32);
@@ -144,6 +139,11 @@ std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint&
   file.metadata["evaluation"] = provenance.evaluation;
   file.tensors = exported_tensors(c);
   return write(path, std::move(file), c.step);
+}
+
+const Weights& weights_that_count(const Checkpoint& c) {
+  const bool best = c.run.protocol.training.keep_best && c.best_step >= 0 && !c.exported;
+  return best ? c.best_weights : c.weights;
 }
 
 std::string weights_checksum(const Checkpoint& c) { return checksum({{}, exported_tensors(c)}); }

@@ -13,11 +13,18 @@
 
 namespace npzoo {
 
+/// Trained weights that a run begins with.
+struct PretrainedWeights {
+  std::string source;    // path or name, as it was asked for
+  std::string checksum;  // what tells them from all others
+};
+
 /// What is trained, and how: together with the data's own randomness this determines every bit of the result.
 struct TrainingRun {
   Protocol protocol;  // with the run's own steps, batch size and learning rate
   ModelSpec spec;
   std::uint64_t seed = 0;
+  std::optional<PretrainedWeights> init{};  // instead of random weights
 };
 
 /// What a model owns, trained or not, by name.
@@ -60,6 +67,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
                             const Provenance& provenance);
 
+/// Those of the best validation where the protocol keeps them, else the last.
+const Weights& weights_that_count(const Checkpoint& checkpoint);
+
 /// What tells the weights that count, as they are exported, from all others (see engine/io/checksum.h).
 std::string weights_checksum(const Checkpoint& checkpoint);
 
@@ -73,8 +83,7 @@ Checkpoint read_checkpoint(const TensorFile& file, const std::string& name);
 /// file that is not there or cannot be read.
 bool holds_training(const std::filesystem::path& path);
 
-/// The model of a checkpoint with the weights that count: those of the best validation where the protocol keeps them,
-/// else the last.
+/// The model of a checkpoint with the weights that count.
 std::unique_ptr<Model> restore_model(const Checkpoint& checkpoint);
 
 /// Copies `weights` into the parameters; names and shapes must be equal (checked by load_checkpoint for its own).

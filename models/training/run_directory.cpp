@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/io/event_file.h"
 #include "engine/io/json.h"
 
 namespace npzoo {
@@ -12,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kConfig = "config.toml", kProtocol = "protocol.toml", kLog = "train.log";
+constexpr std::string_view kConfig = "config.toml", kProtocol = "protocol.toml", kInitial = "initial.safetensors",
+                           kLog = "train.log";
 
 /// Calls f for each line that ends.
 template <class F>
@@ -33,7 +35,8 @@ bool is_run_metrics(const fs::path& path) {
 /// Of AtomicFile.
 bool is_leftover(const std::string& name) {
   return std::ranges::any_of(
-      std::initializer_list<std::string_view>{"checkpoint.safetensors", "metrics.jsonl", kConfig, kProtocol},
+      std::initializer_list<std::string_view>{"checkpoint.safetensors", "metrics.jsonl", "events.out.tfevents.npzoo",
+                                              kConfig, kProtocol, kInitial},
       [&](std::string_view file) { return name.starts_with(fmt::format(".{}.", file)); });
 }
 
@@ -47,7 +50,8 @@ bool is_run_config(const fs::path& path) {
   const std::string text = read_text(path);
   if (!text.starts_with(kRunConfigHeader) || !text.ends_with('\n')) return false;
   return all_lines(std::string_view(text).substr(kRunConfigHeader.size()), [](std::string_view line) {
-    constexpr std::string_view kOptions[] = {"protocol", "model", "steps", "batch", "lr", "seed", "validation-batches"};
+    constexpr std::string_view kOptions[] = {"protocol", "model", "init", "steps",
+                                             "batch",    "lr",    "seed", "validation-batches"};
     return line == "[train]" || std::ranges::any_of(kOptions, [line](std::string_view option) {
              return line.starts_with(fmt::format("{} = ", option));
            });
@@ -84,13 +88,16 @@ void RunDirectory::check_own() const {
   };
   const bool config = is_run_config(path_ / kConfig);
   if (!config && fs::exists(path_ / kConfig)) foreign(kConfig);
-  if (!config && fs::exists(path_ / kProtocol)) foreign(kProtocol);
+  for (const std::string_view copied : {kProtocol, kInitial})
+    if (!config && fs::exists(path_ / copied)) foreign(copied);
+  if (fs::exists(events()) && !is_event_file(events())) foreign(events().filename());
   if (fs::exists(checkpoint())) return;
   if (fs::exists(metrics()) && !is_run_metrics(metrics())) foreign(metrics().filename());
   if (config) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    if (name != kLog && name != metrics().filename() && !is_leftover(name)) foreign(name);
+    if (name != kLog && name != metrics().filename() && name != events().filename() && !is_leftover(name))
+      foreign(name);
   }
 }
 

@@ -11,7 +11,9 @@ namespace npzoo {
 /// The directory of one training run, which has it to itself as long as this lives:
 ///   checkpoint.safetensors  the state of the run
 ///   metrics.jsonl           losses and validations
-///   config.toml             its flags, where the program trains; protocol.toml, a protocol of the user's own
+///   events.out.tfevents.npzoo  the same for TensorBoard, where it was asked for
+///   config.toml             its flags, where the program trains; protocol.toml, a protocol of the user's own;
+///                           initial.safetensors, the weights that it began with
 ///   train.log, evaluation.json  where `npzoo reproduce` and `npzoo eval` leave theirs
 class RunDirectory {
  public:
@@ -25,6 +27,7 @@ class RunDirectory {
 
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path events() const { return path_ / "events.out.tfevents.npzoo"; }
 
  private:
   void make();

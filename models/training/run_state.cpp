@@ -30,6 +30,7 @@ std::string run_state_to_json(const Checkpoint& c) {
                 {"seconds", c.seconds}};
   if (c.best_step >= 0) state["best_log_likelihood"] = c.best_log_likelihood;
   if (std::isfinite(c.loss)) state["loss"] = c.loss;
+  if (c.run.init) state["init"] = {{"source", c.run.init->source}, {"checksum", c.run.init->checksum}};
   return state.dump();
 }
 
@@ -52,6 +53,10 @@ void run_state_from_json(std::string_view text, std::string_view where, Checkpoi
   c.seconds = state.number("seconds");
   check(c.seconds >= 0, "{}: seconds is {}, expected a number >= 0", where, c.seconds);
   if (state.has("loss")) c.loss = state.number("loss");
+  if (state.has("init")) {
+    const JsonReader init(object.at("init"), where);
+    c.run.init = {init.text("source"), init.text("checksum")};
+  }
 }
 
 }  // namespace npzoo

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "engine/io/event_file.h"
 #include "engine/io/json_lines.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
@@ -26,10 +28,13 @@ class Session {
         path_(directory_.checkpoint()),
         trainer_(open(run)),
         metrics_(open_metrics()),
+        events_(open_events()),
         started_(Clock::now()),
         saved_(started_) {}
 
   TrainResult run() {
+    steps_written_ = trainer_.steps_done();
+    seconds_written_ = seconds();
     observer_.on_begin(trainer_.steps_done());
     while (!trainer_.finished() && !observer_.stop_requested()) {
       advance();
@@ -53,7 +58,9 @@ class Session {
     const bool begun = std::filesystem::exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
-      std::filesystem::remove(directory_.metrics());  // of a run that was killed before its first checkpoint
+      // Of a run that was killed before its first checkpoint.
+      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()})
+        std::filesystem::remove(path);
       return Trainer(run);
     }
     if (!begun) return Trainer(run);
@@ -72,6 +79,23 @@ class Session {
     return JsonLinesWriter(directory_.metrics());
   }
 
+  std::optional<EventFileWriter> open_events() {
+    const std::filesystem::path path = directory_.events();
+    if (!options_.tensorboard && !std::filesystem::exists(path)) return {};
+    truncate_events_after(path, trainer_.steps_done());
+    return EventFileWriter(path);
+  }
+
+  void write_losses(std::int64_t step, double lr) {
+    metrics_.append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
+    const double since = std::exchange(seconds_written_, seconds());
+    const auto steps = static_cast<double>(step - std::exchange(steps_written_, step));
+    if (!events_) return;
+    events_->append(step, {{"train/loss", last_loss_},
+                           {"train/learning_rate", lr},
+                           {"train/steps_per_second", steps / (seconds_written_ - since)}});
+  }
+
   void advance() {
     const double lr = trainer_.learning_rate(), loss = trainer_.step();
     const std::int64_t step = trainer_.steps_done();
@@ -80,7 +104,7 @@ class Session {
     observer_.on_step(step, loss);
     if (step % kStepsPerLine == 0 || trainer_.finished()) {
       last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
-      metrics_.append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
+      write_losses(step, lr);
       loss_sum_ = 0;
       loss_count_ = 0;
     }
@@ -98,6 +122,7 @@ class Session {
   void validate() {
     last_validation_ = score();
     metrics_.append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
+    if (events_) events_->append(trainer_.steps_done(), {{"validation/log_likelihood", last_validation_}});
     observer_.on_validation(trainer_.steps_done(), last_validation_);
   }
 
@@ -135,6 +160,9 @@ class Session {
   const std::int64_t clamped_before_ = clamped_denominators();
   Trainer trainer_;
   JsonLinesWriter metrics_;
+  std::optional<EventFileWriter> events_;
+  std::int64_t steps_written_ = 0;  // when the last line was, and
+  double seconds_written_ = 0;      // how long the run had taken by then
   Clock::time_point started_, saved_;
 };
 
@@ -153,6 +181,8 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
   check_equal("batch size", a.training.batch_size, b.training.batch_size);
   check_equal("learning rate", a.training.optimiser.lr, b.training.optimiser.lr);
   check_equal("validation batches", a.validation.batches, b.validation.batches);
+  const auto checksum = [](const TrainingRun& run) { return run.init ? run.init->checksum : "random weights"; };
+  check_equal("weights", checksum(asked), checksum(found));
   check(same_data(a, b) && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
         "[train] {} was begun under another version of protocol {}; choose another --out", path, a.name);
 }

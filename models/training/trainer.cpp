@@ -4,6 +4,7 @@
 
 #include "engine/optim/schedule.h"
 #include "models/registry.h"
+#include "models/training/pretrained.h"
 
 namespace npzoo {
 
@@ -20,7 +21,11 @@ Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x
 
 }  // namespace
 
-Trainer::Trainer(TrainingRun run)
+Trainer::Trainer(const TrainingRun& run) : Trainer(run, Untrained()) {
+  if (run_.init) assign(named_tensors(*model_), pretrained_weights(run_, *model_));
+}
+
+Trainer::Trainer(TrainingRun run, Untrained)
     : run_(std::move(run)),
       trial_(find_trial(run_.protocol.evaluation.trial)),
       model_(make_model(run_.spec, {.seed = run_.seed})),
@@ -28,7 +33,7 @@ Trainer::Trainer(TrainingRun run)
       tasks_(training_tasks(run_)),
       step_(make_training_step(*model_, optimiser_)) {}
 
-Trainer::Trainer(const Checkpoint& c) : Trainer(c.run) {
+Trainer::Trainer(const Checkpoint& c) : Trainer(c.run, Untrained()) {
   const auto& parameters = optimiser_.parameters();
   assign(named_tensors(*model_), c.weights);
   for (std::size_t i = 0; i < parameters.size(); ++i)

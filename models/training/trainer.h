@@ -16,7 +16,7 @@ namespace npzoo {
 /// checkpoint change no bit of it. Model and data are on the default device of the time when it is made.
 class Trainer {
  public:
-  explicit Trainer(TrainingRun run);
+  explicit Trainer(const TrainingRun& run);
   /// Goes on where a checkpoint stands.
   explicit Trainer(const Checkpoint& checkpoint);
   Trainer(const Trainer&) = delete;
@@ -48,6 +48,10 @@ class Trainer {
   Checkpoint checkpoint() const;
 
  private:
+  /// With random weights.
+  struct Untrained {};
+  Trainer(TrainingRun run, Untrained);
+
   /// Of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
@@ -86,10 +90,11 @@ class TrainObserver {
 };
 
 struct TrainOptions {
-  std::filesystem::path out;          // receives metrics.jsonl and checkpoint.safetensors
+  std::filesystem::path out;          // receives metrics.jsonl, checkpoint.safetensors …
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
   std::string commit{};               // of the program; the checkpoint tells it
+  bool tensorboard = false;           // writes an event file; a resumed run goes on with one that is there
 };
 
 struct TrainResult {

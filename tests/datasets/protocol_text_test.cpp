@@ -174,3 +174,35 @@ TEST_CASE("[protocol text] what cannot be extended") {
   CHECK(error_of([&] { protocol_text(files.path("9.toml")); }) ==
         "[protocol] " + files.path("9.toml") + ": extends goes on after 8 protocols, expected at most 8");
 }
+
+TEST_CASE("[protocol text] changes are told by the name, and hash as other rules do") {
+  const Protocol gp = load_protocol("tnp/gp-rbf");
+  const auto changed = [&](std::vector<std::string> changes) { return with_changes(gp, changes); };
+  CHECK(changed({}).text == gp.text);
+
+  const Protocol points = changed({"data.points = 60"});
+  CHECK(points.name == "tnp/gp-rbf --set data.points=60");
+  CHECK_FALSE(same_data(points, gp));
+  CHECK(protocol_version(points, "rbf", "cnp") != protocol_version(gp, "rbf", "cnp"));
+  for (const TestConfig& test : points.evaluation.tests) {
+    CHECK(test.published.empty());
+    CHECK(test.oracle == OracleValues());
+  }
+  CHECK(points.evaluation.densities.empty());
+  CHECK(parse_protocol(points.text, "again").name == points.name);
+  CHECK(protocol_version(parse_protocol(points.text, "again"), "rbf", "cnp") == protocol_version(points, "rbf", "cnp"));
+
+  const Protocol steps = changed({"training.optimiser.lr=1e-3", "training.steps=1", "training.steps=7"});
+  CHECK(steps.name == "tnp/gp-rbf --set training.optimiser.lr=1e-3 --set training.steps=7");
+  CHECK(steps.training.steps == 7);
+  CHECK(steps.training.optimiser.lr == 1e-3);
+  CHECK(steps.training.optimiser.name == gp.training.optimiser.name);
+  CHECK(same_data(steps, gp));
+  for (std::size_t i = 0; i < gp.evaluation.tests.size(); ++i) {
+    CHECK(steps.evaluation.tests[i].published.empty());
+    CHECK(steps.evaluation.tests[i].oracle == gp.evaluation.tests[i].oracle);
+  }
+  CHECK(changed({"training.steps=7", "training.optimiser.lr=1e-3"}).text == steps.text);
+
+  CHECK(changed({R"(description="it's mine")"}).name == R"(tnp/gp-rbf --set 'description="it'\''s mine"')");
+}

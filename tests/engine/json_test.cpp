@@ -83,6 +83,8 @@ TEST_CASE("json: members are read strictly") {
   CHECK_FALSE(reader.has("j"));
   CHECK(reader.integer("i", -3, 0) == -3);
   CHECK(reader.number("i") == -3);
+  CHECK(reader.text("s") == "7");
+  CHECK(error_of([&] { reader.text("i"); }) == "[json] f: i is -3, expected a string");
   CHECK(reader.number("f") == 1.5);
   CHECK(reader.unsigned_integer("u") == std::numeric_limits<std::uint64_t>::max());
   CHECK(JsonReader(json{{"made", 7}}, "").unsigned_integer("made") == 7);

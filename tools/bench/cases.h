@@ -2,7 +2,7 @@
 
 #include "models/registry.h"
 #include "models/training/host_step.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/common_options.h"
 
 namespace npzoo {
 
@@ -10,7 +10,8 @@ namespace npzoo {
 /// protocol: its batch, and as context the middle of the range of sizes; where targets are further points, half of all
 /// points, or the size in that range which is nearest.
 struct BenchCase {
-  std::string protocol, model;
+  ProtocolOptions protocol;
+  std::string model;
   std::optional<std::int64_t> batch, context, targets;
   std::uint64_t seed = 0;
 };

@@ -72,7 +72,7 @@ void add_flags(Flags& flags, StepCounts& counts, const std::string& what) {
 
 void add_flags(Flags& flags, ModelBench& c, const std::string& what) {
   add_flags(flags, c.common);
-  flags.text("--protocol", c.bench.protocol, "whose data, presets and optimiser are used").required();
+  add_flags(flags, c.bench.protocol, "whose data, presets and optimiser are used").required();
   flags.text("--model", c.bench.model, "name").required();
   add_flags(flags, c.counts, what);
   flags.whole("--batch", c.bench.batch, {1}, "tasks instead of the protocol's number");

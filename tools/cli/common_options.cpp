@@ -42,6 +42,22 @@ Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint) {
 
 void add_checkpoint(Flags& flags, std::string& checkpoint) { add_optional_checkpoint(flags, checkpoint).required(); }
 
+Flag add_flags(Flags& flags, ProtocolOptions& protocol, const std::string& help, const char* flag) {
+  const Flag named = flags.text(flag, protocol.name, help);
+  flags.repeated(
+      "--set", protocol.changes,
+      "change one key of the protocol, as TOML has it: data.points=100, training.keep=\"last\"; once for each");
+  return named;
+}
+
+Protocol load_protocol(const ProtocolOptions& options) {
+  return with_changes(load_protocol(options.name), options.changes);
+}
+
+Protocol load_protocol(const ProtocolOptions& options, const Protocol& own) {
+  return options.name.empty() ? with_changes(own, options.changes) : load_protocol(options);
+}
+
 void apply(const CommonOptions& common) {
   const Precision precision = parse_precision(common.precision);
   static_cast<void>(active_isa());

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "datasets/protocol.h"
 #include "tools/cli/flags.h"
 
 namespace npzoo {
@@ -19,6 +21,22 @@ void add_flags(Flags& flags, CommonOptions& common);
 /// --checkpoint; which must be given.
 Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint);
 void add_checkpoint(Flags& flags, std::string& checkpoint);
+
+/// A protocol as a command line names it, and what it changes.
+struct ProtocolOptions {
+  std::string name;  // or path
+  std::vector<std::string> changes;
+
+  bool given() const { return !name.empty() || !changes.empty(); }
+};
+
+/// `flag`, "--protocol" or a word without a name, and --set.
+Flag add_flags(Flags& flags, ProtocolOptions& protocol, const std::string& help, const char* flag = "--protocol");
+
+/// The protocol that is named, with its changes.
+Protocol load_protocol(const ProtocolOptions& options);
+/// The same; without a name the changes are made to `own`.
+Protocol load_protocol(const ProtocolOptions& options, const Protocol& own);
 
 /// Device, precision and threads are from now on those that were asked for. Throws Error where they cannot be had.
 void apply(const CommonOptions& common);

@@ -111,7 +111,7 @@ class ConfigFile {
     check(!values.empty(), "{}: {} is empty, expected {}", where_, full, takes.words);
     const bool off = flag.type() == FlagType::flag && values[0] == "false";
     if (flag.given() || off) return;  // the command line wins
-    if (takes.list && !flag.is_word()) values = {fmt::format("{}", fmt::join(values, ","))};
+    if (takes.list && !flag.repeats()) values = {fmt::format("{}", fmt::join(values, ","))};
     try {
       flag.set(std::move(values));
     } catch (const Error& e) {

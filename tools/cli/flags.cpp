@@ -1,5 +1,7 @@
 #include "tools/cli/flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -41,13 +43,34 @@ std::string Flag::name() const { return is_word() ? option_->get_name() : option
 
 FlagType Flag::type() const {
   if (option_->get_items_expected_max() == 0) return FlagType::flag;
-  if (option_->get_expected_max() > 1) return FlagType::texts;
+  if (repeats()) return FlagType::texts;
   const auto found = std::ranges::find(kTypeNames, option_->get_type_name(), &TypeName::name);
   return found != std::end(kTypeNames) ? found->type : FlagType::text;
 }
 
+bool Flag::repeats() const { return option_->get_expected_max() > 1; }
 bool Flag::is_word() const { return option_->get_lnames().empty(); }
 bool Flag::in_files() const { return option_->get_configurable(); }
+bool Flag::needed() const { return option_->get_required(); }
+std::string Flag::help() const { return option_->get_description(); }
+std::string Flag::value_name() const { return type() == FlagType::flag ? std::string() : option_->get_type_name(); }
+std::string Flag::shown_default() const { return option_->get_default_str(); }
+
+// CLI11 keeps what belongs to an option in its validators alone; this one accepts all, and nobody is shown it.
+Flag Flag::with_choices(const std::vector<std::string>& choices) {
+  option_->check(CLI::Validator([](std::string&) { return std::string(); }, std::string(),
+                                fmt::format("{}", fmt::join(choices, ","))));
+  return *this;
+}
+
+std::vector<std::string> Flag::choices() const {
+  try {
+    return parse_list(option_->get_validator(0)->get_name());
+  } catch (const CLI::OptionNotFound&) {
+    return {};
+  }
+}
+
 bool Flag::given() const { return !option_->empty(); }
 
 void Flag::set(std::vector<std::string> values) {
@@ -79,6 +102,24 @@ Flag Flags::toggle(const std::string& name, bool& value, const std::string& help
   return Flag(*app_->add_flag(name, value, help)->disable_flag_override());
 }
 
+Flag Flags::repeated(const std::string& name, std::vector<std::string>& value, const std::string& help) {
+  const auto read = [name, &value](const CLI::results_t& texts) {
+    try {
+      value.clear();
+      for (const std::string& text : texts) value.push_back(parse_text(text));
+    } catch (const Error& e) {
+      throw CLI::ValidationError(name, e.what());
+    }
+    return true;
+  };
+  constexpr int kMost = 1000;
+  return Flag(*app_->add_option(name, read, help)
+                   ->expected(1, kMost)
+                   ->allow_extra_args(false)
+                   ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                   ->type_name("TEXT"));
+}
+
 Flag Flags::words(const std::string& name, std::vector<std::string>& value, const std::string& help) {
   return Flag(*app_->add_option(name, value, help));
 }
@@ -100,6 +141,7 @@ void Flags::check_together(const std::function<void()>& check) {
 }
 
 std::string Flags::command() const { return app_->get_name(); }
+std::string Flags::what() const { return app_->get_description(); }
 
 std::vector<Flags> Flags::commands() const {
   std::vector<Flags> found;

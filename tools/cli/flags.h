@@ -28,6 +28,8 @@ class Flag {
   Flag required();
   /// Not together with the other one.
   Flag excludes(const Flag& other);
+  /// Any number of them may be given, each with one value.
+  bool repeats() const;
   /// No file of options has it.
   Flag not_in_files();
 
@@ -36,10 +38,20 @@ class Flag {
   FlagType type() const;
   bool is_word() const;
   bool in_files() const;
+  bool needed() const;
+  /// What --help tells of it: a sentence, what its value is called ("" where it takes none), and the value that it has
+  /// where it is not given ("" for none).
+  std::string help() const;
+  std::string value_name() const;
+  std::string shown_default() const;
+  /// Of a choice, what there is to choose from.
+  std::vector<std::string> choices() const;
   /// Whether it has a value from the command line or a file.
   bool given() const;
   /// Gives it the values of a file. Throws Error, "what was found, what was expected".
   void set(std::vector<std::string> values);
+
+  Flag with_choices(const std::vector<std::string>& choices);
 
  private:
   CLI::Option* option_;
@@ -58,10 +70,13 @@ class Flags {
   Flag texts(const std::string& name, std::vector<std::string>& value, const std::string& help) {
     return add(name, value, help, FlagType::texts, parse_text);
   }
+  /// One text each time that the flag is given.
+  Flag repeated(const std::string& name, std::vector<std::string>& value, const std::string& help);
   template <class T>
   Flag choice(const std::string& name, T& value, const std::vector<std::string>& choices, const std::string& help) {
     return add(name, value, help, FlagType::text,
-               [choices](const std::string& text) { return parse_choice(text, choices); });
+               [choices](const std::string& text) { return parse_choice(text, choices); })
+        .with_choices(choices);
   }
   /// `T` is an integer, which the range is to fit, or an optional one.
   template <class T>
@@ -97,6 +112,7 @@ class Flags {
 
   // What --help, completion and files of options ask for.
   std::string command() const;
+  std::string what() const;
   std::vector<Flags> commands() const;
   /// Of the commands, the one that the command line names.
   std::optional<Flags> chosen() const;

@@ -25,8 +25,8 @@ namespace {
 
 struct EvalCommand {
   CommonOptions common;
-  std::string checkpoint;  // path or name, as in every command
-  std::string protocol;    // empty: the one it was trained under
+  std::string checkpoint;    // path or name, as in every command
+  ProtocolOptions protocol;  // without a name: the one it was trained under
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
 };
@@ -34,7 +34,7 @@ struct EvalCommand {
 void add_flags(Flags& flags, EvalCommand& c) {
   add_flags(flags, c.common);
   add_checkpoint(flags, c.checkpoint);
-  flags.text("--protocol", c.protocol, "instead of the one it was trained under");
+  add_flags(flags, c.protocol, "instead of the one it was trained under");
   flags.whole("--batches", c.batches, {1}, "instead of the protocol's");
   flags.seed("--seed", c.seed, "of the test tasks, instead of the protocol's");
 }
@@ -189,7 +189,7 @@ int run(const EvalCommand& c) {
   const std::filesystem::path path = find_weights(c.checkpoint);
   const Checkpoint checkpoint = load_checkpoint(path);
   const auto model = restore_model(checkpoint);
-  const Protocol protocol = c.protocol.empty() ? checkpoint.run.protocol : load_protocol(c.protocol);
+  const Protocol protocol = load_protocol(c.protocol, checkpoint.run.protocol);
   const Subject subject{protocol, checkpoint.run, weights_checksum(checkpoint)};
   const std::int64_t batches = c.batches.value_or(protocol.evaluation.batches);
   JsonValue results = JsonValue::array();
@@ -204,7 +204,7 @@ int run(const EvalCommand& c) {
   }
   if (c.common.json) print_json(results);
   check(leaks.empty(), "[eval] {} leaks: {}", c.checkpoint, fmt::join(leaks, "; "));
-  const bool by_the_rules = c.protocol.empty() && !c.batches && !c.seed;
+  const bool by_the_rules = !c.protocol.given() && !c.batches && !c.seed;
   if (by_the_rules && !checkpoint.exported) keep(path, subject.weights, results);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/io/file.h"
+#include "models/training/pretrained.h"
 #include "models/training/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -37,7 +38,9 @@ std::string training_command(const TrainingRun& run) {
   const TrainingConfig& t = run.protocol.training;
   set_steps(protocol, t.steps);
   const std::int64_t validation_batches = run.protocol.validation.batches;
-  std::string command = fmt::format("npzoo train --protocol {} --model {}", run.protocol.name, run.spec.name);
+  std::string command = fmt::format("npzoo train --protocol {}", run.protocol.name);
+  if (!run.init || is_preset(run)) command += fmt::format(" --model {}", run.spec.name);
+  if (run.init) command += fmt::format(" --init {}", run.init->source);
   if (t.steps != asked.steps) command += fmt::format(" --steps {}", t.steps);
   if (t.batch_size != asked.batch_size) command += fmt::format(" --batch {}", t.batch_size);
   if (t.optimiser.lr != asked.optimiser.lr) command += fmt::format(" --lr {}", t.optimiser.lr);

@@ -16,7 +16,7 @@ namespace {
 
 struct OracleCommand {
   CommonOptions common;
-  std::string protocol;
+  ProtocolOptions protocol;
   std::vector<std::string> tests;  // empty: all
   std::int64_t tasks = 6000;
   std::optional<std::uint64_t> seed;
@@ -25,7 +25,7 @@ struct OracleCommand {
 
 void add_flags(Flags& flags, OracleCommand& c) {
   add_flags(flags, c.common);
-  flags.text("protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file").required();
+  add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
   flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out");
   flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little");
   flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's");
@@ -126,7 +126,7 @@ std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector
 }
 
 Result compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
-  const GpSampler sampler = oracle_tasks(c.protocol, *test.data,
+  const GpSampler sampler = oracle_tasks(c.protocol.name, *test.data,
                                          {.batch_size = rules.batch_size,
                                           .seed = c.seed.value_or(rules.seed),
                                           .split = Split::evaluation,

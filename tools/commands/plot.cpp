@@ -24,7 +24,7 @@ struct PlotCommand {
   std::string checkpoint;
   std::vector<std::string> grid;
   std::filesystem::path out;
-  std::string protocol;
+  ProtocolOptions protocol;
   std::uint64_t seed = 0;
   int tasks = 2;
   int samples = 5;
@@ -37,8 +37,7 @@ void add_flags(Flags& flags, PlotCommand& c) {
       .excludes(checkpoint);
   flags.check_together([&c] { check(!c.checkpoint.empty() || !c.grid.empty(), "--checkpoint or --grid is required"); });
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
-  flags.text("--protocol", c.protocol,
-             "whose tasks to draw, instead of the one that the (first) model was trained under");
+  add_flags(flags, c.protocol, "whose tasks to draw, instead of the one that the (first) model was trained under");
   flags.seed("--seed", c.seed, "of the tasks");
   flags.whole("--tasks", c.tasks, {1, 8}, "rows of the picture, one task each");
   flags.whole(
@@ -244,10 +243,10 @@ plot::Figure draw_maps(const PlotCommand& c, const std::vector<Shown>& models, c
 std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::vector<std::string>& names) {
   std::vector<Shown> models;
   std::optional<Protocol> protocol;
-  if (!c.protocol.empty()) protocol = load_protocol(c.protocol);
+  if (!c.protocol.name.empty()) protocol = load_protocol(c.protocol);
   for (const std::string& name : names) {
     const Checkpoint checkpoint = load_checkpoint(find_weights(name));
-    if (!protocol) protocol = checkpoint.run.protocol;
+    if (!protocol) protocol = load_protocol(c.protocol, checkpoint.run.protocol);
     const std::string& model = checkpoint.run.spec.name;
     models.push_back({model, model_info(model).density, restore_model(checkpoint)});
   }
@@ -261,7 +260,7 @@ std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::ve
 int run(const PlotCommand& c) {
   apply(c.common);
   const std::vector<std::string> names = c.grid.empty() ? std::vector{c.checkpoint} : c.grid;
-  std::vector<NamedFile> inputs{{"--protocol", c.protocol}};
+  std::vector<NamedFile> inputs{{"--protocol", c.protocol.name}};
   for (const std::string& name : names)
     inputs.push_back({c.grid.empty() ? "--checkpoint" : "--grid", find_weights(name)});
   check_outputs("plot", c.common, {{"--out", c.out}}, inputs);

@@ -1,9 +1,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/io/file.h"
 #include "models/registry.h"
+#include "models/training/named_weights.h"
+#include "models/training/pretrained.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -21,19 +24,23 @@ namespace {
 
 struct TrainCommand {
   CommonOptions common;
-  std::string protocol, model;
+  ProtocolOptions protocol;
+  std::string model, init;
   std::optional<std::int64_t> steps, batch, validation_batches;
   std::optional<double> lr;
   std::uint64_t seed = 0;
   std::filesystem::path out;
-  bool resume = false;
+  bool resume = false, tensorboard = false;
   std::int64_t checkpoint_every = 0;
 };
 
 void add_flags(Flags& flags, TrainCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--protocol", c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
-  flags.text("--model", c.model, "name (see: npzoo list models)");
+  add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
+  flags.text("--model", c.model, "name (see: npzoo list models); with --init that of the weights where left out");
+  flags.text("--init", c.init,
+             "weights to begin with instead of random ones, a file that train or export wrote or a name (see: npzoo "
+             "list weights)");
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1}, "number of updates instead of the protocol's");
   flags.whole("--batch", c.batch, {1}, "tasks per update instead of the protocol's");
@@ -42,18 +49,23 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.positive("--lr", c.lr, "peak learning rate instead of the protocol's");
   flags.seed("--seed", c.seed, "of initial weights and data");
   flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
+  flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
-    check(c.resume || (!c.protocol.empty() && !c.model.empty()), "--protocol and --model (or --resume) is required");
+    check(c.resume || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+          "--protocol and --model (or --resume) is required");
   });
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
 }
 
 TrainingRun describe(const TrainCommand& c) {
-  if (c.protocol.empty() && c.model.empty()) return load_checkpoint(c.out / "checkpoint.safetensors").run;
-  check(!c.protocol.empty() && !c.model.empty(), "[train] --protocol and --model must be given together");
+  if (!c.protocol.given() && c.model.empty() && c.init.empty())
+    return load_checkpoint(c.out / "checkpoint.safetensors").run;
+  check(!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty()),
+        "[train] --protocol and --model must be given together");
   TrainingRun run;
   run.protocol = load_protocol(c.protocol);
-  run.spec = model_spec(run.protocol, c.model);
+  if (!c.model.empty()) run.spec = model_spec(run.protocol, c.model);
+  if (!c.init.empty()) begin_with(run, c.init);
   run.seed = c.seed;
   TrainingConfig& training = run.protocol.training;
   set_steps(run.protocol, c.steps.value_or(training.steps));
@@ -74,19 +86,23 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own is written beside it, after it:
-/// by the former the directory is known for a run's.
-void write_config(const TrainingRun& run, const std::filesystem::path& out) {
+/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own, and the weights that it begins
+/// with, are written beside it, after it: by the former the directory is known for a run's.
+void write_config(const TrainingRun& run, const std::filesystem::path& out, std::int64_t steps_done) {
   const bool own_protocol = !is_compiled_in(run.protocol);
-  const std::filesystem::path copy = std::filesystem::absolute(out / "protocol.toml");
+  const std::filesystem::path folder = std::filesystem::absolute(out), copy = folder / "protocol.toml",
+                              initial = folder / "initial.safetensors";
   const TrainingConfig& training = run.protocol.training;
+  std::string what = fmt::format("protocol = {}\n", toml_string(own_protocol ? copy.string() : run.protocol.name));
+  if (!run.init || is_preset(run)) what += fmt::format("model = \"{}\"\n", run.spec.name);
+  if (run.init) what += fmt::format("init = {}\n", toml_string(initial.string()));
   write_text(out / "config.toml",
-             fmt::format("{}[train]\nprotocol = {}\nmodel = \"{}\"\nsteps = {}\nbatch = {}\nlr = {}\nseed = {}\n"
-                         "validation-batches = {}\n",
-                         kRunConfigHeader, toml_string(own_protocol ? copy.string() : run.protocol.name), run.spec.name,
-                         training.steps, training.batch_size, training.optimiser.lr, run.seed,
+             fmt::format("{}[train]\n{}steps = {}\nbatch = {}\nlr = {}\nseed = {}\nvalidation-batches = {}\n",
+                         kRunConfigHeader, what, training.steps, training.batch_size, training.optimiser.lr, run.seed,
                          run.protocol.validation.batches));
   if (own_protocol) write_text(copy, run.protocol.text);
+  if (run.init && steps_done == 0)
+    write_text(initial, read_text(find_weights(run.init->source), std::numeric_limits<std::size_t>::max()));
 }
 
 class TerminalObserver final : public TrainObserver {
@@ -94,7 +110,7 @@ class TerminalObserver final : public TrainObserver {
   TerminalObserver(const TrainingRun& run, std::filesystem::path out) : run_(run), out_(std::move(out)) {}
 
   void on_begin(std::int64_t steps_done) override {
-    write_config(run_, out_);
+    write_config(run_, out_, steps_done);
     progress_.emplace("train " + run_.spec.name, run_.protocol.training.steps, Progress::Options{.start = steps_done});
   }
   void on_step(std::int64_t step, double loss) override {
@@ -153,8 +169,13 @@ int run(const TrainCommand& c) {
   apply(c.common);
   const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
-  const TrainResult result = train(
-      run, {.out = c.out, .checkpoint_every = c.checkpoint_every, .resume = c.resume, .commit = kCommit}, observer);
+  const TrainResult result = train(run,
+                                   {.out = c.out,
+                                    .checkpoint_every = c.checkpoint_every,
+                                    .resume = c.resume,
+                                    .commit = kCommit,
+                                    .tensorboard = c.tensorboard},
+                                   observer);
   observer.finish();
   report(result, c.common.json);
   if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());

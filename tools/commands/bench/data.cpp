@@ -9,7 +9,7 @@ namespace {
 
 struct BenchDataCommand {
   CommonOptions common;
-  std::string protocol;
+  ProtocolOptions protocol;
   StepCounts counts;
   std::optional<std::int64_t> batch;
   std::uint64_t seed = 0;
@@ -17,7 +17,7 @@ struct BenchDataCommand {
 
 void add_flags(Flags& flags, BenchDataCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--protocol", c.protocol, "whose data is drawn").required();
+  add_flags(flags, c.protocol, "whose data is drawn").required();
   add_flags(flags, c.counts, "batches");
   flags.whole("--batch", c.batch, {1}, "tasks instead of the protocol's number");
   flags.seed("--seed", c.seed, "of the data");

@@ -15,15 +15,15 @@ namespace {
 struct BenchScalingCommand {
   CommonOptions common;
   std::vector<std::string> models;
-  std::string protocol;  // empty: one that has a preset of the model
+  ProtocolOptions protocol;  // without a name: one that has a preset of the model
   ScalingOptions sizes;
 };
 
 void add_flags(Flags& flags, BenchScalingCommand& c) {
   add_flags(flags, c.common);
   flags.texts("--models", c.models, "names, a list like tnp-d,tnp-kr-full").required();
-  flags.text("--protocol", c.protocol,
-             "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
+  add_flags(flags, c.protocol,
+            "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
   add_flags(flags, c.sizes);
 }
 
@@ -75,11 +75,11 @@ class BoundedPrediction {
   double elapsed_ms_ = 0;
 };
 
-Protocol protocol_for(const std::string& model, const std::string& chosen) {
+Protocol protocol_for(const std::string& model, const ProtocolOptions& chosen) {
   static_cast<void>(model_info(model));
-  if (!chosen.empty()) return load_protocol(chosen);
+  if (!chosen.name.empty()) return load_protocol(chosen);
   const auto found = protocol_with_preset(model, kPreferredProtocol);
-  return found ? *found : load_protocol(kPreferredProtocol);
+  return load_protocol(chosen, found ? *found : load_protocol(kPreferredProtocol));
 }
 
 PredictMs load(const ModelSpec& spec, std::uint64_t seed) {
