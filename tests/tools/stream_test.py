@@ -24,17 +24,16 @@ def table(rows, header="x,y"):
     return header + "\n" + "".join(f"{x},{y}\n" for x, y in rows)
 
 
-def stream_args(context=table(ROWS), targets=TARGETS, at=None, out="out.csv"):
-    return ["stream", "--checkpoint", at or streaming(), "--context", write("context.csv", context), "--targets",
+def stream_args(context=table(ROWS), targets=TARGETS, at=None, out="out.csv", units=("--no-standardise",)):
+    return ["stream", *units, "--checkpoint", at or streaming(), "--context", write("context.csv", context), "--targets",
             write("targets.csv", targets), "--out", out if out == "-" else HERE / out]
 
 
-def predicted(rows):
+def predicted(rows, units=("--no-standardise",), targets=TARGETS):
     """Rows of numbers of `npzoo predict` with all of the context at once."""
-    context, targets = write("all.csv", table(rows)), write("at.csv", TARGETS)
-    done = succeed("predict", "--checkpoint", streaming(), "--context", context, "--targets", targets, "--out", "-",
-                   "--no-standardise")
-    return numbers(done)
+    context, targets = write("all.csv", table(rows)), write("at.csv", targets)
+    return numbers(succeed("predict", "--checkpoint", streaming(), "--context", context, "--targets", targets, "--out", "-",
+                           *units))
 
 
 @case
@@ -44,7 +43,8 @@ def one_answer_at_the_end():
     check_keys(result, "context_rows", "target_rows", "answers", "out")
     expect((result["context_rows"], result["target_rows"], result["answers"]) == (8, 11, 1), result)
     text = (HERE / "out.csv").read_text()
-    expect(text.startswith("context_rows,x,mean_y,std_y\n8,-2,"), text)
+    expect(text.startswith("# npzoo ") and " stream: cmanp trained under tnp/gp-rbf, seed 0, 2 steps\n" in text, text)
+    expect("# inputs and values: used as they are\n" in text and "\ncontext_rows,x,mean_y,std_y\n8,-2," in text, text)
     check_close([row[1:] for row in numbers(text)], predicted(ROWS))
     expect(succeed(*stream_args(out="-")) == text, "stream to '-' differs")
     fail(*stream_args(out="-"), "--json", naming=["--json", "--out -"])
@@ -59,6 +59,55 @@ def answers_meanwhile():
             for i, count in enumerate(counts):
                 check_close([row[1:] for row in found[11 * i:11 * (i + 1)]], predicted(ROWS[:count]))
         expect(as_json(*stream_args(), "--every", every)["answers"] == len(counts), "answers to every", every)
+
+
+FAR = [(1000 + 50 * x, 20 + 3 * y) for x, y in ROWS]  # in units that no model has seen
+FAR_TARGETS = "x\n" + "".join(f"{900 + 20 * i}\n" for i in range(11))
+
+
+@case
+def units_are_those_of_the_first_rows():
+    for first in (8, 9, 1000):  # all of them: as predict has it, whenever it is asked
+        for more in ([], ["--every", 3], ["--chunk", 1]):
+            args = stream_args(table(FAR), FAR_TARGETS, out="-", units=["--standardise-by", first])
+            text = succeed(*args, *more)
+            check_close([row[1:] for row in numbers(text)[-11:]], predicted(FAR, [], FAR_TARGETS))
+            expect("# inputs: x mapped from [915, 1075] to [-2, 2]\n" in text, text)
+            expect("# standardised by the first 8 rows of the context\n" in text, text)
+            expect([row[0] for row in numbers(text)] == [n for n in ([3, 6, 8] if "--every" in more else [8]) for _ in range(11)],
+                   text)
+    first = [(x, y) for x, y in FAR if x <= 1025][:4]
+    rest = [row for row in FAR if row not in first]
+    text = succeed(*stream_args(table(first + rest), FAR_TARGETS, out="-", units=["--standardise-by", 4]))
+    low, high = min(first)[0], max(first)[0]
+    expect(f"# inputs: x mapped from [{low:g}, {high:g}] to [-2, 2]\n" in text, text)
+    # The same by hand: the units of those rows, for a model that takes numbers as they are.
+    scale_x, mean = (high - low) / 4, sum(y for _, y in first) / 4
+    scale_y = (sum((y - mean) ** 2 for _, y in first) / 4) ** 0.5 / float(text.split("standard deviation ")[1].split(",")[0])
+    by_hand = [((x - low) / scale_x - 2, (y - mean) / scale_y) for x, y in first + rest]
+    targets = [float(line) for line in FAR_TARGETS.split()[1:]]
+    said = predicted(by_hand, targets="x\n" + "".join(f"{(x - low) / scale_x - 2!r}\n" for x in targets))
+    # The standard deviation of training is told with four digits.
+    check_close([row[1:] for row in numbers(text)],
+                [[x, m * scale_y + mean, s * scale_y] for x, (_, m, s) in zip(targets, said)], rel_tol=2e-3)
+    result = as_json(*stream_args(table(FAR), FAR_TARGETS, units=[]))
+    expect(result["standardised"] and result["inputs"][0]["from"] == [915, 1075], result)
+
+
+@case
+def answers_wait_for_the_rows_that_say_the_units():
+    args = stream_args(out="-", units=["--standardise-by", "4"])
+    args[args.index("--context") + 1] = "-"
+    with subprocess.Popen([PROGRAM, *map(str, args), "--every", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as process:
+        process.stdin.write(table(ROWS[:4]))
+        process.stdin.flush()
+        while process.stdout.readline().startswith("#"):
+            pass
+        lines = [process.stdout.readline() for _ in range(44)]  # none is left out
+        expect([line.split(",")[0] for line in lines] == [str(n) for n in (1, 2, 3, 4) for _ in range(11)], lines)
+        process.stdin.close()
+        expect(not process.stdout.read() and process.wait(TIMEOUT) == 0, "an answer too many")
 
 
 @case
@@ -91,11 +140,12 @@ def answers_reach_a_pipe_at_once():
     with subprocess.Popen([PROGRAM, *map(str, args), "--every", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as process:
         process.stdin.write("x,y\n")
-        header = None
         for count, (x, y) in enumerate(ROWS, start=1):
             process.stdin.write(f"{x},{y}\n")
             process.stdin.flush()
-            header = header or process.stdout.readline()
+            if count == 1:
+                while process.stdout.readline().startswith("#"):
+                    pass
             lines = [process.stdout.readline() for _ in range(11)]
             expect(all(line.startswith(f"{count},") for line in lines), lines)
         process.stdin.close()
@@ -119,7 +169,7 @@ def nothing_to_absorb_or_to_ask():
     expect([row[0] for row in found] == [0] * 11, found)
     check_close([row[1:] for row in found], predicted([]))
     empty = succeed(*stream_args(targets="x\n", out="-"), "--every", 2)
-    expect(empty == "context_rows,x,mean_y,std_y\n", "a table without rows:", empty)
+    expect(empty.endswith("\ncontext_rows,x,mean_y,std_y\n"), "a table without rows:", empty)
 
 
 def peak_resident(process):
@@ -147,7 +197,9 @@ def memory_does_not_grow_with_the_context():
         for answer in range(4):
             process.stdin.write("".join(f"{draw.uniform(-2, 2):.4f},{draw.gauss(0, 1):.4f}\n" for _ in range(20_000)))
             process.stdin.flush()
-            lines = [process.stdout.readline() for _ in range(11 + (answer == 0))]
+            lines = [process.stdout.readline() for _ in range(11)]
+            while answer == 0 and not lines[-11].startswith("20000,"):  # comments and the header come first
+                lines.append(process.stdout.readline())
             expect(lines[-1].startswith(f"{20_000 * (answer + 1)},"), lines)
             peaks.append(peak_resident(process))
         process.stdin.close()
@@ -180,13 +232,17 @@ def bad_input_is_refused():
     done = npzoo(*late, "--every", 5000)  # after an answer, and what it is warned of
     expect(done.returncode == 1 and not done.stdout and "context.csv:5602" in done.stderr.splitlines()[-1], done.stderr)
     expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+    for units in ([], ["--no-standardise"]):
+        fail(*stream_args(units=units)[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
+        fail(*stream_args(context=table(ROWS) + "1\n", units=units), naming=["context.csv:10"])
+    fail(*stream_args(context="x,y\n1,1e308\n2,-1e308\n", units=[]), naming=["column y goes from -1e+308 to 1e+308"])
     args = stream_args()
     fail(*args[:-1], HERE / "no such directory" / "out.csv", naming=["no such directory"])
     fail(*args[:-1], "/dev/full")
     (HERE / "context.csv").unlink()
     fail(*args, naming=["context.csv"])
     wrong_usage("stream", "--checkpoint", "x")
-    for flags in (["--every", "-1"], ["--chunk", "0"]):
+    for flags in (["--every", "-1"], ["--chunk", "0"], ["--standardise-by", "0"], ["--standardise-by", "3"]):
         wrong_usage(*args, *flags)
 
 
@@ -210,7 +266,7 @@ def interrupted_while_waiting_leaves_nothing():
     args = stream_args()
     args[args.index("--context") + 1] = "-"
     interrupt_while_waiting(args, "x,y\n", f"{field},{field}\n")
-    args = ["predict", *stream_args()[1:]]
+    args = ["predict", *stream_args()[2:]]
     args[args.index("--targets") + 1] = "-"
     for more in ([], ["--plot", HERE / "out.svg"]):
         interrupt_while_waiting([*args, *more], "x\n", f"{field}{'0' * 512}\n")

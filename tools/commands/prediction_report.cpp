@@ -41,8 +41,8 @@ bool cover_the_range(const RangeCheck& inputs, const Interval& range) {
 
 }  // namespace
 
-std::vector<std::string> PredictionReport::comments() const {
-  std::vector<std::string> lines{fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion,
+std::vector<std::string> PredictionReport::comments(std::string_view command) const {
+  std::vector<std::string> lines{fmt::format("npzoo {} {}: {} trained under {}, seed {}, {} steps", kVersion, command,
                                              run.spec.name, run.protocol.name, run.seed, steps)};
   if (!standardised) {
     lines.emplace_back("inputs and values: used as they are");

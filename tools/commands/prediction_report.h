@@ -31,8 +31,8 @@ struct PredictionReport {
   RangeCheck context, targets;
   ValueCheck values;  // of the context
 
-  /// Lines in front of the predictions: model, units, noise.
-  std::vector<std::string> comments() const;
+  /// Lines in front of the predictions: who made them, model, units, noise.
+  std::vector<std::string> comments(std::string_view command = "predict") const;
   std::vector<Warning> warnings() const;
   /// `standardised`, `inputs`, `values` and `warnings`.
   JsonValue json() const;

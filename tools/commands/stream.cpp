@@ -31,6 +31,8 @@ struct StreamCommand {
   std::filesystem::path context, targets, out;
   std::int64_t every = 0;  // context rows between answers, 0: one answer at the end
   std::int64_t chunk = 4096;
+  bool as_is = false;  // no standardisation
+  std::int64_t standardise_by = 1000;
 };
 
 void add_flags(Flags& flags, StreamCommand& c) {
@@ -45,6 +47,12 @@ void add_flags(Flags& flags, StreamCommand& c) {
   flags.text("--out", c.out, "CSV to write: context_rows, x, mean_* and std_* columns; '-' for standard output")
       .required();
   flags.whole("--every", c.every, {0}, "context rows between answers, 0 for one answer at the end");
+  const Flag as_is = flags.toggle("--no-standardise", c.as_is, "use inputs and values as they are");
+  flags
+      .whole("--standardise-by", c.standardise_by, {1},
+             "rows of the context, from the first on, that say how columns are standardised, as all of them do for "
+             "predict; no answer comes before they are there, or the end")
+      .excludes(as_is);
   flags.whole("--chunk", c.chunk, {1}, "rows absorbed, and targets predicted, at a time; bounds the memory");
 }
 
@@ -76,16 +84,49 @@ Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
   return targets;
 }
 
+/// The rows of a context, of which the first may be looked at before they are read.
+class ContextRows {
+ public:
+  ContextRows(ContextReader& reader, std::size_t dim_x, std::size_t dim_y)
+      : reader_(reader), dim_x_(dim_x), dim_y_(dim_y) {}
+
+  /// At most so many; once, before any is read.
+  const ObservedRows& look_at_first(std::int64_t rows) {
+    first_ = reader_.read(rows);
+    ended_ = first_.count < rows;
+    return first_;
+  }
+
+  /// Fewer than wanted only at the end.
+  ObservedRows read(std::int64_t wanted) {
+    const std::int64_t count = std::min(wanted, first_.count - taken_), left = wanted - count;
+    ObservedRows rows = left > 0 && !ended_ ? reader_.read(left) : ObservedRows();
+    const auto part = [&](const std::vector<double>& values, std::size_t width) {
+      return std::span(values).subspan(static_cast<std::size_t>(taken_) * width,
+                                       static_cast<std::size_t>(count) * width);
+    };
+    const auto x = part(first_.x, dim_x_), y = part(first_.y, dim_y_);
+    rows.x.insert(rows.x.begin(), x.begin(), x.end());
+    rows.y.insert(rows.y.begin(), y.begin(), y.end());
+    rows.count += count;
+    taken_ += count;
+    return rows;
+  }
+
+ private:
+  ContextReader& reader_;
+  std::size_t dim_x_, dim_y_;
+  ObservedRows first_;
+  std::int64_t taken_ = 0;
+  bool ended_ = false;
+};
+
 /// A context that grows, and the table of what the model says at the targets meanwhile.
 class Stream {
  public:
-  Stream(const Model& model, const Draws& draws, const Targets& targets, std::int64_t chunk, CsvWriter& out)
-      : model_(model),
-        draws_(draws),
-        targets_(targets),
-        chunk_(chunk),
-        out_(out),
-        as_is_(static_cast<std::size_t>(model.dim_y())) {}
+  Stream(const Model& model, const Draws& draws, const Targets& targets, const Standardisation& units,
+         std::int64_t chunk, CsvWriter& out)
+      : model_(model), draws_(draws), targets_(targets), units_(units), chunk_(chunk), out_(out) {}
 
   std::int64_t context_rows() const { return context_rows_; }
   std::int64_t answers() const { return answers_; }
@@ -93,7 +134,9 @@ class Stream {
   bool answered() const { return answered_; }
 
   void absorb(const ObservedRows& rows) {
-    const Context more{to_points(rows.x, targets_.dim_x()), to_points(rows.y, as_is_.size()), {}};
+    const Context more{to_points(units_.map_inputs(rows.x), targets_.dim_x()),
+                       to_points(units_.map_values(rows.y), units_.values.size()),
+                       {}};
     state_ = state_ ? model_.update(*state_, more) : model_.condition(more, draws_, kSamples);
     context_rows_ += rows.count;
     answered_ = false;
@@ -105,8 +148,8 @@ class Stream {
                       step = std::min(static_cast<std::size_t>(chunk_), targets_.rows()) * width;
     for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
       const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
-      const Moments said = moments(*model_.query(*state_, to_points(x, width)));
-      out_.write(prediction_rows(leading, x, width, said.mean, said.std, as_is_));
+      const Moments said = moments(*model_.query(*state_, to_points(units_.map_inputs(x), width)));
+      out_.write(prediction_rows(leading, x, width, said.mean, said.std, units_.values));
     }
     out_.flush();  // who reads through a pipe need not wait for the next one
     ++answers_;
@@ -117,9 +160,9 @@ class Stream {
   const Model& model_;
   Draws draws_;
   const Targets& targets_;
+  const Standardisation& units_;
   std::int64_t chunk_;
   CsvWriter& out_;
-  std::vector<ValueMap> as_is_;
   std::unique_ptr<ContextState> state_;
   std::int64_t context_rows_ = 0, answers_ = 0;
   bool answered_ = false;
@@ -137,6 +180,22 @@ class Warnings {
   std::set<std::string> told_;
 };
 
+/// As `predict` would tell of the first rows, of which none is counted yet.
+std::vector<std::string> comments(const PredictionReport& report, const StreamCommand& c, const ObservedRows& first) {
+  PredictionReport preview = report;
+  preview.context.add(first.x);
+  std::vector<std::string> lines = preview.comments("stream");
+  if (!c.as_is) lines.push_back(fmt::format("standardised by the first {} rows of the context", first.count));
+  return lines;
+}
+
+/// Or else throws now, and not when the first rows are there. What is no regular file is only opened once.
+void check_can_be_written(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path != "-" && (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error)))
+    static_cast<void>(AtomicFile(path));
+}
+
 int stream(const StreamCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
@@ -148,20 +207,26 @@ int stream(const StreamCommand& c) {
         "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
         checkpoint.run.spec.name, streaming_models());
   const Targets targets = read_targets(c.targets, model->dim_x());
-  ContextReader context(c.context, targets.x_names, model->dim_y(), give_up);
+  ContextReader reader(c.context, targets.x_names, model->dim_y(), give_up);
   const std::string leading[] = {kCountColumn};
 
+  const std::vector<std::string>& y_names = reader.y_names();
+  const std::vector<std::string> header = prediction_header(leading, targets.x_names, y_names, c.targets);
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
+
   interrupt.emplace();
-  CsvWriter out(c.out, prediction_header(leading, targets.x_names, context.y_names(), c.targets));
-  PredictionReport report = prediction_report(
-      checkpoint, *model, /*standardised=*/false,
-      leave_as_is(targets.dim_x(), context.y_names().size(), checkpoint.run.protocol.data->training_range()),
-      targets.x_names, context.y_names());
+  check_can_be_written(c.out);
+  Progress progress("stream", 0, {.unit = "rows"});
+  ContextRows context(reader, targets.dim_x(), y_names.size());
+  const ObservedRows& first = context.look_at_first(c.as_is ? 0 : c.standardise_by);
+  const Standardisation units = c.as_is ? leave_as_is(targets.dim_x(), y_names.size(), range)
+                                        : standardise(first.x, first.y, targets.x_names, y_names, range);
+  PredictionReport report = prediction_report(checkpoint, *model, !c.as_is, units, targets.x_names, y_names);
+  CsvWriter out(c.out, header, comments(report, c, first));
   report.targets.add(targets.x);
   Warnings warnings;
-  Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets,
+  Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets, units,
                   targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), out);
-  Progress progress("stream", 0, {.unit = "rows"});
   for (bool more = true; more;) {
     const std::int64_t done = absorbed.context_rows();
     const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
@@ -180,12 +245,13 @@ int stream(const StreamCommand& c) {
   }
   out.commit();
   progress.finish();
-  if (c.common.json)
-    print_json(JsonValue::object({{"context_rows", absorbed.context_rows()},
-                                  {"target_rows", targets.rows()},
-                                  {"answers", absorbed.answers()},
-                                  {"warnings", to_json(report.warnings())},
-                                  {"out", c.out.string()}}));
+  if (!c.common.json) return 0;
+  JsonValue result = report.json();
+  result.update({{"context_rows", absorbed.context_rows()},
+                 {"target_rows", targets.rows()},
+                 {"answers", absorbed.answers()},
+                 {"out", c.out.string()}});
+  print_json(result);
   return 0;
 }
 
@@ -203,7 +269,7 @@ int run(const StreamCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo stream_command = command<StreamCommand, add_flags, run>(
-    "Predict from a context that is read as it comes, in constant memory; inputs and values are used as they are.");
+extern const CommandInfo stream_command =
+    command<StreamCommand, add_flags, run>("Predict from a context that is read as it comes, in constant memory.");
 
 }  // namespace npzoo
