@@ -142,10 +142,10 @@ def help_and_version_are_commands():
 
 @case
 def what_is_misspelt_is_told_of_first():
-    wrong_usage(naming=["expected a command: list, devices"])
+    wrong_usage(naming=["expected a command: list, info, devices"])
     wrong_usage("trian", naming=['"trian"', "did you mean 'train'?"])
     wrong_usage("trian", "--protocol", "quick/gp1d", naming=["did you mean 'train'?"])
-    wrong_usage("frobnicate", naming=["expected one of: list, devices, "])
+    wrong_usage("frobnicate", naming=["expected one of: list, info, devices, "])
     wrong_usage("bench", "train-setp", naming=["did you mean 'train-step'?"])
     wrong_usage("train", "--otu", "x", naming=['no flag "--otu"', "did you mean '--out'?"])
     wrong_usage("train", "--stpes=7", naming=['no flag "--stpes"', "did you mean '--steps'?"])

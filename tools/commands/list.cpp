@@ -9,7 +9,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
-#include "tools/commands/scores.h"
+#include "tools/commands/weights_facts.h"
 
 namespace npzoo {
 
@@ -56,51 +56,28 @@ Listing list_models() {
   return list;
 }
 
-/// "rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"
-std::string in_words(const std::vector<TestScore>& scores) {
-  std::string words;
-  for (const TestScore& score : scores)
-    words += fmt::format("{}{} {:.3f}{}", words.empty() ? "" : ", ", score.test, score.log_likelihood,
-                         score.standard_error ? fmt::format(" ± {:.3f}", *score.standard_error) : "");
-  return words;
-}
-
-JsonValue to_json(const std::vector<TestScore>& scores) {
-  JsonValue rows = JsonValue::array();
-  for (const TestScore& score : scores)
-    rows.push_back(JsonValue::object(
-        {{"test", score.test}, {"log_likelihood", score.log_likelihood}, {"standard_error", score.standard_error}}));
-  return rows;
-}
-
 void add_weights(Listing& list, const NamedWeights& weights) {
   JsonValue row = JsonValue::object({{"name", weights.name}, {"path", weights.path.string()}, {"problem", nullptr}});
   try {
     const Checkpoint c = load_checkpoint(weights.path);
     check(c.exported.has_value(), "is a checkpoint, expected weights that npzoo export wrote");
-    const std::int64_t parameters = count_elements(named_parameters(*restore_model(c)));
-    const std::vector<TestScore> scores = scores_of(*c.exported);
-    row.update({{"model", c.run.spec.name},
-                {"protocol", c.run.protocol.name},
-                {"parameters", parameters},
-                {"bytes", std::filesystem::file_size(weights.path)},
-                {"steps", c.step},
-                {"seed", c.run.seed},
-                {"commit", c.commit},
-                {"command", c.exported->command},
-                {"evaluation", to_json(scores)}});
-    list.add(row, fmt::format("{:<34} {:>9}  {}", weights.name, parameters, in_words(scores)));
+    const WeightsFacts facts = facts_of(weights.path, c);
+    row.update(to_json(facts, c));
+    list.add(row, fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}", weights.name, facts.dim_x, facts.dim_y,
+                              facts.parameters, format_bytes(facts.bytes), in_words(facts.scores)));
   } catch (const Error& e) {
     const std::string problem = one_line(e.what());
     row.set("problem", problem);
-    list.add(row, fmt::format("{:<34} {:>9}  {}: {}", weights.name, "-", weights.path.string(), problem));
+    list.add(row, fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}: {}", weights.name, "-", "-", "-", "-",
+                              weights.path.string(), problem));
     ++list.unusable;
   }
 }
 
 /// One row for each file; one that cannot be used has a name, a path and a problem.
 Listing list_weights() {
-  Listing list;
+  Listing list{.text = fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}\n", "name", "inputs", "values", "parameters",
+                                   "file", "scores")};
   for (const NamedWeights& weights : named_weights()) add_weights(list, weights);
   return list;
 }

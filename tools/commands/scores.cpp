@@ -1,7 +1,10 @@
 #include "tools/commands/scores.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/io/file.h"
@@ -58,9 +61,25 @@ std::vector<TestScore> scores_of(const Provenance& weights) {
     const json test = member("test"), score = member(headline_of(row).c_str()), error = member("standard_error");
     check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
           "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
-    scores.push_back({test, score, error.is_null() ? std::nullopt : std::optional(error.get<double>())});
+    scores.push_back(
+        {test, headline_of(row), score, error.is_null() ? std::nullopt : std::optional(error.get<double>())});
   }
   return scores;
+}
+
+std::string in_words(const std::vector<TestScore>& scores) {
+  std::string words, figure;
+  for (const TestScore& score : scores) {
+    words += words.empty() ? "" : ", ";
+    if (std::exchange(figure, score.figure) != score.figure) {
+      std::string name = score.figure;
+      std::ranges::replace(name, '_', '-');
+      words += name + ": ";
+    }
+    words += fmt::format("{} {:.3f}", score.test, score.value);
+    if (score.standard_error) words += fmt::format(" ± {:.3f}", *score.standard_error);
+  }
+  return words;
 }
 
 }  // namespace npzoo
