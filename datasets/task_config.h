@@ -23,6 +23,9 @@ struct TrainingRange {
   double target_noise = 0;                        // a standard deviation
   double widest_std = 1, narrowest_std = 1;       // of functions without noise: the prior's largest and least scale
   double context_noise = 0;                       // a standard deviation
+  bool noise_varies = false;                      // from task to task: the noises above are the least
+  double reach = 0;                               // targets lie at most so far outside of `inputs`
+  double tails = 5;                               // widest deviations that one value in a million lies beyond
 };
 
 /// Points of one task.

@@ -17,6 +17,9 @@ namespace {
 /// Points of one task: their covariance then stays below 128 MiB, whatever a file asks for.
 constexpr std::int64_t kMaxPoints = 4096;
 
+/// Standardised values of contexts lie beyond it once in a million, by outliers and exponentials; measured.
+constexpr double kTails = 15;
+
 constexpr NumberRule kShare{[](double x) { return x >= 0 && x <= 1; }, "a number from 0 to 1"};
 
 /// Reads keys: of `[data]` all of them, of a test those that it has.
@@ -140,7 +143,10 @@ TrainingRange synthetic_range(const SyntheticDistribution& d) {
           .target_noise = d.least_noise,
           .widest_std = 1,
           .narrowest_std = 1,
-          .context_noise = d.least_noise};
+          .context_noise = d.least_noise,
+          .noise_varies = true,
+          .reach = d.reach,
+          .tails = kTails};
 }
 
 std::shared_ptr<const TaskConfig> read_synthetic_config(TomlReader& data) {

@@ -74,12 +74,15 @@ Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const Training
   return {std::vector<InputMap>(dim_x, {range.inputs, range.inputs}), std::vector<ValueMap>(dim_y)};
 }
 
-RangeCheck::RangeCheck(const Standardisation& units, const TrainingRange& range)
-    : maps_(units.inputs), inputs_(range.inputs), columns_(maps_.size()), distance_(maps_.size()) {}
+RangeCheck::RangeCheck(const Standardisation& units, const TrainingRange& range, double reach)
+    : maps_(units.inputs),
+      inputs_{range.inputs.low - reach, range.inputs.high + reach},
+      columns_(maps_.size()),
+      distance_(maps_.size()) {}
 
 ValueCheck::ValueCheck(const Standardisation& units, const TrainingRange& range)
     : maps_(units.values),
-      limit_(5 * std::hypot(range.widest_std, range.target_noise)),
+      limit_(range.tails * std::hypot(range.widest_std, range.target_noise)),
       columns_(maps_.size()),
       squares_(maps_.size()) {}
 

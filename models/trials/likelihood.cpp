@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct ScoredBatch {
   double context_squares = 0;  // sum of (mean − value)² at the context's points
   std::int64_t context_values = 0;
   std::optional<double> exact{};  // log-likelihood under the truth
+  std::string truth{};            // what that is called
 };
 
 PredictedBatch predict(const Model& model, const Task& task, std::int64_t index, const EvaluationOptions& options) {
@@ -90,8 +92,10 @@ ScoredBatch score(const PredictedBatch& batch, const Task& task) {
   return scored;
 }
 
-std::optional<double> exact_log_likelihood(const Batch& batch, Density density) {
-  return batch.truth ? mean_log_likelihood(*batch.truth, batch.task, density) : std::nullopt;
+void score_truth(const Batch& batch, Density density, ScoredBatch& scored) {
+  if (!batch.truth) return;
+  scored.exact = mean_log_likelihood(*batch.truth, batch.task, density);
+  scored.truth = batch.truth->name();
 }
 
 /// Batches first, first + 1 … of a source on the host, each on one thread. The truth of the first `exact`.
@@ -101,7 +105,7 @@ std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& sou
   thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
     const Batch batch = source.batch(static_cast<std::uint64_t>(first + i));
     scored[i] = score(predict(model, batch.task, first + i, options), batch.task);
-    if (i < exact) scored[i].exact = exact_log_likelihood(batch, options.density);
+    if (i < exact) score_truth(batch, options.density, scored[i]);
   });
   return scored;
 }
@@ -111,22 +115,22 @@ std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& sou
 std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& source, std::int64_t first,
                                          std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<Task> tasks;
-  std::vector<Batch> here;
+  std::vector<Batch> here(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     const Batch batch = source.batch(static_cast<std::uint64_t>(first + i));
     tasks.push_back(batch.task);
-    if (i < exact && batch.truth) here.push_back({batch.task.to(Device::cpu), batch.truth});
+    if (i < exact && batch.truth) here[i] = {batch.task.to(Device::cpu), batch.truth};
   }
   std::vector<PredictedBatch> predicted;
   for (std::int64_t i = 0; i < count; ++i) predicted.push_back(predict(model, tasks[i], first + i, options));
-  std::vector<std::optional<double>> known(static_cast<std::size_t>(count));
-  thread_pool().for_range(std::ssize(here), 1, [&](std::int64_t i, std::int64_t) {
-    known[i] = exact_log_likelihood(here[i], options.density);
-  });
+  std::vector<ScoredBatch> known(static_cast<std::size_t>(count));
+  thread_pool().for_range(count, 1,
+                          [&](std::int64_t i, std::int64_t) { score_truth(here[i], options.density, known[i]); });
   std::vector<ScoredBatch> scored;
   for (std::int64_t i = 0; i < count; ++i) {
     scored.push_back(score(std::exchange(predicted[i], {}), tasks[i]));
-    scored.back().exact = known[i];
+    scored.back().exact = known[i].exact;
+    scored.back().truth = known[i].truth;
   }
   return scored;
 }
@@ -148,6 +152,7 @@ class Total {
     }
     if (!batch.exact) return;
     exact_.add(*batch.exact);
+    truth_ = batch.truth;
     gap_.add(*batch.exact - *(density == Density::joint ? batch.joint : batch.log_likelihood));
   }
 
@@ -170,6 +175,7 @@ class Total {
     e.exact_gap = exact_.count() > 0 ? gap_.estimate().value : kNone;
     e.exact_gap_error = gap_.estimate().standard_error;
     e.exact_batches = exact_.count();
+    e.truth = truth_;
     e.tasks = tasks_;
     return e;
   }
@@ -178,6 +184,7 @@ class Total {
   MarginalFit fit_;
   DensityForms forms_;
   RunningMean log_likelihood_, joint_, exact_, gap_;
+  std::string truth_;
   double context_squares_ = 0;
   std::int64_t context_values_ = 0, tasks_ = 0;
 };

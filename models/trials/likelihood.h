@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "datasets/scores.h"
 #include "datasets/task_source.h"
@@ -31,6 +32,7 @@ struct Evaluation {
   /// log-likelihoods, because both are of the same tasks.
   double exact_gp = 0, exact_gap = 0, exact_gap_error = 0;
   std::int64_t exact_batches = 0;
+  std::string truth;  // what figures call what the tasks were drawn from; empty where it is not known
   std::int64_t tasks = 0;
   std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of models with random features
 };

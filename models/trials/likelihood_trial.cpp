@@ -56,20 +56,21 @@ std::string log_likelihood_line(const Figure& figure) {
                      figure.batches ? fmt::format(", first {} batches", *figure.batches) : "");
 }
 
-void put_into_words(const Evaluation& e, const std::string& truth, double context_noise, Findings& found) {
+void put_into_words(const Evaluation& e, const TrainingRange& range, Findings& found) {
   found.headline_lines = {log_likelihood_line(found.figures[0]), log_likelihood_line(found.figures[1])};
   if (e.exact_batches > 0)
     found.headline_lines.push_back(
         fmt::format("{:<20} {:.3f}           (true hyper-parameters, first {} batches: what no model beats on average; "
                     "the model lacks {:.3f} ± {:.3f})",
-                    truth + " posterior", e.exact_gp, e.exact_batches, e.exact_gap, e.exact_gap_error));
+                    e.truth + " posterior", e.exact_gp, e.exact_batches, e.exact_gap, e.exact_gap_error));
   found.further_lines = {
       fmt::format("coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error "
                   "{:.1f})",
                   100 * e.coverage.at(50), 100 * e.coverage.at(80), 100 * e.coverage.at(90), 100 * e.coverage.at(95),
                   100 * e.calibration_error),
       fmt::format("CRPS                 {:.4f}", e.crps),
-      fmt::format("at context points    {:.4f}          (RMSE; observed with noise {})", e.context_rmse, context_noise),
+      fmt::format("at context points    {:.4f}          (RMSE; observed with noise {}{})", e.context_rmse,
+                  range.noise_varies ? "of at least " : "", range.context_noise),
       fmt::format("smallest std         {}", e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
 }
 
@@ -93,8 +94,7 @@ class LikelihoodTrial final : public Trial {
     if (!all) return found;
     add_all(e, options.density, found);
     if (e.exact_batches > 0) found.lacking = Estimate{e.exact_gap, e.exact_gap_error};
-    const std::string truth = e.exact_batches > 0 ? source->batch(0).truth->name() : "";
-    put_into_words(e, truth, tasks.training_range().context_noise, found);
+    put_into_words(e, tasks.training_range(), found);
     return found;
   }
 };

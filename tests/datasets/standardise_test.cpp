@@ -157,6 +157,12 @@ TEST_CASE("standardise: inputs that leave the range of training") {
   raw.add(Values{-2, 2, 2.5});
   CHECK(raw.columns()[0].outside == 1);
   CHECK(raw.columns()[0].furthest == 2.5);
+
+  RangeCheck targets(leave_as_is(1, 1, kRange), kRange, 1);
+  CHECK(targets.inputs() == Interval{-3, 3});
+  targets.add(Values{-3, 2.5, 3.1});
+  CHECK(targets.columns()[0].outside == 1);
+  CHECK(targets.columns()[0].furthest == 3.1);
 }
 
 TEST_CASE("standardise: values that training has not shown, in the units of the table") {
@@ -181,6 +187,12 @@ TEST_CASE("standardise: values that training has not shown, in the units of the 
     CHECK(check.columns()[j].mean == doctest::Approx(mean_of(in_model[j])).epsilon(1e-12));
     CHECK(check.columns()[j].std == doctest::Approx(std_of(in_model[j])).epsilon(1e-12));
   }
+}
+
+TEST_CASE("standardise: training with heavy tails has shown more") {
+  TrainingRange range = kRange;
+  range.tails = 15;
+  CHECK(ValueCheck({{}, {{}}}, range).limit() == 3 * ValueCheck({{}, {{}}}, kRange).limit());
 }
 
 TEST_CASE("standardise: mean and deviation of a long stream far from zero") {

@@ -115,6 +115,31 @@ TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
   CHECK(worse.exact_gap > 3 * worse.exact_gap_error);
 }
 
+TEST_CASE("evaluate: the exact posterior of those batches that have one") {
+  struct Sometimes final : TaskSource {
+    GpSampler sampler{known_process(12), {8, 3, Split::evaluation}};
+    Batch batch(std::uint64_t index) const override {
+      Batch batch = sampler.batch(index);
+      if (index % 3 != 1) batch.truth = nullptr;
+      return batch;
+    }
+    Device device() const override { return sampler.device(); }
+  };
+  const Sometimes source;
+  const Evaluation e = evaluate(ConstantModel(0, 1), source, {.batches = 9, .exact_batches = 8});
+  double known = 0;
+  for (const std::uint64_t i : {1, 4, 7}) {
+    const Batch batch = source.batch(i);
+    known += *mean_log_likelihood(*batch.truth, batch.task, Density::marginal) / 3;
+  }
+  CHECK(e.exact_batches == 3);
+  CHECK(e.exact_gp == doctest::Approx(known));
+  CHECK(e.truth == "exact GP");
+  const Evaluation none = evaluate(ConstantModel(0, 1), source, {.batches = 1, .exact_batches = 1});
+  CHECK(none.exact_batches == 0);
+  CHECK(none.truth.empty());
+}
+
 TEST_CASE("evaluate: the exact posterior is scored as the model is") {
   const GpSampler sampler(known_process(12), {8, 3, Split::evaluation});
   const auto exact = [&](Density density, const GpSampler& from) {

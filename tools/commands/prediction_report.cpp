@@ -60,10 +60,11 @@ std::vector<std::string> PredictionReport::comments(std::string_view command) co
       return fmt::format("{:.4g} ({})", units.values[i].std(std), name);
     });
   };
-  const std::string noise = range.target_noise > 0
-                                ? fmt::format("{} in the targets of training, here {}, included in std",
-                                              range.target_noise, in_units(range.target_noise))
-                                : "none in the targets of training, std is that of the function alone";
+  const std::string noise =
+      range.target_noise > 0
+          ? fmt::format("{}{} in the targets of training, here {}, included in std",
+                        range.noise_varies ? "at least " : "", range.target_noise, in_units(range.target_noise))
+          : "none in the targets of training, std is that of the function alone";
   lines.push_back(
       fmt::format("noise: {}; smallest std possible: {}", noise, std_floor ? in_units(*std_floor) : "unknown"));
   return lines;
@@ -95,8 +96,8 @@ void PredictionReport::warn_of_inputs(std::vector<Warning>& warnings, const char
       warnings.push_back(
           {fmt::format("inputs of {} {}", what, i),
            fmt::format("{} of {} {} lie outside the range of inputs in training, here {} from {} to {}; furthest: {}",
-                       column.outside, seen.rows(), what, x_names[i], map.inverse(range.inputs.low),
-                       map.inverse(range.inputs.high), column.furthest)});
+                       column.outside, seen.rows(), what, x_names[i], map.inverse(seen.inputs().low),
+                       map.inverse(seen.inputs().high), column.furthest)});
   }
 }
 
@@ -175,7 +176,7 @@ PredictionReport prediction_report(const Checkpoint& checkpoint, const Model& mo
           .x_names = x_names,
           .y_names = y_names,
           .context = RangeCheck(units, range),
-          .targets = RangeCheck(units, range),
+          .targets = RangeCheck(units, range, range.reach),
           .values = ValueCheck(units, range)};
 }
 
