@@ -36,7 +36,6 @@ class Tiles {
  public:
   Tiles(const Series& whole, std::size_t dim_x, std::int64_t neighbours)
       : whole_(whole),
-        dim_x_(dim_x),
         contexts_(whole.x, static_cast<std::int64_t>(dim_x), neighbours),
         order_(contexts_.order(whole.targets)) {}
 
@@ -65,7 +64,6 @@ class Tiles {
   }
 
   const Series& whole_;
-  std::size_t dim_x_;
   LocalContexts contexts_;
   std::vector<std::int64_t> order_;
   std::size_t begin_ = 0;
