@@ -41,6 +41,7 @@ class CellParser {
   ColumnForm::Kind kind_of(std::string_view cell);
 
   const ColumnForm& form(std::size_t column) const { return forms_[column]; }
+  const std::vector<ColumnForm>& forms() const { return forms_; }
   /// Goes on with what another table, or another column of it, has.
   void set_form(std::size_t column, const ColumnForm& form) { forms_[column] = form; }
   char decimal_sign() const { return decimal_ == '\0' ? '.' : decimal_; }

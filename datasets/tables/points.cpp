@@ -14,20 +14,31 @@ Tensor to_points(std::span<const double> rows, std::size_t width) {
 }
 
 TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x, std::function<bool()> give_up)
-    : reader_(path, std::move(give_up)) {
+    : reader_(path, std::move(give_up)), parser_(reader_.format()) {
+  reader_.format().check_named();
   check(static_cast<std::int64_t>(x_names().size()) == dim_x, "[targets] {}: {} columns, the model takes {} inputs",
         path.string(), x_names().size(), dim_x);
 }
 
-std::int64_t TargetReader::read(std::int64_t max_rows, std::vector<double>& x) {
-  x.clear();
-  return reader_.read(max_rows, x);
+void TargetReader::set_forms(const std::vector<ColumnForm>& forms) {
+  for (std::size_t i = 0; i < forms.size(); ++i) parser_.set_form(i, forms[i]);
+}
+
+void TargetReader::read(std::int64_t max_rows, TargetRows& rows) {
+  rows.text.clear();
+  rows.x.clear();
+  while (rows.count() < max_rows && reader_.next()) {
+    const auto& cells = reader_.cells();
+    for (std::size_t i = 0; i < cells.size(); ++i) rows.x.push_back(parser_.required(cells[i], i, reader_.line()));
+    rows.text.emplace_back(reader_.text());
+  }
 }
 
 ContextReader::ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names,
                              std::int64_t dim_y, std::function<bool()> give_up)
-    : reader_(path, std::move(give_up)) {
-  for (const std::string& name : x_names) x_columns_.push_back(reader_.column(name));
+    : reader_(path, std::move(give_up)), parser_(reader_.format()) {
+  reader_.format().check_named();
+  for (const std::string& name : x_names) x_columns_.push_back(reader_.format().column(name));
   for (std::size_t i = 0; i < reader_.header().size(); ++i) {
     if (std::ranges::find(x_columns_, i) != x_columns_.end()) continue;
     y_columns_.push_back(i);
@@ -38,12 +49,23 @@ ContextReader::ContextReader(const std::filesystem::path& path, std::span<const 
         path.string(), y_columns_.size(), dim_y);
 }
 
+std::vector<ColumnForm> ContextReader::forms() const {
+  std::vector<ColumnForm> forms;
+  for (const std::size_t column : x_columns_) forms.push_back(parser_.form(column));
+  return forms;
+}
+
+void ContextReader::set_forms(const std::vector<ColumnForm>& forms) {
+  for (std::size_t i = 0; i < x_columns_.size(); ++i) parser_.set_form(x_columns_[i], forms[i]);
+}
+
 ObservedRows ContextReader::read(std::int64_t max_rows) {
-  rows_.clear();
-  ObservedRows observed{reader_.read(max_rows, rows_), {}, {}};
-  for (auto row = rows_.begin(); row != rows_.end(); row += static_cast<std::ptrdiff_t>(reader_.header().size())) {
-    for (const std::size_t column : x_columns_) observed.x.push_back(row[column]);
-    for (const std::size_t column : y_columns_) observed.y.push_back(row[column]);
+  ObservedRows observed;
+  for (; observed.count < max_rows && reader_.next(); ++observed.count) {
+    const auto& cells = reader_.cells();
+    const auto number = [&](std::size_t column) { return parser_.required(cells[column], column, reader_.line()); };
+    for (const std::size_t column : x_columns_) observed.x.push_back(number(column));
+    for (const std::size_t column : y_columns_) observed.y.push_back(number(column));
   }
   return observed;
 }

@@ -8,17 +8,24 @@
 
 namespace npzoo {
 
-std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> x_names,
-                                           std::span<const std::string> y_names, const std::filesystem::path& path) {
+std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> columns,
+                                           std::span<const std::string> prefixes, std::span<const std::string> y_names,
+                                           const std::filesystem::path& path) {
   std::vector<std::string> header(leading.begin(), leading.end());
-  header.insert(header.end(), x_names.begin(), x_names.end());
-  for (const char* prefix : {"mean_", "std_"})
+  header.insert(header.end(), columns.begin(), columns.end());
+  for (const std::string& prefix : prefixes)
     for (const std::string& name : y_names) header.push_back(prefix + name);
-  for (const std::string& name : x_names)
-    check(std::ranges::count(header, name) == 1,
+  for (const std::string& name : columns)
+    check(name.empty() || std::ranges::count(header, name) == 1,
           "[targets] {}: a column is called {}, expected another name: the output has one for the predictions",
           path.string(), name);
   return header;
+}
+
+std::vector<std::string> prediction_header(std::span<const std::string> leading, std::span<const std::string> columns,
+                                           std::span<const std::string> y_names, const std::filesystem::path& path) {
+  const std::string prefixes[] = {"mean_", "std_"};
+  return prediction_header(leading, columns, prefixes, y_names, path);
 }
 
 namespace {
@@ -39,21 +46,20 @@ constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
 
 }  // namespace
 
-std::vector<double> prediction_rows(std::span<const double> leading, std::span<const double> x, std::size_t dim_x,
-                                    const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
+double few_digits(double value, double center) { return rounded(value, std::abs(value - center) * kHalfUlp); }
+
+std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
   const std::size_t dim_y = values.size();
   const auto means = mean.values<double>(), deviations = std.values<double>();
   std::vector<double> rows;
-  rows.reserve(x.size() / dim_x * (leading.size() + dim_x + 2 * dim_y));
-  for (std::size_t i = 0; i * dim_x < x.size(); ++i) {
-    rows.insert(rows.end(), leading.begin(), leading.end());
-    for (const double value : x.subspan(i * dim_x, dim_x)) rows.push_back(value);
+  rows.reserve(2 * means.size());
+  for (std::size_t i = 0; i < means.size(); i += dim_y) {
     for (std::size_t j = 0; j < dim_y; ++j) {
-      const double m = means[i * dim_y + j];
+      const double m = means[i + j];
       rows.push_back(rounded(values[j].mean(m), values[j].std(std::abs(m)) * kHalfUlp));
     }
     for (std::size_t j = 0; j < dim_y; ++j) {
-      const double s = values[j].std(deviations[i * dim_y + j]);
+      const double s = values[j].std(deviations[i + j]);
       rows.push_back(rounded(s, s * kHalfUlp));
     }
   }
@@ -73,19 +79,17 @@ std::vector<std::string> sample_header(std::span<const std::string> x_names, std
   return header;
 }
 
-std::vector<double> sample_rows(std::span<const double> x, std::size_t dim_x, const Tensor& samples,
-                                std::span<const ValueMap> values) {
-  const std::size_t dim_y = values.size(), targets = x.size() / dim_x, width = targets * dim_y;
+std::vector<double> sample_rows(const Tensor& samples, std::span<const ValueMap> values) {
+  const std::size_t dim_y = values.size(), width = static_cast<std::size_t>(samples.dim(2)) * dim_y;
   const auto count = static_cast<std::size_t>(samples.dim(0));
   const auto drawn = samples.values<double>();
   std::vector<double> rows;
-  rows.reserve(targets * count * (dim_x + 1 + dim_y));
-  for (std::size_t i = 0; i < targets; ++i)
+  rows.reserve(width * count * 2);
+  for (std::size_t i = 0; i < width; i += dim_y)
     for (std::size_t k = 0; k < count; ++k) {
-      for (const double value : x.subspan(i * dim_x, dim_x)) rows.push_back(value);
       rows.push_back(static_cast<double>(k + 1));
       for (std::size_t j = 0; j < dim_y; ++j) {
-        const double y = drawn[k * width + i * dim_y + j];
+        const double y = drawn[k * width + i + j];
         rows.push_back(rounded(values[j].mean(y), values[j].std(std::abs(y)) * kHalfUlp));
       }
     }

@@ -91,10 +91,9 @@ struct ByteStream::Xz final : Decoder {
     in = in.last(stream.avail_in);
     ended = code == LZMA_STREAM_END;
     if (code == LZMA_OK || ended) return out.size() - stream.avail_out;
-    check(code != LZMA_FORMAT_ERROR, "[{}] goes on after its xz data, expected its end", name);
     check(code != LZMA_MEMLIMIT_ERROR, "[{}] needs {} bytes of memory to read as xz, expected at most {}", name,
           ::lzma_memusage(&stream), ::lzma_memlimit_get(&stream));
-    check(code == LZMA_BUF_ERROR, "[{}] is damaged xz data", name);
+    check(code == LZMA_BUF_ERROR, "[{}] is damaged xz data, or goes on after its end", name);
     check(!last, "[{}] ends within its xz data: the file is cut off", name);
     return out.size() - stream.avail_out;
   }

@@ -1,6 +1,7 @@
 #include "models/training/named_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 
@@ -73,6 +74,14 @@ fs::path find_weights(const std::string& name_or_path) {
         name_or_path, joined(all, [](const NamedWeights& w) { return w.name; }),
         joined(weights_folders(), [](const fs::path& path) { return path.string(); }));
   return found->path;
+}
+
+std::string default_weights(std::int64_t dim_x) {
+  constexpr std::array kOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
+  check(dim_x >= 1 && dim_x <= std::ssize(kOfInputs),
+        "[weights] {} inputs found, weights for any table take 1 or {}: expected --checkpoint", dim_x,
+        kOfInputs.size());
+  return kOfInputs[static_cast<std::size_t>(dim_x - 1)];
 }
 
 }  // namespace npzoo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,5 +26,9 @@ std::vector<NamedWeights> named_weights();
 /// Error listing the weights that there are where a name stands for none; a word that could be the name of a model is
 /// taken for such a name.
 std::filesystem::path find_weights(const std::string& name_or_path);
+
+/// The name of the weights that predict from a table of so many inputs and one value where nobody names others. Throws
+/// Error where there are none for so many.
+std::string default_weights(std::int64_t dim_x);
 
 }  // namespace npzoo

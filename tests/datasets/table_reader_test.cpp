@@ -2,73 +2,16 @@
 #include "datasets/tables/table.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <bit>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
-#include <limits>
 #include <random>
 
-#include "tests/testing.h"
+#include "tests/datasets/table_fixtures.h"
 
-namespace fs = std::filesystem;
 using namespace npzoo;
 using namespace npzoo::testing;
 using namespace std::string_literals;
-using Values = std::vector<double>;
-using Names = std::vector<std::string>;
-
-namespace {
-
-struct Numbers {
-  Names header;
-  Values values;
-  std::int64_t rows = 0;
-};
-
-Numbers read_table(const fs::path& path) {
-  TableReader reader(path);
-  reader.format().check_named();
-  CellParser parser(reader.format());
-  Numbers table{reader.header(), {}, 0};
-  for (; reader.next(); ++table.rows)
-    for (std::size_t c = 0; c < table.header.size(); ++c)
-      table.values.push_back(parser.required(reader.cells()[c], c, reader.line()));
-  return table;
-}
-
-Numbers parse(std::string_view text) {
-  TemporaryDirectory directory;
-  std::ofstream(directory / "t.csv", std::ios::binary) << text;
-  return read_table(directory / "t.csv");
-}
-
-// Without the folder of the temporary file.
-std::string short_error(const auto& f) {
-  std::string message = error_of(f);
-  const std::size_t slash = message.rfind('/', message.find(']'));
-  if (slash != std::string::npos) message.erase(1, slash);
-  return message;
-}
-
-std::string parse_error(std::string_view text) {
-  return short_error([&] { parse(text); });
-}
-
-// Runs `f` while `descriptor` stands for `path`.
-void redirected(int descriptor, const fs::path& path, int flags, const auto& f) {
-  const Descriptor saved(::dup(descriptor));
-  const Descriptor file(::open(path.c_str(), flags, 0666));
-  ::dup2(file.get(), descriptor);
-  f();
-  ::dup2(saved.get(), descriptor);
-}
-
-}  // namespace
 
 TEST_CASE("tables: values and names") {
   const Numbers table = parse("x,y\n1,-2.5\n3e-2,+4E+1\n");
@@ -268,7 +211,7 @@ TEST_CASE("tables: a column's cells tell what it is") {
 
 TEST_CASE("tables: mutated files are parsed or refused") {
   TemporaryDirectory directory;
-  const fs::path path = directory / "t.csv";
+  const std::filesystem::path path = directory / "t.csv";
   const std::vector<std::string> seeds = {"x,y\n1,2\n3,4\n", "\xEF\xBB\xBF\"a\"\"b\",c\r\n-1e-3, +2\r\n\r\n",
                                           "x1,x2,y\n0.5,1e10,-3\n\"4\",5,6\n7,8,9", "t\n\n", "# a\n#b\nx,y\n1,2\n"};
   const std::string alphabet = "0123456789+-.eE,\"\r\n\t xyinfa\xEF\xBB\xBF\xFF;#\0"s;
@@ -283,7 +226,7 @@ TEST_CASE("tables: mutated files are parsed or refused") {
       const std::string piece(1 + below(2), alphabet[below(alphabet.size())]);
       text.replace(at, below(std::min<std::size_t>(3, text.size() - at) + 1), piece);
     }
-    fs::remove(path);  // some file systems flush a file that is written anew, which takes most of the time
+    std::filesystem::remove(path);  // some file systems flush a file that is written anew, which takes most of the time
     std::ofstream(path, std::ios::binary) << text;
     try {
       const Numbers table = read_table(path);

@@ -44,7 +44,7 @@ def one_answer_at_the_end():
     expect((result["context_rows"], result["target_rows"], result["answers"]) == (8, 11, 1), result)
     text = (HERE / "out.csv").read_text()
     expect(text.startswith("# npzoo ") and " stream: cmanp trained under tnp/gp-rbf, seed 0, 2 steps\n" in text, text)
-    expect("# inputs and values: used as they are\n" in text and "\ncontext_rows,x,mean_y,std_y\n8,-2," in text, text)
+    expect("# inputs and values: used as they are\n" in text and "\ncontext_rows,x,mean_y,std_y\n8,-2.0," in text, text)
     check_close([row[1:] for row in numbers(text)], predicted(ROWS))
     expect(succeed(*stream_args(out="-")) == text, "stream to '-' differs")
     fail(*stream_args(out="-"), "--json", naming=["--json", "--out -"])

@@ -22,4 +22,10 @@ void check_outputs(std::string_view command, const CommonOptions& common, const 
   }
 }
 
+void check_can_be_written(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path != "-" && (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error)))
+    static_cast<void>(AtomicFile(path));
+}
+
 }  // namespace npzoo

@@ -19,4 +19,7 @@ struct NamedFile {
 void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
                    const std::vector<NamedFile>& inputs);
 
+/// Throws Error where it cannot, now and not when long work is done. What is no regular file is only opened once.
+void check_can_be_written(const std::filesystem::path& path);
+
 }  // namespace npzoo

@@ -19,9 +19,11 @@ std::string listed(const std::vector<std::string>& names, auto text) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string describe(const std::string& name, const InputMap& map) {
-  if (map.constant) return fmt::format("{} shifted from {} to {}", name, map.from.low, map.to.low);
-  return fmt::format("{} mapped from [{}, {}] to [{}, {}]", name, map.from.low, map.from.high, map.to.low, map.to.high);
+std::string describe(const std::string& name, const InputMap& map, const ColumnForm& form) {
+  const std::string low = form.text(map.from.low);
+  if (map.constant) return fmt::format("{} shifted from {} to {}", name, low, map.to.low);
+  return fmt::format("{} mapped from [{}, {}] to [{}, {}]", name, low, form.text(map.from.high), map.to.low,
+                     map.to.high);
 }
 
 std::string describe(const std::string& name, const ValueMap& map, double value_std) {
@@ -49,8 +51,9 @@ std::vector<std::string> PredictionReport::comments(std::string_view command) co
   } else if (context.rows() == 0) {
     lines.emplace_back("inputs and values: used as they are, without a context to standardise by");
   } else {
-    lines.push_back("inputs: " +
-                    listed(x_names, [&](const auto& name, std::size_t i) { return describe(name, units.inputs[i]); }));
+    lines.push_back("inputs: " + listed(x_names, [&](const auto& name, std::size_t i) {
+                      return describe(name, units.inputs[i], x_forms.empty() ? ColumnForm() : x_forms[i]);
+                    }));
     lines.push_back("values: " + listed(y_names, [&](const auto& name, std::size_t i) {
                       return describe(name, units.values[i], range.value_std);
                     }));
@@ -68,6 +71,10 @@ std::vector<std::string> PredictionReport::comments(std::string_view command) co
   lines.push_back(
       fmt::format("noise: {}; smallest std possible: {}", noise, std_floor ? in_units(*std_floor) : "unknown"));
   return lines;
+}
+
+std::string PredictionReport::shown(std::size_t input, double x) const {
+  return (x_forms.empty() ? ColumnForm() : x_forms[input]).text(x);
 }
 
 void PredictionReport::warn_of_constants(std::vector<Warning>& warnings) const {
@@ -96,8 +103,8 @@ void PredictionReport::warn_of_inputs(std::vector<Warning>& warnings, const char
       warnings.push_back(
           {fmt::format("inputs of {} {}", what, i),
            fmt::format("{} of {} {} lie outside the range of inputs in training, here {} from {} to {}; furthest: {}",
-                       column.outside, seen.rows(), what, x_names[i], map.inverse(seen.inputs().low),
-                       map.inverse(seen.inputs().high), column.furthest)});
+                       column.outside, seen.rows(), what, x_names[i], shown(i, map.inverse(seen.inputs().low)),
+                       shown(i, map.inverse(seen.inputs().high)), shown(i, column.furthest))});
   }
 }
 
@@ -147,9 +154,13 @@ JsonValue to_json(const std::vector<Warning>& warnings) {
 JsonValue PredictionReport::json() const {
   JsonValue inputs = JsonValue::array(), maps = JsonValue::array();
   const auto ends = [](const Interval& range) { return JsonValue::array(std::array{range.low, range.high}); };
+  const auto from = [&](std::size_t i, const Interval& range) {
+    const bool time = !x_forms.empty() && x_forms[i].kind == ColumnForm::Kind::time;
+    return time ? JsonValue::array(std::array{shown(i, range.low), shown(i, range.high)}) : ends(range);
+  };
   for (std::size_t i = 0; i < x_names.size(); ++i) {
     const InputMap& map = units.inputs[i];
-    inputs.push_back(JsonValue::object({{"name", x_names[i]}, {"from", ends(map.from)}, {"to", ends(map.to)}}));
+    inputs.push_back(JsonValue::object({{"name", x_names[i]}, {"from", from(i, map.from)}, {"to", ends(map.to)}}));
   }
   for (std::size_t i = 0; i < y_names.size(); ++i) {
     const ValueMap& map = units.values[i];
@@ -175,6 +186,7 @@ PredictionReport prediction_report(const Checkpoint& checkpoint, const Model& mo
           .units = units,
           .x_names = x_names,
           .y_names = y_names,
+          .x_forms = {},
           .context = RangeCheck(units, range),
           .targets = RangeCheck(units, range, range.reach),
           .values = ValueCheck(units, range)};

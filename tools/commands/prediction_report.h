@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/tables/cell_parser.h"
 #include "datasets/tables/standardise.h"
 #include "models/training/checkpoint.h"
 #include "tools/cli/json_value.h"
@@ -28,6 +29,7 @@ struct PredictionReport {
   bool standardised = true;
   Standardisation units;
   std::vector<std::string> x_names, y_names;
+  std::vector<ColumnForm> x_forms;  // how inputs are shown; empty: as numbers
   RangeCheck context, targets;
   ValueCheck values;  // of the context
 
@@ -38,6 +40,7 @@ struct PredictionReport {
   JsonValue json() const;
 
  private:
+  std::string shown(std::size_t input, double x) const;
   void warn_of_constants(std::vector<Warning>& warnings) const;
   void warn_of_context_size(std::vector<Warning>& warnings) const;
   void warn_of_inputs(std::vector<Warning>& warnings, const char* what, const RangeCheck& seen) const;

@@ -71,16 +71,19 @@ std::string streaming_models() {
 /// The rows that are asked for again and again.
 struct Targets {
   std::vector<std::string> x_names;
-  std::vector<double> x;  // row-major
+  std::vector<ColumnForm> forms;
+  TableStyle style;
+  TargetRows rows;
 
   std::size_t dim_x() const { return x_names.size(); }
-  std::size_t rows() const { return x.size() / dim_x(); }
 };
 
 Targets read_targets(const std::filesystem::path& path, std::int64_t dim_x) {
   TargetReader reader(path, dim_x);
-  Targets targets{reader.x_names(), {}};
-  reader.read(std::numeric_limits<std::int64_t>::max(), targets.x);
+  Targets targets{reader.x_names(), {}, {}, {}};
+  reader.read(std::numeric_limits<std::int64_t>::max(), targets.rows);
+  targets.forms = reader.forms();
+  targets.style = reader.style();
   return targets;
 }
 
@@ -125,7 +128,7 @@ class ContextRows {
 class Stream {
  public:
   Stream(const Model& model, const Draws& draws, const Targets& targets, const Standardisation& units,
-         std::int64_t chunk, CsvWriter& out)
+         std::int64_t chunk, TableWriter& out)
       : model_(model), draws_(draws), targets_(targets), units_(units), chunk_(chunk), out_(out) {}
 
   std::int64_t context_rows() const { return context_rows_; }
@@ -143,13 +146,16 @@ class Stream {
   }
 
   void answer() {
-    const double leading[] = {static_cast<double>(context_rows_)};
-    const std::size_t width = targets_.dim_x(),
-                      step = std::min(static_cast<std::size_t>(chunk_), targets_.rows()) * width;
-    for (std::size_t begin = 0; begin < targets_.x.size(); begin += step) {
-      const auto x = std::span(targets_.x).subspan(begin, std::min(step, targets_.x.size() - begin));
+    const std::string leading = fmt::format("{}{}", context_rows_, targets_.style.separator);
+    const std::size_t width = targets_.dim_x(), values = 2 * units_.values.size();
+    const auto rows = static_cast<std::size_t>(targets_.rows.count());
+    for (std::size_t begin = 0; begin < rows; begin += static_cast<std::size_t>(chunk_)) {
+      const std::size_t count = std::min(static_cast<std::size_t>(chunk_), rows - begin);
+      const auto x = std::span(targets_.rows.x).subspan(begin * width, count * width);
       const Moments said = moments(*model_.query(*state_, to_points(units_.map_inputs(x), width)));
-      out_.write(prediction_rows(leading, x, width, said.mean, said.std, units_.values));
+      const std::vector<double> numbers = prediction_rows(said.mean, said.std, units_.values);
+      for (std::size_t i = 0; i < count; ++i)
+        out_.write(leading + targets_.rows.text[begin + i], std::span(numbers).subspan(i * values, values));
     }
     out_.flush();  // who reads through a pipe need not wait for the next one
     ++answers_;
@@ -162,7 +168,7 @@ class Stream {
   const Targets& targets_;
   const Standardisation& units_;
   std::int64_t chunk_;
-  CsvWriter& out_;
+  TableWriter& out_;
   std::unique_ptr<ContextState> state_;
   std::int64_t context_rows_ = 0, answers_ = 0;
   bool answered_ = false;
@@ -189,13 +195,6 @@ std::vector<std::string> comments(const PredictionReport& report, const StreamCo
   return lines;
 }
 
-/// Or else throws now, and not when the first rows are there. What is no regular file is only opened once.
-void check_can_be_written(const std::filesystem::path& path) {
-  std::error_code error;
-  if (path != "-" && (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error)))
-    static_cast<void>(AtomicFile(path));
-}
-
 int stream(const StreamCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
@@ -208,6 +207,7 @@ int stream(const StreamCommand& c) {
         checkpoint.run.spec.name, streaming_models());
   const Targets targets = read_targets(c.targets, model->dim_x());
   ContextReader reader(c.context, targets.x_names, model->dim_y(), give_up);
+  reader.set_forms(targets.forms);
   const std::string leading[] = {kCountColumn};
 
   const std::vector<std::string>& y_names = reader.y_names();
@@ -222,8 +222,9 @@ int stream(const StreamCommand& c) {
   const Standardisation units = c.as_is ? leave_as_is(targets.dim_x(), y_names.size(), range)
                                         : standardise(first.x, first.y, targets.x_names, y_names, range);
   PredictionReport report = prediction_report(checkpoint, *model, !c.as_is, units, targets.x_names, y_names);
-  CsvWriter out(c.out, header, comments(report, c, first));
-  report.targets.add(targets.x);
+  report.x_forms = reader.forms();
+  TableWriter out(c.out, header, comments(report, c, first), targets.style);
+  report.targets.add(targets.rows.x);
   Warnings warnings;
   Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets, units,
                   targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), out);
@@ -248,7 +249,7 @@ int stream(const StreamCommand& c) {
   if (!c.common.json) return 0;
   JsonValue result = report.json();
   result.update({{"context_rows", absorbed.context_rows()},
-                 {"target_rows", targets.rows()},
+                 {"target_rows", targets.rows.count()},
                  {"answers", absorbed.answers()},
                  {"out", c.out.string()}});
   print_json(result);

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "datasets/tables/column_choice.h"
+#include "models/training/checkpoint.h"
+#include "tools/cli/common_options.h"
+
+namespace npzoo {
+
+/// What `npzoo predict` is asked for.
+struct PredictOptions {
+  CommonOptions common;
+  std::string checkpoint;              // empty: the weights for tables of as many inputs
+  std::filesystem::path table;         // observed points and, without targets, those to fill
+  bool strict = false;                 // the table came by --context: no value may be missing
+  std::filesystem::path targets, out;  // empty: none
+  std::filesystem::path plot;          // empty: no picture
+  ColumnChoice columns;                // empty where nothing was said
+  std::vector<double> quantiles;
+  std::filesystem::path truth;  // empty: not known
+  bool as_is = false;           // no standardisation
+  std::int64_t neighbours = 0;  // 0: as many as the weights are good for
+  std::int64_t chunk = 4096;
+  std::int64_t samples = 0;
+  std::filesystem::path samples_out;  // empty: none
+};
+
+inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kDrawnRows = 100'000;  // the most in a picture
+
+/// All values of the context together as one task, targets a chunk at a time as they come. Returns the exit status.
+int predict_together(const PredictOptions& options, const Checkpoint& checkpoint);
+/// Every value column of every group as a series of its own; the table is held in memory. Without a checkpoint by the
+/// default weights. Returns the exit status.
+int predict_series(const PredictOptions& options, const Checkpoint* checkpoint);
+
+}  // namespace npzoo

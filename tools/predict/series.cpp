@@ -1,0 +1,326 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "datasets/tables/matching_rows.h"
+#include "datasets/tables/prediction_rows.h"
+#include "datasets/tables/table_writer.h"
+#include "engine/tape.h"
+#include "models/registry.h"
+#include "models/series/table_series.h"
+#include "models/training/named_weights.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_value.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
+#include "tools/predict/band_picture.h"
+#include "tools/predict/options.h"
+#include "tools/predict/series_report.h"
+
+namespace npzoo {
+
+namespace {
+
+using Columns = std::vector<std::vector<double>>;
+
+/// Columns of a table as numbers, inputs row by row.
+struct Numbers {
+  std::vector<ColumnForm> forms;  // of the inputs
+  std::vector<double> x;          // (rows, Dx)
+  Columns y;
+  std::vector<std::string> groups;
+  std::vector<std::uint32_t> of_rows;
+};
+
+std::vector<std::size_t> positions(const Table& table, const std::vector<std::string>& names) {
+  std::vector<std::size_t> found;
+  for (const std::string& name : names) found.push_back(table.format().column(name));
+  return found;
+}
+
+/// `forms` of the inputs of another table, whose days are counted from the same one.
+Numbers read_numbers(Table& table, const ColumnChoice& columns, const std::vector<std::string>& values, bool strict,
+                     const std::vector<ColumnForm>& forms) {
+  std::vector<std::size_t> required = positions(table, columns.inputs), all = required;
+  for (const std::size_t at : positions(table, values)) all.push_back(at);
+  if (strict) required = all;
+  std::vector<NumberColumn> found = table.numbers(all, forms, required);
+  Numbers numbers;
+  const std::size_t dim_x = columns.inputs.size();
+  for (std::size_t i = 0; i < dim_x; ++i) numbers.forms.push_back(found[i].form);
+  numbers.x.resize(static_cast<std::size_t>(table.rows()) * dim_x);
+  for (std::size_t i = 0; i < dim_x; ++i) {
+    for (std::size_t row = 0; row < found[i].values.size(); ++row) numbers.x[row * dim_x + i] = found[i].values[row];
+    found[i].values = {};
+  }
+  for (std::size_t i = dim_x; i < found.size(); ++i) {
+    check(found[i].form.kind != ColumnForm::Kind::time,
+          "[predict] {}: column {} holds dates, expected numbers to predict", table.format().name(),
+          table.format().title(all[i]));
+    numbers.y.push_back(std::move(found[i].values));
+  }
+  if (!columns.group.empty()) {
+    Table::Labels labels = table.labels(table.format().column(columns.group));
+    numbers.groups = std::move(labels.names);
+    numbers.of_rows = std::move(labels.of_rows);
+  }
+  return numbers;
+}
+
+/// Gives the groups of `other` the numbers that they have in `first`, and new ones to those that it lacks.
+void renumber(std::vector<std::string>& first, Numbers& other) {
+  std::vector<std::uint32_t> numbers;
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (std::uint32_t i = 0; i < first.size(); ++i) known.emplace(first[i], i);
+  std::vector<std::string> added;
+  for (const std::string& name : other.groups) {
+    const auto next = static_cast<std::uint32_t>(first.size() + added.size());
+    const auto [at, is_new] = known.try_emplace(name, next);
+    if (is_new) added.push_back(name);
+    numbers.push_back(at->second);
+  }
+  for (std::uint32_t& g : other.of_rows) g = numbers[g];
+  std::ranges::move(added, std::back_inserter(first));
+}
+
+/// The tables of one call, and what its flags make of them.
+struct Tables {
+  Table table;
+  std::optional<Table> targets;
+  ColumnChoice columns;
+
+  Table& asked() { return targets ? *targets : table; }
+};
+
+Tables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
+  Progress progress("read", 0, {.unit = "rows", .passing = true});
+  const Table::Options options{.give_up = {}, .progress = [&](std::int64_t rows) { progress.update(rows); }};
+  Tables tables{Table::read(c.table, options), {}, {}};
+  if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
+  tables.columns = tables.targets ? choose_columns(tables.table, *tables.targets, c.columns)
+                                  : choose_columns(tables.table, c.columns, dim_x);
+  return tables;
+}
+
+/// What is known at the places that are asked for; nothing where it was seen already.
+Columns read_truth(const PredictOptions& c, const ColumnChoice& columns, const Numbers& asked,
+                   const std::vector<std::string>& groups, const Columns* observed) {
+  if (c.truth.empty()) return {};
+  Table table = Table::read(c.truth);
+  const Numbers known = read_numbers(table, columns, columns.values, false, asked.forms);
+  const auto dim_x = static_cast<std::int64_t>(columns.inputs.size());
+  const std::vector<std::int64_t> rows =
+      matching_rows({asked.x, groups, asked.of_rows}, {known.x, known.groups, known.of_rows}, dim_x, c.truth.string());
+  Columns truth(known.y.size());
+  bool any = false;
+  for (std::size_t v = 0; v < truth.size(); ++v)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool seen = observed != nullptr && !std::isnan((*observed)[v][i]);
+      truth[v].push_back(rows[i] < 0 || seen ? std::numeric_limits<double>::quiet_NaN()
+                                             : known.y[v][static_cast<std::size_t>(rows[i])]);
+      any = any || !std::isnan(truth[v].back());
+    }
+  check(any, "[truth] {} knows none of the values that were predicted, expected rows with the same {}",
+        c.truth.string(), fmt::join(columns.inputs, ", "));
+  return truth;
+}
+
+/// Each stands before the name of every value.
+std::vector<std::string> prefixes(const PredictOptions& c) {
+  std::vector<std::string> all{"mean_", "std_"};
+  for (const double p : c.quantiles) all.push_back(fmt::format("q{}_", p));
+  return all;
+}
+
+/// A row of the columns with these prefixes.
+void figures_of(const TableAnswer& answer, std::size_t row, std::size_t quantiles, std::vector<double>& numbers) {
+  numbers.clear();
+  for (const PredictedColumn& column : answer.columns)
+    numbers.push_back(few_digits(column.mean[row], column.center[row]));
+  for (const PredictedColumn& column : answer.columns) numbers.push_back(few_digits(column.std[row]));
+  for (std::size_t q = 0; q < quantiles; ++q)
+    for (const PredictedColumn& column : answer.columns)
+      numbers.push_back(few_digits(column.quantiles[row * quantiles + q], column.center[row]));
+}
+
+LocalOptions local_options(std::int64_t neighbours, const TrainingRange& range) {
+  if (neighbours > 0) return {.largest_context = neighbours, .neighbours = neighbours};
+  const LocalOptions usual;
+  return {.largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context)};
+}
+
+/// Tables of predictions and samples, and the picture: all appear, or none.
+class Outputs {
+ public:
+  Outputs(const PredictOptions& c, Tables& tables, const SeriesReport& report, const TableAnswer& answer)
+      : c_(c), asked_(tables.asked()), names_(tables.columns.values), answer_(answer) {
+    style_ = {asked_.format().separator(), asked_.decimal_sign()};
+    comments_ = report.comments();
+    path_ = c.targets.empty() ? c.table : c.targets;
+  }
+
+  void write_predictions() {
+    if (c_.out.empty()) return;
+    out_.emplace(c_.out, prediction_header({}, asked_.header(), prefixes(c_), names_, path_), comments_, style_);
+    std::vector<double> numbers;
+    for (std::int64_t row = 0; row < asked_.rows(); ++row) {
+      figures_of(answer_, static_cast<std::size_t>(row), c_.quantiles.size(), numbers);
+      out_->write(asked_.text(row), numbers);
+    }
+  }
+
+  void write_samples(Density density) {
+    if (c_.samples == 0) return;
+    std::vector<std::string> comments = comments_, names = names_;
+    comments.push_back(fmt::format("samples: {} of {}", c_.samples,
+                                   density == Density::marginal ? "each target by itself" : "all targets together"));
+    if (c_.targets.empty())  // whose columns have these names already
+      for (std::string& name : names) name = "sample_" + name;
+    samples_.emplace(c_.samples_out, sample_header(asked_.header(), names, path_, c_.table), comments, style_);
+    const auto count = static_cast<std::size_t>(c_.samples);
+    std::vector<double> numbers;
+    for (std::int64_t row = 0; row < asked_.rows(); ++row)
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto at = static_cast<std::size_t>(row);
+        numbers.assign(1, static_cast<double>(k + 1));
+        for (const PredictedColumn& column : answer_.columns)
+          numbers.push_back(few_digits(column.samples[at * count + k], column.center[at]));
+        samples_->write(asked_.text(row), numbers);
+      }
+    samples_->flush();
+  }
+
+  void draw(const std::string& model, const std::string& x_label, const Numbers& observed, std::span<const double> x) {
+    if (c_.plot.empty()) return;
+    picture_.emplace(c_.plot, model, x_label, names_);
+    for (std::size_t v = 0; v < names_.size(); ++v) {
+      for (std::size_t i = 0; i < observed.x.size(); ++i)
+        if (!std::isnan(observed.y[v][i])) picture_->add_context(v, observed.x[i], observed.y[v][i]);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        picture_->add(v, x[i], answer_.columns[v].mean[i], answer_.columns[v].std[i]);
+    }
+    picture_->draw();
+  }
+
+  void commit() {
+    if (out_) out_->commit();
+    if (samples_) samples_->commit();
+    if (picture_) picture_->commit();
+  }
+
+ private:
+  const PredictOptions& c_;
+  const Table& asked_;
+  std::vector<std::string> names_;
+  const TableAnswer& answer_;
+  TableStyle style_;
+  std::vector<std::string> comments_;
+  std::filesystem::path path_;
+  std::optional<TableWriter> out_, samples_;
+  std::optional<BandPicture> picture_;
+};
+
+void check_picture(const PredictOptions& c, const Tables& tables) {
+  if (c.plot.empty()) return;
+  plot::format_of(c.plot);
+  const ColumnChoice& columns = tables.columns;
+  check(columns.inputs.size() == 1, "[plot] {} has {} inputs, {}, expected one", c.table.string(),
+        columns.inputs.size(), fmt::join(columns.inputs, " and "));
+  check(columns.group.empty(), "[plot] {} has groups, expected one series for each value", c.table.string());
+  constexpr std::size_t kMostPanels = 20;
+  check(columns.values.size() <= kMostPanels, "[plot] {} has {} columns of values, expected at most {} in a picture",
+        c.table.string(), columns.values.size(), kMostPanels);
+  for (const Table* table : {&tables.table, tables.targets ? &*tables.targets : &tables.table})
+    check(table->rows() <= kDrawnRows, "[plot] {} has {} rows, expected at most {} in a picture",
+          table->format().name(), table->rows(), kDrawnRows);
+}
+
+Checkpoint load(const PredictOptions& c, const ColumnChoice& columns) {
+  const auto dim_x = static_cast<std::int64_t>(columns.inputs.size());
+  return load_checkpoint(find_weights(c.checkpoint.empty() ? default_weights(dim_x) : c.checkpoint));
+}
+
+void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnChoice& columns) {
+  check(model.dim_x() == std::ssize(columns.inputs), "[predict] {} inputs found, {}, {} trained under {} takes {}",
+        columns.inputs.size(), fmt::join(columns.inputs, " and "), checkpoint.run.spec.name,
+        checkpoint.run.protocol.name, model.dim_x());
+}
+
+SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoint, const ColumnChoice& columns) {
+  return {.density = model_info(checkpoint.run.spec.name).density,
+          .x_names = columns.inputs,
+          .quantiles = c.quantiles,
+          .samples = c.samples,
+          .seed = checkpoint.run.seed,
+          .standardise = !c.as_is,
+          .chunk = c.chunk};
+}
+
+}  // namespace
+
+int predict_series(const PredictOptions& c, const Checkpoint* given) {
+  const auto began = std::chrono::steady_clock::now();
+  Tables tables = read_tables(c, given ? std::optional(given->run.protocol.data->dim_x()) : std::nullopt);
+  const ColumnChoice& columns = tables.columns;
+  const Checkpoint checkpoint = given ? *given : load(c, columns);
+  const auto model = restore_model(checkpoint);
+  check_model(checkpoint, *model, columns);
+  check_picture(c, tables);
+  Numbers observed = read_numbers(tables.table, columns, columns.values, c.strict, {});
+  std::vector<std::string> groups = observed.groups;
+  std::optional<Numbers> other;
+  if (tables.targets) {
+    other = read_numbers(*tables.targets, columns, {}, false, observed.forms);
+    renumber(groups, *other);
+  }
+  const Numbers& asked = other ? *other : observed;
+  const Columns truth = read_truth(c, columns, asked, groups, other ? nullptr : &observed.y);
+  static_cast<void>(prediction_header({}, tables.asked().header(), prefixes(c), columns.values,
+                                      c.targets.empty() ? c.table : c.targets));
+  for (const auto& path : {c.out, c.samples_out, c.plot})
+    if (!path.empty()) check_can_be_written(path);
+
+  const InterruptGuard interrupt;
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
+  const auto dim_x = static_cast<std::int64_t>(columns.inputs.size());
+  TableQuestion question{observed.x,
+                         observed.y,
+                         observed.of_rows,
+                         asked.x,
+                         asked.of_rows,
+                         truth,
+                         std::max<std::int64_t>(1, std::ssize(groups)),
+                         columns.values};
+  const std::int64_t places = std::ssize(asked.x) / dim_x * std::ssize(columns.values);
+  Progress progress("predict", places, {.unit = "values"});
+  SeriesOptions options = series_options(c, checkpoint, columns);
+  std::int64_t done = 0;
+  options.progress = [&](std::int64_t targets) { progress.update(done += targets); };
+  options.give_up = [&] { return interrupt.requested(); };
+  const LocalOptions local = local_options(c.neighbours, range);
+  const SeriesPredictor predictor(*model, range, options);
+  const TableAnswer answer = predict_table(predictor, local, range, dim_x, question);
+
+  const SeriesReport report = series_report(c, checkpoint, *model, columns, local, question, answer, observed.forms);
+  Outputs outputs(c, tables, report, answer);
+  outputs.write_predictions();
+  outputs.write_samples(options.density);
+  outputs.draw(checkpoint.run.spec.name, axis_title(columns.inputs[0], observed.forms[0]), observed, asked.x);
+  if (interrupt.requested()) return kInterruptedExit;
+  outputs.commit();
+  progress.finish();
+  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  warn_of_clamped_denominators(clamped_denominators());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  report.print(c, tables.asked().rows(), truth, seconds.count());
+  return 0;
+}
+
+}  // namespace npzoo

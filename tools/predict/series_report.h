@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/series/table_series.h"
+#include "tools/commands/prediction_report.h"
+#include "tools/predict/options.h"
+
+namespace npzoo {
+
+/// What `predict` tells of a table whose columns and groups are series.
+struct SeriesReport {
+  const Checkpoint& checkpoint;
+  const ColumnChoice& columns;
+  const TableAnswer& answer;
+  LocalOptions local;
+  bool standardised = true;
+  std::int64_t groups = 0;                   // 0: none
+  std::int64_t context_rows = 0;             // with at least one value
+  std::optional<PredictionReport> single{};  // of the series, where there is one alone
+
+  /// Lines in front of the predictions: model, the columns that were taken, units.
+  std::vector<std::string> comments() const;
+  std::vector<Warning> warnings() const;
+  /// The result as JSON where it was asked for, or how the predictions fit the truth where that is known.
+  void print(const PredictOptions& c, std::int64_t rows, std::span<const std::vector<double>> truth,
+             double seconds) const;
+
+ private:
+  JsonValue json() const;
+};
+
+/// `forms` are those of the inputs.
+SeriesReport series_report(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
+                           const ColumnChoice& columns, const LocalOptions& local, const TableQuestion& question,
+                           const TableAnswer& answer, const std::vector<ColumnForm>& forms);
+
+}  // namespace npzoo

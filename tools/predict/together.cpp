@@ -1,0 +1,249 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "datasets/tables/points.h"
+#include "datasets/tables/prediction_rows.h"
+#include "engine/tape.h"
+#include "models/registry.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_value.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/progress.h"
+#include "tools/commands/prediction_report.h"
+#include "tools/predict/band_picture.h"
+#include "tools/predict/options.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Observed points, and where to predict. Targets come a chunk at a time.
+struct Question {
+  std::vector<std::string> x_names, y_names, columns;  // columns: those of the targets' table
+  ObservedRows context;
+  std::vector<ColumnForm> forms;
+  std::function<void(std::int64_t, TargetRows&)> next;
+  TableStyle style;
+};
+
+void check_picture(const PredictOptions& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
+  if (c.plot.empty()) return;
+  plot::format_of(c.plot);
+  check(x_names.size() == 1, "[plot] {} trained under {} has {} inputs, {}, expected a model of one", run.spec.name,
+        run.protocol.name, x_names.size(), fmt::join(x_names, " and "));
+}
+
+/// Two tables as they stand: all columns of the targets are inputs, all others of the context are values.
+Question two_tables(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
+                    const std::function<bool()>& give_up) {
+  const auto reader = std::make_shared<TargetReader>(c.targets, model.dim_x(), give_up);
+  check_picture(c, checkpoint.run, reader->x_names());
+  ContextReader observed(c.table, reader->x_names(), model.dim_y());
+  static_cast<void>(prediction_header({}, reader->x_names(), observed.y_names(), c.targets));
+  Progress progress("predict", 0, {.unit = "rows", .passing = true});  // a large context takes its time
+  Question question{reader->x_names(), observed.y_names(), reader->x_names(), observed.read(kAllRows), {}, {}, {}};
+  question.forms = observed.forms();
+  reader->set_forms(question.forms);
+  question.next = [reader](std::int64_t rows, TargetRows& to) { reader->read(rows, to); };
+  question.style = reader->style();
+  return question;
+}
+
+/// One table: rows with all of the model's values are the context, and all rows are predicted at.
+Question one_table(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model) {
+  const auto table = std::make_shared<Table>(Table::read(c.table));
+  const ColumnChoice chosen = choose_columns(*table, c.columns, model.dim_x());
+  const auto dim_x = chosen.inputs.size(), dim_y = chosen.values.size();
+  check(std::ssize(chosen.values) == model.dim_y(), "[predict] {}: {} columns of values found, {}, the model takes {}",
+        c.table.string(), dim_y, fmt::join(chosen.values, " and "), model.dim_y());
+  check(std::ssize(chosen.inputs) == model.dim_x(), "[predict] {}: {} inputs found, {}, the model takes {}",
+        c.table.string(), dim_x, fmt::join(chosen.inputs, " and "), model.dim_x());
+  check_picture(c, checkpoint.run, chosen.inputs);
+  std::vector<std::size_t> columns;
+  for (const std::string& name : chosen.inputs) columns.push_back(table->format().column(name));
+  const std::vector<std::size_t> required = columns;
+  for (const std::string& name : chosen.values) columns.push_back(table->format().column(name));
+  const auto numbers = std::make_shared<const std::vector<NumberColumn>>(table->numbers(columns, {}, required));
+  Question question{chosen.inputs, chosen.values, table->header(), {}, {}, {}, {}};
+  for (std::size_t i = 0; i < dim_x; ++i) question.forms.push_back((*numbers)[i].form);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(table->rows()); ++row) {
+    const auto at = [&](std::size_t i) { return (*numbers)[i].values[row]; };
+    bool known = true;
+    for (std::size_t i = dim_x; i < dim_x + dim_y; ++i) known = known && !std::isnan(at(i));
+    if (!known) continue;
+    ++question.context.count;
+    for (std::size_t i = 0; i < dim_x; ++i) question.context.x.push_back(at(i));
+    for (std::size_t i = dim_x; i < dim_x + dim_y; ++i) question.context.y.push_back(at(i));
+  }
+  question.next = [table, numbers, dim_x, row = std::int64_t{0}](std::int64_t rows, TargetRows& to) mutable {
+    to.text.clear();
+    to.x.clear();
+    for (; to.count() < rows && row < table->rows(); ++row) {
+      for (std::size_t i = 0; i < dim_x; ++i) to.x.push_back((*numbers)[i].values[static_cast<std::size_t>(row)]);
+      to.text.emplace_back(table->text(row));
+    }
+  };
+  question.style = {table->format().separator(), table->decimal_sign()};
+  return question;
+}
+
+/// For a picture all rows are read at once, and counted.
+class TargetChunks {
+ public:
+  TargetChunks(Question& question, const PredictOptions& c, std::int64_t chunk) : question_(question), chunk_(chunk) {
+    if (c.plot.empty()) return;
+    held_ = true;
+    question_.next(kDrawnRows + 1, all_);
+    check(all_.count() <= kDrawnRows, "[plot] {} has more than {} rows, expected at most as many in a picture",
+          (c.targets.empty() ? c.table : c.targets).string(), kDrawnRows);
+  }
+
+  /// Replaces `rows`; there are none at the end.
+  void next(TargetRows& rows) {
+    if (!held_) return question_.next(chunk_, rows);
+    const auto from = static_cast<std::ptrdiff_t>(begin_),
+               to = static_cast<std::ptrdiff_t>(std::min(begin_ + chunk_, all_.count()));
+    rows.text.assign(all_.text.begin() + from, all_.text.begin() + to);
+    rows.x.assign(all_.x.begin() + from, all_.x.begin() + to);  // of one input
+    begin_ = to;
+  }
+
+ private:
+  Question& question_;
+  std::int64_t chunk_;
+  bool held_ = false;
+  TargetRows all_;
+  std::int64_t begin_ = 0;
+};
+
+/// The table of samples, where one is asked for.
+class SampleTable {
+ public:
+  SampleTable(const PredictOptions& c, const PredictionReport& report, const Question& question, Density density)
+      : count_(c.samples), dim_y_(question.y_names.size()) {
+    std::vector<std::string> comments = report.comments();
+    comments.push_back(fmt::format("samples: {} of {}", count_,
+                                   density == Density::marginal ? "each target by itself" : "all targets together"));
+    std::vector<std::string> names = question.y_names;
+    if (c.targets.empty())  // whose columns have these names already
+      for (std::string& name : names) name = "sample_" + name;
+    file_.emplace(c.samples_out,
+                  sample_header(question.columns, names, c.targets.empty() ? c.table : c.targets, c.table), comments,
+                  question.style);
+  }
+
+  void add(const Prediction& prediction, const TargetRows& rows, const Standardisation& units, Draws& draws) {
+    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), units.values);
+    for (std::size_t i = 0, width = 1 + dim_y_; i * width < numbers.size(); ++i)
+      file_->write(rows.text[i / static_cast<std::size_t>(count_)], std::span(numbers).subspan(i * width, width));
+  }
+  void flush() { file_->flush(); }
+  void commit() { file_->commit(); }
+
+ private:
+  std::int64_t count_;
+  std::size_t dim_y_;
+  std::optional<TableWriter> file_;
+};
+
+PredictionReport make_report(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
+                             const Question& question) {
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
+  const ObservedRows& context = question.context;
+  const Standardisation units = c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
+                                        : standardise(context.x, context.y, question.x_names, question.y_names, range);
+  PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, question.x_names, question.y_names);
+  report.x_forms = question.forms;
+  report.context.add(context.x);
+  report.values.add(context.y);
+  return report;
+}
+
+JsonValue result(const PredictOptions& c, const PredictionReport& report, double seconds) {
+  JsonValue json = report.json();
+  json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"seconds", seconds}});
+  if (!c.out.empty()) json.set("out", c.out.string());
+  if (!c.plot.empty()) json.set("plot", c.plot.string());
+  if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
+  return json;
+}
+
+std::unique_ptr<BandPicture> make_picture(const PredictOptions& c, const Question& question, const std::string& model) {
+  if (c.plot.empty()) return {};
+  auto picture = std::make_unique<BandPicture>(c.plot, model, axis_title(question.x_names[0], question.forms[0]),
+                                               question.y_names);
+  const std::size_t dim_y = question.y_names.size();
+  for (std::size_t i = 0; i < question.context.y.size(); ++i)
+    picture->add_context(i % dim_y, question.context.x[i / dim_y], question.context.y[i]);
+  return picture;
+}
+
+}  // namespace
+
+int predict_together(const PredictOptions& c, const Checkpoint& checkpoint) {
+  const auto began = std::chrono::steady_clock::now();
+  std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
+  const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
+  const auto model = restore_model(checkpoint);
+  Question question = c.targets.empty() ? one_table(c, checkpoint, *model) : two_tables(c, checkpoint, *model, give_up);
+  check(c.plot.empty() || question.context.count <= kDrawnRows,
+        "[plot] {} has {} rows, expected at most {} in a picture", c.table.string(), question.context.count,
+        kDrawnRows);
+  const std::vector<std::string> header =
+      prediction_header({}, question.columns, question.y_names, c.targets.empty() ? c.table : c.targets);
+  Progress progress("predict", 0, {.unit = "rows"});
+  PredictionReport report = make_report(c, checkpoint, *model, question);
+  const Standardisation& units = report.units;
+  const std::size_t dim_x = question.x_names.size(), dim_y = question.y_names.size();
+  Draws draws(checkpoint.run.seed, Purpose::prediction, 0);
+  const auto state = model->condition({to_points(units.map_inputs(question.context.x), dim_x),
+                                       to_points(units.map_values(question.context.y), dim_y),
+                                       {}},
+                                      draws, kSamples);
+
+  interrupt.emplace();
+  const Density density = model_info(checkpoint.run.spec.name).density;
+  // A sample is one function at all targets, where the model tells of functions.
+  const bool together = c.samples > 0 && density != Density::marginal;
+  TargetChunks chunks(question, c, targets_at_a_time(together ? Density::joint : density, c.chunk));
+  std::optional<TableWriter> out;
+  if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.style);
+  std::optional<SampleTable> samples;
+  if (c.samples > 0) samples.emplace(c, report, question, density);
+  const std::unique_ptr<BandPicture> picture = make_picture(c, question, checkpoint.run.spec.name);
+  TargetRows rows;
+  for (chunks.next(rows); rows.count() > 0; chunks.next(rows)) {
+    if (give_up()) return kInterruptedExit;
+    const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));
+    const Moments said = moments(*prediction);
+    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values);
+    for (std::size_t i = 0; i < rows.text.size(); ++i) {
+      const auto of_row = std::span(numbers).subspan(i * 2 * dim_y, 2 * dim_y);
+      if (out) out->write(rows.text[i], of_row);
+      for (std::size_t j = 0; picture && j < dim_y; ++j) picture->add(j, rows.x[i], of_row[j], of_row[dim_y + j]);
+    }
+    if (samples) samples->add(*prediction, rows, units, draws);
+    report.targets.add(rows.x);
+    progress.update(report.targets.rows());
+  }
+  if (samples) samples->flush();
+  if (picture) picture->draw();
+  if (give_up()) return kInterruptedExit;
+  if (out) out->commit();
+  if (samples) samples->commit();
+  if (picture) picture->commit();
+  progress.finish();
+  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  warn_of_clamped_denominators(clamped_denominators());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (c.common.json) print_json(result(c, report, seconds.count()));
+  return 0;
+}
+
+}  // namespace npzoo
