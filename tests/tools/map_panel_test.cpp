@@ -116,24 +116,34 @@ TEST_CASE("map panel: three maps of the same cells") {
                      .observed = {points_of_grid(4, 3, 1, {5}), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
                      .mean = {{1, 8}, {20}},
                      .std = {0.5}};
-  for (const bool filled : {false, true}) {
-    CAPTURE(filled);
-    shown.filled = filled;
+  for (const bool scattered : {false, true}) {
+    CAPTURE(scattered);
+    if (scattered) {
+      shown.observed.x[0] += 0.3;
+      shown.observed.x[3] += 0.4;
+    }
     const std::vector<Panel> panels = make_maps(shown);
     REQUIRE(panels.size() == 3);
     const auto raster = [&](std::size_t i) { return std::get<Raster>(panels[i].layers[0]); };
-    CHECK(std::isnan(raster(0).values[5]));
-    CHECK(raster(0).values[4] == 5);
-    CHECK(raster(1).values[5] == 20);
-    CHECK((filled ? raster(1).values[4] == 5 : std::isnan(raster(1).values[4])));
-    CHECK(raster(2).values[5] == 0.5);
-    CHECK(std::ranges::count_if(raster(2).values, [](double v) { return std::isfinite(v); }) == 1);
+    const auto count = [&](std::size_t i) {
+      return std::ranges::count_if(raster(i).values, [](double v) { return std::isfinite(v); });
+    };
+    CHECK(count(0) == 11);
+    CHECK(count(1) == (scattered ? 1 : 12));  // what was observed fills a grid
+    CHECK(count(2) == 1);
+    if (!scattered) {
+      CHECK(std::isnan(raster(0).values[5]));
+      CHECK(raster(0).values[4] == 5);
+      CHECK(raster(1).values[4] == 5);
+      CHECK(raster(1).values[5] == 20);
+      CHECK(raster(2).values[5] == 0.5);
+    }
     for (const std::size_t i : {0, 1}) {
       CHECK(raster(i).scale.shown.low == 1);
       CHECK(raster(i).scale.shown.high == 20);
     }
     CHECK(raster(2).scale.shown.low == 0);
-    CHECK(panels[1].title == (filled ? "observed and mean" : "mean"));
+    CHECK(panels[1].title == (scattered ? "mean" : "observed and mean"));
     CHECK(!panels[0].bar);
     REQUIRE(panels[1].bar);
     CHECK(panels[1].bar->label == "t");

@@ -54,7 +54,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.text("--out", c.out,
              "table to write: the rows, and columns mean_* and std_*; '-' for standard output, which it is where "
              "nothing else is asked for");
-  flags.text("--plot", c.plot, "picture to write as well, .svg or .png; for one input and at most 100000 rows");
+  flags.text("--plot", c.plot,
+             "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
+             "inputs");
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");

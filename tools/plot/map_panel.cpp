@@ -151,17 +151,22 @@ Panel make_map(const MapPanel& map) {
 }
 
 std::vector<Panel> make_maps(const Prediction2d& shown) {
-  const Grid grid = cells_for(joined(shown.observed.x, shown.mean.x));
+  const std::vector<double> all = joined(shown.observed.x, shown.mean.x);
+  const Grid grid = cells_for(all);
   const ColorScale values{wide(range_of({shown.observed.values, shown.mean.values}))};
   const ColorScale deviations{{0, wide(range_of({shown.std})).high}, ColorMap::plasma};
   const Raster observed = rasterise(grid, shown.observed, values);
   Raster mean = rasterise(grid, shown.mean, values);
-  if (shown.filled)
+  bool filled = false;
+  if (grid_of(all))
     for (std::size_t i = 0; i < mean.values.size(); ++i)
-      if (!std::isfinite(mean.values[i])) mean.values[i] = observed.values[i];
+      if (!std::isfinite(mean.values[i]) && std::isfinite(observed.values[i])) {
+        mean.values[i] = observed.values[i];
+        filled = true;
+      }
   std::vector<Panel> panels{
       make_map({.title = "observed", .raster = observed}),
-      make_map({.title = shown.filled ? "observed and mean" : "mean", .raster = mean, .bar_label = shown.value_label}),
+      make_map({.title = filled ? "observed and mean" : "mean", .raster = mean, .bar_label = shown.value_label}),
       make_map({.title = "standard deviation",
                 .raster = rasterise(grid, {shown.mean.x, shown.std}, deviations),
                 .bar_label = ""})};

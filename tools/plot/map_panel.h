@@ -43,10 +43,10 @@ struct Prediction2d {
   PlaneValues observed{};
   PlaneValues mean{};
   std::vector<double> std{};  // at the points of `mean`
-  bool filled = false;        // the map of means shows observed values as well, where there is no mean
 };
 
-/// Three maps of the same cells: observed, mean, standard deviation; the former two in the same colours.
+/// Three maps of the same cells: observed, mean, standard deviation; the former two in the same colours. Where points
+/// are on a grid, cells without a mean show what was observed there.
 std::vector<Panel> make_maps(const Prediction2d& shown);
 
 /// Width and height for maps of points (n, 2): with one scale for both axes where that is not too flat or too narrow.

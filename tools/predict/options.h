@@ -32,7 +32,8 @@ struct PredictOptions {
 };
 
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
-inline constexpr std::int64_t kDrawnRows = 100'000;  // the most in a picture
+/// The most in a picture: of one input, or of a map.
+inline constexpr std::int64_t most_drawn_rows(std::size_t dim_x) { return dim_x == 1 ? 100'000 : 10'000'000; }
 
 /// All values of the context together as one task, targets a chunk at a time as they come. Returns the exit status.
 int predict_together(const PredictOptions& options, const Checkpoint& checkpoint);

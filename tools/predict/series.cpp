@@ -20,8 +20,8 @@
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
-#include "tools/predict/band_picture.h"
 #include "tools/predict/options.h"
+#include "tools/predict/picture.h"
 #include "tools/predict/series_report.h"
 
 namespace npzoo {
@@ -197,14 +197,17 @@ class Outputs {
     samples_->flush();
   }
 
-  void draw(const std::string& model, const std::string& x_label, const Numbers& observed, std::span<const double> x) {
+  void draw(const std::string& model, const std::vector<std::string>& x_labels, const Numbers& observed,
+            std::span<const double> x) {
     if (c_.plot.empty()) return;
-    picture_.emplace(c_.plot, model, x_label, names_);
+    picture_.emplace(c_.plot, model, x_labels, names_);
+    const std::size_t dim_x = x_labels.size();
     for (std::size_t v = 0; v < names_.size(); ++v) {
-      for (std::size_t i = 0; i < observed.x.size(); ++i)
-        if (!std::isnan(observed.y[v][i])) picture_->add_context(v, observed.x[i], observed.y[v][i]);
-      for (std::size_t i = 0; i < x.size(); ++i)
-        picture_->add(v, x[i], answer_.columns[v].mean[i], answer_.columns[v].std[i]);
+      for (std::size_t i = 0; i < observed.y[v].size(); ++i)
+        if (!std::isnan(observed.y[v][i]))
+          picture_->add_context(v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
+      for (std::size_t i = 0; i < x.size() / dim_x; ++i)
+        picture_->add(v, x.subspan(i * dim_x, dim_x), answer_.columns[v].mean[i], answer_.columns[v].std[i]);
     }
     picture_->draw();
   }
@@ -224,22 +227,23 @@ class Outputs {
   std::vector<std::string> comments_;
   std::filesystem::path path_;
   std::optional<TableWriter> out_, samples_;
-  std::optional<BandPicture> picture_;
+  std::optional<Picture> picture_;
 };
 
 void check_picture(const PredictOptions& c, const Tables& tables) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
   const ColumnChoice& columns = tables.columns;
-  check(columns.inputs.size() == 1, "[plot] {} has {} inputs, {}, expected one", c.table.string(),
-        columns.inputs.size(), fmt::join(columns.inputs, " and "));
+  check(columns.inputs.size() <= 2, "[plot] {} has {} inputs, {}, expected one or two", c.table.string(),
+        columns.inputs.size(), fmt::join(columns.inputs, ", "));
   check(columns.group.empty(), "[plot] {} has groups, expected one series for each value", c.table.string());
   constexpr std::size_t kMostPanels = 20;
   check(columns.values.size() <= kMostPanels, "[plot] {} has {} columns of values, expected at most {} in a picture",
         c.table.string(), columns.values.size(), kMostPanels);
+  const std::int64_t most = most_drawn_rows(columns.inputs.size());
   for (const Table* table : {&tables.table, tables.targets ? &*tables.targets : &tables.table})
-    check(table->rows() <= kDrawnRows, "[plot] {} has {} rows, expected at most {} in a picture",
-          table->format().name(), table->rows(), kDrawnRows);
+    check(table->rows() <= most, "[plot] {} has {} rows, expected at most {} in a picture", table->format().name(),
+          table->rows(), most);
 }
 
 Checkpoint load(const PredictOptions& c, const ColumnChoice& columns) {
@@ -312,7 +316,10 @@ int predict_series(const PredictOptions& c, const Checkpoint* given) {
   Outputs outputs(c, tables, report, answer);
   outputs.write_predictions();
   outputs.write_samples(options.density);
-  outputs.draw(checkpoint.run.spec.name, axis_title(columns.inputs[0], observed.forms[0]), observed, asked.x);
+  std::vector<std::string> axes;
+  for (std::size_t i = 0; i < columns.inputs.size(); ++i)
+    axes.push_back(axis_title(columns.inputs[i], observed.forms[i]));
+  outputs.draw(checkpoint.run.spec.name, axes, observed, asked.x);
   if (interrupt.requested()) return kInterruptedExit;
   outputs.commit();
   progress.finish();

@@ -16,8 +16,8 @@
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/prediction_report.h"
-#include "tools/predict/band_picture.h"
 #include "tools/predict/options.h"
+#include "tools/predict/picture.h"
 
 namespace npzoo {
 
@@ -35,8 +35,8 @@ struct Question {
 void check_picture(const PredictOptions& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
-  check(x_names.size() == 1, "[plot] {} trained under {} has {} inputs, {}, expected a model of one", run.spec.name,
-        run.protocol.name, x_names.size(), fmt::join(x_names, " and "));
+  check(x_names.size() <= 2, "[plot] {} trained under {} has {} inputs, {}, expected a model of one or two",
+        run.spec.name, run.protocol.name, x_names.size(), fmt::join(x_names, ", "));
 }
 
 /// Two tables as they stand: all columns of the targets are inputs, all others of the context are values.
@@ -99,9 +99,10 @@ class TargetChunks {
   TargetChunks(Question& question, const PredictOptions& c, std::int64_t chunk) : question_(question), chunk_(chunk) {
     if (c.plot.empty()) return;
     held_ = true;
-    question_.next(kDrawnRows + 1, all_);
-    check(all_.count() <= kDrawnRows, "[plot] {} has more than {} rows, expected at most as many in a picture",
-          (c.targets.empty() ? c.table : c.targets).string(), kDrawnRows);
+    const std::int64_t most = most_drawn_rows(question.x_names.size());
+    question_.next(most + 1, all_);
+    check(all_.count() <= most, "[plot] {} has more than {} rows, expected at most as many in a picture",
+          (c.targets.empty() ? c.table : c.targets).string(), most);
   }
 
   /// Replaces `rows`; there are none at the end.
@@ -110,7 +111,8 @@ class TargetChunks {
     const auto from = static_cast<std::ptrdiff_t>(begin_),
                to = static_cast<std::ptrdiff_t>(std::min(begin_ + chunk_, all_.count()));
     rows.text.assign(all_.text.begin() + from, all_.text.begin() + to);
-    rows.x.assign(all_.x.begin() + from, all_.x.begin() + to);  // of one input
+    const auto dim_x = std::ssize(question_.x_names);
+    rows.x.assign(all_.x.begin() + from * dim_x, all_.x.begin() + to * dim_x);
     begin_ = to;
   }
 
@@ -174,13 +176,16 @@ JsonValue result(const PredictOptions& c, const PredictionReport& report, double
   return json;
 }
 
-std::unique_ptr<BandPicture> make_picture(const PredictOptions& c, const Question& question, const std::string& model) {
+std::unique_ptr<Picture> make_picture(const PredictOptions& c, const Question& question, const std::string& model) {
   if (c.plot.empty()) return {};
-  auto picture = std::make_unique<BandPicture>(c.plot, model, axis_title(question.x_names[0], question.forms[0]),
-                                               question.y_names);
-  const std::size_t dim_y = question.y_names.size();
+  std::vector<std::string> axes;
+  for (std::size_t i = 0; i < question.x_names.size(); ++i)
+    axes.push_back(axis_title(question.x_names[i], question.forms[i]));
+  auto picture = std::make_unique<Picture>(c.plot, model, axes, question.y_names);
+  const std::size_t dim_x = axes.size(), dim_y = question.y_names.size();
   for (std::size_t i = 0; i < question.context.y.size(); ++i)
-    picture->add_context(i % dim_y, question.context.x[i / dim_y], question.context.y[i]);
+    picture->add_context(i % dim_y, std::span(question.context.x).subspan(i / dim_y * dim_x, dim_x),
+                         question.context.y[i]);
   return picture;
 }
 
@@ -192,9 +197,9 @@ int predict_together(const PredictOptions& c, const Checkpoint& checkpoint) {
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
   const auto model = restore_model(checkpoint);
   Question question = c.targets.empty() ? one_table(c, checkpoint, *model) : two_tables(c, checkpoint, *model, give_up);
-  check(c.plot.empty() || question.context.count <= kDrawnRows,
-        "[plot] {} has {} rows, expected at most {} in a picture", c.table.string(), question.context.count,
-        kDrawnRows);
+  const std::int64_t most = most_drawn_rows(question.x_names.size());
+  check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
+        c.table.string(), question.context.count, most);
   const std::vector<std::string> header =
       prediction_header({}, question.columns, question.y_names, c.targets.empty() ? c.table : c.targets);
   Progress progress("predict", 0, {.unit = "rows"});
@@ -216,7 +221,7 @@ int predict_together(const PredictOptions& c, const Checkpoint& checkpoint) {
   if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.style);
   std::optional<SampleTable> samples;
   if (c.samples > 0) samples.emplace(c, report, question, density);
-  const std::unique_ptr<BandPicture> picture = make_picture(c, question, checkpoint.run.spec.name);
+  const std::unique_ptr<Picture> picture = make_picture(c, question, checkpoint.run.spec.name);
   TargetRows rows;
   for (chunks.next(rows); rows.count() > 0; chunks.next(rows)) {
     if (give_up()) return kInterruptedExit;
@@ -226,7 +231,8 @@ int predict_together(const PredictOptions& c, const Checkpoint& checkpoint) {
     for (std::size_t i = 0; i < rows.text.size(); ++i) {
       const auto of_row = std::span(numbers).subspan(i * 2 * dim_y, 2 * dim_y);
       if (out) out->write(rows.text[i], of_row);
-      for (std::size_t j = 0; picture && j < dim_y; ++j) picture->add(j, rows.x[i], of_row[j], of_row[dim_y + j]);
+      for (std::size_t j = 0; picture && j < dim_y; ++j)
+        picture->add(j, std::span(rows.x).subspan(i * dim_x, dim_x), of_row[j], of_row[dim_y + j]);
     }
     if (samples) samples->add(*prediction, rows, units, draws);
     report.targets.add(rows.x);

@@ -1,0 +1,72 @@
+#include "tools/predict/picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace npzoo {
+
+std::string axis_title(const std::string& name, const ColumnForm& form) {
+  return form.kind == ColumnForm::Kind::time
+             ? fmt::format("{} (days since {})", name, format_date_time(form.epoch, 0, false))
+             : name;
+}
+
+Picture::Picture(const std::filesystem::path& path, const std::string& model, const std::vector<std::string>& x_labels,
+                 const std::vector<std::string>& y_names)
+    : path_(path), file_(path), model_(model), x_labels_(x_labels) {
+  for (const std::string& name : y_names) values_.push_back({name, {}, {}, {}, {}, {}});
+}
+
+void Picture::add_context(std::size_t value, std::span<const double> x, double y) {
+  Value& v = values_[value];
+  v.context_x.insert(v.context_x.end(), x.begin(), x.end());
+  v.context_y.push_back(y);
+}
+
+void Picture::add(std::size_t value, std::span<const double> x, double mean, double std) {
+  if (std::isnan(mean)) return;
+  Value& v = values_[value];
+  v.x.insert(v.x.end(), x.begin(), x.end());
+  v.mean.push_back(mean);
+  v.std.push_back(std);
+}
+
+plot::Figure Picture::bands() const {
+  plot::Figure figure{.panel_width = 480, .panel_height = 220};
+  for (const Value& v : values_)
+    figure.panels.push_back(plot::make_panel({.name = model_,
+                                              .x_label = x_labels_[0],
+                                              .y_label = v.name,
+                                              .x = v.x,
+                                              .mean = v.mean,
+                                              .std = v.std,
+                                              .context = {v.context_x, v.context_y}}));
+  return figure;
+}
+
+plot::Figure Picture::maps() const {
+  std::vector<double> all;
+  for (const Value& v : values_)
+    for (const auto* x : {&v.context_x, &v.x}) all.insert(all.end(), x->begin(), x->end());
+  const plot::Rectangle size = plot::map_size(all);
+  plot::Figure figure{.columns = 3, .panel_width = size.width, .panel_height = size.height, .share_y = true};
+  for (const Value& v : values_) {
+    std::vector<plot::Panel> maps = plot::make_maps({.x_label = x_labels_[0],
+                                                     .y_label = x_labels_[1],
+                                                     .value_label = v.name,
+                                                     .observed = {v.context_x, v.context_y},
+                                                     .mean = {v.x, v.mean},
+                                                     .std = v.std});
+    std::ranges::move(maps, std::back_inserter(figure.panels));
+  }
+  return figure;
+}
+
+void Picture::draw() {
+  file_.write(plot::draw_figure(x_labels_.size() == 1 ? bands() : maps(), path_));
+  file_.flush();
+}
+
+}  // namespace npzoo

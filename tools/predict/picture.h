@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "datasets/tables/cell_parser.h"
+#include "engine/io/file.h"
+#include "tools/plot/band_panel.h"
+#include "tools/plot/map_panel.h"
+
+namespace npzoo {
+
+/// What an axis of a column is called: times are days since some day.
+std::string axis_title(const std::string& name, const ColumnForm& form);
+
+/// A picture of predictions, for each value a panel with a band where there is one input and three maps where there are
+/// two, drawn when all predictions are there.
+class Picture {
+ public:
+  /// One or two titles of axes.
+  Picture(const std::filesystem::path& path, const std::string& model, const std::vector<std::string>& x_labels,
+          const std::vector<std::string>& y_names);
+
+  /// x has as many numbers as there are inputs.
+  void add_context(std::size_t value, std::span<const double> x, double y);
+  /// Nothing where the mean is NaN.
+  void add(std::size_t value, std::span<const double> x, double mean, double std);
+
+  /// Writes all but the name of the file, which `commit` gives it.
+  void draw();
+  void commit() { file_.commit(); }
+
+ private:
+  plot::Figure bands() const;
+  plot::Figure maps() const;
+
+  std::filesystem::path path_;
+  AtomicFile file_;
+  std::string model_;
+  std::vector<std::string> x_labels_;
+  struct Value {
+    std::string name;
+    std::vector<double> context_x, context_y, x, mean, std;  // x row-major
+  };
+  std::vector<Value> values_;
+};
+
+}  // namespace npzoo
