@@ -202,8 +202,10 @@ def two_inputs():
     expect(warnings(at=checkpoint_2d(), context=context, targets=targets) == [
         "1 of 2 targets lie outside the range of inputs in training, here b from 0 to 1; furthest: 7"], "a column leaves")
     plot = HERE / "two.svg"
-    fail(*predict_args(at=checkpoint_2d(), context=context, targets=targets), "--plot", plot,
-         naming=["tnp-d trained under small2 has 2 inputs, b and a"])
+    succeed(*predict_args(at=checkpoint_2d(), context=context, targets=targets), "--plot", plot)
+    expect("<image" in plot.read_text() and "standard deviation" not in plot.read_text(), "maps are images, text is drawn")
+    fail(*predict_args(at=checkpoint("three", small_protocol(3)), context="a,b,c,value\n0,0,1,2\n1,1,2,1\n", targets="a,b,c\n0,1,2\n"),
+         "--plot", plot, naming=["tnp-d trained under small3 has 3 inputs, a, b, c", "one or two"])
 
 
 def checkpoint_of_two_values():

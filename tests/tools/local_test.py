@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Tests of what `npzoo predict` does with large contexts and with maps: local_test.py PATH_TO_NPZOO"""
+
+import math
+import sys
+import xml.etree.ElementTree
+
+from cli_support import HERE, as_json, case, checkpoint_2d, expect, run_cases, succeed, write, wrong_usage
+
+
+@case
+def maps_of_a_table():
+    """A grid with a hole, and scattered points."""
+    grid = "".join(f"{i},{j},{'' if 3 < i < 7 and 2 < j < 6 else i - j}\n" for i in range(12) for j in range(9))
+    scattered = "".join(f"{i * 0.37 % 1},{i * 0.61 % 2},{'' if i % 3 else i % 5}\n" for i in range(60))
+    sizes = []
+    for name, rows in (("grid", grid), ("scattered", scattered)):
+        table = write(f"{name}.csv", "east,north,depth\n" + rows)
+        for ending in ("svg", "png"):
+            plot = HERE / f"{name}.{ending}"
+            found = as_json("predict", table, "--checkpoint", checkpoint_2d(), "--inputs", "east,north", "--values", "depth",
+                            "--out", HERE / "filled.csv", "--plot", plot)
+            expect(found["plot"] == str(plot) and plot.stat().st_size > 1000, found)
+        root = xml.etree.ElementTree.parse(HERE / f"{name}.svg").getroot()
+        sizes.append([float(root.get(side).removesuffix("px")) for side in ("width", "height")])
+    expect(sizes[0][0] < 3.6 * 260 + 200 and sizes[0][1] < sizes[1][1], "the grid is wide, the scattered points are high", sizes)
+
+
+@case
+def neighbours():
+    """Series with more points than training showed go by tiles."""
+    rows = [(i * 0.37 % 1, i * 0.61 % 2, math.sin(i)) for i in range(300)]
+    context = "a,b,value\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows)
+    targets = "a,b\n" + "".join(f"{a + 0.01},{b}\n" for a, b, _ in rows)
+    args = ["predict", write("many.csv", context), "--targets", write("asked.csv", targets), "--checkpoint", checkpoint_2d(),
+            "--inputs", "a,b", "--values", "value", "--out", "-"]
+    few = succeed(*args, "--neighbours", 8)
+    expect("targets that are near to each other share 8 of them" in few, few[:800])
+    asked = [line.split(",")[:2] for line in few.splitlines() if not line.startswith("#")][1:]
+    expect(asked == [line.split(",") for line in targets.splitlines()[1:]], "the targets' order")
+    by_itself = succeed(*args)
+    expect("near to each other share" in by_itself, "chosen by the range of training")
+    expect(succeed(*args, "--neighbours", 8, "--threads", 1) == few == succeed(*args, "--neighbours", 8, "--threads", 3), "threads")
+    whole = succeed(*args, "--neighbours", 300)
+    expect("near to each other" not in whole and whole != few, "as many as there are: no tiles")
+    wrong_usage(*args, "--neighbours", -1)
+    # A target among few points of its own is answered from these alone.
+    far = "a,b,value\n" + "".join(f"{i % 4},{i // 4},{i}\n" for i in range(8)) + "".join(f"{1000 + i % 4},{i // 4},{-i}\n" for i in range(8))
+    near = "".join(f"{i % 4},{i // 4},{i}\n" for i in range(8))
+    one = ["--targets", write("one.csv", "a,b\n1.5,0.5\n"), *args[4:]]
+    both, alone = (succeed("predict", write("part.csv", text), *one, "--neighbours", 8).splitlines()[-1].split(",")
+                   for text in (far, "a,b,value\n" + near))
+    expect(all(math.isclose(float(b), float(a), rel_tol=1e-6) for b, a in zip(both, alone, strict=True)), both, alone)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
