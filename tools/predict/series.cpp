@@ -264,7 +264,8 @@ SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoi
           .samples = c.samples,
           .seed = checkpoint.run.seed,
           .standardise = !c.as_is,
-          .chunk = c.chunk};
+          .chunk = c.chunk,
+          .held_points = 1 << 18};  // a large table is heard of soon
 }
 
 }  // namespace
