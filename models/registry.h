@@ -30,6 +30,8 @@ struct ModelInfo {
   Density density = Density::marginal;        // of its figures
   /// It draws from the points of a context: that their order means nothing, or giving them twice, holds in law alone.
   bool resamples = false;
+  /// A point that is given twice counts twice.
+  bool counts_points = false;
 };
 
 /// Every model of this build, and those that are added.

@@ -71,6 +71,8 @@ __device__ inline float absolute(float x) { return fabsf(x); }
 __device__ inline double absolute(double x) { return fabs(x); }
 __device__ inline float hyperbolic_tangent(float x) { return tanhf(x); }
 __device__ inline double hyperbolic_tangent(double x) { return tanh(x); }
+__device__ inline double cosine(double x) { return cos(x); }
+__device__ inline double sine(double x) { return sin(x); }
 __device__ inline float error_function(float x) { return erff(x); }
 __device__ inline double error_function(double x) { return erf(x); }
 __device__ inline float log_one_plus(float x) { return log1pf(x); }

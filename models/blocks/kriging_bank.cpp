@@ -1,0 +1,103 @@
+#include "models/blocks/kriging_bank.h"
+
+#include <cmath>
+#include <span>
+
+#include "engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+struct Lengths {
+  std::vector<double> between_points, of_range;
+};
+
+/// Kernels of one kind share its weight.
+class Bank {
+ public:
+  void add(const KrigingKernel& kernel) { kernels_.push_back(kernel); }
+  void end_kind(double weight) {
+    const double each = weight / static_cast<double>(kernels_.size() - begin_);
+    for (; begin_ < kernels_.size(); ++begin_) kernels_[begin_].log_weight = std::log(each);
+  }
+  std::vector<KrigingKernel> kernels() && { return std::move(kernels_); }
+
+ private:
+  std::size_t begin_ = 0;
+  std::vector<KrigingKernel> kernels_;
+};
+
+/// Every length scale with every noise; `stretch` divides that of the first input and multiplies that of the second.
+void add_matern(Bank& bank, double smoothness, const Lengths& lengths, const std::vector<double>& noises,
+                double stretch = 1) {
+  const auto each = [&](double length, double relative) {
+    for (double noise : noises)
+      bank.add({.smoothness = smoothness,
+                .inverse_length = {stretch / length, 1 / (stretch * length), 1 / length},
+                .relative = relative,
+                .noise = noise});
+  };
+  for (double length : lengths.between_points) each(length, 1);
+  for (double length : lengths.of_range) each(length, 0);
+}
+
+void add_periodic(Bank& bank, double slot) {
+  struct Rest {
+    double smoothness, length;
+  };
+  for (double width : {0.5, 1.0})
+    for (double decay : {1.0, 8.0})
+      for (double share : {0.3, 0.7})
+        for (const Rest rest : {Rest{0, 0.3}, Rest{0, 4}, Rest{1, 0.3}, Rest{1, 1}})
+          for (double noise : {1e-3, 0.05})
+            bank.add({.smoothness = rest.smoothness,
+                      .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
+                      .noise = noise,
+                      .periodic = share,
+                      .period = slot,
+                      .inverse_width = 1 / (width * width),
+                      .inverse_decay = 1 / decay});
+}
+
+void add_curves(Bank& bank) {
+  add_matern(bank, 0, {{3, 12}, {0.3, 1, 4, 16}}, {1e-5, 0.1});
+  bank.end_kind(1);
+  add_matern(bank, 1, {{3, 8}, {0.15, 0.4, 1, 3}}, {1e-5, 0.02, 0.2});
+  bank.end_kind(1);
+  add_matern(bank, 2, {{4}, {0.3, 0.8, 2, 6}}, {1e-5, 0.02, 0.2});
+  bank.end_kind(1);
+  add_periodic(bank, 0);
+  add_periodic(bank, 1);
+  bank.end_kind(3);
+}
+
+void add_surfaces(Bank& bank) {
+  for (double smoothness : {0.0, 1.0, 2.0}) {
+    add_matern(bank, smoothness, {{1.5, 3, 6}, {0.5, 1.5, 5}}, {1e-4, 0.05, 0.3});
+    bank.end_kind(1);
+  }
+  for (double stretch : {1.75, 1 / 1.75})
+    for (double smoothness : {0.0, 1.0}) add_matern(bank, smoothness, {{3}, {0.5, 1.5}}, {1e-3, 0.1}, stretch);
+  bank.end_kind(1);
+}
+
+void add_volumes(Bank& bank) {
+  for (double smoothness : {0.0, 1.0, 2.0}) {
+    add_matern(bank, smoothness, {{1.5, 4}, {1, 4}}, {1e-4, 0.05, 0.3});
+    bank.end_kind(1);
+  }
+}
+
+}  // namespace
+
+std::vector<KrigingKernel> broad_kriging_bank(std::int64_t dim_x) {
+  check(1 <= dim_x && dim_x <= 3, "[kriging_bank] {} inputs found, expected 1 to 3", dim_x);
+  Bank bank;
+  if (dim_x == 1) add_curves(bank);
+  if (dim_x == 2) add_surfaces(bank);
+  if (dim_x == 3) add_volumes(bank);
+  return std::move(bank).kernels();
+}
+
+}  // namespace npzoo

@@ -1,0 +1,95 @@
+#include "ops/kriging/kriging.h"
+
+#include <cstring>
+
+#include "engine/backend.h"
+#include "ops/kriging/kernels.h"
+#include "ops/mask_points/lengths.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kFields = sizeof(KrigingKernel) / sizeof(double);
+static_assert(sizeof(KrigingKernel) == kFields * sizeof(double));
+
+const KrigingKernel* kernels_of(const Tensor& x) { return reinterpret_cast<const KrigingKernel*>(x.data<double>()); }
+
+void check_context(const Tensor& x, const Tensor& y, const Tensor& lengths) {
+  check_one_device("kriging", {x, y});
+  check(x.rank() == 3 && 1 <= x.dim(2) && x.dim(2) <= 3, "[kriging] x is {}, expected (B, N, 1 to 3)", x.shape());
+  check(y.shape() == Shape{x.dim(0), x.dim(1), 1}, "[kriging] y {} does not fit x {}, expected {}", y.shape(),
+        x.shape(), Shape{x.dim(0), x.dim(1), 1});
+  check(y.dtype() == x.dtype(), "[kriging] x is {}, y {}", to_string(x.dtype()), to_string(y.dtype()));
+  if (lengths.defined()) check_lengths("kriging", x, lengths);
+}
+
+void check_bank(const Tensor& bank, std::int64_t keep) {
+  check(bank.rank() == 2 && bank.dim(1) == kFields && bank.dtype() == DType::float64,
+        "[kriging] the bank is {} {}, expected float64 (K, {})", to_string(bank.dtype()), bank.shape(), kFields);
+  const std::int64_t most = std::min(bank.dim(0), kMostKrigingKernels);
+  check(1 <= keep && keep <= most, "[kriging] {} kernels are to be kept, expected 1 to {}", keep, most);
+}
+
+KrigingMoments moments(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype) {
+  const std::int64_t batch = fit.places.dim(0), keep = fit.kernels.dim(1);
+  const Device device = fit.places.device();
+  const auto empty = [&] { return Tensor::empty({batch, targets}, dtype, device); };
+  KrigingMoments out{empty(), empty(), empty()};
+  Tensor each = Tensor::empty({batch, keep, 2, targets}, DType::float64, device);
+  run(out.mean, [&]<class T>(auto& context) {
+    kriging_moments<T>(
+        context,
+        {batch, fit.places.dim(1), fit.places.dim(2), keep, targets, fit.lengths.data<std::int64_t>(),
+         fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(), kernels_of(fit.kernels),
+         x.data<T>(), each.data<double>(), out.mean.data<T>(), out.std.data<T>(), out.spread.data<T>()});
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor kriging_bank(const std::vector<KrigingKernel>& kernels) {
+  Tensor bank = Tensor::empty({std::ssize(kernels), kFields}, DType::float64, Device::cpu);
+  if (!kernels.empty()) std::memcpy(bank.raw().data(), kernels.data(), bank.bytes());
+  return bank;
+}
+
+KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, const Tensor& bank, std::int64_t keep) {
+  check_context(x, y, lengths);
+  check_bank(bank, keep);
+  const std::int64_t batch = x.dim(0), points = x.dim(1), dims = x.dim(2), members = bank.dim(0);
+  const Device device = x.device();
+  const auto empty = [device](const Shape& shape) { return Tensor::empty(shape, DType::float64, device); };
+  KrigingFit fit{empty({batch, keep, kFields}), empty({batch, points, dims}), empty({batch, points}),
+                 Tensor::empty({batch, points}, DType::int64, device),
+                 lengths.defined() ? lengths.to(device) : lengths};
+  const Tensor there = bank.to(device);
+  Tensor scales = empty({batch, 3}), work = empty({batch, context_work(points)}), evidence = empty({batch, members}),
+         variance = empty({batch, members});
+  auto* const kernels = reinterpret_cast<KrigingKernel*>(fit.kernels.data<double>());
+  const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
+  run(x, [&]<class T>(auto& context) {
+    kriging_contexts<T>(
+        context, {batch, points, dims, counts, x.data<T>(), y.data<T>(), fit.order.data<std::int64_t>(),
+                  fit.places.data<double>(), fit.values.data<double>(), scales.data<double>(), work.data<double>()});
+    kriging_evidence<T>(
+        context, {batch, points, dims, members, keep, counts, fit.places.data<double>(), fit.values.data<double>(),
+                  scales.data<double>(), kernels_of(there), evidence.data<double>(), variance.data<double>(), kernels});
+  });
+  return fit;
+}
+
+KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
+  check_one_device("kriging", {fit.places, x});
+  const Shape expected{fit.places.dim(0), x.rank() == 3 ? x.dim(1) : 0, fit.places.dim(2)};
+  check(x.shape() == expected, "[kriging] targets {} do not fit contexts {}, expected (B, M, D)", x.shape(),
+        fit.places.shape());
+  return moments(fit, x, x.dim(1), x.dtype());
+}
+
+KrigingMoments kriging_leave_one_out(const KrigingFit& fit, DType dtype) {
+  return moments(fit, {}, fit.places.dim(1), dtype);
+}
+
+}  // namespace npzoo
