@@ -11,6 +11,7 @@
 //                                power[f] = of y at the frequency first + f step; work of 2 n doubles
 //   covariances(kernel, rows, columns, lower, out, stride)
 //                                out(i, j) of two sets of points; only j ≤ i where `lower`
+//   copy(n, from, to)            the lower triangle of (n, n)
 //   factorise(n, a, stride, diagonals)
 //                                a ← L with L Lᵀ = a, below and on the diagonal
 //   solve(n, a, stride, diagonals, columns, v)
@@ -50,11 +51,11 @@ template <class Team, class T>
 NPZOO_TEAM Points gather(const Team& team, const KrigingKernel& kernel, const T* x, std::int64_t count,
                          std::int64_t dims, double* work) {
   const Points points{count, dims, work, work + 3 * count, work + 4 * count};
-  const double frequency = kernel.period > 0 ? kTwoPi / kernel.period : 0;
+  const double frequency = kernel.periodic > 0 && kernel.period > 0 ? kTwoPi / kernel.period : 0;
   team.each(count, [=](std::int64_t i) {
     for (std::int64_t d = 0; d < dims; ++d) points.inputs[d * count + i] = static_cast<double>(x[i * dims + d]);
-    points.cosine[i] = team.cos(frequency * points.inputs[i]);
-    points.sine[i] = team.sin(frequency * points.inputs[i]);
+    points.cosine[i] = frequency > 0 ? team.cos(frequency * points.inputs[i]) : 1;
+    points.sine[i] = frequency > 0 ? team.sin(frequency * points.inputs[i]) : 0;
   });
   return points;
 }
@@ -68,13 +69,13 @@ NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
   return (smoothness < 1.5 ? rough : rough + s * s * (1.0 / 3.0)) * math.exp(-s);
 }
 
-/// `scaled` and `plain` are squared distances, over the length scales and not; `cosine` is that of the periodic part's
-/// angle; `dot` is x · x′.
+/// `scaled` and `plain` are distances, over the length scales and not; `cosine` is that of the periodic part's angle;
+/// `dot` is x · x′.
 template <class V, class Math>
 NPZOO_TEAM V covariance(const KrigingKernel& k, V scaled, V plain, V cosine, V dot, const Math& math) {
-  V sum = matern(k.smoothness, math.sqrt(scaled), math) * (1.0 - k.periodic) + kMeanVariance + dot * k.trend;
+  V sum = matern(k.smoothness, scaled, math) * (1.0 - k.periodic) + kMeanVariance + dot * k.trend;
   if (k.periodic > 0) {
-    const V decay = matern(2.0, math.sqrt(plain) * k.inverse_decay, math);
+    const V decay = matern(2.0, plain * k.inverse_decay, math);
     sum += math.exp((cosine - 1.0) * k.inverse_width) * decay * k.periodic;
   }
   return sum;
@@ -209,8 +210,9 @@ NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales)
   return kernel;
 }
 
-/// Work of a factorised covariance of n points, and of m right-hand sides besides.
+/// Work of a factorised covariance of n points, that of weighing a kernel, and that of predictions.
 constexpr std::int64_t factor_work(std::int64_t n) { return n * (n + kTile + 1) + points_work(n); }
+constexpr std::int64_t weigh_work(std::int64_t n) { return factor_work(n) + n * n; }
 constexpr std::int64_t predict_work(std::int64_t n) { return factor_work(n) + n * kColumns + points_work(kColumns); }
 
 /// A covariance matrix with noise, factorised, and L⁻¹ y.
@@ -222,12 +224,15 @@ struct Factor {
   Points points;
 };
 
+/// `without_noise` (n, n) is the covariance matrix, or null; where `known` it is there already.
 template <class Team>
 NPZOO_TEAM Factor factor(const Team& team, const KrigingKernel& kernel, const double* x, const double* y,
-                         std::int64_t n, std::int64_t dims, double* work) {
+                         std::int64_t n, std::int64_t dims, double* work, double* without_noise = nullptr,
+                         bool known = false) {
   double *const a = work, *const diagonals = a + n * n, *const white = diagonals + n * kTile;
   const Points points = gather(team, kernel, x, n, dims, white + n);
-  team.covariances(kernel, points, points, true, a, n);
+  if (!known) team.covariances(kernel, points, points, true, without_noise ? without_noise : a, n);
+  if (without_noise) team.copy(n, without_noise, a);
   team.each(n, [=](std::int64_t i) {
     a[i * n + i] += kernel.noise + kJitter;
     white[i] = y[i];
@@ -237,10 +242,20 @@ NPZOO_TEAM Factor factor(const Team& team, const KrigingKernel& kernel, const do
   return {n, a, diagonals, white, points};
 }
 
+/// Whether two kernels of a bank differ in noise alone.
+NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
+  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend &&
+              a.periodic == b.periodic && a.period == b.period && a.inverse_width == b.inverse_width &&
+              a.inverse_decay == b.inverse_decay;
+  for (int d = 0; d < 3; ++d) same = same && a.inverse_length[d] == b.inverse_length[d];
+  return same;
+}
+
 /// log p(values | kernel) up to what is the same for all kernels, and the posterior mean of the process's variance.
+/// `follows`: the member before was weighed for the same task just now, with this work.
 template <class Team, class T>
-NPZOO_TEAM void weigh(const Team& team, const KrigingEvidence<T>& p, std::int64_t b, std::int64_t member,
-                      double* work) {
+NPZOO_TEAM void weigh(const Team& team, const KrigingEvidence<T>& p, std::int64_t b, std::int64_t member, double* work,
+                      bool follows) {
   const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
   const KrigingKernel kernel = for_context(p.bank[member], p.scales + 3 * b);
   double* const evidence = p.evidence + b * p.members + member;
@@ -253,11 +268,12 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingEvidence<T>& p, std::int64_
     return;
   }
   const std::int64_t blocks = n > 0 ? (n + kKrigingBlock - 1) / kKrigingBlock : 0;
+  const bool known = follows && blocks == 1 && same_without_noise(p.bank[member], p.bank[member - 1]);
   double squares = 0, log_determinant = 0;  // of L
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = n * block / blocks, size = n * (block + 1) / blocks - begin;
-    const Factor f =
-        factor(team, kernel, p.places + (first + begin) * dims, p.values + first + begin, size, dims, work);
+    const Factor f = factor(team, kernel, p.places + (first + begin) * dims, p.values + first + begin, size, dims, work,
+                            work + factor_work(size), known);
     squares += team.sum(size, [=](std::int64_t i) { return f.white[i] * f.white[i]; });
     log_determinant += team.sum(size, [=](std::int64_t i) { return team.log(f.a[i * size + i]); });
   }

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstring>
 
 #include "engine/cpu/simd.h"
 #include "engine/cpu/simd_math.h"
@@ -17,7 +18,6 @@ constexpr int kLanes = Simd<double>::kLanes;
 
 struct RegisterMath {
   [[gnu::always_inline]] Vec<double> exp(Vec<double> x) const { return simd::exp(x); }
-  [[gnu::always_inline]] Vec<double> sqrt(Vec<double> x) const { return simd::sqrt(x); }
 };
 
 class Working {
@@ -29,19 +29,22 @@ class Working {
   Buffer memory_;
 };
 
-/// Row i of a lower triangle of at most kTile rows, by columns.
+/// a (n, n) ← L of a tile, n ≤ kTile, below and on the diagonal; by columns, which lie side by side.
 void factorise_tile(std::int64_t n, double* a, std::int64_t stride) {
+  constexpr std::int64_t kTile = kriging::kTile;
+  double columns[kTile][kTile] = {};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) columns[j][i] = a[i * stride + j];
   for (std::int64_t j = 0; j < n; ++j) {
-    double pivot = a[j * stride + j];
-    for (std::int64_t k = 0; k < j; ++k) pivot -= a[j * stride + k] * a[j * stride + k];
-    pivot = std::sqrt(pivot);
-    a[j * stride + j] = pivot;
-    for (std::int64_t i = j + 1; i < n; ++i) {
-      double sum = a[i * stride + j];
-      for (std::int64_t k = 0; k < j; ++k) sum -= a[i * stride + k] * a[j * stride + k];
-      a[i * stride + j] = sum / pivot;
+    const double inverse = 1 / std::sqrt(columns[j][j]);
+    for (std::int64_t i = 0; i < kTile; ++i) columns[j][i] *= inverse;
+    for (std::int64_t k = j + 1; k < n; ++k) {
+      const double factor = columns[j][k];
+      for (std::int64_t i = 0; i < kTile; ++i) columns[k][i] -= factor * columns[j][i];
     }
   }
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) a[i * stride + j] = columns[j][i];
 }
 
 /// inverse (n, kTile) ← L⁻¹ of a tile, zeros above the diagonal.
@@ -53,6 +56,22 @@ void invert_tile(std::int64_t n, const double* a, std::int64_t stride, double* i
     row[i] += 1;
     for (std::int64_t j = 0; j < kriging::kTile; ++j) inverse[i * kriging::kTile + j] = row[j] / a[i * stride + i];
   }
+}
+
+/// Of several inputs, point i of the rows and `lanes` columns from j on.
+[[gnu::always_inline]] inline void distances(const KrigingKernel& kernel, const kriging::Points& rows,
+                                             const kriging::Points& columns, std::int64_t i, std::int64_t j, int lanes,
+                                             Vec<double>& scaled, Vec<double>& plain, Vec<double>& dot) {
+  for (std::int64_t d = 0; d < rows.dims; ++d) {
+    const double here = rows.inputs[d * rows.count + i];
+    const Vec<double> there = load_first(columns.inputs + d * columns.count + j, lanes);
+    const Vec<double> square = (there - here) * (there - here);
+    plain += square;
+    scaled += square * (kernel.inverse_length[d] * kernel.inverse_length[d]);
+    dot += there * here;
+  }
+  plain = simd::sqrt(plain);
+  scaled = simd::sqrt(scaled);
 }
 
 template <class Cpu>
@@ -115,13 +134,13 @@ struct OneThread {
       for (std::int64_t j = 0; j < end; j += kLanes) {
         const int lanes = static_cast<int>(end - j < kLanes ? end - j : kLanes);
         Vec<double> scaled{}, plain{}, dot{};
-        for (std::int64_t d = 0; d < rows.dims; ++d) {
-          const double here = rows.inputs[d * rows.count + i];
-          const Vec<double> there = load_first(columns.inputs + d * columns.count + j, lanes);
-          const Vec<double> square = (there - here) * (there - here);
-          plain += square;
-          scaled += square * (kernel.inverse_length[d] * kernel.inverse_length[d]);
-          dot += there * here;
+        if (rows.dims == 1) {
+          const Vec<double> there = load_first(columns.inputs + j, lanes);
+          plain = simd::abs(there - rows.inputs[i]);
+          scaled = plain * kernel.inverse_length[0];
+          dot = there * rows.inputs[i];
+        } else {
+          distances(kernel, rows, columns, i, j, lanes, scaled, plain, dot);
         }
         const Vec<double> cosine =
             load_first(columns.cosine + j, lanes) * rows.cosine[i] + load_first(columns.sine + j, lanes) * rows.sine[i];
@@ -129,6 +148,10 @@ struct OneThread {
                           lanes);
       }
     }
+  }
+
+  void copy(std::int64_t n, const double* from, double* to) const {
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * n, from + i * n, sizeof(double) * (i + 1));
   }
 
   /// c (m, n) ← c − a b, where b is (k, n) or, transposed, (n, k).
@@ -140,7 +163,8 @@ struct OneThread {
 
   void factorise(std::int64_t n, double* a, std::int64_t stride, double* diagonals) const {
     using kriging::kTile;
-    Working below(n * kTile);
+    Working memory(n * kTile);
+    double* const below = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
       const std::int64_t tile = n - j < kTile ? n - j : kTile, rest = n - j - tile;
       double* const panel = a + j * stride + j;
@@ -150,22 +174,22 @@ struct OneThread {
       invert_tile(tile, panel, stride, inverse);
       double* const under = panel + tile * stride;
       for (std::int64_t i = 0; i < rest; ++i)
-        for (std::int64_t k = 0; k < tile; ++k) below.data()[i * kTile + k] = under[i * stride + k];
-      if (rest > 0)
-        gemm_serial<double>(cpu, {rest, tile, tile, below.data(), kTile, 1, inverse, 1, kTile, under, stride});
+        for (std::int64_t k = 0; k < tile; ++k) below[i * kTile + k] = under[i * stride + k];
+      if (rest > 0) gemm_serial<double>(cpu, {rest, tile, tile, below, kTile, 1, inverse, 1, kTile, under, stride});
     }
   }
 
   void solve(std::int64_t n, const double* a, std::int64_t stride, const double* diagonals, std::int64_t columns,
              double* v) const {
     using kriging::kTile;
-    Working right(kTile * columns);
+    Working memory(kTile * columns);
+    double* const right = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
       const std::int64_t tile = n - j < kTile ? n - j : kTile;
       subtract_product(tile, columns, j, a + j * stride, stride, v, columns, 1, v + j * columns, columns);
-      for (std::int64_t i = 0; i < tile * columns; ++i) right.data()[i] = v[j * columns + i];
-      gemm_serial<double>(cpu, {tile, columns, tile, diagonals + j * kTile, kTile, 1, right.data(), columns, 1,
-                                v + j * columns, columns});
+      for (std::int64_t i = 0; i < tile * columns; ++i) right[i] = v[j * columns + i];
+      gemm_serial<double>(
+          cpu, {tile, columns, tile, diagonals + j * kTile, kTile, 1, right, columns, 1, v + j * columns, columns});
     }
   }
 };
@@ -186,9 +210,9 @@ template <class T, Isa isa>
 void kriging_evidence(CpuContext<isa>& cpu, const KrigingEvidence<T>& p) {
   const std::int64_t block = p.points < kKrigingBlock ? p.points : kKrigingBlock;
   cpu.parallel_for(p.batch * p.members, 8, [&](std::int64_t begin, std::int64_t end) {
-    Working work(kriging::factor_work(block));
+    Working work(kriging::weigh_work(block));
     for (std::int64_t i = begin; i < end; ++i)
-      kriging::weigh(OneThread{cpu}, p, i / p.members, i % p.members, work.data());
+      kriging::weigh(OneThread{cpu}, p, i / p.members, i % p.members, work.data(), i > begin && i % p.members > 0);
   });
   for (std::int64_t b = 0; b < p.batch; ++b) kriging::keep_best(p, b);
 }

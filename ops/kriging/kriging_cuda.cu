@@ -66,9 +66,15 @@ struct Block {
         scaled += square * (kernel.inverse_length[d] * kernel.inverse_length[d]);
         dot += there * here;
       }
+      scaled = team.sqrt(scaled);
+      plain = team.sqrt(plain);
       const double angle = columns.cosine[j] * rows.cosine[i] + columns.sine[j] * rows.sine[i];
       out[i * stride + j] = kriging::covariance(kernel, scaled, plain, angle, dot, team);
     });
+  }
+
+  __device__ void copy(std::int64_t n, const double* from, double* to) const {
+    each(n * n, [=](std::int64_t i) { to[i] = from[i]; });
   }
 
   __device__ void factorise(std::int64_t n, double* a, std::int64_t stride, double*) const {
@@ -105,7 +111,7 @@ __global__ void __launch_bounds__(kThreads) order_kernel(KrigingContexts<T> p) {
 template <class T>
 __global__ void __launch_bounds__(kThreads) weigh_kernel(KrigingEvidence<T> p, double* work, std::int64_t each) {
   for (std::int64_t i = blockIdx.x; i < p.batch * p.members; i += gridDim.x)
-    kriging::weigh(Block(), p, i / p.members, i % p.members, work + blockIdx.x * each);
+    kriging::weigh(Block(), p, i / p.members, i % p.members, work + blockIdx.x * each, false);
 }
 
 template <class T>
@@ -138,7 +144,7 @@ void kriging_contexts(CudaContext<gpu>& cuda, const KrigingContexts<T>& p) {
 
 template <class T, Gpu gpu>
 void kriging_evidence(CudaContext<gpu>& cuda, const KrigingEvidence<T>& p) {
-  const std::int64_t each = kriging::factor_work(p.points < kKrigingBlock ? p.points : kKrigingBlock);
+  const std::int64_t each = kriging::weigh_work(p.points < kKrigingBlock ? p.points : kKrigingBlock);
   const unsigned blocks = blocks_for(cuda, p.batch * p.members);
   const Buffer work = working(blocks, each);
   launch(cuda, "kriging_evidence", weigh_kernel<T>, dim3(blocks), kThreads, kWarps * sizeof(double), p,
