@@ -48,22 +48,21 @@ void add_periodic(Bank& bank, double slot) {
   };
   for (double width : {0.5, 1.0})
     for (double decay : {1.0, 8.0})
-      for (double share : {0.3, 0.7})
-        for (const Rest rest : {Rest{0, 0.3}, Rest{0, 4}, Rest{1, 0.3}, Rest{1, 1}})
-          for (double noise : {1e-3, 0.05})
-            bank.add({.smoothness = rest.smoothness,
-                      .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
-                      .noise = noise,
-                      .periodic = share,
-                      .period = slot,
-                      .inverse_width = 1 / (width * width),
-                      .inverse_decay = 1 / decay});
+      for (const Rest rest : {Rest{0, 0.3}, Rest{0, 4}, Rest{1, 0.3}, Rest{1, 1}})
+        for (double noise : {1e-3, 0.05})
+          bank.add({.smoothness = rest.smoothness,
+                    .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
+                    .noise = noise,
+                    .periodic = 0.5,
+                    .period = slot,
+                    .inverse_width = 1 / (width * width),
+                    .inverse_decay = 1 / decay});
 }
 
 void add_curves(Bank& bank) {
   add_matern(bank, 0, {{3, 12}, {0.3, 1, 4, 16}}, {1e-5, 0.1});
   bank.end_kind(1);
-  add_matern(bank, 1, {{3, 8}, {0.15, 0.4, 1, 3}}, {1e-5, 0.02, 0.2});
+  add_matern(bank, 1, {{3, 8}, {0.15, 0.4, 1, 3}}, {1e-4, 0.1});
   bank.end_kind(1);
   add_matern(bank, 2, {{4}, {0.3, 0.8, 2, 6}}, {1e-5, 0.02, 0.2});
   bank.end_kind(1);

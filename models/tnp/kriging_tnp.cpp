@@ -1,5 +1,7 @@
 #include "models/tnp/kriging_tnp.h"
 
+#include <limits>
+
 #include "models/blocks/chunks.h"
 #include "models/blocks/kriging_bank.h"
 #include "models/predictions/independent.h"
@@ -21,6 +23,7 @@ struct KrigingTnpState : HeldContext {
 namespace {
 
 constexpr double kMostDeviations = 8;  // that the network is told of
+constexpr double kMostNats = 10;       // that a target counts for in training
 
 /// Of each channel, side by side: (B, N, Dy) each.
 struct Kriged {
@@ -99,6 +102,13 @@ std::unique_ptr<Prediction> KrigingTnp::query(const ContextState& state, const T
   });
   const auto parts = split(both, -1, {config_.dim_y, config_.dim_y});
   return std::make_unique<Independent>(Moments{parts[0], parts[1]});  // (B, Nt, Dy)
+}
+
+Tensor KrigingTnp::loss(const Task& task, Draws& draws) const {
+  const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
+  const Tensor likelihood = query(*state, task.xt)->log_likelihood(task.yt);  // (B, Nt)
+  constexpr double kNoLimit = std::numeric_limits<float>::max();
+  return nll(clamp(likelihood, -kMostNats, kNoLimit), task.target_weights, task.target_totals);
 }
 
 void KrigingTnp::visit(ModuleVisitor& visitor) {
