@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "models/predictions/components.h"
 #include "models/predictions/host.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -14,14 +15,6 @@
 namespace npzoo {
 
 namespace {
-
-/// (B, Nt, K) → (K, B, Nt).
-Tensor components_first(const Tensor& x) {
-  const std::vector<std::int64_t> ones(static_cast<std::size_t>(x.dim(2)), 1);
-  std::vector<Tensor> parts = split(x, 2, ones);  // (B, Nt, 1)
-  for (Tensor& part : parts) part = reshape(part, {1, x.dim(0), x.dim(1)});
-  return concat(parts, 0);
-}
 
 /// 0 … count − 1, on the device of `like` and in its dtype. A captured step can only take them from page-locked memory.
 Tensor numbers(std::int64_t count, const Tensor& like) {
@@ -33,29 +26,6 @@ Tensor numbers(std::int64_t count, const Tensor& like) {
   else
     fill(all.values<double>());
   return all.to(like.device());
-}
-
-/// Uniform on [0, 1), (n, B, Nt).
-Tensor uniform(std::int64_t n, std::int64_t tasks, std::int64_t events, Draws& draws) {
-  constexpr double kSteps = 0x1p53;
-  Tensor u = draws.integers(n, Tensor::full({tasks}, kSteps, DType::int64), events).to(DType::float64);
-  for (double& value : u.values<double>()) value /= kSteps;
-  return u;
-}
-
-/// Which of classes comes for u, uniform on [0, 1); never one of probability 0.
-std::size_t choose(std::span<const double> log_probability, double u) {
-  double rest = 0;
-  for (const double x : log_probability) rest += std::exp(x);
-  rest *= u;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < log_probability.size(); ++i) {
-    const double probability = std::exp(log_probability[i]);
-    if (probability > 0) last = i;
-    if (rest < probability) return i;
-    rest -= probability;
-  }
-  return last;
 }
 
 void check_gap(double gap) { check(!(gap < 0), "[prediction] gap {} found, expected 0 or more", gap); }

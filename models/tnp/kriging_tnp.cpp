@@ -4,11 +4,13 @@
 
 #include "models/blocks/chunks.h"
 #include "models/blocks/kriging_bank.h"
-#include "models/predictions/independent.h"
+#include "models/predictions/components.h"
+#include "models/predictions/mixture.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reshape/reshape.h"
+#include "ops/softmax/softmax.h"
 
 namespace npzoo {
 
@@ -55,17 +57,31 @@ std::vector<std::int64_t> widths_of_embedder(const KrigingTnpConfig& c) {
   return widths;
 }
 
+/// Kriging's own Gaussian first, the others wider and narrower than it by turns and less likely: what starts equal
+/// would stay equal.
+Tensor untrained_bias(const KrigingTnpConfig& c) {
+  constexpr double kUnlikely = -2;
+  std::vector<float> bias;
+  for (std::int64_t k = 0; k < c.components; ++k) {
+    const double scale = k == 0 ? 0 : k % 2 == 1 ? 1 + 0.5 * static_cast<double>(k - 1) : -0.5 * static_cast<double>(k);
+    bias.insert(bias.end(), static_cast<std::size_t>(c.dim_y), 0);
+    bias.insert(bias.end(), static_cast<std::size_t>(c.dim_y), static_cast<float>(scale));
+  }
+  for (std::int64_t k = 0; k < c.components; ++k) bias.push_back(k == 0 ? 0 : static_cast<float>(kUnlikely));
+  return Tensor::from<float>({std::ssize(bias)}, std::span<const float>(bias)).to(default_device());
+}
+
 }  // namespace
 
 KrigingTnp::KrigingTnp(const KrigingTnpConfig& config, Initializer& init)
     : embedder(widths_of_embedder(config), init),
       encoder(config.transformer, init),
-      predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init),
+      predictor({config.transformer.width, config.head_hidden, config.components * (2 * config.dim_y + 1)}, init),
       config_(config),
-      bank_(kriging_bank(broad_kriging_bank(config.dim_x))) {
+      bank_(kriging_bank(broad_kriging_bank(config.dim_x)).to(default_device())) {
   Linear& last = predictor.layers.back();
   last.weight.value = Tensor::zeros_like(last.weight.value);
-  last.bias.value = Tensor::zeros_like(last.bias.value);
+  last.bias.value = untrained_bias(config);
 }
 
 std::unique_ptr<ContextState> KrigingTnp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
@@ -83,25 +99,40 @@ std::unique_ptr<ContextState> KrigingTnp::condition(const Context& context, Draw
   return std::make_unique<KrigingTnpState>(HeldContext(context, draws, samples), std::move(fits), std::move(encoded));
 }
 
-Moments KrigingTnp::gaussians(const KrigingTnpState& context, const Tensor& xt) const {
-  const std::int64_t dy = config_.dim_y;
+/// What `query` joins from chunks: of each component mean and deviation of each channel, then all weights' logarithms;
+/// (B, n, K (2 Dy + 1)).
+Tensor KrigingTnp::components(const KrigingTnpState& context, const Tensor& xt) const {
+  const std::int64_t dy = config_.dim_y, count = config_.components;
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
   const Kriged kriged =
       side_by_side(dy, [&](std::size_t channel) { return kriging_predict(context.fits[channel], xt); });
   const Tensor nothing = Tensor::zeros_like(kriged.mean);
-  const Tensor tokens = embedder(features(xt, kriged.mean, nothing, kriged, 0));                  // (B, n, E)
-  const auto raw = split(predictor(encoder.query(context.encoded, tokens, mask)), -1, {dy, dy});  // (B, n, Dy) each
-  return {add(kriged.mean, mul(kriged.std, raw[0])), mul(kriged.std, exp(raw[1]))};
+  const Tensor tokens = embedder(features(xt, kriged.mean, nothing, kriged, 0));  // (B, n, E)
+  const Tensor raw = predictor(encoder.query(context.encoded, tokens, mask));     // (B, n, K (2 Dy + 1))
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(2 * count), dy);
+  sizes.push_back(count);
+  std::vector<Tensor> parts = split(raw, -1, sizes);
+  for (std::size_t k = 0; k + 1 < parts.size(); k += 2) {
+    parts[k] = add(kriged.mean, mul(kriged.std, parts[k]));  // (B, n, Dy)
+    parts[k + 1] = mul(kriged.std, exp(parts[k + 1]));       // (B, n, Dy)
+  }
+  parts.back() = log_softmax(parts.back());
+  return concat(parts, -1);
 }
 
 std::unique_ptr<Prediction> KrigingTnp::query(const ContextState& state, const Tensor& xt) const {
   const auto& context = state_as<KrigingTnpState>(state, "kriging-tnp");
-  const Tensor both = in_chunks(xt, [&](const Tensor& x) {
-    const Moments said = gaussians(context, x);
-    return concat({said.mean, said.std}, -1);
-  });
-  const auto parts = split(both, -1, {config_.dim_y, config_.dim_y});
-  return std::make_unique<Independent>(Moments{parts[0], parts[1]});  // (B, Nt, Dy)
+  const Tensor all = in_chunks(xt, [&](const Tensor& x) { return components(context, x); });
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(2 * config_.components), config_.dim_y);
+  sizes.push_back(config_.components);
+  std::vector<Tensor> parts = split(all, -1, sizes), means, deviations;
+  const Shape one{1, xt.dim(0), xt.dim(1), config_.dim_y};
+  for (std::size_t k = 0; k + 1 < parts.size(); k += 2) {
+    means.push_back(reshape(parts[k], one));
+    deviations.push_back(reshape(parts[k + 1], one));
+  }
+  return std::make_unique<Mixture>(
+      Marginals{concat(means, 0), concat(deviations, 0), components_first(parts.back())});  // (K, B, Nt, Dy)
 }
 
 Tensor KrigingTnp::loss(const Task& task, Draws& draws) const {
@@ -125,6 +156,7 @@ std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const Initial
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
   c.kernels = reader.size("kernels");
+  c.components = reader.size("components");
   c.embedder_depth = reader.size("emb_depth");
   c.transformer = {.width = reader.size("d_model"),
                    .hidden = reader.size("dim_feedforward"),
@@ -141,7 +173,7 @@ std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const Initial
 }
 
 constexpr const char* kSmall[] = {
-    R"({"kernels": 4, "emb_depth": 2, "d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2})",
+    R"({"kernels": 4, "components": 2, "emb_depth": 2, "d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2})",
 };
 
 }  // namespace

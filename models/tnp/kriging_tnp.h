@@ -9,7 +9,8 @@ namespace npzoo {
 
 struct KrigingTnpConfig {
   std::int64_t dim_x = 1, dim_y = 1;
-  std::int64_t kernels = 8;  // of the bank, that are kept for each task
+  std::int64_t kernels = 8;     // of the bank, that are kept for each task
+  std::int64_t components = 3;  // Gaussians in a prediction
   std::int64_t embedder_depth = 2;
   std::int64_t head_hidden = 128;
   TransformerConfig transformer{};
@@ -19,7 +20,8 @@ struct KrigingTnpConfig {
 /// Gaussian process regression averaged over a bank of kernels (`ops/kriging`) gives mean μ and deviation σ at each
 /// target, and at each context point given all others. Tokens are, of the context [x; y; (y − μ) / σ; log σ; how far
 /// kernels disagree; 1], of targets [x; μ; 0; log σ; disagreement; 0]; the transformer is that of TNP-D. Its head gives
-/// δ and s of the prediction N(μ + σ δ, (σ exp s)²), and both are 0 before training: untrained, it is kriging.
+/// weights, δ and s of a mixture of Gaussians N(μ + σ δ, (σ exp s)²). Before training all δ are 0, and most of the
+/// weight is on s = 0: it begins as kriging.
 ///
 /// Values are expected to have mean 0 and standard deviation 1 or so in each task, as `predict` makes them. Each
 /// channel is kriged by itself. One to three inputs.
@@ -42,7 +44,7 @@ class KrigingTnp : public Model {
   Mlp predictor;
 
  private:
-  Moments gaussians(const struct KrigingTnpState& context, const Tensor& xt) const;
+  Tensor components(const struct KrigingTnpState& context, const Tensor& xt) const;
 
   KrigingTnpConfig config_;
   Tensor bank_;
