@@ -32,7 +32,8 @@ constexpr std::int64_t kColumns = 64;  // targets that are solved for at a time
 constexpr double kTwoPi = 6.28318530717958647693;
 constexpr double kMeanVariance = 4;  // of the unknown mean, over that of the process
 constexpr double kJitter = 1e-8;
-constexpr double kShape = 2, kRate = 1;  // of the inverse-gamma prior of the process's variance
+constexpr double kLeastKrigingLogWeight = -12;  // logarithm of a weight, relative to the best kernel's
+constexpr double kShape = 2, kRate = 1;         // of the inverse-gamma prior of the process's variance
 
 NPZOO_TEAM double largest(double a, double b) { return a > b ? a : b; }
 
@@ -307,13 +308,14 @@ NPZOO_TEAM void keep_best(const KrigingEvidence<T>& p, std::int64_t b) {
 }
 
 /// Σ over rows of v times white, and of v², for each column.
+/// Rows count from `begin` on, where v begins.
 template <class Team>
-NPZOO_TEAM void explained(const Team& team, const Factor& f, const double* v, std::int64_t columns, double* mean,
-                          double* square) {
+NPZOO_TEAM void explained(const Team& team, const Factor& f, std::int64_t begin, const double* v, std::int64_t columns,
+                          double* mean, double* square) {
   team.each(columns, [=](std::int64_t c) {
     double of_mean = 0, of_square = 0;
-    for (std::int64_t i = 0; i < f.n; ++i) {
-      const double at = v[i * columns + c];
+    for (std::int64_t i = begin; i < f.n; ++i) {
+      const double at = v[(i - begin) * columns + c];
       of_mean += at * f.white[i];
       of_square += at * at;
     }
@@ -322,11 +324,34 @@ NPZOO_TEAM void explained(const Team& team, const Factor& f, const double* v, st
   });
 }
 
-/// What kernel `s` says of each target: mean and variance.
+/// Relative to the best kernel's.
+template <class Team>
+NPZOO_TEAM double weight(const Team& team, const KrigingKernel& kernel, const KrigingKernel& best) {
+  const double log_weight = kernel.log_weight - best.log_weight;
+  return log_weight > kLeastKrigingLogWeight ? team.exp(log_weight) : 0;
+}
+
+/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on, or of unit vectors where the points of the
+/// context are the targets: these are 0 before row `begin`, which then is the first one of v.
+template <class Team, class T>
+NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const KrigingKernel& kernel, const Factor& f,
+                          const Points& targets, std::int64_t begin, std::int64_t columns, double* v) {
+  if (p.x) {
+    team.covariances(kernel, f.points, targets, false, v, columns);
+    team.solve(f.n, f.a, f.n, f.diagonals, columns, v);
+    return;
+  }
+  const std::int64_t rows = f.n - begin;
+  team.each(rows * columns, [=](std::int64_t i) { v[i] = i / columns == i % columns ? 1 : 0; });
+  team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
+}
+
+/// What kernel `s` says of each target: mean and variance. Nothing where its weight is 0.
 template <class Team, class T>
 NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64_t b, std::int64_t s, double* work) {
   const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
   const KrigingKernel kernel = p.kernels[b * p.keep + s];
+  if (!(weight(team, kernel, p.kernels[b * p.keep]) > 0)) return;
   const Factor f = factor(team, kernel, p.places + first * dims, p.values + first, n, dims, work);
   double *const v = work + factor_work(n), *const of_points = v + n * kColumns;
   double *const mean = p.each + (b * p.keep + s) * 2 * p.targets, *const variance = mean + p.targets;
@@ -335,14 +360,9 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
   for (std::int64_t begin = 0; begin < count; begin += kColumns) {
     const std::int64_t columns = count - begin < kColumns ? count - begin : kColumns;
     Points points{};
-    if (p.x) {
-      points = gather(team, kernel, p.x + (b * p.targets + begin) * dims, columns, dims, of_points);
-      team.covariances(kernel, f.points, points, false, v, columns);
-    } else {
-      team.each(n * columns, [=](std::int64_t i) { v[i] = i / columns == begin + i % columns ? 1 : 0; });
-    }
-    team.solve(n, f.a, n, f.diagonals, columns, v);
-    explained(team, f, v, columns, mean + begin, variance + begin);
+    if (p.x) points = gather(team, kernel, p.x + (b * p.targets + begin) * dims, columns, dims, of_points);
+    solve_for(team, p, kernel, f, points, begin, columns, v);
+    explained(team, f, p.x ? 0 : begin, v, columns, mean + begin, variance + begin);
     team.each(columns, [=](std::int64_t c) {
       double& of_mean = mean[begin + c];
       double& of_variance = variance[begin + c];
@@ -374,17 +394,18 @@ NPZOO_TEAM void average(const Team& team, const KrigingPredict<T>& p, std::int64
     }
     double total = 0, mean = 0;
     for (std::int64_t s = 0; s < p.keep; ++s) {
-      const double weight = team.exp(kernels[s].log_weight - kernels[0].log_weight);
-      total += weight;
-      mean += weight * each[2 * s * p.targets + i];
+      const double share = weight(team, kernels[s], kernels[0]);
+      total += share;
+      if (share > 0) mean += share * each[2 * s * p.targets + i];
     }
     mean /= total;
     double within = 0, between = 0;
     for (std::int64_t s = 0; s < p.keep; ++s) {
-      const double weight = team.exp(kernels[s].log_weight - kernels[0].log_weight) / total;
+      const double share = weight(team, kernels[s], kernels[0]) / total;
+      if (!(share > 0)) continue;
       const double off = each[2 * s * p.targets + i] - mean;
-      within += weight * each[(2 * s + 1) * p.targets + i];
-      between += weight * off * off;
+      within += share * each[(2 * s + 1) * p.targets + i];
+      between += share * off * off;
     }
     if (!p.x) at = first + p.order[first + i];
     p.mean[at] = static_cast<T>(mean);

@@ -25,6 +25,8 @@ struct KrigingMoments {
 
 /// Largest number of kernels that are kept of a bank.
 inline constexpr std::int64_t kMostKrigingKernels = 16;
+/// Kernels less likely than this say nothing; relative to the likeliest.
+inline constexpr double kLeastKrigingLogWeight = -12;
 /// Points that are looked at together when kernels are weighed.
 inline constexpr std::int64_t kKrigingBlock = 192;
 /// Contexts with fewer points have no period.

@@ -134,6 +134,7 @@ TEST_CASE("kriging: what a dense Gaussian process says, averaged by evidence") {
     for (std::size_t t = 0; t < mean.size(); ++t) {
       double total = 0, of_mean = 0, of_square = 0, within = 0;
       for (const Reference& r : references) {
+        if (r.log_evidence - best < kLeastKrigingLogWeight) continue;
         const double weight = std::exp(r.log_evidence - best);
         const auto [m, v] = r.at(targets.place(static_cast<std::int64_t>(t)));
         total += weight;
