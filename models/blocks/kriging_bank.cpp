@@ -53,10 +53,10 @@ void add_periodic(Bank& bank, double slot) {
           bank.add({.smoothness = rest.smoothness,
                     .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
                     .noise = noise,
-                    .periodic = 0.5,
-                    .period = slot,
+                    .share = 0.5,
+                    .ratio = rest.length / decay,
                     .inverse_width = 1 / (width * width),
-                    .inverse_decay = 1 / decay});
+                    .period = slot});
 }
 
 void add_curves(Bank& bank) {
@@ -71,14 +71,31 @@ void add_curves(Bank& bank) {
   bank.end_kind(3);
 }
 
+/// Smooth at short distances and rough at long ones, as maps of temperatures and the like: the sum of a Matérn-½
+/// process whose range is beyond what is seen, and a smooth one.
+void add_two_scales(Bank& bank, double stretch) {
+  constexpr double kLong = 40;  // and the others, in distances between points
+  for (double length : {1.5, 3.0, 6.0})
+    for (double share : {0.25, 0.5, 0.75})
+      for (double noise : {1e-3, 0.02})
+        bank.add({.inverse_length = {stretch / kLong, 1 / (stretch * kLong), 1 / kLong},
+                  .relative = 1,
+                  .noise = noise,
+                  .share = share,
+                  .ratio = kLong / length});
+}
+
 void add_surfaces(Bank& bank) {
+  constexpr double kStretch = 1.3;
   for (double smoothness : {0.0, 1.0, 2.0}) {
-    add_matern(bank, smoothness, {{1.5, 3, 6}, {0.5, 1.5, 5}}, {1e-4, 0.05, 0.3});
+    add_matern(bank, smoothness, {{1.5, 4}, {1, 4}}, {1e-4, 0.05, 0.3});
     bank.end_kind(1);
   }
-  for (double stretch : {1.75, 1 / 1.75})
-    for (double smoothness : {0.0, 1.0}) add_matern(bank, smoothness, {{3}, {0.5, 1.5}}, {1e-3, 0.1}, stretch);
+  for (double stretch : {kStretch, 1 / kStretch})
+    for (double smoothness : {0.0, 1.0}) add_matern(bank, smoothness, {{4}, {1.5}}, {1e-3, 0.1}, stretch);
   bank.end_kind(1);
+  for (double stretch : {1.0, kStretch, 1 / kStretch}) add_two_scales(bank, stretch);
+  bank.end_kind(2);
 }
 
 void add_volumes(Bank& bank) {

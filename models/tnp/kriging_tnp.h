@@ -34,7 +34,6 @@ class KrigingTnp : public Model {
   /// The negative log-likelihood, but no target counts for more than 10 nats: tables have values that nothing explains.
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return 0; }
 
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }

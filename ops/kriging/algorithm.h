@@ -37,6 +37,9 @@ constexpr double kShape = 2, kRate = 1;         // of the inverse-gamma prior of
 
 NPZOO_TEAM double largest(double a, double b) { return a > b ? a : b; }
 
+/// Whether it has a part that repeats itself.
+NPZOO_TEAM bool waves(const KrigingKernel& k) { return k.share > 0 && k.inverse_width > 0; }
+
 /// Points, input by input, and what the periodic part needs of each.
 struct Points {
   std::int64_t count, dims;
@@ -52,7 +55,7 @@ template <class Team, class T>
 NPZOO_TEAM Points gather(const Team& team, const KrigingKernel& kernel, const T* x, std::int64_t count,
                          std::int64_t dims, double* work) {
   const Points points{count, dims, work, work + 3 * count, work + 4 * count};
-  const double frequency = kernel.periodic > 0 && kernel.period > 0 ? kTwoPi / kernel.period : 0;
+  const double frequency = waves(kernel) && kernel.period > 0 ? kTwoPi / kernel.period : 0;
   team.each(count, [=](std::int64_t i) {
     for (std::int64_t d = 0; d < dims; ++d) points.inputs[d * count + i] = static_cast<double>(x[i * dims + d]);
     points.cosine[i] = frequency > 0 ? team.cos(frequency * points.inputs[i]) : 1;
@@ -70,14 +73,13 @@ NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
   return (smoothness < 1.5 ? rough : rough + s * s * (1.0 / 3.0)) * math.exp(-s);
 }
 
-/// `scaled` and `plain` are distances, over the length scales and not; `cosine` is that of the periodic part's angle;
-/// `dot` is x · x′.
+/// `distance` is over the length scales, `cosine` that of the waves' angle, `dot` x · x′.
 template <class V, class Math>
-NPZOO_TEAM V covariance(const KrigingKernel& k, V scaled, V plain, V cosine, V dot, const Math& math) {
-  V sum = matern(k.smoothness, scaled, math) * (1.0 - k.periodic) + kMeanVariance + dot * k.trend;
-  if (k.periodic > 0) {
-    const V decay = matern(2.0, plain * k.inverse_decay, math);
-    sum += math.exp((cosine - 1.0) * k.inverse_width) * decay * k.periodic;
+NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, const Math& math) {
+  V sum = matern(k.smoothness, distance, math) * (1.0 - k.share) + kMeanVariance + dot * k.trend;
+  if (k.share > 0) {
+    const V second = matern(2.0, distance * k.ratio, math) * k.share;
+    sum += k.inverse_width > 0 ? math.exp((cosine - 1.0) * k.inverse_width) * second : second;
   }
   return sum;
 }
@@ -207,7 +209,7 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
 NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales) {
   if (kernel.relative > 0)
     for (double& inverse : kernel.inverse_length) inverse /= scales[2];
-  kernel.period = kernel.periodic > 0 ? scales[static_cast<int>(kernel.period)] : 0;
+  kernel.period = waves(kernel) ? scales[static_cast<int>(kernel.period)] : 0;
   return kernel;
 }
 
@@ -245,9 +247,8 @@ NPZOO_TEAM Factor factor(const Team& team, const KrigingKernel& kernel, const do
 
 /// Whether two kernels of a bank differ in noise alone.
 NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
-  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend &&
-              a.periodic == b.periodic && a.period == b.period && a.inverse_width == b.inverse_width &&
-              a.inverse_decay == b.inverse_decay;
+  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
+              a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;
   for (int d = 0; d < 3; ++d) same = same && a.inverse_length[d] == b.inverse_length[d];
   return same;
 }
@@ -261,7 +262,7 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingEvidence<T>& p, std::int64_
   const KrigingKernel kernel = for_context(p.bank[member], p.scales + 3 * b);
   double* const evidence = p.evidence + b * p.members + member;
   double* const variance = p.variance + b * p.members + member;
-  if (kernel.periodic > 0 && !(kernel.period > 0)) {
+  if (waves(kernel) && !(kernel.period > 0)) {
     team.each(1, [=](std::int64_t) {
       *evidence = -__builtin_huge_val();
       *variance = 1;

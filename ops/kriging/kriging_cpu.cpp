@@ -58,20 +58,23 @@ void invert_tile(std::int64_t n, const double* a, std::int64_t stride, double* i
   }
 }
 
-/// Of several inputs, point i of the rows and `lanes` columns from j on.
-[[gnu::always_inline]] inline void distances(const KrigingKernel& kernel, const kriging::Points& rows,
-                                             const kriging::Points& columns, std::int64_t i, std::int64_t j, int lanes,
-                                             Vec<double>& scaled, Vec<double>& plain, Vec<double>& dot) {
+/// Distance, over the length scales, and product of point i of the rows and `lanes` columns from j on.
+struct Pairs {
+  Vec<double> distance, dot;
+};
+[[gnu::always_inline]] inline Pairs pairs(const KrigingKernel& kernel, const kriging::Points& rows,
+                                          const kriging::Points& columns, std::int64_t i, std::int64_t j, int lanes) {
+  Pairs p{};
   for (std::int64_t d = 0; d < rows.dims; ++d) {
     const double here = rows.inputs[d * rows.count + i];
     const Vec<double> there = load_first(columns.inputs + d * columns.count + j, lanes);
-    const Vec<double> square = (there - here) * (there - here);
-    plain += square;
-    scaled += square * (kernel.inverse_length[d] * kernel.inverse_length[d]);
-    dot += there * here;
+    const Vec<double> along = (there - here) * kernel.inverse_length[d];
+    p.distance += along * along;
+    p.dot += there * here;
+    if (rows.dims == 1) return {simd::abs(along), p.dot};
   }
-  plain = simd::sqrt(plain);
-  scaled = simd::sqrt(scaled);
+  p.distance = simd::sqrt(p.distance);
+  return p;
 }
 
 template <class Cpu>
@@ -133,19 +136,11 @@ struct OneThread {
       const std::int64_t end = lower ? i + 1 : columns.count;
       for (std::int64_t j = 0; j < end; j += kLanes) {
         const int lanes = static_cast<int>(end - j < kLanes ? end - j : kLanes);
-        Vec<double> scaled{}, plain{}, dot{};
-        if (rows.dims == 1) {
-          const Vec<double> there = load_first(columns.inputs + j, lanes);
-          plain = simd::abs(there - rows.inputs[i]);
-          scaled = plain * kernel.inverse_length[0];
-          dot = there * rows.inputs[i];
-        } else {
-          distances(kernel, rows, columns, i, j, lanes, scaled, plain, dot);
-        }
+        const Pairs at = pairs(kernel, rows, columns, i, j, lanes);
         const Vec<double> cosine =
             load_first(columns.cosine + j, lanes) * rows.cosine[i] + load_first(columns.sine + j, lanes) * rows.sine[i];
-        simd::store_first(out + i * stride + j, kriging::covariance(kernel, scaled, plain, cosine, dot, RegisterMath()),
-                          lanes);
+        simd::store_first(out + i * stride + j,
+                          kriging::covariance(kernel, at.distance, cosine, at.dot, RegisterMath()), lanes);
       }
     }
   }

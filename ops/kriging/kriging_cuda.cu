@@ -58,18 +58,15 @@ struct Block {
     each(rows.count * columns.count, [=](std::int64_t at) {
       const std::int64_t i = at / columns.count, j = at % columns.count;
       if (lower && j > i) return;
-      double scaled = 0, plain = 0, dot = 0;
+      double squared = 0, dot = 0;
       for (std::int64_t d = 0; d < rows.dims; ++d) {
         const double here = rows.inputs[d * rows.count + i], there = columns.inputs[d * columns.count + j];
-        const double square = (there - here) * (there - here);
-        plain += square;
-        scaled += square * (kernel.inverse_length[d] * kernel.inverse_length[d]);
+        const double along = (there - here) * kernel.inverse_length[d];
+        squared += along * along;
         dot += there * here;
       }
-      scaled = team.sqrt(scaled);
-      plain = team.sqrt(plain);
       const double angle = columns.cosine[j] * rows.cosine[i] + columns.sine[j] * rows.sine[i];
-      out[i * stride + j] = kriging::covariance(kernel, scaled, plain, angle, dot, team);
+      out[i * stride + j] = kriging::covariance(kernel, team.sqrt(squared), angle, dot, team);
     });
   }
 

@@ -288,6 +288,7 @@ TEST_CASE("model: the standard deviation reaches its floor and no less") {
     CAPTURE(c.label);
     const auto varied = varied_model(c.spec);
     Model& model = *varied;
+    if (!model.std_floor()) continue;  // it names none
     Parameter& bias = *named_parameters(model).back().parameter;  // of the last layer: means, then deviations
     bias.value = bias.value.clone();
     const auto each = bias.value.values<double>();

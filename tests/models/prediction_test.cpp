@@ -4,8 +4,11 @@
 
 #include "datasets/gaussian_mixture.h"
 #include "engine/gradcheck.h"
+#include "models/predictions/components.h"
+#include "models/predictions/mixture.h"
 #include "models/predictions/sampled_functions.h"
 #include "models/trials/likelihood.h"
+#include "ops/softmax/softmax.h"
 #include "tests/models/exact_gp.h"
 
 using namespace npzoo;
@@ -15,6 +18,9 @@ namespace {
 
 /// K Gaussians for each of (B, Nt, Dy) values.
 Moments some_functions(const Shape& shape) { return {normal<double>(shape, 1), exp(normal<double>(shape, 2, 0.5))}; }
+
+/// (B, Nt, K) → (K, B, Nt), weights that sum to 1 over K.
+Tensor transpose_of_softmax(const Tensor& x) { return components_first(log_softmax(x)); }
 
 double normal_density(double y, double mean, double std) {
   const double z = (y - mean) / std;
@@ -165,6 +171,53 @@ TEST_CASE("prediction: the same functions drawn for all targets") {
         }) == "[prediction] functions (2, 4, 2) found, expected (K, B, Nt, Dy)");
   CHECK(error_of([&] { p.joint_log_likelihood(slice(y, 1, 0, 2)); }) ==
         "[prediction] y (2, 2, 2) found, expected (2, 4, 2)");
+}
+
+TEST_CASE("prediction: a mixture at each target") {
+  const Moments components = some_functions({3, 2, 4, 2});
+  const Tensor weights = transpose_of_softmax(normal<double>({2, 4, 3}, 5));
+  const Mixture p({components.mean, components.std, weights});
+  const Tensor y = normal<double>({2, 4, 2}, 3);
+  const auto means = doubles(components.mean), deviations = doubles(components.std), values = doubles(y),
+             log_weights = doubles(weights), points = doubles(p.log_likelihood(y)),
+             joint = doubles(p.joint_log_likelihood(y));
+  double together = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    double density = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      density += std::exp(log_weights[8 * k + i]) *
+                 normal_density(values[2 * i], means[16 * k + 2 * i], deviations[16 * k + 2 * i]) *
+                 normal_density(values[2 * i + 1], means[16 * k + 2 * i + 1], deviations[16 * k + 2 * i + 1]);
+    CHECK(points[i] == doctest::Approx(std::log(density)).epsilon(1e-12));
+    if (i < 4) together += std::log(density);
+  }
+  CHECK(joint[0] == doctest::Approx(together).epsilon(1e-12));
+  const auto negative = [&](const std::vector<Tensor>& in) { return nll(Mixture({in[0], in[1], in[2]}), y); };
+  CHECK(gradcheck(negative, {components.mean, components.std, weights}).max_error <= 1e-7);
+  CHECK(error_of([&] { Mixture({y, y, y}); }) == "[prediction] components (2, 4, 2) found, expected (K, B, Nt, Dy)");
+  CHECK(
+      error_of([&] {
+        Mixture({components.mean, components.std, y});
+      }) ==
+      "[prediction] standard deviations (3, 2, 4, 2) and weights (2, 4, 2) of components found, expected (3, 2, 4, 2) "
+      "and (3, 2, 4)");
+  CHECK(error_of([&] {
+          Mixture({components.mean, components.std, weights, Scale::logarithmic});
+        }) == "[prediction] components on another scale, or with labels, found, expected values");
+}
+
+TEST_CASE("prediction: samples of a mixture are of its components by weight, each target by itself") {
+  const Tensor mean = Tensor::from<double>({2, 1, 2, 1}, {-5.0, -5.0, 5.0, 5.0}),
+               weight = Tensor::from<double>({2, 1, 2}, {std::log(0.2), std::log(0.5), std::log(0.8), std::log(0.5)});
+  const Mixture p({mean, Tensor::full({2, 1, 2, 1}, 1, DType::float64), weight});
+  Draws draws = some_draws();
+  // Means 3 and 0; variances 1 + 25 − mean², each counted from 20,000 samples; nothing in common.
+  const Statistics s = statistics(p.sample(20'000, draws));
+  CHECK(std::abs(s.mean[0] - 3) < 0.2);
+  CHECK(std::abs(s.mean[1]) < 0.2);
+  CHECK(s.covariance[0] == doctest::Approx(17).epsilon(0.05));
+  CHECK(s.covariance[3] == doctest::Approx(26).epsilon(0.02));
+  CHECK(std::abs(s.covariance[1]) < 0.8);
 }
 
 TEST_CASE("prediction: samples of functions keep to one function") {

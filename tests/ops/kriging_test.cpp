@@ -33,10 +33,9 @@ double covariance(const KrigingKernel& k, std::span<const double> a, std::span<c
     d += std::pow(a[i] - b[i], 2);
     dot += a[i] * b[i];
   }
-  double sum = (1 - k.periodic) * matern(k.smoothness, std::sqrt(r)) + kMean + k.trend * dot;
-  if (k.periodic > 0)
-    sum += k.periodic * std::exp((std::cos(2 * std::numbers::pi * std::sqrt(d) / k.period) - 1) * k.inverse_width) *
-           matern(2, std::sqrt(d) * k.inverse_decay);
+  double sum = (1 - k.share) * matern(k.smoothness, std::sqrt(r)) + kMean + k.trend * dot;
+  const double angle = k.period > 0 ? 2 * std::numbers::pi * std::sqrt(d) / k.period : 0;
+  sum += k.share * std::exp((std::cos(angle) - 1) * k.inverse_width) * matern(2, std::sqrt(r) * k.ratio);
   return sum;
 }
 
@@ -115,7 +114,8 @@ Observed draw(std::int64_t count, std::int64_t dims, std::uint64_t seed) {
 std::vector<KrigingKernel> few_kernels() {
   return {{.smoothness = 0, .inverse_length = {1, 1, 1}, .noise = 0.01},
           {.smoothness = 1, .inverse_length = {2, 0.5, 1}, .noise = 0.05, .trend = 0.7, .log_weight = -1},
-          {.smoothness = 2, .inverse_length = {0.3, 0.4, 0.2}, .relative = 1, .noise = 0.2}};
+          {.smoothness = 2, .inverse_length = {0.3, 0.4, 0.2}, .relative = 1, .noise = 0.2},
+          {.smoothness = 0, .inverse_length = {0.1, 0.2, 0.1}, .noise = 0.02, .share = 0.4, .ratio = 9}};
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ TEST_CASE("kriging: what a dense Gaussian process says, averaged by evidence") {
   for (std::int64_t dims : {1, 2, 3}) {
     const Observed o = draw(23, dims, 5 + static_cast<std::uint64_t>(dims)), targets = draw(70, dims, 9);
     const auto kernels = few_kernels();
-    const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank(kernels), 3);
+    const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank(kernels), 4);
     const KrigingMoments said = kriging_predict(fit, targets.xs());
     const auto mean = doubles(said.mean), std = doubles(said.std), spread = doubles(said.spread);
     std::vector<Reference> references;
@@ -192,14 +192,14 @@ TEST_CASE("kriging: a period is found and followed") {
   const KrigingKernel plain{.smoothness = 0, .noise = 0.01}, waves{.smoothness = 2,
                                                                    .inverse_length = {0.3, 1, 1},
                                                                    .noise = 0.01,
-                                                                   .periodic = 0.7,
-                                                                   .inverse_width = 1,
-                                                                   .inverse_decay = 0.1};
+                                                                   .share = 0.7,
+                                                                   .ratio = 0.03,
+                                                                   .inverse_width = 1};
   const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank({plain, waves}), 1);
   const auto fields = doubles(fit.kernels);
   KrigingKernel kept;
   std::copy(fields.begin(), fields.end(), reinterpret_cast<double*>(&kept));
-  CHECK(kept.periodic == 0.7);
+  CHECK(kept.share == 0.7);
   CHECK(kept.period == doctest::Approx(0.37).epsilon(0.02));
   const KrigingMoments said = kriging_predict(fit, Tensor::from<double>({1, 1, 1}, {2.2}).to(default_device()));
   const double expected = std::cos(2 * std::numbers::pi * 2.2 / 0.37) + 0.4 * 2.2;
@@ -277,7 +277,7 @@ TEST_CASE("kriging: errors") {
           kriging_fit(x, Tensor::zeros({2, 3, 2}), {}, bank, 1);
         }) == "[kriging] y (2, 3, 2) does not fit x (2, 3, 1), expected (2, 3, 1)");
   CHECK(error_of([&] { kriging_fit(x, y.to(DType::float64), {}, bank, 1); }) == "[kriging] x is float32, y float64");
-  CHECK(error_of([&] { kriging_fit(x, y, {}, bank, 4); }) == "[kriging] 4 kernels are to be kept, expected 1 to 3");
+  CHECK(error_of([&] { kriging_fit(x, y, {}, bank, 5); }) == "[kriging] 5 kernels are to be kept, expected 1 to 4");
   CHECK(error_of([&] { kriging_fit(x, y, {}, x, 1); }) ==
         "[kriging] the bank is float32 (2, 3, 1), expected float64 (K, 13)");
   CHECK(error_of([&] {
