@@ -25,6 +25,8 @@ import tempfile
 import time
 
 MAPS = {"satellite": "heaton2019/AllSatelliteTemps.csv.gz", "simulated": "heaton2019/AllSimulatedTemps.csv.gz"}
+HEIGHT, WIDTH = 300, 500
+FOLDS = [(False, True, 0, 0), (True, False, 60, 90), (True, True, 110, 210), (False, False, 150, 250)]
 # Mean absolute error, root mean squared error, CRPS, coverage of 95 % intervals; of the satellite map.
 PUBLISHED = {"SPDE": (1.10, 1.53, 0.83, 97), "NNGP, conjugate": (1.21, 1.64, 0.85, 95), "LatticeKrig": (1.22, 1.68, 0.87, 96),
              "MRA": (1.33, 1.85, 0.94, 92), "gapfill": (1.33, 1.86, 1.17, 36)}
@@ -39,6 +41,16 @@ def read(path):
     """Rows of longitude, latitude, observed and true temperature; None for what is missing."""
     with gzip.open(path, "rt") as file:
         return [[None if cell == "NA" else float(cell) for cell in row] for row in list(csv.reader(file))[1:]]
+
+
+def held_out(rows, fold):
+    """The observed pixels alone, and hidden those under the clouds of the map after it was flipped and moved: for choices, which
+    the pixels that the comparison keeps back must not decide."""
+    flip_up, flip_left, down, right = FOLDS[fold - 1]
+    hidden = [[row[2] is None for row in rows[line * WIDTH:(line + 1) * WIDTH]] for line in range(HEIGHT)]
+    hidden = [line[::-1] if flip_left else line for line in (hidden[::-1] if flip_up else hidden)]
+    moved = [hidden[(line - down) % HEIGHT][(column - right) % WIDTH] for line in range(HEIGHT) for column in range(WIDTH)]
+    return [[x, y, None if under else value, value] for (x, y, value, _), under in zip(rows, moved, strict=True) if value is not None]
 
 
 def write(path, rows, column=None):
@@ -89,6 +101,7 @@ def main():
     parser.add_argument("--neighbours", type=int, help="as of predict")
     parser.add_argument("--maps", default=",".join(MAPS))
     parser.add_argument("--no-kriging", action="store_true")
+    parser.add_argument("--fold", type=int, choices=range(1, len(FOLDS) + 1), help="cross-validation: hides observed pixels instead")
     parser.add_argument("--out", type=pathlib.Path, help="where the filled tables and the pictures are left")
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path(os.environ.get("NPZOO_DATA", "../shared/data")))
     options = parser.parse_args()
@@ -102,11 +115,12 @@ def main():
         options.out.mkdir(parents=True, exist_ok=True)
         for name in names:
             rows = read(options.data / MAPS[name])
+            rows = held_out(rows, options.fold) if options.fold else rows
             print(f"{name + ' map':<30} {'MAE':>6} {'RMSE':>6} {'CRPS':>6} {'in 95 %':>7} {'seconds':>8}")
             by_npzoo(options, rows, name, folder)
             for kind in () if options.no_kriging else ("exponential", "two scales"):
                 by_kriging(rows, kind)
-            for method, scores in PUBLISHED.items() if name == "satellite" else ():
+            for method, scores in PUBLISHED.items() if name == "satellite" and not options.fold else ():
                 line(f"published: {method}", *scores)
 
 
