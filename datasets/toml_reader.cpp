@@ -108,6 +108,18 @@ std::string TomlReader::text(std::string_view key) {
   return found.as_string()->get();
 }
 
+std::vector<std::string> TomlReader::texts(std::string_view key) {
+  constexpr const char* kExpected = "an array of strings";
+  const toml::node& found = state_->node(key, kExpected);
+  if (!found.is_array() || found.as_array()->empty()) reject(key, describe(found), kExpected);
+  std::vector<std::string> texts;
+  for (const toml::node& element : *found.as_array()) {
+    if (!element.is_string()) reject(fmt::format("{}[{}]", key, texts.size()), describe(element), "a string");
+    texts.push_back(element.as_string()->get());
+  }
+  return texts;
+}
+
 bool TomlReader::boolean(std::string_view key) {
   const toml::node& found = state_->node(key, "true or false");
   if (!found.is_boolean()) reject(key, describe(found), "true or false");

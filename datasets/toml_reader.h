@@ -39,6 +39,8 @@ class TomlReader {
   std::vector<std::string> keys() const;
 
   std::string text(std::string_view key);
+  /// An array of strings, at least one.
+  std::vector<std::string> texts(std::string_view key);
   bool boolean(std::string_view key);
   std::string choice(std::string_view key, const std::vector<std::string_view>& options);
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high = 1'000'000'000);

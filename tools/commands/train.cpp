@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "datasets/table/config.h"
 #include "engine/io/file.h"
 #include "models/registry.h"
 #include "models/training/named_weights.h"
@@ -22,10 +23,15 @@ namespace npzoo {
 
 namespace {
 
+constexpr const char* kTableModel =
+    "tnp-d";  // of a training on a table that names neither model nor weights, where there are none for tables
+
 struct TrainCommand {
   CommonOptions common;
   ProtocolOptions protocol;
   std::string model, init;
+  std::string table, group;
+  std::vector<std::string> inputs, values;  // columns of the table
   std::optional<std::int64_t> steps, batch, validation_batches;
   std::optional<double> lr;
   std::uint64_t seed = 0;
@@ -41,6 +47,13 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.text("--init", c.init,
              "weights to begin with instead of random ones, a file that train or export wrote or a name (see: npzoo "
              "list weights)");
+  flags.text(
+      "--table", c.table,
+      "table of measurements to train on: tasks are its groups, or windows of them, under masks shaped like its own "
+      "holes; a fifth is held out for validation. Begins with the zoo's weights for tables unless --model is given");
+  flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
+  flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
+  flags.texts("--values", c.values, "columns of --table to learn, each by itself");
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1}, "number of updates instead of the protocol's");
   flags.whole("--batch", c.batch, {1}, "tasks per update instead of the protocol's");
@@ -51,21 +64,47 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
-    check(c.resume || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
-          "--protocol and --model (or --resume) is required");
+    check(c.resume || !c.table.empty() || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+          "--protocol and --model (or --table, or --resume) is required");
+    check(c.table.empty() == c.inputs.empty() && c.table.empty() == c.values.empty() &&
+              (!c.table.empty() || c.group.empty()),
+          "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
 }
 
+/// Those that any table may begin with; none where this zoo has none.
+std::string weights_for_tables(std::int64_t inputs) {
+  const std::string protocol = fmt::format(":npzoo/any-{}d", inputs);
+  for (const NamedWeights& weights : named_weights())
+    if (weights.name.ends_with(protocol)) return weights.name;
+  return {};
+}
+
+/// Of the table, with the presets and, where one is named, the training of another protocol.
+Protocol table_protocol(const TrainCommand& c) {
+  const TableTasks tasks = describe_table(c.table, c.group, c.inputs, c.values);
+  const std::string base = !c.protocol.name.empty()   ? c.protocol.name
+                           : tasks.inputs.size() == 1 ? "npzoo/any-1d"
+                                                      : "npzoo/any-2d";
+  const std::string name = std::filesystem::path(c.table).filename().string();
+  const std::string text = table_protocol(tasks, load_protocol(base).text, name, c.protocol.name.empty());
+  return with_changes(parse_protocol(text, name), c.protocol.changes);
+}
+
 TrainingRun describe(const TrainCommand& c) {
-  if (!c.protocol.given() && c.model.empty() && c.init.empty())
+  const bool on_table = !c.table.empty();
+  if (!on_table && !c.protocol.given() && c.model.empty() && c.init.empty())
     return load_checkpoint(c.out / "checkpoint.safetensors").run;
-  check(!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty()),
+  check(on_table || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
         "[train] --protocol and --model must be given together");
   TrainingRun run;
-  run.protocol = load_protocol(c.protocol);
-  if (!c.model.empty()) run.spec = model_spec(run.protocol, c.model);
-  if (!c.init.empty()) begin_with(run, c.init);
+  run.protocol = on_table ? table_protocol(c) : load_protocol(c.protocol);
+  std::string model = c.model, init = c.init;
+  if (on_table && model.empty() && init.empty()) init = weights_for_tables(run.protocol.data->dim_x());
+  if (model.empty() && init.empty()) model = kTableModel;
+  if (!model.empty()) run.spec = model_spec(run.protocol, model);
+  if (!init.empty()) begin_with(run, init);
   run.seed = c.seed;
   TrainingConfig& training = run.protocol.training;
   set_steps(run.protocol, c.steps.value_or(training.steps));

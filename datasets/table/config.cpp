@@ -1,0 +1,170 @@
+#include "datasets/table/config.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <sstream>
+
+#include "datasets/table/source.h"
+#include "datasets/tables/table_reader.h"
+#include "datasets/task_config.h"
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/io/toml.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr NumberRule kShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
+
+/// A table is read when its first task is asked for, and once: a checkpoint predicts without it.
+class TableConfig final : public TaskConfig {
+ public:
+  explicit TableConfig(TableTasks tasks) : read_(std::make_shared<Read>(std::move(tasks))) {}
+
+  std::int64_t dim_x() const override { return std::ssize(read_->tasks.inputs); }
+  std::int64_t dim_y() const override { return 1; }
+  std::unique_ptr<TaskSource> source(const SourceOptions& options) const override {
+    return std::make_unique<TableSource>(read_->data(), dim_x(), read_->tasks.points, training_range(), options);
+  }
+  std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& /*test*/) const override {
+    return std::make_shared<TableConfig>(*this);
+  }
+  TaskExtents typical_extents() const override { return {read_->tasks.points / 2, read_->tasks.points / 4}; }
+  TrainingRange training_range() const override {
+    constexpr double kReach = 1;     // of gaps at the end, a quarter of a window
+    constexpr double kNoise = 1e-3;  // as in npzoo/any-1d: that of measurements is not known, and part of their targets
+    return {.inputs = {-2, 2},
+            .min_context = TableSource::kLeastContext,
+            .max_context = read_->tasks.points,
+            .value_std = 1,
+            .target_noise = kNoise,
+            .widest_std = 1,
+            .narrowest_std = 1,
+            .context_noise = kNoise,
+            .noise_varies = true,
+            .reach = kReach};
+  }
+
+ private:
+  struct Read {
+    explicit Read(TableTasks t) : tasks(std::move(t)) {}
+
+    std::shared_ptr<const TableData> data() {
+      const std::lock_guard lock(mutex);
+      if (!read) read = std::make_shared<const TableData>(read_table_data(tasks));
+      return read;
+    }
+
+    const TableTasks tasks;
+    std::mutex mutex;
+    std::shared_ptr<const TableData> read;
+  };
+
+  std::shared_ptr<Read> read_;
+};
+
+/// What suits some hundred groups; --steps, --lr and --set change it.
+constexpr const char* kRecipe = R"(
+[training]
+steps = 5000
+batch_size = 16
+clip_norm = 1.0
+keep = "best"
+optimiser = { name = "adam", lr = 5e-4, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }
+schedule = { name = "cosine", warmup_steps = 100 }
+
+[validation]
+every = 500
+batches = 50
+seed = 0
+
+[evaluation]
+batches = 200
+batch_size = 16
+seed = 0
+metric = "log-likelihood"
+)";
+
+toml::array array_of(const std::vector<std::string>& names) {
+  toml::array array;
+  for (const std::string& name : names) array.push_back(name);
+  return array;
+}
+
+}  // namespace
+
+std::string table_checksum(const std::filesystem::path& path) {
+  ReadOnlyFile file(path);
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  std::vector<std::byte> bytes(std::size_t{1} << 16);
+  while (const std::size_t count = file.read(bytes)) XXH3_128bits_update(state.get(), bytes.data(), count);
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state.get()));
+  std::string digits = "xxh3-128:";
+  for (const unsigned char byte : hash.digest) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
+                          std::vector<std::string> values) {
+  check(path != "-", "[table] - found, expected a file: a training that goes on reads it again");
+  const TableReader table(path);
+  const TableFormat& format = table.format();
+  if (!group.empty()) static_cast<void>(format.column(group));
+  std::vector<std::string> used;
+  for (const auto* names : {&inputs, &values})
+    for (const std::string& name : *names) {
+      static_cast<void>(format.column(name));
+      check(std::ranges::count(used, name) == 0 && name != group, "[table] {}: the column {} is asked for twice",
+            path.string(), name);
+      used.push_back(name);
+    }
+  return {std::filesystem::absolute(path).string(), table_checksum(path), group, std::move(inputs), std::move(values)};
+}
+
+std::string table_protocol(const TableTasks& tasks, std::string_view base, const std::string& name, bool short_recipe) {
+  toml::table root = parse_toml(base, "[table]");
+  const toml::table recipe = parse_toml(kRecipe, "[table]");
+  if (short_recipe)
+    for (const auto& [key, value] : recipe) root.insert_or_assign(key, value);
+  root.insert_or_assign("name", name);
+  root.insert_or_assign("description", "Tasks out of a table");
+  root.insert_or_assign("source", "a table of the user's own");
+  root.insert_or_assign("data", toml::table{{"kind", "table"},
+                                            {"path", tasks.path},
+                                            {"checksum", tasks.checksum},
+                                            {"group", tasks.group},
+                                            {"inputs", array_of(tasks.inputs)},
+                                            {"values", array_of(tasks.values)},
+                                            {"points", tasks.points},
+                                            {"held_out", tasks.held_out}});
+  toml::table& evaluation = *root["evaluation"].as_table();
+  evaluation.erase("densities");
+  evaluation.insert_or_assign("tests", toml::array{toml::table{{"name", "held out"}}});
+  std::ostringstream text;
+  text << toml::toml_formatter{root, toml::format_flags::none} << '\n';
+  return text.str();
+}
+
+std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {
+  constexpr std::int64_t kMostPoints = 4096;
+  TableTasks tasks;
+  tasks.path = data.text("path");
+  tasks.checksum = data.text("checksum");
+  tasks.group = data.text("group");
+  tasks.inputs = data.texts("inputs");
+  if (tasks.inputs.size() > 3) data.reject("inputs", fmt::format("of {} columns", tasks.inputs.size()), "at most 3");
+  tasks.values = data.texts("values");
+  tasks.points = data.integer("points", 2 * TableData::kLeastKnown, kMostPoints);
+  tasks.held_out = data.number("held_out", kShare);
+  return std::make_shared<TableConfig>(std::move(tasks));
+}
+
+}  // namespace npzoo

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace npzoo {
+
+/// `[data] kind = "table"`: tasks out of a table of measurements.
+struct TableTasks {
+  std::string path;      // absolute
+  std::string checksum;  // of its bytes: other ones are another table
+  std::string group;     // the column whose values are the groups; empty: there are none
+  std::vector<std::string> inputs, values;
+  std::int64_t points = 512;  // rows that a task is made of, at most
+  double held_out = 0.2;      // share of the groups, or of blocks of rows, that training never sees
+};
+
+/// What tells a file's bytes from all others. Throws Error where it cannot be read.
+std::string table_checksum(const std::filesystem::path& path);
+
+/// Describes the tasks of a table, of which header and columns are read. Throws Error for columns that it does not
+/// have.
+TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
+                          std::vector<std::string> values);
+
+/// The text of a protocol of these tasks, with the presets of `base`, a complete text. `name` becomes its name.
+/// Training and validation are those of `base` or, where `short_recipe` is asked for, such as suit a table.
+std::string table_protocol(const TableTasks& tasks, std::string_view base, const std::string& name, bool short_recipe);
+
+}  // namespace npzoo

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datasets/table/config.h"
+
+namespace npzoo {
+
+/// One value column of one group, or of one block of rows: rows whose inputs are all known.
+struct TableSeries {
+  std::string group;
+  std::vector<double> x;              // (rows, Dx), of one input in ascending order
+  std::vector<double> y;              // (rows), NaN where it is missing
+  std::vector<std::int64_t> known;    // rows with a value, ascending
+  std::vector<std::int64_t> missing;  // the others
+};
+
+/// The series of a table. Groups, or blocks where there is one group alone, are held out as wholes: which ones depends
+/// on their order and number, and on the share.
+struct TableData {
+  static constexpr std::int64_t kLeastKnown = 6;  // rows with a value that a series must have
+
+  std::vector<TableSeries> training, held_out;  // neither is empty
+};
+
+/// Reads it. Throws Error as Table does, where the table has changed since it was described, and where there are not at
+/// least two groups or blocks to learn from and to hold out.
+TableData read_table_data(const TableTasks& tasks);
+
+}  // namespace npzoo

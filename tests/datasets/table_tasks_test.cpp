@@ -1,0 +1,190 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "datasets/protocol.h"
+#include "datasets/table/config.h"
+#include "datasets/table/data.h"
+#include "datasets/table/masks.h"
+#include "datasets/table/source.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+struct TableFile {
+  TemporaryDirectory directory;
+  std::filesystem::path path = directory / "t.csv";
+
+  explicit TableFile(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+  TableTasks tasks(const std::string& group = "g") const { return describe_table(path, group, {"x"}, {"y"}); }
+};
+
+/// Groups of `rows` rows whose values are `value(group, row)`, NaN for a blank.
+std::string grouped(int groups, int rows, auto value) {
+  std::string text = "g,x,y\n";
+  for (int g = 0; g < groups; ++g)
+    for (int i = 0; i < rows; ++i) {
+      const double y = value(g, i);
+      text += fmt::format("group {},{},{}\n", g, 100 + i, std::isnan(y) ? "" : fmt::format("{}", y));
+    }
+  return text;
+}
+
+std::set<std::string> names(const std::vector<TableSeries>& series) {
+  std::set<std::string> found;
+  for (const TableSeries& one : series) found.insert(one.group);
+  return found;
+}
+
+TableSource source_of(const TableTasks& tasks, Split split, std::int64_t batch = 8) {
+  const Protocol protocol = parse_protocol(table_protocol(tasks, load_protocol("npzoo/any-1d").text, "t", true), "t");
+  return {std::make_shared<const TableData>(read_table_data(tasks)),
+          1,
+          tasks.points,
+          protocol.data->training_range(),
+          {.batch_size = batch, .seed = 3, .split = split, .dtype = DType::float64}};
+}
+
+}  // namespace
+
+TEST_CASE("table tasks: groups are held out as wholes, whatever their values are") {
+  const TableFile a(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
+  const TableFile b(grouped(20, 12, [](int g, int i) { return g * i; }));
+  const TableData of_a = read_table_data(a.tasks()), of_b = read_table_data(b.tasks());
+  CHECK(of_a.held_out.size() == 4);
+  CHECK(of_a.training.size() == 16);
+  CHECK(names(of_a.held_out) == names(of_b.held_out));
+  for (const std::string& name : names(of_a.held_out)) CHECK_FALSE(names(of_a.training).contains(name));
+
+  // Tasks of training are out of groups for training: those have lines, the others parabolas.
+  const std::set<std::string> held_out = names(of_a.held_out);
+  const TableFile file(grouped(20, 12, [&](int g, int i) {
+    return held_out.contains(fmt::format("group {}", g)) ? (i - 6.0) * (i - 6.0) : 3.0 * i + g;
+  }));
+  for (const Split split : {Split::training, Split::validation, Split::evaluation}) {
+    const Task task = source_of(file.tasks(), split).task(0);
+    for (std::int64_t b = 0; b < task.xc.dim(0); ++b) {
+      const auto at = [&](const Tensor& t, std::int64_t i) { return t.values<double>()[b * t.dim(1) + i]; };
+      const double slope = (at(task.yc, 1) - at(task.yc, 0)) / (at(task.xc, 1) - at(task.xc, 0));
+      double off = 0;
+      for (std::int64_t i = 0; i < task.xt.dim(1); ++i)
+        off = std::max(off, std::abs(at(task.yc, 0) + slope * (at(task.xt, i) - at(task.xc, 0)) - at(task.yt, i)));
+      CHECK((off < 1e-9) == (split == Split::training));
+    }
+  }
+}
+
+TEST_CASE("table tasks: contexts are standardised, batches are functions of seed, split and index") {
+  const TableFile file(
+      grouped(30, 40, [](int g, int i) { return i % 9 == g % 4 ? std::nan("") : 1000 + 50 * std::sin(0.3 * i + g); }));
+  const TableSource source = source_of(file.tasks(), Split::training);
+  for (const std::uint64_t index : {0, 1, 7, 100}) {
+    const Task task = source.task(index), again = source_of(file.tasks(), Split::training).task(index);
+    for (const auto member : {&Task::xc, &Task::yc, &Task::xt, &Task::yt, &Task::lengths})
+      CHECK(same_bits(task.*member, again.*member));
+    CHECK_FALSE(same_bits(task.yc, source_of(file.tasks(), Split::validation).task(index).yc));
+    for (std::int64_t b = 0; b < task.xc.dim(0); ++b) {
+      const std::int64_t n = task.lengths.values<std::int64_t>()[b];
+      const auto x = task.xc.values<double>().subspan(b * task.xc.dim(1), n);
+      const auto y = task.yc.values<double>().subspan(b * task.yc.dim(1), n);
+      CHECK(n >= TableSource::kLeastContext);
+      CHECK(n + task.xt.dim(1) <= 40);
+      const auto [low, high] = std::ranges::minmax(x);
+      CHECK(low == doctest::Approx(-2).epsilon(1e-12));
+      CHECK(high == doctest::Approx(2).epsilon(1e-12));
+      double mean = 0, square = 0;
+      for (const double v : y) mean += v / static_cast<double>(n);
+      for (const double v : y) square += (v - mean) * (v - mean) / static_cast<double>(n);
+      CHECK(std::abs(mean) < 1e-9);
+      CHECK(square == doctest::Approx(1).epsilon(1e-9));
+      for (const double v : task.xt.values<double>().subspan(b * task.xt.dim(1), task.xt.dim(1)))
+        CHECK(std::ranges::none_of(x, [v](double seen) { return std::abs(seen - v) < 1e-9; }));  // no answer is given
+    }
+  }
+}
+
+TEST_CASE("table tasks: masks have the shape of the table's own holes") {
+  std::vector<double> x(50);
+  TableSeries donor;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    x[static_cast<std::size_t>(i)] = 7 + 0.1 * static_cast<double>(i);
+    donor.x.push_back(static_cast<double>(i));
+    const bool gone = i == 3 || (20 <= i && i < 27);
+    donor.y.push_back(gone ? std::nan("") : 1);
+    (gone ? donor.missing : donor.known).push_back(i);
+  }
+  Random random(1);
+  CHECK(hole_mask(x, 1, donor, 50, random) == donor.missing);  // the same places in other units
+  for (int tries = 0; tries < 50; ++tries) {
+    const std::vector<std::int64_t> gaps = gap_mask(x, 1, random), scattered = scattered_mask(50, random);
+    for (const auto* mask : {&gaps, &scattered}) {
+      CHECK_FALSE(mask->empty());
+      CHECK(std::ranges::adjacent_find(*mask, std::greater_equal()) == mask->end());
+      CHECK(mask->front() >= 0);
+      CHECK(mask->back() < 50);
+    }
+    std::int64_t runs = 1;
+    for (std::size_t i = 1; i < gaps.size(); ++i) runs += gaps[i] != gaps[i - 1] + 1;
+    CHECK(runs <= 3);
+  }
+  const std::vector<std::int64_t> window = window_around(donor, 1, 48, 10);
+  CHECK(window.front() == 40);
+  CHECK(window.size() == 10);
+
+  TableSeries map;
+  for (int i = 0; i < 100; ++i) {
+    map.x.insert(map.x.end(), {static_cast<double>(i % 10), 1000.0 * (i / 10)});
+    map.y.push_back(i);
+  }
+  const std::vector<std::int64_t> near = window_around(map, 2, 55, 9);  // whatever the units of the columns
+  CHECK(near == std::vector<std::int64_t>{44, 45, 46, 54, 55, 56, 64, 65, 66});
+}
+
+TEST_CASE("table tasks: rows without an input are left out, rows without a value are holes, a single group is blocks") {
+  std::string text = "g,x,y\n";
+  for (int i = 0; i < 100; ++i)
+    text += fmt::format("a,{},{}\n", i == 50 ? "" : fmt::format("{}", 200 - i), i % 10 ? "1" : "NA");
+  const TableFile file(text);
+  const TableTasks without_groups = file.tasks("");
+  for (const TableTasks& tasks : {file.tasks(), without_groups}) {
+    const TableData data = read_table_data(tasks);
+    CHECK(data.held_out.size() == 1);
+    CHECK(data.training.size() == 4);
+    std::size_t rows = 0, missing = 0;
+    for (const auto* part : {&data.training, &data.held_out})
+      for (const TableSeries& series : *part) {
+        rows += series.y.size();
+        missing += series.missing.size();
+        CHECK(std::ranges::is_sorted(series.x));
+      }
+    CHECK(rows == 99);
+    CHECK(missing == 9);
+  }
+}
+
+TEST_CASE("table tasks: the protocol says all, and another table is not the one that was described") {
+  const TableFile file(grouped(4, 12, [](int g, int i) { return g + i; }));
+  const std::string text = table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "mine.csv", true);
+  const Protocol protocol = parse_protocol(text, "mine");
+  CHECK(protocol.name == "mine.csv");
+  CHECK(protocol.training.steps == 5000);
+  CHECK(protocol.models.contains("tnp-d"));
+  CHECK(protocol.evaluation.tests.size() == 1);
+  CHECK(protocol.data->dim_x() == 1);
+  CHECK(protocol.data->training_range().inputs == Interval{-2, 2});
+  const Protocol long_run =
+      parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "m", false), "m");
+  CHECK(long_run.training == load_protocol("npzoo/any-1d").training);
+  CHECK(protocol.data->source({.batch_size = 2})->task(0).yt.dim(0) == 2);
+  std::ofstream(file.path, std::ios::app) << "group 0,1,1\n";
+  CHECK(protocol.data->source({.batch_size = 2})->task(0).yt.dim(0) == 2);  // it has been read already
+  const std::string error = error_of([&] { parse_protocol(text, "mine").data->source({.batch_size = 2}); });
+  CHECK(error.starts_with("[table] " + file.path.string() + " has changed: checksum xxh3-128:"));
+}
