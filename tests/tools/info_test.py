@@ -89,6 +89,33 @@ def weights_are_listed_with_their_sizes():
     expect(f"log-likelihood: rbf {row['evaluation'][0]['log_likelihood']:.3f} ± " in line, line)
 
 
+@case
+def tasks_are_tables():
+    names = ("all", "truth", "context", "targets")
+    files = {name: HERE / f"{name}.csv" for name in names}
+    args = ["sample", "tnp/gp-rbf", "--seed", 4, "--out", files["all"], "--truth", files["truth"], "--context", files["context"],
+            "--targets", files["targets"]]
+    result = as_json(*args)
+    rows = {name: [line.split(",") for line in path.read_text().splitlines()] for name, path in files.items()}
+    expect([rows[name][0] for name in names] == [["x", "y"], ["x", "y"], ["x", "y"], ["x"]], rows)
+    expect(result == {"tasks": 1, "rows": len(rows["all"]) - 1, "targets": len(rows["truth"]) - 1}, result)
+    both = sorted(rows["context"][1:] + rows["truth"][1:], key=lambda row: float(row[0]))
+    blank = [[x, "" if [x, y] in rows["truth"] else y] for x, y in both]
+    expect(rows["all"][1:] == blank, "all points by x, targets without values")
+    expect(rows["targets"][1:] == [[x] for x, _ in rows["truth"][1:]], "targets")
+    again = succeed("sample", "tnp/gp-rbf", "--seed", 4, "--out", "-")
+    expect(again == files["all"].read_text(), "the same seed")
+    expect(succeed("sample", "tnp/gp-rbf", "--seed", 5, "--out", "-") != again, "another seed")
+    several = succeed("sample", "tnp-kr/gp2d-rbf", "--tasks", 3, "--set", "data.context=[64, 65]", "--out", "-").splitlines()
+    expect(several[0] == "task,x1,x2,y", several[0])
+    tasks = [line.split(",") for line in several[1:]]
+    expect({row[0] for row in tasks} == {"1", "2", "3"}, "tasks")
+    places = [tuple(row[:3]) for row in tasks]
+    expect(len(places) == len(set(places)), "a target at a place of the context is not told twice")
+    wrong_usage("sample", "tnp/gp-rbf", naming=["nothing to write found"])
+    fail("sample", "tnp/gp-rbf", "--out", files["all"], "--truth", files["all"], naming=["--truth", "is --out as well"])
+
+
 def plain(page):
     """What a page of the manual says, without roff."""
     text = re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\e", "\\")

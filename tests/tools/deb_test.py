@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The Debian package holds what is installed, and its program runs from where it is unpacked: deb_test.py SCRIPT BUILD"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def output(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{command}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main():
+    script, build = map(os.path.abspath, sys.argv[1:])
+    if not all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps"))):
+        print("skipped: no dpkg-dev")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
+        here = pathlib.Path(name)
+        package = output(script, build, cwd=here).strip()
+        files = set(re.findall(r" \.(/\S+[^/\s])(?: -> .*)?$", output("dpkg-deb", "-c", package), re.MULTILINE))
+        wanted = {"/usr/bin/npzoo", "/usr/share/man/man1/npzoo.1.gz", "/usr/share/man/man1/npzoo-bench-train-step.1.gz",
+                  "/usr/share/bash-completion/completions/npzoo", "/usr/share/zsh/vendor-completions/_npzoo",
+                  "/usr/share/fish/vendor_completions.d/npzoo.fish", "/usr/include/npzoo/models/registry.h",
+                  "/usr/share/doc/npzoo/copyright", "/usr/share/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors"}
+        if missing := wanted - files:
+            sys.exit(f"missing in the package: {sorted(missing)}")
+        for pattern in (r"/usr/lib/.*libnpzoo\.(a|so)", r"/usr/lib/.*pkgconfig/npzoo\.pc"):
+            if not any(re.fullmatch(pattern, file) for file in files):
+                sys.exit(f"{pattern} is missing in the package")
+        if foreign := {file for file in files if not file.startswith("/usr/")}:
+            sys.exit(f"outside /usr: {sorted(foreign)}")
+        depends = output("dpkg-deb", "-f", package, "Depends")
+        for library in ("libc6", "libcairo2", "libstdc++6"):
+            if library not in depends:
+                sys.exit(f"{library} expected in Depends: {depends}")
+        root = here / "root"
+        output("dpkg-deb", "-x", package, root)
+        (pc,) = root.rglob("npzoo.pc")
+        if "prefix=/usr\n" not in pc.read_text():
+            sys.exit(f"prefix=/usr expected in {pc.read_text()}")
+        environment = {key: value for key, value in os.environ.items() if key != "NPZOO_WEIGHTS"}
+        program = root / "usr/bin/npzoo"
+        if str(root) not in output(program, "list", "weights", "--json", env=environment):
+            sys.exit("the installed program does not find the installed weights")
+        page = subprocess.run(["gzip", "-dc", root / "usr/share/man/man1/npzoo-train.1.gz"], stdout=subprocess.PIPE, text=True, check=True)
+        if page.stdout != output(program, "help", "--man", "train"):
+            sys.exit("the page of npzoo train is not what the program tells")
+        script = root / "usr/share/bash-completion/completions/npzoo"
+        completed = output("bash", "-c", f"source '{script}'; COMP_LINE='npzoo info tnp-d:tnp'; COMP_POINT=${{#COMP_LINE}}; "
+                           f"_npzoo '{program}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"", env=environment)
+        if "tnp/gp-rbf" not in completed.split():
+            sys.exit(f"completed: {completed}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

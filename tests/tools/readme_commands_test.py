@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The commands of the README run in their order, as they stand but for how long they take: readme_commands_test.py NPZOO README
+
+They run where there is nothing but the program: no data, no files of the repository. What would take minutes is made shorter
+by the flags below, and what is not npzoo's own is left out; both are printed."""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+# Part of a command: what it becomes here.
+SHORTER = {
+    "--steps 5000": "--steps 20 --batch 2",
+    "--steps 2000": "--steps 20 --batch 2",
+    "--init tnp-d:tnp/gp-rbf --out mine": "--init tnp-d:tnp/gp-rbf --steps 20 --batch 2 --out mine",
+    "npzoo eval --checkpoint run/checkpoint.safetensors": "npzoo eval --checkpoint run/checkpoint.safetensors --batches 2 --json > scores.json",
+    "npzoo export": "npzoo export --evaluation scores.json",  # of fewer batches than the protocol's, which eval leaves nowhere
+    "npzoo oracle tnp/gp-rbf": "npzoo oracle tnp/gp-rbf --tasks 4",
+    "--seeds 0,1": "--seeds 0,1 --steps 2 --batches 1",
+    "npzoo bench train-step": "npzoo bench train-step --steps 1 --warmup 0",
+    "npzoo bench forward": "npzoo bench forward --steps 1 --warmup 0",
+    "--points 100,1e4": "--points 100,300",
+    "npzoo bench attention": "npzoo bench attention --queries 64 --repeats 1",
+}
+# How a command begins: why it is left out.
+SKIPPED = {
+    "tools/": "builds and tests npzoo itself",
+    "meson ": "builds npzoo itself",
+    "ninja ": "builds npzoo itself",
+    "rates=": "takes a public data set that is not part of npzoo",
+    "zcat $rates": "takes a public data set that is not part of npzoo",
+}
+
+
+def commands(readme):
+    for block in re.findall(r"^```(?:sh|console)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL):
+        lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
+        reason = next((SKIPPED[begin] for line in lines for begin in SKIPPED if begin.startswith(("rates", "zcat"))
+                       and line.startswith(begin)), "")
+        for line in lines:
+            line = line.split(" # ")[0].strip()
+            yield line, reason or next((SKIPPED[begin] for begin in SKIPPED if line.startswith(begin)), "")
+
+
+def main():
+    program, readme = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).read_text()
+    unused = set(SHORTER)
+    with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
+        here = pathlib.Path(name)
+        (here / "bin").mkdir()
+        (here / "bin/npzoo").symlink_to(program)
+        (here / "work").mkdir()
+        environment = {**os.environ, "PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
+        ran = 0
+        for command, reason in commands(readme):
+            if reason:
+                print(f"skipped, {reason}: {command}")
+                continue
+            for part, shorter in SHORTER.items():
+                if part in command:
+                    command = command.replace(part, shorter)
+                    unused.discard(part)
+            print(command, flush=True)
+            done = subprocess.run(["bash", "-c", command], cwd=here / "work", env=environment, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                sys.exit(f"exit status {done.returncode} of {shlex.quote(command)}:\n{done.stderr}")
+            ran += command.startswith("npzoo ")
+        if ran < 20 or unused:
+            sys.exit(f"{ran} commands of npzoo, expected at least 20; these shorten nothing any more: {sorted(unused)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "datasets/protocol.h"
+#include "engine/io/file.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
+#include "tools/cli/json_value.h"
+#include "tools/cli/outputs.h"
+
+namespace npzoo {
+
+namespace {
+
+struct SampleCommand {
+  CommonOptions common;
+  ProtocolOptions protocol;
+  std::int64_t tasks = 1;
+  std::uint64_t seed = 0;
+  std::filesystem::path out, truth, context, targets;
+};
+
+void add_flags(Flags& flags, SampleCommand& c) {
+  add_flags(flags, c.common);
+  add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
+  flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to draw; of several, a column tells which one a row is of");
+  flags.seed("--seed", c.seed, "of the tasks");
+  flags.text("--out", c.out, "CSV to write: all points, targets without values; '-' for standard output");
+  flags.text("--truth", c.truth, "CSV of the targets with their values");
+  flags.text("--context", c.context, "CSV of the points of the context alone");
+  flags.text("--targets", c.targets, "CSV of the inputs of the targets alone");
+  flags.check_together([&c] {
+    check(!c.out.empty() || !c.truth.empty() || !c.context.empty() || !c.targets.empty(),
+          "nothing to write found, expected --out, --truth, --context or --targets");
+  });
+}
+
+/// "x", or "x1" and "x2".
+void add_names(std::vector<std::string>& header, char letter, std::int64_t count) {
+  for (std::int64_t i = 1; i <= count; ++i)
+    header.push_back(count == 1 ? std::string(1, letter) : fmt::format("{}{}", letter, i));
+}
+
+struct Point {
+  std::vector<float> x, y;
+  bool given = false;  // of the context
+};
+
+std::vector<float> row_of(const Tensor& points, std::int64_t task, std::int64_t i) {
+  const auto width = static_cast<std::size_t>(points.dim(2));
+  const auto row = points.values<float>().subspan(static_cast<std::size_t>(task * points.dim(1) + i) * width, width);
+  return {row.begin(), row.end()};
+}
+
+/// The points of a task by their first input; targets at the places of the context say nothing new.
+std::vector<Point> points_of(const Task& task, std::int64_t row) {
+  std::vector<Point> points;
+  const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
+  for (std::int64_t i = 0; i < nc; ++i) points.push_back({row_of(task.xc, row, i), row_of(task.yc, row, i), true});
+  for (std::int64_t i = 0; i < task.xt.dim(1); ++i) {
+    Point target{row_of(task.xt, row, i), row_of(task.yt, row, i)};
+    if (std::ranges::find(points, target.x, &Point::x) == points.end()) points.push_back(std::move(target));
+  }
+  std::ranges::stable_sort(points, {}, &Point::x);
+  return points;
+}
+
+/// A table that is being written; none where nobody asked for it.
+class Output {
+ public:
+  Output(const std::filesystem::path& path, const std::vector<std::string>& header) {
+    if (path.empty()) return;
+    file_.emplace(path);
+    write(header);
+  }
+
+  void write(const std::vector<std::string>& cells) {
+    if (file_) file_->write(fmt::format("{}\n", fmt::join(cells, ",")));
+  }
+  void commit() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+};
+
+int run(const SampleCommand& c) {
+  apply(c.common);
+  check_outputs("sample", c.common,
+                {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
+                {{"protocol", c.protocol.name}});
+  const Protocol protocol = load_protocol(c.protocol);
+  const auto source = protocol.data->source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});
+  const Task task = source->task(0).to(Device::cpu);
+  std::vector<std::string> inputs, all;
+  if (c.tasks > 1) inputs.emplace_back("task");
+  add_names(inputs, 'x', protocol.data->dim_x());
+  all = inputs;
+  add_names(all, 'y', protocol.data->dim_y());
+
+  Output out(c.out, all), truth(c.truth, all), context(c.context, all), targets(c.targets, inputs);
+  std::int64_t rows = 0, hidden = 0;
+  for (std::int64_t t = 0; t < task.xt.dim(0); ++t)
+    for (const Point& point : points_of(task, t)) {
+      std::vector<std::string> place, whole;
+      if (c.tasks > 1) place.push_back(std::to_string(t + 1));
+      for (const float x : point.x) place.push_back(fmt::format("{}", x));
+      whole = place;
+      for (const float y : point.y) whole.push_back(fmt::format("{}", y));
+      (point.given ? context : truth).write(whole);
+      if (!point.given) targets.write(place);
+      std::vector<std::string> blank = place;
+      blank.resize(all.size());
+      out.write(point.given ? whole : blank);
+      ++rows;
+      hidden += !point.given;
+    }
+  for (Output* output : {&out, &truth, &context, &targets}) output->commit();
+  if (c.common.json) print_json(JsonValue::object({{"tasks", c.tasks}, {"rows", rows}, {"targets", hidden}}));
+  return 0;
+}
+
+}  // namespace
+
+extern const CommandInfo sample_command =
+    command<SampleCommand, add_flags, run>("Draw tasks of a protocol as a table with missing values.");
+
+}  // namespace npzoo

@@ -1,0 +1,17 @@
+"""Writes pages of the manual as the program tells them: write.py PROGRAM PAGE..., a PAGE being called npzoo-COMMAND.1."""
+import pathlib
+import subprocess
+import sys
+
+program, *pages = sys.argv[1:]
+
+
+def output(*args):
+    return subprocess.run([program, *args], check=True, stdout=subprocess.PIPE, encoding='utf-8').stdout
+
+
+for page in map(pathlib.Path, pages):
+    name = page.stem.partition('-')[2]
+    # npzoo-bench-train-step.1 is of `npzoo bench train-step`.
+    words = ['bench', name.removeprefix('bench-')] if name.startswith('bench-') else [name] if name else []
+    page.write_text(output('help', '--man', *words), encoding='utf-8')
