@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ops/kriging/kernels.h"
-#include "ops/kriging/kriging.h"
 
 // The algorithm of one task, for one thread of a CPU and for a block of a GPU alike. A Team does it:
 //

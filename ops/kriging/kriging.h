@@ -23,15 +23,6 @@ struct KrigingMoments {
   Tensor spread;  // (B, N): standard deviation of the kernels' means, over std; in [0, 1]
 };
 
-/// Largest number of kernels that are kept of a bank.
-inline constexpr std::int64_t kMostKrigingKernels = 16;
-/// Kernels less likely than this say nothing; relative to the likeliest.
-inline constexpr double kLeastKrigingLogWeight = -12;
-/// Points that are looked at together when kernels are weighed.
-inline constexpr std::int64_t kKrigingBlock = 192;
-/// Contexts with fewer points have no period.
-inline constexpr std::int64_t kFewestForPeriod = 12;
-
 /// Weighs every kernel of a bank by the density that it gives to the values, and keeps the best. Contexts of more than
 /// kKrigingBlock points are weighed in blocks of near points, as if blocks knew nothing of each other, so that time
 /// grows linearly with the points. The variance of the process is integrated out under an inverse-gamma prior (2, 1),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace npzoo {
 
 /// The covariance of a Gaussian process at two places, over the variance of the process:
@@ -22,5 +24,14 @@ struct KrigingKernel {
   double log_weight = 0;                 // before anything is observed; any constant may be added to all of a bank
   double variance = 1;                   // of the process, where it has been estimated
 };
+
+/// Largest number of kernels that are kept of a bank.
+inline constexpr std::int64_t kMostKrigingKernels = 16;
+/// Kernels less likely than this say nothing; relative to the likeliest.
+inline constexpr double kLeastKrigingLogWeight = -12;
+/// Points that are looked at together when kernels are weighed.
+inline constexpr std::int64_t kKrigingBlock = 192;
+/// Contexts with fewer points have no period.
+inline constexpr std::int64_t kFewestForPeriod = 12;
 
 }  // namespace npzoo
