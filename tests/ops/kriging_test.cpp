@@ -9,9 +9,12 @@
 
 #include "datasets/gp/cholesky.h"
 #include "ops/concat/concat.h"
+#include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 
 namespace npzoo {
+
+void kriging_gradcheck_cases(GradcheckCases& cases);
 
 namespace {
 
@@ -267,6 +270,8 @@ TEST_CASE_TEMPLATE("kriging: the same bits for any number of threads", T, float,
   CHECK(seen[0] == seen[1]);
   CHECK(seen[0] == seen[2]);
 }
+
+TEST_CASE("kriging: a constant to what is multiplied by it") { gradcheck_all(kriging_gradcheck_cases); }
 
 TEST_CASE("kriging: errors") {
   const Tensor x = Tensor::zeros({2, 3, 1}), y = Tensor::zeros({2, 3, 1}), bank = kriging_bank(few_kernels());
