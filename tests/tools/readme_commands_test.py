@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The commands of the README run in their order, as they stand but for how long they take: readme_commands_test.py NPZOO README
 
-They run where there is nothing but the program: no data, no files of the repository. What would take minutes is made shorter
+They run where there is nothing but the program and the examples: no data, no other files of the repository. What would take minutes is made shorter
 by the flags below, and what is not npzoo's own is left out; both are printed."""
 
 import os
@@ -31,29 +31,27 @@ SKIPPED = {
     "tools/": "builds and tests npzoo itself",
     "meson ": "builds npzoo itself",
     "ninja ": "builds npzoo itself",
-    "rates=": "takes a public data set that is not part of npzoo",
-    "zcat $rates": "takes a public data set that is not part of npzoo",
 }
 
 
 def commands(readme):
     for block in re.findall(r"^```(?:sh|console)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL):
         lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
-        reason = next((SKIPPED[begin] for line in lines for begin in SKIPPED if begin.startswith(("rates", "zcat"))
-                       and line.startswith(begin)), "")
         for line in lines:
             line = line.split(" # ")[0].strip()
-            yield line, reason or next((SKIPPED[begin] for begin in SKIPPED if line.startswith(begin)), "")
+            yield line, next((SKIPPED[begin] for begin in SKIPPED if line.startswith(begin)), "")
 
 
 def main():
-    program, readme = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).read_text()
+    program, readme_path = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    readme = readme_path.read_text()
     unused = set(SHORTER)
     with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
         here = pathlib.Path(name)
         (here / "bin").mkdir()
         (here / "bin/npzoo").symlink_to(program)
         (here / "work").mkdir()
+        (here / "work/examples").symlink_to(readme_path.parent / "examples")
         environment = {**os.environ, "PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
         ran = 0
         for command, reason in commands(readme):
