@@ -13,7 +13,8 @@ from cli_support import (HERE, as_json, case, expect, fail, metrics, model_hash,
 
 GROUPS, HOURS = 200, 48
 FLAGS = ["--group", "station", "--inputs", "time", "--values", "temp,wind,load"]
-SMALL = ["--set", "models.tnp-d.d_model=16", "--set", "models.tnp-d.dim_feedforward=16", "--set", "models.tnp-d.num_layers=2"]
+SMALL = ["--model", "tnp-d", "--set", "models.tnp-d.d_model=16", "--set", "models.tnp-d.dim_feedforward=16",
+         "--set", "models.tnp-d.num_layers=2"]
 
 
 def measurements():
