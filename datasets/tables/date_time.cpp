@@ -35,7 +35,7 @@ class Scanner {
   std::int64_t nanoseconds() {
     std::int64_t value = 0, place = kSecond / 10;
     ok_ = ok_ && at_digit();
-    for (; at_digit(); place /= 10) value += place * digit();
+    for (; ok_ && at_digit(); place /= 10) value += place * digit();
     return value;
   }
 
