@@ -44,8 +44,8 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
 }
 
 /// Columns with a name that nothing is known of yet.
-Names open_columns(const Table& table, const ColumnChoice& choice, const auto& accept) {
-  const std::vector<ColumnSummary> summaries = table.summaries();
+Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept) {
+  const std::vector<ColumnSummary>& summaries = table.summaries();
   Names names;
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (!table.header()[i].empty() && !is_taken(choice, table.header()[i]) && accept(summaries[i]))
@@ -71,7 +71,7 @@ bool are_coordinates(const Names& names) {
   });
 }
 
-Names choose_inputs(const Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
+Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   const std::string& file = table.format().name();
   const Names times = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::time; });
   check(times.size() < 2, "[columns] {} has {} columns of dates, {}, expected --inputs to name the inputs", file,
@@ -92,7 +92,7 @@ Names choose_inputs(const Table& table, const ColumnChoice& choice, std::optiona
 
 }  // namespace
 
-ColumnChoice choose_columns(const Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
+ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
   check_wishes(table, wishes);
   ColumnChoice choice = wishes;
   const std::string& file = table.format().name();
@@ -103,7 +103,7 @@ ColumnChoice choose_columns(const Table& table, const ColumnChoice& wishes, std:
           "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets",
           file);
   } else {
-    const std::vector<ColumnSummary> summaries = table.summaries();
+    const std::vector<ColumnSummary>& summaries = table.summaries();
     check(
         std::ranges::any_of(choice.values,
                             [&](const std::string& name) { return summaries[*table.format().find(name)].missing > 0; }),
@@ -113,7 +113,7 @@ ColumnChoice choose_columns(const Table& table, const ColumnChoice& wishes, std:
   return choice;
 }
 
-ColumnChoice choose_columns(const Table& table, const Table& targets, const ColumnChoice& wishes) {
+ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes) {
   check_wishes(table, wishes);
   ColumnChoice choice = wishes;
   if (choice.inputs.empty()) {

@@ -22,10 +22,10 @@ struct ColumnChoice {
 ///   if there are as many as the model takes. Where that is not known there must be one, or two with the names of
 ///   coordinates, such as lon and lat.
 /// Throws Error, naming the flags that end the doubt, where there is any, and where a column is missing or named twice.
-ColumnChoice choose_columns(const Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x);
+ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x);
 
 /// The same where the rows to predict at are a table of their own: its columns are the inputs, and all other columns of
 /// numbers the values.
-ColumnChoice choose_columns(const Table& table, const Table& targets, const ColumnChoice& wishes);
+ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes);
 
 }  // namespace npzoo

@@ -34,9 +34,11 @@ std::int64_t Table::line(std::int64_t row) const {
   return first_line_ + row + (std::ranges::lower_bound(breaks_, row) - breaks_.begin());
 }
 
-std::vector<ColumnSummary> Table::summaries() const {
+const std::vector<ColumnSummary>& Table::summaries() {
   using Kind = ColumnSummary::Kind;
-  std::vector<ColumnSummary> all(format_.columns());
+  std::vector<ColumnSummary>& all = summaries_;
+  if (!all.empty()) return all;
+  all.resize(format_.columns());
   CellParser parser(format_);
   Cells cells;
   for (std::int64_t row = 0; row < rows(); ++row) {

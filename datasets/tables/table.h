@@ -50,8 +50,8 @@ class Table {
   /// The sign before the decimals, as far as columns have been asked for.
   char decimal_sign() const { return decimal_sign_; }
 
-  /// Of every column.
-  std::vector<ColumnSummary> summaries() const;
+  /// Of every column. All cells are looked at when this is called first.
+  const std::vector<ColumnSummary>& summaries();
   /// Columns as numbers, in one pass. `forms`, one for each, may tell what they must be, such as those of another
   /// table; of unknown kind it is the first cell that decides. A column in `required` may have no cell missing. Throws
   /// Error as CellParser does.
@@ -74,6 +74,7 @@ class Table {
   std::vector<std::uint64_t> begins_{0};  // of each row in it, and its end
   std::vector<std::int64_t> breaks_;      // the row of each line break within quotes
   char decimal_sign_ = '.';
+  std::vector<ColumnSummary> summaries_;
 };
 
 }  // namespace npzoo

@@ -32,6 +32,15 @@ constexpr auto kNoTables = std::to_array<Magic>({
     {"\xFE\xFF", "UTF-16"},
 });
 
+/// Names of columns may begin as some files of other kinds do.
+bool is_binary(std::string_view text) {
+  constexpr std::size_t kLooked = 32;
+  return std::ranges::any_of(text.substr(0, kLooked), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || (byte < 0x20 && c != '\t' && c != '\n' && c != '\r');
+  });
+}
+
 }  // namespace
 
 TableReader::TableReader(const std::filesystem::path& path, std::function<bool()> give_up)
@@ -43,12 +52,12 @@ TableReader::TableReader(const std::filesystem::path& path, std::function<bool()
 }
 
 std::string_view TableReader::header_line() {
+  static_cast<void>(line_end(0, false));
+  for (const Magic& magic : kNoTables)
+    if (pending_.starts_with(magic.bytes) && is_binary(pending_))
+      fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
+           magic.what);
   auto line = next_line();
-  if (line)
-    for (const Magic& magic : kNoTables)
-      if (line->starts_with(magic.bytes) && (magic.bytes != "BZh" || line->find('\0') != std::string_view::npos))
-        fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
-             magic.what);
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());
   bool commented = false;

@@ -254,6 +254,19 @@ def two_values():
 
 
 @case
+def one_table_of_two_values():
+    at, rows = checkpoint_of_two_values(), ["-1,0.5,10", "0,0.1,6", "1.5,-0.3,2"]
+    two = numbers(predicted(at=at, context="x,u,v\n" + "\n".join(rows), targets="x\n-1\n0.5\n0\n1\n1.5\n"))
+    table = write("one.csv", "\n".join(["x,u,v", rows[0], "0.5,,7", rows[1], "1,NA,-", rows[2], ""]))
+    one = succeed("predict", table, "--checkpoint", at, "--inputs", "x", "--values", "u,v")
+    lines = [line.split(",") for line in one.splitlines() if not line.startswith("#")]
+    expect(lines[0] == ["x", "u", "v", "mean_u", "mean_v", "std_u", "std_v"] and lines[2][:3] == ["0.5", "", "7"], one)
+    check_close([[float(field) for field in line[3:]] for line in lines[1:]], [row[1:] for row in two])
+    fail("predict", table, "--checkpoint", at, "--group", "x", naming=["[predict] --group found, expected weights of one value"])
+    fail("predict", table, "--checkpoint", at, "--values", "u", naming=["1 columns of values found, u, the model takes 2"])
+
+
+@case
 def picture():
     args = predict_args()
     text = succeed(*args[:-1], "-")

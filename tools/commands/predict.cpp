@@ -78,33 +78,33 @@ void add_flags(Flags& flags, PredictCommand& c) {
 }
 
 /// Weights that were not trained on tables take two tables as they are, all values together, unless more was asked for.
-bool takes_all_together(const PredictOptions& c, const Checkpoint& checkpoint) {
-  const Protocol& protocol = checkpoint.run.protocol;
-  if (protocol.data->dim_y() > 1) return true;
+bool takes_all_together(const PredictOptions& c, const TrainedModel& trained) {
+  if (trained.model->dim_y() > 1) return true;
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
                      c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
-  return plain && dynamic_cast<const SyntheticConfig*>(protocol.data.get()) == nullptr;
+  return plain && dynamic_cast<const SyntheticConfig*>(trained.checkpoint.run.protocol.data.get()) == nullptr;
 }
 
-void check_together(const PredictOptions& c, const Checkpoint& checkpoint) {
+void check_together(const PredictOptions& c, const TrainedModel& trained) {
   const std::pair<const char*, bool> series_alone[] = {{"--group", !c.columns.group.empty()},
                                                        {"--quantiles", !c.quantiles.empty()},
                                                        {"--truth", !c.truth.empty()},
                                                        {"--neighbours", c.neighbours > 0}};
+  const TrainingRun& run = trained.checkpoint.run;
   for (const auto& [flag, given] : series_alone)
-    check(!given, "[predict] {} found, expected weights of one value, {} trained under {} has {}", flag,
-          checkpoint.run.spec.name, checkpoint.run.protocol.name, checkpoint.run.protocol.data->dim_y());
+    check(!given, "[predict] {} found, expected weights of one value, {} trained under {} has {}", flag, run.spec.name,
+          run.protocol.name, trained.model->dim_y());
   check(c.targets.empty() || (c.columns.inputs.empty() && c.columns.values.empty()),
         "[predict] --targets and {} found, expected weights of one value, or tables of inputs and values alone",
         c.columns.inputs.empty() ? "--values" : "--inputs");
 }
 
 int predict(const PredictOptions& c) {
-  if (c.checkpoint.empty()) return predict_series(c, nullptr);
-  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
-  if (!takes_all_together(c, checkpoint)) return predict_series(c, &checkpoint);
-  check_together(c, checkpoint);
-  return predict_together(c, checkpoint);
+  if (c.checkpoint.empty()) return predict_series(c, std::nullopt);
+  TrainedModel trained = load_model(c.checkpoint);
+  if (!takes_all_together(c, trained)) return predict_series(c, std::move(trained));
+  check_together(c, trained);
+  return predict_together(c, trained);
 }
 
 int run(const PredictCommand& c) {
@@ -126,6 +126,12 @@ int run(const PredictCommand& c) {
 }
 
 }  // namespace
+
+TrainedModel load_model(const std::string& weights) {
+  TrainedModel trained{load_checkpoint(find_weights(weights)), nullptr};
+  trained.model = restore_model(trained.checkpoint);
+  return trained;
+}
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
     "Fill a table: predict where a value is missing, or at the points of another table.");

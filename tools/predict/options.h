@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,10 +37,18 @@ inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max(
 /// The most in a picture: of one input, or of a map.
 inline constexpr std::int64_t most_drawn_rows(std::size_t dim_x) { return dim_x == 1 ? 100'000 : 10'000'000; }
 
+struct TrainedModel {
+  Checkpoint checkpoint;
+  std::unique_ptr<Model> model;
+};
+
+/// By a file or a name.
+TrainedModel load_model(const std::string& weights);
+
 /// All values of the context together as one task, targets a chunk at a time as they come. Returns the exit status.
-int predict_together(const PredictOptions& options, const Checkpoint& checkpoint);
-/// Every value column of every group as a series of its own; the table is held in memory. Without a checkpoint by the
+int predict_together(const PredictOptions& options, const TrainedModel& trained);
+/// Every value column of every group as a series of its own; the table is held in memory. Without a model by the
 /// default weights. Returns the exit status.
-int predict_series(const PredictOptions& options, const Checkpoint* checkpoint);
+int predict_series(const PredictOptions& options, std::optional<TrainedModel> trained);
 
 }  // namespace npzoo

@@ -246,11 +246,6 @@ void check_picture(const PredictOptions& c, const Tables& tables) {
           table->rows(), most);
 }
 
-Checkpoint load(const PredictOptions& c, const ColumnChoice& columns) {
-  const auto dim_x = static_cast<std::int64_t>(columns.inputs.size());
-  return load_checkpoint(find_weights(c.checkpoint.empty() ? default_weights(dim_x) : c.checkpoint));
-}
-
 void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnChoice& columns) {
   check(model.dim_x() == std::ssize(columns.inputs), "[predict] {} inputs found, {}, {} trained under {} takes {}",
         columns.inputs.size(), fmt::join(columns.inputs, " and "), checkpoint.run.spec.name,
@@ -270,12 +265,12 @@ SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoi
 
 }  // namespace
 
-int predict_series(const PredictOptions& c, const Checkpoint* given) {
+int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained) {
   const auto began = std::chrono::steady_clock::now();
-  Tables tables = read_tables(c, given ? std::optional(given->run.protocol.data->dim_x()) : std::nullopt);
+  Tables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   const ColumnChoice& columns = tables.columns;
-  const Checkpoint checkpoint = given ? *given : load(c, columns);
-  const auto model = restore_model(checkpoint);
+  if (!trained) trained = load_model(default_weights(std::ssize(columns.inputs)));
+  const auto& [checkpoint, model] = *trained;
   check_model(checkpoint, *model, columns);
   check_picture(c, tables);
   Numbers observed = read_numbers(tables.table, columns, columns.values, c.strict, {});

@@ -191,11 +191,11 @@ std::unique_ptr<Picture> make_picture(const PredictOptions& c, const Question& q
 
 }  // namespace
 
-int predict_together(const PredictOptions& c, const Checkpoint& checkpoint) {
+int predict_together(const PredictOptions& c, const TrainedModel& trained) {
+  const auto& [checkpoint, model] = trained;
   const auto began = std::chrono::steady_clock::now();
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
-  const auto model = restore_model(checkpoint);
   Question question = c.targets.empty() ? one_table(c, checkpoint, *model) : two_tables(c, checkpoint, *model, give_up);
   const std::int64_t most = most_drawn_rows(question.x_names.size());
   check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
