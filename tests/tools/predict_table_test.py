@@ -10,27 +10,13 @@ import xml.etree.ElementTree
 
 from cli_support import (HERE, as_json, case, check_close, checkpoint, checkpoint_2d, expect, fail, npzoo, run_cases, succeed,
                          write, wrong_usage)
+from predict_support import comments, figures, rows_of
 
 NORMAL = statistics.NormalDist()
 
 
 def args(*more, table="t.csv", at=None):
     return ["predict", HERE / table, "--checkpoint", at or checkpoint(), *more]
-
-
-def rows_of(text, sep=","):
-    """Header and rows, as text."""
-    lines = [line.split(sep) for line in text.splitlines() if not line.startswith("#")]
-    return lines[0], lines[1:]
-
-
-def figures(text, name):
-    header, rows = rows_of(text)
-    return [[float(row[header.index(f"{kind}_{name}")]) for kind in ("mean", "std")] for row in rows]
-
-
-def comments(text):
-    return [line for line in text.splitlines() if line.startswith("#")]
 
 
 def make(groups=("a", "b", "c"), points=14, seed=2):
