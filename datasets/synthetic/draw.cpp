@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace npzoo {
 
@@ -263,6 +264,14 @@ void modulate(const Term& term, std::span<const double> t, std::span<const doubl
 }
 
 }  // namespace
+
+std::vector<double> draw_direction(std::int64_t dims, Random& random) {
+  std::vector<double> z(static_cast<std::size_t>(dims));
+  random.fill_normal(z);
+  const double length = std::sqrt(std::inner_product(z.begin(), z.end(), z.begin(), 0.0));
+  for (double& v : z) v /= length;
+  return z;
+}
 
 void add_on_line(const Term& term, std::span<const double> x, std::span<const std::int64_t> order, Random& random,
                  std::span<double> f) {

@@ -1,12 +1,15 @@
 #pragma once
 
-// How terms are drawn. Private to Process. Points are mapped ones; `add_*` add one function to `f` (n).
+// How terms are drawn. Private to synthetic tables. Points are mapped ones; `add_*` add one function to `f` (n).
 
 #include <span>
 
 #include "datasets/synthetic/process.h"
 
 namespace npzoo {
+
+/// Of length 1, any as likely as another.
+std::vector<double> draw_direction(std::int64_t dims, Random& random);
 
 /// Of one input: `order` visits the points by size.
 void add_on_line(const Term& term, std::span<const double> x, std::span<const std::int64_t> order, Random& random,

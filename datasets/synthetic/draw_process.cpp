@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "datasets/synthetic/draw.h"
 #include "datasets/synthetic/source.h"
 
 namespace npzoo {
@@ -26,29 +27,20 @@ class Terms {
     for (std::size_t i = 0; i < std::size(extra); ++i)
       if (random_.uniform() < extra[i]) add_extra(i, terms);
     normalise(terms);
+    // Until here variances were mean squares; that of a line over the context's range is this.
+    for (Term& term : terms)
+      if (term.modulation == Term::Modulation::linear) term.variance /= 4.0 / 3 + term.origin * term.origin;
     return terms;
   }
 
  private:
-  static double total(const std::vector<Term>& terms) {
+  static void normalise(std::vector<Term>& terms) {
     double sum = 0;
     for (const Term& term : terms) sum += term.variance;
-    return sum;
-  }
-
-  static void normalise(std::vector<Term>& terms) {
-    const double sum = total(terms);
     for (Term& term : terms) term.variance /= sum;
   }
 
-  std::vector<double> direction() {
-    if (d_.dims == 1) return {};
-    std::vector<double> z(static_cast<std::size_t>(d_.dims));
-    random_.fill_normal(z);
-    const double length = std::sqrt(std::inner_product(z.begin(), z.end(), z.begin(), 0.0));
-    for (double& v : z) v /= length;
-    return z;
-  }
+  std::vector<double> direction() { return d_.dims == 1 ? std::vector<double>{} : draw_direction(d_.dims, random_); }
 
   double period() {
     const double shortest = std::min(d_.least_period * places_.spacing, d_.longest_period);
@@ -83,7 +75,6 @@ class Terms {
     term.modulation = Term::Modulation::linear;
     term.origin = origin;
     term.direction = direction();
-    term.variance /= 4.0 / 3 + origin * origin;  // the mean square of a line over the context's range
   }
 
   Term kernel() {

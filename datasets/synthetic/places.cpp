@@ -8,6 +8,7 @@
 #include <string>
 
 #include "datasets/synthetic/config.h"
+#include "datasets/synthetic/draw.h"
 #include "datasets/tables/standardise.h"
 
 namespace npzoo {
@@ -32,14 +33,6 @@ double draw_share(std::size_t kind, Random& random) {
     case kHalf: return 0.5;
     default: return random.uniform(0.1, 0.6);
   }
-}
-
-std::vector<double> direction(int64_t dims, Random& random) {
-  std::vector<double> z(static_cast<std::size_t>(dims));
-  random.fill_normal(z);
-  const double length = std::sqrt(std::inner_product(z.begin(), z.end(), z.begin(), 0.0));
-  for (double& v : z) v /= length;
-  return z;
 }
 
 // Tables in units of their own: the domain is [−2, 2]^dims.
@@ -92,7 +85,7 @@ std::vector<double> transect_points(int64_t dims, int64_t count, Random& random)
   std::vector<double> x;
   for (int64_t track = 0; track < tracks; ++track) {
     const int64_t points = (track + 1) * count / tracks - track * count / tracks;
-    const std::vector<double> from = uniform_points(dims, 1, random), along = direction(dims, random);
+    const std::vector<double> from = uniform_points(dims, 1, random), along = draw_direction(dims, random);
     const double length = random.uniform(0.3, dims == 1 ? 1 : 3);
     for (int64_t i = 0; i < points; ++i)
       for (int64_t k = 0; k < dims; ++k)
@@ -134,7 +127,7 @@ std::vector<double> missing_scores(std::size_t kind, Inputs x, Random& random) {
     }
     case kForecast:
     case kHalf: {  // mostly the last ones
-      std::vector<double> along = direction(dims, random);
+      std::vector<double> along = draw_direction(dims, random);
       if (dims == 1) along[0] = random.uniform() < 0.85 ? 1 : -1;
       for (int64_t i = 0; i < n; ++i) score[i] = std::inner_product(along.begin(), along.end(), point(i), 0.0);
       return score;

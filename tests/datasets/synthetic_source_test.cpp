@@ -168,3 +168,31 @@ TEST_CASE("[synthetic] there is a truth where a whole batch is Gaussian, and it 
   heavy.student = heavy.outliers = 1;
   CHECK_FALSE(SyntheticSource(heavy, {4, 2, Split::evaluation}).batch(0).truth);
 }
+
+TEST_CASE("[synthetic] the oracles that protocols state are those of their tests") {
+
+  for (const char* name : {"npzoo/any-1d", "npzoo/any-2d"}) {
+    constexpr double kBatches = 6;
+    const EvaluationConfig rules = load_protocol(name).evaluation;
+    for (const TestConfig& test : rules.tests) {
+      CAPTURE(name);
+      CAPTURE(test.name);
+      const auto source = test.data->source({rules.batch_size, rules.seed, Split::evaluation});
+      if (test.name == "mixed") {
+        CHECK_FALSE(source->batch(0).truth);
+        continue;
+      }
+      if (!test.oracle.known_marginal) continue;
+      double marginal = 0, joint = 0;
+      for (std::uint64_t index = 0; index < kBatches; ++index) {
+        const Batch batch = source->batch(index);
+        REQUIRE(batch.truth);
+        marginal += *mean_log_likelihood(*batch.truth, batch.task, Density::marginal) / kBatches;
+        joint += *mean_log_likelihood(*batch.truth, batch.task, Density::joint) / kBatches;
+      }
+      const double tolerance = 4 * *test.oracle.standard_error * std::sqrt(static_cast<double>(rules.batches) / kBatches);
+      CHECK(std::abs(marginal - *test.oracle.known_marginal) < tolerance);
+      CHECK(std::abs(joint - *test.oracle.known_joint) < tolerance);
+    }
+  }
+}
