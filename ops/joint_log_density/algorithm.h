@@ -1,21 +1,9 @@
 #pragma once
 
+#include "engine/team.h"
 #include "ops/joint_log_density/kernels.h"
 
-// The densities of one task, for one thread of a CPU and for a block of a GPU alike. A Team does them:
-//
-//   each(n, f)       f(i) for all i in [0, n), in any order; all of it is done, for all to see, when the call returns
-//   each(n, m, f)    the same with f(i, j)
-//   sum(n, f)        Σ f(i), the same in every thread
-//   log(x)           of a double
-//
-// Included by kernel sources only.
-
-#ifdef __CUDACC__
-#define NPZOO_TEAM __device__ inline
-#else
-#define NPZOO_TEAM inline
-#endif
+// The densities of one task, by a Team. Included by kernel sources only.
 
 namespace npzoo::joint {
 

@@ -1,31 +1,7 @@
-#include "engine/cpu/simd.h"
-#include "engine/cpu/simd_math.h"
+#include "engine/cpu/one_thread.h"
 #include "ops/joint_log_density/algorithm.h"
 
 namespace npzoo {
-
-namespace {
-
-struct OneThread {
-  template <class F>
-  void each(std::int64_t n, F f) const {
-    for (std::int64_t i = 0; i < n; ++i) f(i);
-  }
-  template <class F>
-  void each(std::int64_t n, std::int64_t m, F f) const {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < m; ++j) f(i, j);
-  }
-  template <class F>
-  double sum(std::int64_t n, F f) const {
-    double total = 0;
-    for (std::int64_t i = 0; i < n; ++i) total += f(i);
-    return total;
-  }
-  double log(double x) const { return simd::log(simd::splat<double>(x))[0]; }
-};
-
-}  // namespace
 
 template <class T, Isa isa>
 void cholesky_density_forward(CpuContext<isa>& cpu, const CholeskyDensityForward<T>& p) {

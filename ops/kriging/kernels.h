@@ -8,33 +8,40 @@ namespace npzoo {
 constexpr std::int64_t kMostFrequencies = 512;  // of a periodogram
 
 /// Doubles that a context needs while it is ordered.
-constexpr std::int64_t context_work(std::int64_t points) { return 3 * points + kMostFrequencies; }
+constexpr std::int64_t context_work(std::int64_t points) { return 3 * points + kMostFrequencies + 3; }
 
-/// Contexts as they are given and, in double and ordered, as what follows reads them.
+/// Contexts as they are given and, in double and ordered, as what follows reads them; and a bank's kernels in the units
+/// of each.
 template <class T>
 struct KrigingContexts {
-  std::int64_t batch, points, dims;
+  std::int64_t batch, points, dims, members;
   const std::int64_t* lengths;  // null: all points are real
   const T* x;                   // (batch, points, dims)
   const T* y;                   // (batch, points)
+  const KrigingKernel* bank;    // (members)
   std::int64_t* order;          // (batch, points)
   double* places;               // (batch, points, dims)
   double* values;               // (batch, points)
-  double* scales;               // (batch, 3): two periods, 0 where there is none; the mean distance between points
+  KrigingKernel* kernels;       // (batch, members)
   double* work;                 // (batch, context_work(points))
 };
 
+/// Evidence of each kernel, of tasks of at least `fewest` points, in blocks of at most `block` points.
 template <class T>
-struct KrigingEvidence {
-  std::int64_t batch, points, dims, members, keep;
+struct KrigingWeigh {
+  std::int64_t batch, points, dims, count, block, fewest;
   const std::int64_t* lengths;
   const double* places;
   const double* values;
-  const double* scales;
-  const KrigingKernel* bank;  // (members)
-  double* evidence;           // (batch, members): logarithms, of the prior as well
-  double* variance;           // (batch, members)
-  KrigingKernel* kernels;     // (batch, keep), what is kept of them
+  KrigingKernel* kernels;  // (batch, count)
+};
+
+/// The best of each task's kernels, best first.
+template <class T>
+struct KrigingKeep {
+  std::int64_t batch, count, keep;
+  const KrigingKernel* kernels;  // (batch, count)
+  KrigingKernel* kept;           // (batch, keep)
 };
 
 /// What the kernels that were kept say of M points: of a context's own ones where there is no x.
@@ -52,7 +59,8 @@ struct KrigingPredict {
 };
 
 NPZOO_KERNEL(kriging_contexts, KrigingContexts);
-NPZOO_KERNEL(kriging_evidence, KrigingEvidence);
+NPZOO_KERNEL(kriging_weigh, KrigingWeigh);
+NPZOO_KERNEL(kriging_keep, KrigingKeep);
 NPZOO_KERNEL(kriging_moments, KrigingPredict);
 
 }  // namespace npzoo

@@ -1,5 +1,6 @@
 #include "ops/kriging/kriging.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/backend.h"
@@ -14,6 +15,7 @@ constexpr std::int64_t kFields = sizeof(KrigingKernel) / sizeof(double);
 static_assert(sizeof(KrigingKernel) == kFields * sizeof(double));
 
 const KrigingKernel* kernels_of(const Tensor& x) { return reinterpret_cast<const KrigingKernel*>(x.data<double>()); }
+KrigingKernel* kernels_of(Tensor& x) { return reinterpret_cast<KrigingKernel*>(x.data<double>()); }
 
 void check_context(const Tensor& x, const Tensor& y, const Tensor& lengths) {
   check_one_device("kriging", {x, y});
@@ -59,23 +61,32 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   check_context(x, y, lengths);
   check_bank(bank, keep);
   const std::int64_t batch = x.dim(0), points = x.dim(1), dims = x.dim(2), members = bank.dim(0);
+  const std::int64_t finalists = std::min(members, std::max(kKrigingFinalists, keep));
+  const bool sketch = finalists < members;
   const Device device = x.device();
   const auto empty = [device](const Shape& shape) { return Tensor::empty(shape, DType::float64, device); };
   KrigingFit fit{empty({batch, keep, kFields}), empty({batch, points, dims}), empty({batch, points}),
                  Tensor::empty({batch, points}, DType::int64, device),
                  lengths.defined() ? lengths.to(device) : lengths};
   const Tensor there = bank.to(device);
-  Tensor scales = empty({batch, 3}), work = empty({batch, context_work(points)}), evidence = empty({batch, members}),
-         variance = empty({batch, members});
-  auto* const kernels = reinterpret_cast<KrigingKernel*>(fit.kernels.data<double>());
+  Tensor work = empty({batch, context_work(points)}), all = empty({batch, members, kFields}),
+         best = empty({batch, finalists, kFields});
   const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
   run(x, [&]<class T>(auto& context) {
-    kriging_contexts<T>(
-        context, {batch, points, dims, counts, x.data<T>(), y.data<T>(), fit.order.data<std::int64_t>(),
-                  fit.places.data<double>(), fit.values.data<double>(), scales.data<double>(), work.data<double>()});
-    kriging_evidence<T>(
-        context, {batch, points, dims, members, keep, counts, fit.places.data<double>(), fit.values.data<double>(),
-                  scales.data<double>(), kernels_of(there), evidence.data<double>(), variance.data<double>(), kernels});
+    kriging_contexts<T>(context, {batch, points, dims, members, counts, x.data<T>(), y.data<T>(), kernels_of(there),
+                                  fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
+                                  kernels_of(all), work.data<double>()});
+    const auto weigh = [&](Tensor& kernels, std::int64_t block, std::int64_t fewest) {
+      kriging_weigh<T>(context, {batch, points, dims, kernels.dim(1), block, fewest, counts, fit.places.data<double>(),
+                                 fit.values.data<double>(), kernels_of(kernels)});
+    };
+    const auto keep_best = [&](Tensor& kernels, Tensor& kept) {
+      kriging_keep<T>(context, {batch, kernels.dim(1), kept.dim(1), kernels_of(kernels), kernels_of(kept)});
+    };
+    weigh(all, sketch ? kKrigingSketch : kKrigingBlock, 0);
+    keep_best(all, best);
+    if (sketch && points > kKrigingSketch) weigh(best, kKrigingBlock, kKrigingSketch + 1);
+    keep_best(best, fit.kernels);
   });
   return fit;
 }

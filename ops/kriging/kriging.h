@@ -25,9 +25,10 @@ struct KrigingMoments {
 
 /// Weighs every kernel of a bank by the density that it gives to the values, and keeps the best. Contexts of more than
 /// kKrigingBlock points are weighed in blocks of near points, as if blocks knew nothing of each other, so that time
-/// grows linearly with the points. The variance of the process is integrated out under an inverse-gamma prior (2, 1),
-/// which suits values of standard deviation 1. The periods are the two highest peaks of the Lomb–Scargle periodogram of
-/// what a straight line leaves (Scargle 1982).
+/// grows linearly with the points; banks of more than kKrigingFinalists kernels are looked through in blocks of
+/// kKrigingSketch first. The variance of the process is integrated out under an inverse-gamma prior (2, 1), which suits
+/// values of standard deviation 1. The periods are the two highest peaks of the Lomb–Scargle periodogram of what a
+/// straight line leaves (Scargle 1982).
 ///
 /// x (B, N, D) with D ≤ 3, y (B, N, 1), of one dtype; `lengths` (B) says how many points of each row are real;
 /// `bank` (K, fields) float64 on the device of x, as kriging_bank makes it; 1 ≤ keep ≤ min(K, kMostKrigingKernels).

@@ -1,11 +1,11 @@
-#include <cmath>
 #include <cstring>
 
-#include "engine/cpu/simd.h"
-#include "engine/cpu/simd_math.h"
+#include "engine/cpu/one_thread.h"
 #include "engine/gemm.h"
 #include "engine/memory.h"
-#include "ops/kriging/algorithm.h"
+#include "ops/kriging/context.h"
+#include "ops/kriging/moments.h"
+#include "ops/kriging/search.h"
 
 namespace npzoo {
 
@@ -49,12 +49,16 @@ void factorise_tile(std::int64_t n, double* a, std::int64_t stride) {
 
 /// inverse (n, kTile) ← L⁻¹ of a tile, zeros above the diagonal.
 void invert_tile(std::int64_t n, const double* a, std::int64_t stride, double* inverse) {
+  constexpr std::int64_t kTile = kriging::kTile;
   for (std::int64_t i = 0; i < n; ++i) {
-    double row[kriging::kTile] = {};
+    Vec<double> row[kTile / kLanes] = {};
     for (std::int64_t k = 0; k < i; ++k)
-      for (std::int64_t j = 0; j < kriging::kTile; ++j) row[j] -= a[i * stride + k] * inverse[k * kriging::kTile + j];
-    row[i] += 1;
-    for (std::int64_t j = 0; j < kriging::kTile; ++j) inverse[i * kriging::kTile + j] = row[j] / a[i * stride + i];
+      for (std::int64_t r = 0; r < kTile / kLanes; ++r)
+        row[r] -= simd::load(inverse + k * kTile + r * kLanes) * a[i * stride + k];
+    const double reciprocal = 1 / a[i * stride + i];
+    for (std::int64_t r = 0; r < kTile / kLanes; ++r)
+      simd::store(inverse + i * kTile + r * kLanes, row[r] * reciprocal);
+    inverse[i * kTile + i] = reciprocal;
   }
 }
 
@@ -78,24 +82,8 @@ struct Pairs {
 }
 
 template <class Cpu>
-struct OneThread {
-  Cpu& cpu;
-
-  template <class F>
-  void each(std::int64_t n, F f) const {
-    for (std::int64_t i = 0; i < n; ++i) f(i);
-  }
-  template <class F>
-  double sum(std::int64_t n, F f) const {
-    double total = 0;
-    for (std::int64_t i = 0; i < n; ++i) total += f(i);
-    return total;
-  }
-  double log(double x) const { return simd::log(splat<double>(x))[0]; }
-  double exp(double x) const { return simd::exp(splat<double>(x))[0]; }
-  double sqrt(double x) const { return std::sqrt(x); }
-  double cos(double x) const { return std::cos(x); }
-  double sin(double x) const { return std::sin(x); }
+struct Thread : OneThread {
+  explicit Thread(Cpu& c) : cpu(c) {}
 
   /// The angles of a frequency are those of the one before, turned.
   void periodogram(std::int64_t n, const double* x, const double* y, std::int64_t count, double first, double step,
@@ -177,6 +165,7 @@ struct OneThread {
   void solve(std::int64_t n, const double* a, std::int64_t stride, const double* diagonals, std::int64_t columns,
              double* v) const {
     using kriging::kTile;
+    if (columns == 1) return solve_one(n, a, stride, v);
     Working memory(kTile * columns);
     double* const right = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
@@ -187,28 +176,59 @@ struct OneThread {
           cpu, {tile, columns, tile, diagonals + j * kTile, kTile, 1, right, columns, 1, v + j * columns, columns});
     }
   }
-};
 
-template <class Cpu>
-OneThread(Cpu&) -> OneThread<Cpu>;
+  void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* white, double* mean,
+                 double* square) const {
+    for (std::int64_t c = 0; c < columns; c += kLanes) {
+      const int lanes = static_cast<int>(columns - c < kLanes ? columns - c : kLanes);
+      Vec<double> of_mean{}, of_square{};
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const Vec<double> at = load_first(v + i * columns + c, lanes);
+        of_mean += at * white[i];
+        of_square += at * at;
+      }
+      simd::store_first(mean + c, of_mean, lanes);
+      simd::store_first(square + c, of_square, lanes);
+    }
+  }
+
+ private:
+  void solve_one(std::int64_t n, const double* a, std::int64_t stride, double* v) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double* const row = a + i * stride;
+      Vec<double> sum{};
+      for (std::int64_t j = 0; j < i; j += kLanes) {
+        const int lanes = static_cast<int>(i - j < kLanes ? i - j : kLanes);
+        sum += load_first(row + j, lanes) * load_first(v + j, lanes);
+      }
+      v[i] = (v[i] - simd::sum(sum)) / row[i];
+    }
+  }
+
+  Cpu& cpu;
+};
 
 }  // namespace
 
 template <class T, Isa isa>
 void kriging_contexts(CpuContext<isa>& cpu, const KrigingContexts<T>& p) {
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) kriging::order_context(OneThread{cpu}, p, b);
+    for (std::int64_t b = begin; b < end; ++b) kriging::order_context(Thread(cpu), p, b);
   });
 }
 
 template <class T, Isa isa>
-void kriging_evidence(CpuContext<isa>& cpu, const KrigingEvidence<T>& p) {
-  const std::int64_t block = p.points < kKrigingBlock ? p.points : kKrigingBlock;
-  cpu.parallel_for(p.batch * p.members, 8, [&](std::int64_t begin, std::int64_t end) {
+void kriging_weigh(CpuContext<isa>& cpu, const KrigingWeigh<T>& p) {
+  const std::int64_t block = p.points < p.block ? p.points : p.block;
+  const std::int64_t groups = kriging::groups(p.count);
+  cpu.parallel_for(p.batch * groups, 1, [&](std::int64_t begin, std::int64_t end) {
     Working work(kriging::weigh_work(block));
-    for (std::int64_t i = begin; i < end; ++i)
-      kriging::weigh(OneThread{cpu}, p, i / p.members, i % p.members, work.data(), i > begin && i % p.members > 0);
+    for (std::int64_t i = begin; i < end; ++i) kriging::weigh(Thread(cpu), p, i / groups, i % groups, work.data());
   });
+}
+
+template <class T, Isa isa>
+void kriging_keep(CpuContext<isa>&, const KrigingKeep<T>& p) {
   for (std::int64_t b = 0; b < p.batch; ++b) kriging::keep_best(p, b);
 }
 
@@ -216,15 +236,16 @@ template <class T, Isa isa>
 void kriging_moments(CpuContext<isa>& cpu, const KrigingPredict<T>& p) {
   cpu.parallel_for(p.batch * p.keep, 1, [&](std::int64_t begin, std::int64_t end) {
     Working work(kriging::predict_work(p.points));
-    for (std::int64_t i = begin; i < end; ++i) kriging::predict(OneThread{cpu}, p, i / p.keep, i % p.keep, work.data());
+    for (std::int64_t i = begin; i < end; ++i) kriging::predict(Thread(cpu), p, i / p.keep, i % p.keep, work.data());
   });
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) kriging::average(OneThread{cpu}, p, b);
+    for (std::int64_t b = begin; b < end; ++b) kriging::average(Thread(cpu), p, b);
   });
 }
 
 NPZOO_INSTANTIATE(kriging_contexts, KrigingContexts);
-NPZOO_INSTANTIATE(kriging_evidence, KrigingEvidence);
+NPZOO_INSTANTIATE(kriging_weigh, KrigingWeigh);
+NPZOO_INSTANTIATE(kriging_keep, KrigingKeep);
 NPZOO_INSTANTIATE(kriging_moments, KrigingPredict);
 
 }  // namespace npzoo

@@ -1,39 +1,16 @@
-#include "engine/cuda/launch.h"
+#include "engine/cuda/block_team.h"
 #include "engine/memory.h"
-#include "ops/kriging/algorithm.h"
+#include "ops/kriging/context.h"
+#include "ops/kriging/moments.h"
+#include "ops/kriging/search.h"
 
 namespace npzoo {
 
 namespace {
 
-constexpr int kWarps = 8, kThreads = kWarps * kWarp;
 constexpr std::int64_t kBlocksPerProcessor = 2;
 
-struct Block {
-  template <class F>
-  __device__ void each(std::int64_t n, const F& f) const {
-    for (std::int64_t i = threadIdx.x; i < n; i += kThreads) f(i);
-    __syncthreads();
-  }
-  template <class F>
-  __device__ double sum(std::int64_t n, const F& f) const {
-    double part = 0;
-    for (std::int64_t i = threadIdx.x; i < n; i += kThreads) part += f(i);
-    part = warp_sum(part);
-    auto* parts = shared_memory<double>();
-    __syncthreads();
-    if (lane_id() == 0) parts[warp_id()] = part;
-    __syncthreads();
-    double total = 0;
-    for (int warp = 0; warp < kWarps; ++warp) total += parts[warp];
-    return total;
-  }
-  __device__ double log(double x) const { return logarithm(x); }
-  __device__ double exp(double x) const { return exponential(x); }
-  __device__ double sqrt(double x) const { return square_root(x); }
-  __device__ double cos(double x) const { return cosine(x); }
-  __device__ double sin(double x) const { return sine(x); }
-
+struct Block : BlockTeam<8> {
   __device__ void periodogram(std::int64_t n, const double* x, const double* y, std::int64_t count, double first,
                               double step, double* power, double*) const {
     const Block team = *this;
@@ -74,6 +51,20 @@ struct Block {
     each(n * n, [=](std::int64_t i) { to[i] = from[i]; });
   }
 
+  __device__ void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* white, double* mean,
+                            double* square) const {
+    each(columns, [=](std::int64_t c) {
+      double of_mean = 0, of_square = 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const double at = v[i * columns + c];
+        of_mean += at * white[i];
+        of_square += at * at;
+      }
+      mean[c] = of_mean;
+      square[c] = of_square;
+    });
+  }
+
   __device__ void factorise(std::int64_t n, double* a, std::int64_t stride, double*) const {
     const Block team = *this;
     for (std::int64_t j = 0; j < n; ++j) {
@@ -100,25 +91,27 @@ struct Block {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) order_kernel(KrigingContexts<T> p) {
+__global__ void __launch_bounds__(Block::kThreads) order_kernel(KrigingContexts<T> p) {
   kriging::order_context(Block(), p, blockIdx.x);
 }
 
-/// Blocks take one pair of task and kernel after the other, each with working memory of its own.
+/// Blocks take one task and group of kernels after the other, each with working memory of its own.
 template <class T>
-__global__ void __launch_bounds__(kThreads) weigh_kernel(KrigingEvidence<T> p, double* work, std::int64_t each) {
-  for (std::int64_t i = blockIdx.x; i < p.batch * p.members; i += gridDim.x)
-    kriging::weigh(Block(), p, i / p.members, i % p.members, work + blockIdx.x * each, false);
+__global__ void __launch_bounds__(Block::kThreads) weigh_kernel(KrigingWeigh<T> p, double* work, std::int64_t each) {
+  const std::int64_t groups = kriging::groups(p.count);
+  for (std::int64_t i = blockIdx.x; i < p.batch * groups; i += gridDim.x)
+    kriging::weigh(Block(), p, i / groups, i % groups, work + blockIdx.x * each);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) predict_kernel(KrigingPredict<T> p, double* work, std::int64_t each) {
+__global__ void __launch_bounds__(Block::kThreads)
+    predict_kernel(KrigingPredict<T> p, double* work, std::int64_t each) {
   for (std::int64_t i = blockIdx.x; i < p.batch * p.keep; i += gridDim.x)
     kriging::predict(Block(), p, i / p.keep, i % p.keep, work + blockIdx.x * each);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) average_kernel(KrigingPredict<T> p) {
+__global__ void __launch_bounds__(Block::kThreads) average_kernel(KrigingPredict<T> p) {
   kriging::average(Block(), p, blockIdx.x);
 }
 
@@ -135,17 +128,21 @@ Buffer working(std::int64_t blocks, std::int64_t each) {
 
 template <class T, Gpu gpu>
 void kriging_contexts(CudaContext<gpu>& cuda, const KrigingContexts<T>& p) {
-  launch(cuda, "kriging_contexts", order_kernel<T>, dim3(static_cast<unsigned>(p.batch)), kThreads,
-         kWarps * sizeof(double), p);
+  launch(cuda, "kriging_contexts", order_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads,
+         Block::kBytes, p);
 }
 
 template <class T, Gpu gpu>
-void kriging_evidence(CudaContext<gpu>& cuda, const KrigingEvidence<T>& p) {
-  const std::int64_t each = kriging::weigh_work(p.points < kKrigingBlock ? p.points : kKrigingBlock);
-  const unsigned blocks = blocks_for(cuda, p.batch * p.members);
+void kriging_weigh(CudaContext<gpu>& cuda, const KrigingWeigh<T>& p) {
+  const std::int64_t each = kriging::weigh_work(p.points < p.block ? p.points : p.block);
+  const unsigned blocks = blocks_for(cuda, p.batch * kriging::groups(p.count));
   const Buffer work = working(blocks, each);
-  launch(cuda, "kriging_evidence", weigh_kernel<T>, dim3(blocks), kThreads, kWarps * sizeof(double), p,
+  launch(cuda, "kriging_weigh", weigh_kernel<T>, dim3(blocks), Block::kThreads, Block::kBytes, p,
          reinterpret_cast<double*>(work.data()), each);
+}
+
+template <class T, Gpu gpu>
+void kriging_keep(CudaContext<gpu>& cuda, const KrigingKeep<T>& p) {
   for_each(cuda, "kriging_keep", p.batch, [p] __device__(std::int64_t b) { kriging::keep_best(p, b); });
 }
 
@@ -154,13 +151,14 @@ void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
   const std::int64_t each = kriging::predict_work(p.points);
   const unsigned blocks = blocks_for(cuda, p.batch * p.keep);
   const Buffer work = working(blocks, each);
-  launch(cuda, "kriging_moments", predict_kernel<T>, dim3(blocks), kThreads, kWarps * sizeof(double), p,
+  launch(cuda, "kriging_moments", predict_kernel<T>, dim3(blocks), Block::kThreads, Block::kBytes, p,
          reinterpret_cast<double*>(work.data()), each);
-  launch(cuda, "kriging_average", average_kernel<T>, dim3(static_cast<unsigned>(p.batch)), kThreads, 0, p);
+  launch(cuda, "kriging_average", average_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads, 0, p);
 }
 
 NPZOO_INSTANTIATE(kriging_contexts, KrigingContexts);
-NPZOO_INSTANTIATE(kriging_evidence, KrigingEvidence);
+NPZOO_INSTANTIATE(kriging_weigh, KrigingWeigh);
+NPZOO_INSTANTIATE(kriging_keep, KrigingKeep);
 NPZOO_INSTANTIATE(kriging_moments, KrigingPredict);
 
 }  // namespace npzoo

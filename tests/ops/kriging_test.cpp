@@ -185,6 +185,20 @@ TEST_CASE("kriging: many points are weighed in blocks, and said all of") {
   CHECK(doubles(said.std)[0] == doctest::Approx(std::sqrt(variance)).epsilon(0.05));
 }
 
+TEST_CASE("kriging: a bank of many is looked through in smaller blocks, and its best is said by what all points say") {
+  const Observed o = draw(kKrigingSketch + 40, 1, 12);
+  std::vector<KrigingKernel> kernels;
+  for (int i = 0; i < 3 * kKrigingFinalists; ++i)
+    kernels.push_back({.smoothness = 2, .inverse_length = {std::exp(0.1 * (i - 30)), 1, 1}, .noise = 0.02});
+  const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank(kernels), 1);
+  const auto fields = doubles(fit.kernels);
+  KrigingKernel kept;
+  std::copy(fields.begin(), fields.end(), reinterpret_cast<double*>(&kept));
+  double best = -std::numeric_limits<double>::infinity();
+  for (const KrigingKernel& kernel : kernels) best = std::max(best, Reference(kernel, o).log_evidence);
+  CHECK(kept.log_evidence == doctest::Approx(best));
+}
+
 TEST_CASE("kriging: a period is found and followed") {
   Observed o{1, {}, {}};
   for (int i = 0; i < 60; ++i) {
@@ -237,7 +251,7 @@ TEST_CASE("kriging: the better kernels are kept, padding is not read, order mean
   const auto fields = doubles(fit.kernels);
   KrigingKernel kept;
   std::copy_n(fields.begin(), sizeof(KrigingKernel) / sizeof(double), reinterpret_cast<double*>(&kept));
-  CHECK(kept.log_weight == doctest::Approx(best));
+  CHECK(kept.log_evidence == doctest::Approx(best));
 }
 
 TEST_CASE("kriging: nothing, one point, and the same point twice") {
@@ -284,7 +298,7 @@ TEST_CASE("kriging: errors") {
   CHECK(error_of([&] { kriging_fit(x, y.to(DType::float64), {}, bank, 1); }) == "[kriging] x is float32, y float64");
   CHECK(error_of([&] { kriging_fit(x, y, {}, bank, 5); }) == "[kriging] 5 kernels are to be kept, expected 1 to 4");
   CHECK(error_of([&] { kriging_fit(x, y, {}, x, 1); }) ==
-        "[kriging] the bank is float32 (2, 3, 1), expected float64 (K, 13)");
+        "[kriging] the bank is float32 (2, 3, 1), expected float64 (K, 14)");
   CHECK(error_of([&] {
           kriging_predict(kriging_fit(x, y, {}, bank, 1), Tensor::zeros({1, 3, 1}));
         }) == "[kriging] targets (1, 3, 1) do not fit contexts (2, 3, 1), expected (B, M, D)");

@@ -1,0 +1,17 @@
+#pragma once
+
+// An algorithm of one task, written once for a thread of a CPU and for a block of a GPU. A Team does it:
+//
+//   each(n, f)             f(i) for all i in [0, n), in any order; all of it is done, for all to see, when it returns
+//   each(n, m, f)          the same with f(i, j)
+//   sum(n, f)              Σ f(i), a double, the same in every thread
+//   log, exp, sqrt, cos, sin   of a double
+//
+// engine/cpu/one_thread.h and engine/cuda/block_team.h are such teams; operations may add to them what they need.
+// Included by kernel sources only.
+
+#ifdef __CUDACC__
+#define NPZOO_TEAM __device__ inline
+#else
+#define NPZOO_TEAM inline
+#endif
