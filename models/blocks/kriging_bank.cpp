@@ -42,21 +42,28 @@ void add_matern(Bank& bank, double smoothness, const Lengths& lengths, const std
   for (double length : lengths.of_range) each(length, 0);
 }
 
-void add_periodic(Bank& bank, double slot) {
+/// Beside the periodic part another one is added, which does not repeat itself.
+struct Waves {
+  double slot;
+  std::vector<double> decays, shares;
+};
+
+void add_periodic(Bank& bank, const Waves& waves) {
   struct Rest {
     double smoothness, length;
   };
-  for (double width : {0.5, 1.0})
-    for (double decay : {1.0, 8.0})
-      for (const Rest rest : {Rest{0, 0.3}, Rest{0, 4}, Rest{1, 0.3}, Rest{1, 1}})
-        for (double noise : {1e-3, 0.05})
-          bank.add({.smoothness = rest.smoothness,
-                    .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
-                    .noise = noise,
-                    .share = 0.5,
-                    .ratio = rest.length / decay,
-                    .inverse_width = 1 / (width * width),
-                    .period = slot});
+  for (double width : {0.5, 1.2})
+    for (double decay : waves.decays)
+      for (double share : waves.shares)
+        for (const Rest rest : {Rest{0, 0.3}, Rest{1, 0.05}, Rest{1, 0.15}})
+          for (double noise : {2e-3, 0.03})
+            bank.add({.smoothness = rest.smoothness,
+                      .inverse_length = {1 / rest.length, 1 / rest.length, 1 / rest.length},
+                      .noise = noise,
+                      .share = share,
+                      .ratio = rest.length / decay,
+                      .inverse_width = 1 / (width * width),
+                      .period = waves.slot});
 }
 
 void add_curves(Bank& bank) {
@@ -66,8 +73,8 @@ void add_curves(Bank& bank) {
   bank.end_kind(1);
   add_matern(bank, 2, {{4}, {0.3, 0.8, 2, 6}}, {1e-5, 0.02, 0.2});
   bank.end_kind(1);
-  add_periodic(bank, 0);
-  add_periodic(bank, 1);
+  add_periodic(bank, {0, {1, 8}, {0.5, 0.9}});
+  add_periodic(bank, {1, {4}, {0.5}});
   bank.end_kind(3);
 }
 
