@@ -79,9 +79,9 @@ void add_curves(Bank& bank) {
 }
 
 /// Smooth at short distances and rough at long ones, as maps of temperatures and the like: the sum of a Matérn-½
-/// process whose range is beyond what is seen, and a smooth one.
+/// process, which returns to the mean in wide holes, and a smooth one.
 void add_two_scales(Bank& bank, double stretch) {
-  constexpr double kLong = 40;  // and the others, in distances between points
+  constexpr double kLong = 6;  // and the others, in distances between points
   for (double length : {1.5, 3.0, 6.0})
     for (double share : {0.25, 0.5, 0.75})
       for (double noise : {1e-3, 0.02})
