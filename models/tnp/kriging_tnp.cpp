@@ -25,7 +25,7 @@ struct KrigingTnpState : HeldContext {
 namespace {
 
 constexpr double kMostDeviations = 8;  // that the network is told of
-constexpr double kMostNats = 10;       // that a target counts for in training
+constexpr double kMostNats = 10;       // that a target counts for in full
 
 /// Of each channel, side by side: (B, N, Dy) each.
 struct Kriged {
@@ -49,6 +49,14 @@ Kriged side_by_side(std::int64_t channels, F f) {
 Tensor features(const Tensor& x, const Tensor& value, const Tensor& error, const Kriged& kriged, double observed) {
   const Tensor flag = Tensor::full(x.shape().with(-1, 1), observed, x.dtype(), x.device());
   return concat({x, value, error, log(kriged.std), kriged.spread, flag}, -1);
+}
+
+/// What a target lacks beyond kMostNats counts by its logarithm: a value far outside neither moves the mean of all nor
+/// goes unheard.
+Tensor tempered(const Tensor& likelihood) {
+  constexpr double kNoLimit = std::numeric_limits<float>::max();
+  const Tensor beyond = clamp(affine(likelihood, -1, -kMostNats), 0, kNoLimit);
+  return sub(clamp(likelihood, -kMostNats, kNoLimit), log(affine(beyond, 1, 1)));
 }
 
 std::vector<std::int64_t> widths_of_embedder(const KrigingTnpConfig& c) {
@@ -138,8 +146,7 @@ std::unique_ptr<Prediction> KrigingTnp::query(const ContextState& state, const T
 Tensor KrigingTnp::loss(const Task& task, Draws& draws) const {
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   const Tensor likelihood = query(*state, task.xt)->log_likelihood(task.yt);  // (B, Nt)
-  constexpr double kNoLimit = std::numeric_limits<float>::max();
-  return nll(clamp(likelihood, -kMostNats, kNoLimit), task.target_weights, task.target_totals);
+  return nll(tempered(likelihood), task.target_weights, task.target_totals);
 }
 
 void KrigingTnp::visit(ModuleVisitor& visitor) {

@@ -58,6 +58,24 @@ TEST_CASE("kriging-tnp: untrained, of several components most of the weight is k
   }
 }
 
+TEST_CASE("kriging-tnp: a target far outside counts by the logarithm of what it lacks") {
+  const auto model = make_model(spec(1, 1));
+  Task task = random_task(*model, {1, 12, 3}, DType::float32);
+  Draws draws(0, Purpose::training, 0);
+  const auto expected = [&] {
+    const auto state = model->condition({task.xc, task.yc, task.lengths}, draws, 1);
+    double sum = 0;
+    for (double nats : doubles(model->query(*state, task.xt)->log_likelihood(task.yt)))
+      sum += nats < -10 ? 10 + std::log(1 - (nats + 10)) : -nats;
+    return sum / 3;
+  };
+  for (double outside : {0.0, 7.0, 1e4}) {
+    task.yt = Tensor::from<float>({1, 3, 1}, {0.1F, static_cast<float>(outside), -0.2F}).to(default_device());
+    CHECK(model->loss(task, draws).item() == doctest::Approx(expected()).epsilon(1e-5));
+  }
+  CHECK(expected() > 10);
+}
+
 TEST_CASE("kriging bank: kernels of all kinds, and every kind has its weight") {
   for (std::int64_t dim_x : {1, 2, 3}) {
     const auto bank = broad_kriging_bank(dim_x);
