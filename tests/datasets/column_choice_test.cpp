@@ -1,0 +1,146 @@
+#include "datasets/tables/column_choice.h"
+
+#include "tests/datasets/table_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+class TableFile {
+ public:
+  TableFile(const char* name, std::string_view text) {
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+    table_.emplace(Table::read(directory_ / name));
+  }
+  Table& operator*() { return *table_; }
+
+ private:
+  TemporaryDirectory directory_;
+  std::optional<Table> table_;
+};
+
+using DimX = std::optional<std::int64_t>;
+
+/// Inputs, `>`, values and the group.
+std::string shown(const ColumnChoice& choice) {
+  std::string text;
+  for (const std::string& name : choice.inputs) text += name + " ";
+  text += ">";
+  for (const std::string& name : choice.values) text += " " + name;
+  return choice.group.empty() ? text : text + " / " + choice.group;
+}
+
+std::string chosen(std::string_view text, const ColumnChoice& wishes = {}, DimX dim_x = {}) {
+  TableFile file("t.csv", text);
+  return shown(choose_columns(*file, wishes, dim_x));
+}
+
+/// What is thrown, without the folders of the temporary files.
+std::string refusal(const auto& f) {
+  std::string message = error_of(f);
+  const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";
+  for (std::size_t at = message.find(folder); at != std::string::npos; at = message.find(folder))
+    message.erase(at, message.find('/', at + folder.size()) + 1 - at);
+  return message;
+}
+
+std::string refused(std::string_view text, const ColumnChoice& wishes = {}, DimX dim_x = {}) {
+  return refusal([&] { chosen(text, wishes, dim_x); });
+}
+
+std::string chosen_by_targets(std::string_view text, std::string_view targets, const ColumnChoice& wishes = {}) {
+  TableFile file("t.csv", text), asked("targets.csv", targets);
+  return shown(choose_columns(*file, *asked, wishes));
+}
+
+}  // namespace
+
+TEST_CASE("columns: values are the numbers with gaps, the input the dates or the one column of numbers without") {
+  CHECK(chosen("x,y\n1,2\n2,\n") == "x > y");
+  CHECK(chosen("y,x\n2,1\n-,2\n") == "x > y");
+  CHECK(chosen("day,u,n,v,note\n2020-01-01,1,1,,a\n2020-01-02,NA,2,4,\n") == "day > u v");
+  CHECK(chosen("note,empty,,x,y\na,,1,1,2\nb,NA,2,2,null\n") == "x > y");  // no name, nothing in it, or text
+  CHECK(chosen("x,y\n1,\n2,5\n", {}, 1) == "x > y");
+}
+
+TEST_CASE("columns: two inputs are told by the names of coordinates, or by the model") {
+  for (const char* names : {"lon,lat", "lat,lon", "LNG,Lat", "Longitude,LATITUDE", "x,y", "x2,x1", "northing,easting"})
+    CHECK(chosen(std::string(names) + ",t\n1,2,3\n2,3,\n").ends_with(" > t"));
+  CHECK(chosen("a,b,t\n1,2,3\n2,3,\n", {}, 2) == "a b > t");
+  CHECK(chosen("a,b,t\n1,2,3\n2,3,\n", {.inputs = {"b"}}) == "b > t");
+  CHECK(chosen("day,a,b,t\n2020-01-01,1,2,3\n2020-01-02,2,3,\n", {.inputs = {"a", "day"}}) == "a day > t");
+  CHECK(refused("a,b,t\n1,2,3\n2,3,\n") ==
+        R"([columns] t.csv: "a" and "b" might be inputs, expected --inputs to name them)");
+  CHECK(refused("a,b,t\n1,2,3\n2,3,\n", {}, 1) ==
+        R"([columns] t.csv: "a" and "b" might be inputs, expected --inputs to name the 1 of the model)");
+  CHECK(refused("x,t\n1,3\n2,\n", {}, 2) ==
+        R"([columns] t.csv: "x" might be an input, expected --inputs to name the 2 of the model)");
+  CHECK(refused("day,x,t\n2020-01-01,1,3\n2020-01-02,2,\n", {}, 2) ==
+        R"([columns] t.csv: "x" might be an input, expected --inputs to name the 2 of the model)");
+}
+
+TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
+  const std::string table = "id,day,u,v\n1,1,2,3\n1,2,,4\n2,1,3,\n";
+  CHECK(chosen(table, {.group = "id"}) == "day > u v / id");
+  CHECK(chosen(table, {.values = {"v"}, .group = "id"}) == "day > v / id");
+  CHECK(chosen(table, {.inputs = {"id", "day"}, .values = {"v", "u"}}) == "id day > v u");
+  CHECK(chosen(table, {.inputs = {"v"}, .values = {"u"}}) == "v > u");  // what a gap in it means is seen by its reader
+  CHECK(refused(table, {.inputs = {"dya"}}) == R"([t.csv:1] has no column "dya", found "id", "day", "u", "v")");
+  CHECK(refused(table, {.values = {"U"}}) == R"([t.csv:1] has no column "U", found "id", "day", "u", "v")");
+  CHECK(refused(table, {.group = "group"}) == R"([t.csv:1] has no column "group", found "id", "day", "u", "v")");
+  CHECK(refused(table, {.group = ""}) ==
+        R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
+  for (const ColumnChoice& twice :
+       {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
+    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values and --group)");
+}
+
+TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
+  CHECK(refused("x,y\n1,2\n2,3\n") ==
+        "[columns] t.csv has no column of numbers with some missing, expected rows to fill and --values, or --targets");
+  for (const char* none : {"x,y\n", "x,note\n1,\n2,a\n", "x,y\n1,\n2,\n"})  // no row, text, nothing at all
+    CHECK(refused(none) == refused("x,y\n1,2\n2,3\n"));
+  CHECK(refused("x,y\n1,2\n2,3\n", {.values = {"y"}}) ==
+        R"([columns] t.csv misses no value of "y", expected rows to fill, or --targets)");
+  CHECK(refused("x,y,z\n1,2,3\n2,3,4\n", {.values = {"y", "z"}}) ==
+        R"([columns] t.csv misses no value of "y" and "z", expected rows to fill, or --targets)");
+  CHECK(chosen("x,y\n1,\n2,\n", {.values = {"y"}}) == "x > y");
+  CHECK(refused("note,y\na,2\nb,\n") ==
+        "[columns] t.csv has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
+        "it");
+  CHECK(refused("a,b,y\n2020-01-01,2020-01-01,2\n2020-01-02,2020-01-03,\n") ==
+        R"([columns] t.csv has 2 columns of dates, "a" and "b", expected --inputs to name the inputs)");
+  CHECK(chosen("a,y\n2020-01-01,2\n,\n") == "a > y");  // a date that is missing is told of by its line
+}
+
+TEST_CASE("columns: of many the first ones are listed") {
+  std::string header = "y", row = "1", gap = "";
+  for (int i = 0; i < 12; ++i) {
+    header += ",c" + std::to_string(i);
+    row += ",1";
+    gap += ",1";
+  }
+  CHECK(refused(header + "\n" + row + "\n" + gap + "\n") ==
+        R"([columns] t.csv: "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7" and 4 more might be inputs, )"
+        "expected --inputs to name them");
+}
+
+TEST_CASE("columns: the columns of a table of targets are the inputs") {
+  const std::string table = "id,day,u,note,v\na,1,2,x,\nb,2,,y,4\n";
+  CHECK(chosen_by_targets(table, "day\n3\n") == "day > u v");
+  CHECK(chosen_by_targets(table, "id,day\na,3\n", {.group = "id"}) == "day > u v / id");
+  CHECK(chosen_by_targets(table, "v,day\n,3\n", {.values = {"v"}}) == "day > v");
+  CHECK(chosen_by_targets(table, "note,day\n,3\n", {.inputs = {"day"}, .values = {"u"}}) == "day > u");
+  CHECK(chosen_by_targets("x,y\n1,2\n", "x\n") == "x > y");  // nothing is asked for
+  const auto error = [&](std::string_view targets, const ColumnChoice& wishes) {
+    return refusal([&] { chosen_by_targets(table, targets, wishes); });
+  };
+  CHECK(error("day,hour\n3,1\n", {}) == R"([t.csv:1] has no column "hour", found "id", "day", "u", "note", "v")");
+  CHECK(error("day,\n3,1\n", {}) == "[targets.csv:1] column 2 has no name");
+  CHECK(error("id\na\n", {.group = "id"}) == "[columns] targets.csv has no column for an input");
+  CHECK(error("day\n3\n", {.inputs = {"v"}}) == R"([targets.csv:1] has no column "v", found "day")");
+  CHECK(error("day\n3\n", {.group = "id"}) == R"([targets.csv:1] has no column "id", found "day")");
+  CHECK(refusal([] { chosen_by_targets("x,note\n1,a\n", "x\n1\n"); }) ==
+        "[columns] t.csv has no column of numbers besides the inputs, expected --values to name one");
+}
