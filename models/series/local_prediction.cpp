@@ -25,10 +25,11 @@ std::vector<double> rows_of(std::span<const double> all, std::span<const std::in
 
 Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) {
   return {.x = rows_of(whole.x, tile.context, dim_x),
-          .y = rows_of(whole.y, tile.context, 1),
+          .y = rows_of(whole.y, tile.context, whole.value_names.size()),
           .targets = rows_of(whole.targets, tile.targets, dim_x),
-          .truth = whole.truth.empty() ? std::vector<double>() : rows_of(whole.truth, tile.targets, 1),
-          .value_name = whole.value_name};
+          .truth = whole.truth.empty() ? std::vector<double>()
+                                       : rows_of(whole.truth, tile.targets, whole.value_names.size()),
+          .value_names = whole.value_names};
 }
 
 /// A large series, a batch of tiles at a time.
@@ -112,7 +113,7 @@ class LocalPrediction {
       }
       std::optional<Series> series = next_();
       if (!series) return {};
-      if (std::ssize(series->y) <= options_.largest_context || series->targets.empty()) {
+      if (std::ssize(series->y) / predictor_.dim_y() <= options_.largest_context || series->targets.empty()) {
         asked_.emplace_back();
         return series;
       }
@@ -137,7 +138,7 @@ class LocalPrediction {
  private:
   void begin(Series series) {
     whole_ = std::make_unique<Series>(std::move(series));
-    dim_x_ = whole_->x.size() / whole_->y.size();
+    dim_x_ = whole_->x.size() / (whole_->y.size() / whole_->value_names.size());
     open_ = std::make_shared<Open>();
     open_->answer.units = predictor_.units_of(*whole_);
     open_->targets = open_->left = whole_->targets.size() / dim_x_;

@@ -1,5 +1,7 @@
 #include "models/series/series_predictor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +17,7 @@ namespace npzoo {
 
 namespace {
 
-std::int64_t points(const Series& s) { return std::ssize(s.y); }
+std::int64_t points(const Series& s) { return std::ssize(s.y) / std::ssize(s.value_names); }
 
 /// Copies points into row `b` of `tensor` (B, N, D), from the first one on.
 template <class T>
@@ -37,25 +39,27 @@ struct SeriesPredictor::Batch {
 
 SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options)
     : model_(model), range_(range), options_(std::move(options)) {
-  check(model.dim_y() == 1, "[series] a model of {} values found, expected one", model.dim_y());
   check(std::ssize(options_.x_names) == model.dim_x(), "[series] {} inputs found, the model takes {}",
         options_.x_names.size(), model.dim_x());
 }
 
 void SeriesPredictor::check_sizes(const Series& s) const {
-  const std::int64_t dim_x = model_.dim_x();
-  const auto rows = [dim_x](const std::vector<double>& v) { return std::ssize(v) / dim_x; };
-  check(rows(s.x) * dim_x == std::ssize(s.x) && rows(s.x) == std::ssize(s.y),
-        "[series] {} numbers of x and {} of y found, expected {} of x for each of y", s.x.size(), s.y.size(), dim_x);
-  check(rows(s.targets) * dim_x == std::ssize(s.targets), "[series] {} numbers of targets found, expected {} for each",
+  const std::int64_t dim_x = model_.dim_x(), dim_y = model_.dim_y();
+  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, the model takes {}", s.value_names.size(),
+        fmt::join(s.value_names, " and "), dim_y);
+  check(std::ssize(s.x) % dim_x == 0 && std::ssize(s.x) / dim_x * dim_y == std::ssize(s.y),
+        "[series] {} numbers of x and {} of y found, expected {} and {} for each point", s.x.size(), s.y.size(), dim_x,
+        dim_y);
+  check(std::ssize(s.targets) % dim_x == 0, "[series] {} numbers of targets found, expected {} for each",
         s.targets.size(), dim_x);
-  check(s.truth.empty() || std::ssize(s.truth) == rows(s.targets), "[series] truth of {} targets found, expected {}",
-        s.truth.size(), rows(s.targets));
+  const std::int64_t known = std::ssize(s.targets) / dim_x * dim_y;
+  check(s.truth.empty() || std::ssize(s.truth) == known, "[series] {} numbers of truth found, expected {}",
+        s.truth.size(), known);
 }
 
 Standardisation SeriesPredictor::units_of(const Series& s) const {
-  return options_.standardise ? standardise(s.x, s.y, options_.x_names, std::span(&s.value_name, 1), range_)
-                              : leave_as_is(options_.x_names.size(), 1, range_);
+  return options_.standardise ? standardise(s.x, s.y, options_.x_names, s.value_names, range_)
+                              : leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
 }
 
 /// Whether what is said of a target may depend on the others, so that none may be added or left for later.
@@ -135,7 +139,7 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
       if (!options_.progress) continue;
       const std::lock_guard lock(told);
       std::int64_t done = 0;
-      for (const std::size_t m : batch.members) done += std::ssize(out[m].mean);
+      for (const std::size_t m : batch.members) done += std::ssize(out[m].mean) / model_.dim_y();
       options_.progress(done);
     }
   };
@@ -158,7 +162,7 @@ class Figures {
     if (options.samples > 0) samples_ = prediction.sample(options.samples, draws);
   }
 
-  /// `y` (B, Nt, 1) in the units of the model, where there is a truth.
+  /// `y` (B, Nt, Dy) in the units of the model, where there is a truth.
   void score(const Tensor& y) {
     log_density_ = log_likelihood(marginals_, y);
     crps_ = npzoo::crps(marginals_, y);
@@ -166,10 +170,10 @@ class Figures {
   }
 
   void append(std::int64_t b, std::int64_t count, SeriesPrediction& out) const {
-    const ValueMap& map = out.units.values[0];
-    const std::int64_t width = moments_.mean.dim(1), first = b * width;
+    const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
     const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
-    for (std::int64_t i = first; i < first + count; ++i) {
+    for (std::int64_t i = first; i < first + count * dim_y; ++i) {
+      const ValueMap& map = out.units.values[static_cast<std::size_t>(i % dim_y)];
       out.mean.push_back(map.mean(at(moments_.mean, i)));
       out.std.push_back(map.std(at(moments_.std, i)));
       for (const Tensor& q : quantiles_) out.quantiles.push_back(map.mean(at(q, i)));
@@ -180,16 +184,21 @@ class Figures {
   }
 
   void append_scores(std::int64_t b, std::span<const double> truth, SeriesPrediction& out) const {
-    const std::int64_t width = moments_.mean.dim(1);
-    const double scale = out.units.values[0].scale;
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      const std::size_t at = static_cast<std::size_t>(b * width) + i;
-      const auto known = [&](double figure) {
-        return std::isnan(truth[i]) ? std::numeric_limits<double>::quiet_NaN() : figure;
-      };
-      out.log_density.push_back(known(log_density_.values<double>()[at] - std::log(scale)));
-      out.crps.push_back(known(crps_.values<double>()[at] * scale));
-      out.central_mass.push_back(known(central_mass_.values<double>()[at]));
+    const std::vector<ValueMap>& maps = out.units.values;
+    const std::size_t dim_y = maps.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
+    for (std::size_t i = 0; i < truth.size() / dim_y; ++i) {
+      double log_density = log_density_.values<double>()[first + i];
+      for (std::size_t c = 0; c < dim_y; ++c) {
+        const double y = truth[i * dim_y + c];
+        const std::size_t at = (first + i) * dim_y + c;
+        const auto known = [y](double figure) {
+          return std::isnan(y) ? std::numeric_limits<double>::quiet_NaN() : figure;
+        };
+        log_density = known(log_density - std::log(maps[c].scale));
+        out.crps.push_back(known(crps_.values<double>()[at] * maps[c].scale));
+        out.central_mass.push_back(known(central_mass_.values<double>()[at]));
+      }
+      out.log_density.push_back(log_density);
     }
   }
 
@@ -201,9 +210,9 @@ class Figures {
 };
 
 Context padded_context(std::span<const std::size_t> members, const std::vector<Series>& series,
-                       const std::vector<SeriesPrediction>& answers, std::int64_t width, std::int64_t dim_x) {
+                       const std::vector<SeriesPrediction>& answers, std::int64_t width, const Model& model) {
   const std::int64_t count = std::ssize(members);
-  Tensor xc = zeros({count, width, dim_x}), yc = zeros({count, width, 1});
+  Tensor xc = zeros({count, width, model.dim_x()}), yc = zeros({count, width, model.dim_y()});
   Tensor lengths = Tensor::empty({count}, DType::int64, Device::cpu);
   bool full = true;
   for (std::int64_t b = 0; b < count; ++b) {
@@ -227,20 +236,20 @@ std::span<const double> part(const std::vector<double>& v, std::int64_t begin, s
 
 void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series>& series,
                                     std::vector<SeriesPrediction>& out) const {
-  const std::int64_t count = std::ssize(batch.members), dim_x = model_.dim_x();
+  const std::int64_t count = std::ssize(batch.members), dim_x = model_.dim_x(), dim_y = model_.dim_y();
   Draws draws(options_.seed, Purpose::prediction, batch.number);
   const auto state =
-      model_.condition(padded_context(batch.members, series, out, batch.context, dim_x), draws, kSamples);
+      model_.condition(padded_context(batch.members, series, out, batch.context, model_), draws, kSamples);
   const bool scored = std::ranges::any_of(batch.members, [&](std::size_t m) { return !series[m].truth.empty(); });
   const std::int64_t step = jointly() ? batch.targets : std::min(batch.targets, options_.chunk);
   for (std::int64_t begin = 0; begin < batch.targets; begin += step) {
     const std::int64_t width = std::min(step, batch.targets - begin);
-    Tensor xt = zeros({count, width, dim_x}), yt = zeros({count, width, 1}, DType::float64);
+    Tensor xt = zeros({count, width, dim_x}), yt = zeros({count, width, dim_y}, DType::float64);
     for (std::int64_t b = 0; b < count; ++b) {
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];
       const Standardisation& units = out[m].units;
       put<float>(units.map_inputs(part(series[m].targets, begin, width, dim_x)), b, xt);
-      std::vector<double> known = units.map_values(part(series[m].truth, begin, width, 1));
+      std::vector<double> known = units.map_values(part(series[m].truth, begin, width, dim_y));
       std::ranges::replace_if(
           known, [](double y) { return std::isnan(y); }, 0.0);
       put<double>(known, b, yt);
@@ -252,7 +261,7 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];
       const auto asked = std::ssize(part(series[m].targets, begin, width, dim_x)) / dim_x;
       figures.append(b, asked, out[m]);
-      figures.append_scores(b, part(series[m].truth, begin, asked, 1), out[m]);
+      figures.append_scores(b, part(series[m].truth, begin, asked, dim_y), out[m]);
     }
   }
 }

@@ -15,22 +15,23 @@ namespace npzoo {
 
 /// Observed points of one function, and where it is asked for. Row-major, in the units of the table.
 struct Series {
-  std::vector<double> x;         // (n, Dx)
-  std::vector<double> y;         // (n)
-  std::vector<double> targets;   // (m, Dx)
-  std::vector<double> truth{};   // (m), NaN where it is not known; empty: nowhere
-  std::string value_name = "y";  // what messages call y
+  std::vector<double> x;                         // (n, Dx)
+  std::vector<double> y;                         // (n, Dy)
+  std::vector<double> targets;                   // (m, Dx)
+  std::vector<double> truth{};                   // (m, Dy), NaN where it is not known; empty: nowhere
+  std::vector<std::string> value_names = {"y"};  // what messages call the Dy columns of y
 };
 
 /// What a model says of a series, in the units of the table.
 struct SeriesPrediction {
   Standardisation units;               // by the series' own context
-  std::vector<double> mean, std;       // (m)
-  std::vector<double> quantiles{};     // (m, Q)
-  std::vector<double> samples{};       // (m, S), of all targets together where the model tells of functions
-  std::vector<double> log_density{};   // (m), nats; these three only where there is a truth, NaN where it is not known
-  std::vector<double> crps{};          // (m), continuous ranked probability score
-  std::vector<double> central_mass{};  // (m), of the smallest central interval that holds the truth
+  std::vector<double> mean, std;       // (m, Dy)
+  std::vector<double> quantiles{};     // (m, Dy, Q)
+  std::vector<double> samples{};       // (m, Dy, S), of all targets together where the model tells of functions
+  std::vector<double> log_density{};   // (m), nats, of the values of a target together; these three only where there is
+                                       // a truth, NaN where it is not known
+  std::vector<double> crps{};          // (m, Dy), continuous ranked probability score
+  std::vector<double> central_mass{};  // (m, Dy), of the smallest central interval that holds the truth
 };
 
 struct SeriesOptions {
@@ -61,8 +62,10 @@ class SeriesPredictor {
   /// Takes the answers, in the order of the series.
   using Take = std::function<void(SeriesPrediction)>;
 
-  /// The model must have one value and live as long as this.
+  /// The model must live as long as this.
   SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);
+
+  std::int64_t dim_y() const { return model_.dim_y(); }
 
   /// Throws Error for arrays whose sizes do not fit together, and as `standardise` does.
   void predict(const Next& next, const Take& take) const;

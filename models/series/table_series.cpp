@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "datasets/scores.h"
+#include "engine/error.h"
 
 namespace npzoo {
 
@@ -38,20 +39,14 @@ class GroupRows {
   std::vector<std::uint32_t> rows_;
 };
 
-void append(std::span<const double> rows, std::uint32_t row, std::int64_t width, std::vector<double>& to) {
-  const auto part = rows.subspan(row * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
-  to.insert(to.end(), part.begin(), part.end());
-}
-
 void count(const Series& s, const TrainingRange& range, std::int64_t dim_x, SeriesTally& tally) {
-  const std::int64_t context = std::ssize(s.y);
+  const std::int64_t context = std::ssize(s.x) / dim_x;
   tally.smallest = tally.series == 0 ? context : std::min(tally.smallest, context);
   tally.largest = std::max(tally.largest, context);
   ++tally.series;
   if (context == 0) ++tally.without_context;
   if (context < range.min_context) ++tally.small;
   if (context > range.max_context) ++tally.large;
-  if (context > 0 && std::ranges::count(s.y, s.y[0]) == context) ++tally.constant;
   tally.targets += std::ssize(s.targets) / dim_x;
 }
 
@@ -63,74 +58,115 @@ void count_outside(const Series& s, const Standardisation& units, const Training
   tally.outside += outside;
 }
 
-/// Puts figures, `width` for each target of a series, to the rows of the table.
-void scatter(const std::vector<double>& from, std::span<const std::uint32_t> rows, std::size_t width,
-             std::vector<double>& to) {
-  for (std::size_t i = 0; i < rows.size() && !from.empty(); ++i)
-    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(i * width), width,
-                to.begin() + static_cast<std::ptrdiff_t>(rows[i] * width));
-}
+/// The series of a table by their number, and what is said of them.
+class TableSeries {
+ public:
+  TableSeries(const TableQuestion& question, std::int64_t dim_x, std::int64_t dim_y)
+      : q_(question),
+        dim_x_(static_cast<std::size_t>(dim_x)),
+        dim_y_(static_cast<std::size_t>(dim_y)),
+        places_(question.targets.size() / dim_x_),
+        observed_(question.groups, question.rows(), question.group_count),
+        asked_(question.target_groups, static_cast<std::int64_t>(places_), question.group_count) {
+    check(q_.y.size() % dim_y_ == 0, "[series] {} columns of values found, the model takes {} together", q_.y.size(),
+          dim_y_);
+    answer_.columns.resize(q_.y.size());
+    for (PredictedColumn& column : answer_.columns)
+      for (std::vector<double>* figures : {&column.mean, &column.std, &column.center}) make_room(*figures, 1);
+  }
 
-void make_room(std::vector<double>& figures, std::size_t count) {
-  if (figures.empty()) figures.assign(count, std::numeric_limits<double>::quiet_NaN());
-}
+  std::int64_t count() const { return std::ssize(q_.y) / static_cast<std::int64_t>(dim_y_) * q_.group_count; }
+
+  Series series(std::int64_t index) const {
+    const std::size_t first = first_column(index);
+    const auto columns = q_.y.subspan(first, dim_y_);
+    Series s;
+    const auto names = std::span(q_.y_names).subspan(first, dim_y_);
+    s.value_names.assign(names.begin(), names.end());
+    for (const std::uint32_t row : observed_.of(index % q_.group_count)) {
+      if (std::ranges::any_of(columns, [row](const std::vector<double>& y) { return std::isnan(y[row]); })) continue;
+      append(q_.x, row, s.x);
+      for (const std::vector<double>& y : columns) s.y.push_back(y[row]);
+    }
+    for (const std::uint32_t row : asked_.of(index % q_.group_count)) {
+      append(q_.targets, row, s.targets);
+      for (std::size_t c = 0; c < dim_y_ && !q_.truth.empty(); ++c) s.truth.push_back(q_.truth[first + c][row]);
+    }
+    return s;
+  }
+
+  void put(std::int64_t index, const SeriesPrediction& said) {
+    const auto rows = asked_.of(index % q_.group_count);
+    for (std::size_t c = 0; c < dim_y_ && !rows.empty(); ++c) {
+      PredictedColumn& column = answer_.columns[first_column(index) + c];
+      scatter(said.mean, c, rows, column.mean);
+      scatter(said.std, c, rows, column.std);
+      scatter(said.quantiles, c, rows, column.quantiles);
+      scatter(said.samples, c, rows, column.samples);
+      scatter(said.crps, c, rows, column.crps);
+      scatter(said.central_mass, c, rows, column.central_mass);
+      for (const std::uint32_t row : rows) column.center[row] = said.units.values[c].shift;
+    }
+  }
+
+  TableAnswer answer(SeriesTally tally) {
+    answer_.tally = std::move(tally);
+    return std::move(answer_);
+  }
+
+ private:
+  std::size_t first_column(std::int64_t index) const {
+    return static_cast<std::size_t>(index / q_.group_count) * dim_y_;
+  }
+
+  void append(std::span<const double> x, std::uint32_t row, std::vector<double>& to) const {
+    const auto part = x.subspan(row * dim_x_, dim_x_);
+    to.insert(to.end(), part.begin(), part.end());
+  }
+
+  /// Puts the figures (rows, Dy, width) of value `c` to the rows of the table.
+  void scatter(const std::vector<double>& from, std::size_t c, std::span<const std::uint32_t> rows,
+               std::vector<double>& to) const {
+    const std::size_t width = from.size() / (rows.size() * dim_y_);
+    if (width > 0) make_room(to, width);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>((i * dim_y_ + c) * width), width,
+                  to.begin() + static_cast<std::ptrdiff_t>(rows[i] * width));
+  }
+
+  void make_room(std::vector<double>& figures, std::size_t width) const {
+    if (figures.empty()) figures.assign(places_ * width, std::numeric_limits<double>::quiet_NaN());
+  }
+
+  const TableQuestion& q_;
+  std::size_t dim_x_, dim_y_, places_;
+  GroupRows observed_, asked_;
+  TableAnswer answer_;
+};
 
 }  // namespace
 
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
-                          std::int64_t dim_x, const TableQuestion& q) {
-  const auto places = static_cast<std::size_t>(std::ssize(q.targets) / dim_x);
-  const GroupRows observed(q.groups, q.rows(), q.group_count);
-  const GroupRows asked(q.target_groups, static_cast<std::int64_t>(places), q.group_count);
-  TableAnswer answer{std::vector<PredictedColumn>(q.y.size()), {}};
-  for (PredictedColumn& column : answer.columns)
-    for (std::vector<double>* figures : {&column.mean, &column.std, &column.center}) make_room(*figures, places);
-  const std::int64_t all = std::ssize(q.y) * q.group_count;
+                          std::int64_t dim_x, const TableQuestion& question) {
+  TableSeries table(question, dim_x, predictor.dim_y());
+  SeriesTally tally;
   std::int64_t given = 0, taken = 0;
-  const auto make = [&](std::int64_t index) {
-    const auto value = static_cast<std::size_t>(index / q.group_count);
-    Series s;
-    s.value_name = q.y_names[value];
-    for (const std::uint32_t row : observed.of(index % q.group_count)) {
-      if (std::isnan(q.y[value][row])) continue;
-      append(q.x, row, dim_x, s.x);
-      s.y.push_back(q.y[value][row]);
-    }
-    for (const std::uint32_t row : asked.of(index % q.group_count)) {
-      append(q.targets, row, dim_x, s.targets);
-      if (!q.truth.empty()) s.truth.push_back(q.truth[value][row]);
-    }
-    return s;
-  };
   std::deque<std::vector<double>> places_of;  // targets of series whose answers are not there yet
   const auto next = [&]() -> std::optional<Series> {
-    if (given == all) return {};
-    Series s = make(given++);
-    count(s, range, dim_x, answer.tally);
+    if (given == table.count()) return {};
+    Series s = table.series(given++);
+    count(s, range, dim_x, tally);
     places_of.push_back(s.targets);
     return s;
   };
   predict_locally(predictor, local, next, [&](SeriesPrediction said) {
-    PredictedColumn& column = answer.columns[static_cast<std::size_t>(taken / q.group_count)];
-    const auto rows = asked.of(taken++ % q.group_count);
-    count_outside({{}, {}, std::move(places_of.front())}, said.units, range, answer.tally);
+    count_outside({{}, {}, std::move(places_of.front())}, said.units, range, tally);
     places_of.pop_front();
-    if (rows.empty()) return;
-    const auto put = [&](const std::vector<double>& from, std::vector<double>& to) {
-      const std::size_t width = from.size() / rows.size();
-      if (width > 0) make_room(to, places * width);
-      scatter(from, rows, width, to);
-    };
-    put(said.mean, column.mean);
-    put(said.std, column.std);
-    put(said.quantiles, column.quantiles);
-    put(said.samples, column.samples);
-    put(said.crps, column.crps);
-    put(said.central_mass, column.central_mass);
-    put(std::vector<double>(rows.size(), said.units.values[0].shift), column.center);
-    answer.tally.units = std::move(said.units);
+    tally.constant += std::ranges::any_of(said.units.values, &ValueMap::constant);
+    table.put(taken++, said);
+    tally.units = std::move(said.units);
   });
-  return answer;
+  return table.answer(std::move(tally));
 }
 
 TruthScores score(const PredictedColumn& column, std::span<const double> truth) {

@@ -11,7 +11,8 @@
 namespace npzoo {
 
 /// A table of observed points, and one of places that are asked for; they may be the same. Each value column of each
-/// group is a series: the points where its value is known, and the places of its group. All arrays are the caller's.
+/// group is a series, or as many columns together as the model has values: the points where all of these are known, and
+/// the places of its group. All arrays are the caller's.
 struct TableQuestion {
   std::span<const double> x;                       // (rows, Dx), of the observed table
   std::span<const std::vector<double>> y;          // of each value column (rows), NaN where it is missing
@@ -46,7 +47,7 @@ struct TableAnswer {
 };
 
 /// Series come value by value, of each the groups in their order. Memory is that of the answer and 8 bytes for each row
-/// and place beyond that of `predict_locally`.
+/// and place beyond that of `predict_locally`. Throws Error where the columns are no multiple of the model's values.
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
                           std::int64_t dim_x, const TableQuestion& question);
 

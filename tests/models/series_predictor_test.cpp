@@ -142,6 +142,56 @@ TEST_CASE("series: a Gaussian's quantiles, density and scores are in the table's
     }
 }
 
+TEST_CASE("series: the values of a model are predicted together, each in its own units") {
+  const OnCpu cpu;
+  const auto model = make_small("tnp-d", 1, 3);
+  SeriesOptions options = options_for("tnp-d");
+  options.quantiles = {0.5, 0.9};
+  options.samples = 2;
+  options.chunk = 3;
+  Series s = random_series(9, 1).back();
+  const std::vector<std::string> x_names{"x"};
+  s.value_names = {"u", "v", "w"};
+  const std::vector<double> y = s.y, truth = s.truth;
+  s.y.clear();
+  s.truth.clear();
+  for (const double v : y)
+    for (const double unit : {1.0, -1e6, 1e-6}) s.y.push_back(unit * v * (unit == 1 ? v : 1));
+  for (std::size_t k = 0; k < truth.size(); ++k)
+    for (std::size_t c = 0; c < 3; ++c) s.truth.push_back((k + c) % 3 == 0 ? kNaN : s.y[c]);
+  const SeriesPrediction found = SeriesPredictor(*model, kRange, options).predict(std::span(&s, 1))[0];
+  const std::size_t targets = s.targets.size();
+  REQUIRE(targets > 6);
+
+  const Standardisation units = standardise(s.x, s.y, x_names, s.value_names, kRange);
+  Draws draws(0, Purpose::prediction, 0);
+  const auto state =
+      model->condition({to_points(units.map_inputs(s.x), 1), to_points(units.map_values(s.y), 3)}, draws, 1);
+  const auto said = model->query(*state, to_points(units.map_inputs(s.targets), 1));
+  const Moments expected = moments(*said);
+  REQUIRE(found.mean.size() == 3 * targets);
+  REQUIRE(found.quantiles.size() == 3 * 2 * targets);
+  CHECK(found.samples.size() == 3 * 2 * targets);
+  REQUIRE(found.log_density.size() == targets);
+  constexpr double kTolerance = 2e-4;  // float32 through a few layers, in other chunks
+  double log_density = 0;
+  for (std::size_t i = 0; i < found.mean.size(); ++i) {
+    const ValueMap& map = units.values[i % 3];
+    CHECK(std::abs(map(found.mean[i]) - expected.mean.values<double>()[i]) < kTolerance);
+    CHECK(std::abs(found.std[i] / map.scale - expected.std.values<double>()[i]) < kTolerance);
+    CHECK(map(found.quantiles[2 * i]) == doctest::Approx(map(found.mean[i])).epsilon(1e-6));
+    CHECK((found.quantiles[2 * i + 1] - found.mean[i]) / found.std[i] ==
+          doctest::Approx(1.2815515655446).epsilon(1e-5));
+    CHECK(std::isnan(found.crps[i]) == std::isnan(s.truth[i]));
+    CHECK(std::isnan(found.central_mass[i]) == std::isnan(s.truth[i]));
+    const double z = (s.truth[i] - found.mean[i]) / found.std[i];
+    log_density = (i % 3 == 0 ? 0 : log_density) - z * z / 2 - std::log(found.std[i] * std::sqrt(2 * M_PI));
+    if (i % 3 != 2) continue;
+    CHECK(std::isnan(found.log_density[i / 3]) == std::isnan(log_density));
+    if (!std::isnan(log_density)) CHECK(found.log_density[i / 3] == doctest::Approx(log_density).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("series: a feed is held in parts, answered in order and told of") {
   const OnCpu cpu;
   const auto model = make_small("cnp");
@@ -185,13 +235,13 @@ TEST_CASE("series: what cannot be answered") {
     return error_of([&] { SeriesPredictor(*model, kRange, options_for("cnp")).predict(std::span(&s, 1)); });
   };
   CHECK(message({.x = {1, 2}, .y = {1}, .targets = {1}}) ==
-        "[series] 2 numbers of x and 1 of y found, expected 1 of x for each of y");
+        "[series] 2 numbers of x and 1 of y found, expected 1 and 1 for each point");
   CHECK(message({.x = {1}, .y = {1}, .targets = {1}, .truth = {1, 2}}) ==
-        "[series] truth of 2 targets found, expected 1");
-  CHECK(message({.x = {1, 2}, .y = {0, 1e-320}, .targets = {1}, .value_name = "temp"}) ==
+        "[series] 2 numbers of truth found, expected 1");
+  CHECK(message({.x = {}, .y = {}, .targets = {}, .value_names = {"u", "v"}}) ==
+        "[series] 2 values found, u and v, the model takes 1");
+  CHECK(message({.x = {1, 2}, .y = {0, 1e-320}, .targets = {1}, .value_names = {"temp"}}) ==
         "[standardise] column temp goes from 0 to 1e-320, expected an extent that a double can hold");
-  CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 1, 3), kRange, {}); }) ==
-        "[series] a model of 3 values found, expected one");
   CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kRange, {}); }) ==
         "[series] 1 inputs found, the model takes 2");
   SeriesOptions options = options_for("cnp");

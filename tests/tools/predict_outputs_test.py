@@ -152,6 +152,20 @@ def samples_that_cannot_be():
 
 
 @case
+def numbers_are_written_as_the_targets_are():
+    tables = dict(at=checkpoint_2d(), context="a;b;y\n-1,5;1;2,5\n0;2;1,5\n1;2,5;3\n", targets="b;a\n1;0\n-1,5;1,5\n")
+    args = predict_args(**tables)
+    text = predicted(**tables)
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    expect(lines[0] == "b;a;mean_y;std_y" and lines[2].startswith("-1,5;1,5;"), text)
+    expect([line.count(",") for line in lines[1:]] == [2, 4] and "." not in "".join(lines), text)
+    succeed(*args, "--samples", 1, "--samples-out", HERE / "s.csv", "--plot", HERE / "p.svg")
+    expect((HERE / "out.csv").read_text() == text, "a picture changes the table")
+    drawn = [line for line in (HERE / "s.csv").read_text().splitlines() if not line.startswith("#")]
+    expect(drawn[0] == "b;a;sample;y" and "." not in "".join(drawn), drawn)
+
+
+@case
 def bad_tables_are_refused():
     write("out.csv", "precious")
     long = "x\n" + "0.5\n" * 9000

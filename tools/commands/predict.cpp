@@ -77,34 +77,17 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.check_together([&c] { check_flags(c); });
 }
 
-/// Weights that were not trained on tables take two tables as they are, all values together, unless more was asked for.
-bool takes_all_together(const PredictOptions& c, const TrainedModel& trained) {
-  if (trained.model->dim_y() > 1) return true;
+/// Weights that were not trained on tables take two tables as they stand, unless more was asked for.
+bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
                      c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
   return plain && dynamic_cast<const SyntheticConfig*>(trained.checkpoint.run.protocol.data.get()) == nullptr;
 }
 
-void check_together(const PredictOptions& c, const TrainedModel& trained) {
-  const std::pair<const char*, bool> series_alone[] = {{"--group", !c.columns.group.empty()},
-                                                       {"--quantiles", !c.quantiles.empty()},
-                                                       {"--truth", !c.truth.empty()},
-                                                       {"--neighbours", c.neighbours > 0}};
-  const TrainingRun& run = trained.checkpoint.run;
-  for (const auto& [flag, given] : series_alone)
-    check(!given, "[predict] {} found, expected weights of one value, {} trained under {} has {}", flag, run.spec.name,
-          run.protocol.name, trained.model->dim_y());
-  check(c.targets.empty() || (c.columns.inputs.empty() && c.columns.values.empty()),
-        "[predict] --targets and {} found, expected weights of one value, or tables of inputs and values alone",
-        c.columns.inputs.empty() ? "--values" : "--inputs");
-}
-
 int predict(const PredictOptions& c) {
   if (c.checkpoint.empty()) return predict_series(c, std::nullopt);
   TrainedModel trained = load_model(c.checkpoint);
-  if (!takes_all_together(c, trained)) return predict_series(c, std::move(trained));
-  check_together(c, trained);
-  return predict_together(c, trained);
+  return is_one_task(c, trained) ? predict_one_task(c, trained) : predict_series(c, std::move(trained));
 }
 
 int run(const PredictCommand& c) {

@@ -23,13 +23,12 @@ namespace npzoo {
 
 namespace {
 
-/// Observed points, and where to predict. Targets come a chunk at a time.
+/// Observed points, and where to predict: all columns of the targets are inputs, all others of the context are values.
 struct Question {
-  std::vector<std::string> x_names, y_names, columns;  // columns: those of the targets' table
+  std::unique_ptr<TargetReader> targets;
+  std::vector<std::string> x_names, y_names;
   ObservedRows context;
   std::vector<ColumnForm> forms;
-  std::function<void(std::int64_t, TargetRows&)> next;
-  TableStyle style;
 };
 
 void check_picture(const PredictOptions& c, const TrainingRun& run, const std::vector<std::string>& x_names) {
@@ -39,57 +38,18 @@ void check_picture(const PredictOptions& c, const TrainingRun& run, const std::v
         run.spec.name, run.protocol.name, x_names.size(), fmt::join(x_names, ", "));
 }
 
-/// Two tables as they stand: all columns of the targets are inputs, all others of the context are values.
-Question two_tables(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
-                    const std::function<bool()>& give_up) {
-  const auto reader = std::make_shared<TargetReader>(c.targets, model.dim_x(), give_up);
-  check_picture(c, checkpoint.run, reader->x_names());
-  ContextReader observed(c.table, reader->x_names(), model.dim_y());
-  static_cast<void>(prediction_header({}, reader->x_names(), observed.y_names(), c.targets));
+Question read_question(const PredictOptions& c, const TrainedModel& trained, const std::function<bool()>& give_up) {
+  const auto& [checkpoint, model] = trained;
+  Question question{std::make_unique<TargetReader>(c.targets, model->dim_x(), give_up), {}, {}, {}, {}};
+  question.x_names = question.targets->x_names();
+  check_picture(c, checkpoint.run, question.x_names);
+  ContextReader observed(c.table, question.x_names, model->dim_y());
+  question.y_names = observed.y_names();
+  static_cast<void>(prediction_header({}, question.x_names, question.y_names, c.targets));
   Progress progress("predict", 0, {.unit = "rows", .passing = true});  // a large context takes its time
-  Question question{reader->x_names(), observed.y_names(), reader->x_names(), observed.read(kAllRows), {}, {}, {}};
+  question.context = observed.read(kAllRows);
   question.forms = observed.forms();
-  reader->set_forms(question.forms);
-  question.next = [reader](std::int64_t rows, TargetRows& to) { reader->read(rows, to); };
-  question.style = reader->style();
-  return question;
-}
-
-/// One table: rows with all of the model's values are the context, and all rows are predicted at.
-Question one_table(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model) {
-  const auto table = std::make_shared<Table>(Table::read(c.table));
-  const ColumnChoice chosen = choose_columns(*table, c.columns, model.dim_x());
-  const auto dim_x = chosen.inputs.size(), dim_y = chosen.values.size();
-  check(std::ssize(chosen.values) == model.dim_y(), "[predict] {}: {} columns of values found, {}, the model takes {}",
-        c.table.string(), dim_y, fmt::join(chosen.values, " and "), model.dim_y());
-  check(std::ssize(chosen.inputs) == model.dim_x(), "[predict] {}: {} inputs found, {}, the model takes {}",
-        c.table.string(), dim_x, fmt::join(chosen.inputs, " and "), model.dim_x());
-  check_picture(c, checkpoint.run, chosen.inputs);
-  std::vector<std::size_t> columns;
-  for (const std::string& name : chosen.inputs) columns.push_back(table->format().column(name));
-  const std::vector<std::size_t> required = columns;
-  for (const std::string& name : chosen.values) columns.push_back(table->format().column(name));
-  const auto numbers = std::make_shared<const std::vector<NumberColumn>>(table->numbers(columns, {}, required));
-  Question question{chosen.inputs, chosen.values, table->header(), {}, {}, {}, {}};
-  for (std::size_t i = 0; i < dim_x; ++i) question.forms.push_back((*numbers)[i].form);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(table->rows()); ++row) {
-    const auto at = [&](std::size_t i) { return (*numbers)[i].values[row]; };
-    bool known = true;
-    for (std::size_t i = dim_x; i < dim_x + dim_y; ++i) known = known && !std::isnan(at(i));
-    if (!known) continue;
-    ++question.context.count;
-    for (std::size_t i = 0; i < dim_x; ++i) question.context.x.push_back(at(i));
-    for (std::size_t i = dim_x; i < dim_x + dim_y; ++i) question.context.y.push_back(at(i));
-  }
-  question.next = [table, numbers, dim_x, row = std::int64_t{0}](std::int64_t rows, TargetRows& to) mutable {
-    to.text.clear();
-    to.x.clear();
-    for (; to.count() < rows && row < table->rows(); ++row) {
-      for (std::size_t i = 0; i < dim_x; ++i) to.x.push_back((*numbers)[i].values[static_cast<std::size_t>(row)]);
-      to.text.emplace_back(table->text(row));
-    }
-  };
-  question.style = {table->format().separator(), table->decimal_sign()};
+  question.targets->set_forms(question.forms);
   return question;
 }
 
@@ -100,14 +60,14 @@ class TargetChunks {
     if (c.plot.empty()) return;
     held_ = true;
     const std::int64_t most = most_drawn_rows(question.x_names.size());
-    question_.next(most + 1, all_);
+    question_.targets->read(most + 1, all_);
     check(all_.count() <= most, "[plot] {} has more than {} rows, expected at most as many in a picture",
-          (c.targets.empty() ? c.table : c.targets).string(), most);
+          c.targets.string(), most);
   }
 
   /// Replaces `rows`; there are none at the end.
   void next(TargetRows& rows) {
-    if (!held_) return question_.next(chunk_, rows);
+    if (!held_) return question_.targets->read(chunk_, rows);
     const auto from = static_cast<std::ptrdiff_t>(begin_),
                to = static_cast<std::ptrdiff_t>(std::min(begin_ + chunk_, all_.count()));
     rows.text.assign(all_.text.begin() + from, all_.text.begin() + to);
@@ -132,12 +92,8 @@ class SampleTable {
     std::vector<std::string> comments = report.comments();
     comments.push_back(fmt::format("samples: {} of {}", count_,
                                    density == Density::marginal ? "each target by itself" : "all targets together"));
-    std::vector<std::string> names = question.y_names;
-    if (c.targets.empty())  // whose columns have these names already
-      for (std::string& name : names) name = "sample_" + name;
-    file_.emplace(c.samples_out,
-                  sample_header(question.columns, names, c.targets.empty() ? c.table : c.targets, c.table), comments,
-                  question.style);
+    file_.emplace(c.samples_out, sample_header(question.x_names, question.y_names, c.targets, c.table), comments,
+                  question.targets->style());
   }
 
   void add(const Prediction& prediction, const TargetRows& rows, const Standardisation& units, Draws& draws) {
@@ -191,17 +147,16 @@ std::unique_ptr<Picture> make_picture(const PredictOptions& c, const Question& q
 
 }  // namespace
 
-int predict_together(const PredictOptions& c, const TrainedModel& trained) {
+int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
   const auto& [checkpoint, model] = trained;
   const auto began = std::chrono::steady_clock::now();
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
-  Question question = c.targets.empty() ? one_table(c, checkpoint, *model) : two_tables(c, checkpoint, *model, give_up);
+  Question question = read_question(c, trained, give_up);
   const std::int64_t most = most_drawn_rows(question.x_names.size());
   check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
         c.table.string(), question.context.count, most);
-  const std::vector<std::string> header =
-      prediction_header({}, question.columns, question.y_names, c.targets.empty() ? c.table : c.targets);
+  const std::vector<std::string> header = prediction_header({}, question.x_names, question.y_names, c.targets);
   Progress progress("predict", 0, {.unit = "rows"});
   PredictionReport report = make_report(c, checkpoint, *model, question);
   const Standardisation& units = report.units;
@@ -217,13 +172,14 @@ int predict_together(const PredictOptions& c, const TrainedModel& trained) {
   // A sample is one function at all targets, where the model tells of functions.
   const bool together = c.samples > 0 && density != Density::marginal;
   TargetChunks chunks(question, c, targets_at_a_time(together ? Density::joint : density, c.chunk));
+  TargetRows rows;
+  chunks.next(rows);  // which tells how the table writes numbers
   std::optional<TableWriter> out;
-  if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.style);
+  if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.targets->style());
   std::optional<SampleTable> samples;
   if (c.samples > 0) samples.emplace(c, report, question, density);
   const std::unique_ptr<Picture> picture = make_picture(c, question, checkpoint.run.spec.name);
-  TargetRows rows;
-  for (chunks.next(rows); rows.count() > 0; chunks.next(rows)) {
+  for (; rows.count() > 0; chunks.next(rows)) {
     if (give_up()) return kInterruptedExit;
     const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));
     const Moments said = moments(*prediction);

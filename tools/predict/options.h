@@ -45,10 +45,11 @@ struct TrainedModel {
 /// By a file or a name.
 TrainedModel load_model(const std::string& weights);
 
-/// All values of the context together as one task, targets a chunk at a time as they come. Returns the exit status.
-int predict_together(const PredictOptions& options, const TrainedModel& trained);
-/// Every value column of every group as a series of its own; the table is held in memory. Without a model by the
-/// default weights. Returns the exit status.
+/// Two tables as they stand: the whole context as one task, targets a chunk at a time as they come. Returns the exit
+/// status.
+int predict_one_task(const PredictOptions& options, const TrainedModel& trained);
+/// Every value column of every group as a series of its own, or all columns of a group where the model has several
+/// values; tables are held in memory. Without a model by the default weights. Returns the exit status.
 int predict_series(const PredictOptions& options, std::optional<TrainedModel> trained);
 
 }  // namespace npzoo

@@ -250,6 +250,9 @@ void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnC
   check(model.dim_x() == std::ssize(columns.inputs), "[predict] {} inputs found, {}, {} trained under {} takes {}",
         columns.inputs.size(), fmt::join(columns.inputs, " and "), checkpoint.run.spec.name,
         checkpoint.run.protocol.name, model.dim_x());
+  check(model.dim_y() == 1 || model.dim_y() == std::ssize(columns.values),
+        "[predict] {} columns of values found, {}, {} trained under {} takes {} together", columns.values.size(),
+        fmt::join(columns.values, " and "), checkpoint.run.spec.name, checkpoint.run.protocol.name, model.dim_y());
 }
 
 SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoint, const ColumnChoice& columns) {
@@ -302,7 +305,7 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   Progress progress("predict", places, {.unit = "values"});
   SeriesOptions options = series_options(c, checkpoint, columns);
   std::int64_t done = 0;
-  options.progress = [&](std::int64_t targets) { progress.update(done += targets); };
+  options.progress = [&](std::int64_t targets) { progress.update(done += targets * model->dim_y()); };
   options.give_up = [&] { return interrupt.requested(); };
   const LocalOptions local = local_options(c.neighbours, range);
   const SeriesPredictor predictor(*model, range, options);

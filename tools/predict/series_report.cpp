@@ -125,17 +125,22 @@ SeriesReport series_report(const PredictOptions& c, const Checkpoint& checkpoint
   SeriesReport report{checkpoint, columns, answer, local, !c.as_is};
   if (!columns.group.empty()) report.groups = question.group_count;
   const std::size_t dim_x = columns.inputs.size();
-  for (std::int64_t row = 0; row < question.rows(); ++row)
-    report.context_rows += std::ranges::any_of(
-        question.y, [&](const std::vector<double>& y) { return !std::isnan(y[static_cast<std::size_t>(row)]); });
+  const auto known = [&](std::size_t row) {
+    return [row](const std::vector<double>& y) { return !std::isnan(y[row]); };
+  };
+  for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row)
+    report.context_rows +=
+        model.dim_y() == 1 ? std::ranges::any_of(question.y, known(row)) : std::ranges::all_of(question.y, known(row));
   if (answer.tally.series != 1) return report;
   report.single.emplace(
       prediction_report(checkpoint, model, !c.as_is, answer.tally.units, columns.inputs, columns.values));
   report.single->x_forms = forms;
-  for (std::size_t row = 0; row < question.y[0].size(); ++row) {
-    if (std::isnan(question.y[0][row])) continue;
+  std::vector<double> values(question.y.size());
+  for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row) {
+    if (!std::ranges::all_of(question.y, known(row))) continue;
+    std::ranges::transform(question.y, values.begin(), [row](const std::vector<double>& y) { return y[row]; });
     report.single->context.add(question.x.subspan(row * dim_x, dim_x));
-    report.single->values.add(std::span(&question.y[0][row], 1));
+    report.single->values.add(values);
   }
   report.single->targets.add(question.targets);
   return report;

@@ -19,7 +19,7 @@ struct SeriesReport {
   LocalOptions local;
   bool standardised = true;
   std::int64_t groups = 0;                   // 0: none
-  std::int64_t context_rows = 0;             // with at least one value
+  std::int64_t context_rows = 0;             // in the context of a series
   std::optional<PredictionReport> single{};  // of the series, where there is one alone
 
   /// Lines in front of the predictions: model, the columns that were taken, units.
