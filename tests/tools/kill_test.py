@@ -24,12 +24,13 @@ import time
 
 from cli_support import (CONTEXT, HERE, PROGRAM, PROTOCOL, TARGETS, TIMEOUT, Failure, expect, metrics, read_safetensors, succeed,
                          write)
+from event_file import EVENTS, check_events, events
 
 WORKERS = 4
 STEPS = 100
 # A CNP of full size, so that a good part of the time goes into writing checkpoints.
 TRAIN = ["train", "--protocol", "quick/gp1d", "--model", "cnp", "--steps", STEPS, "--batch", 2, "--threads", 1,
-         "--checkpoint-every", 10]
+         "--checkpoint-every", 10, "--tensorboard"]
 RESULTS = HERE / "results" / "kills.json"
 
 
@@ -100,10 +101,13 @@ class Training:
             expect(step >= self.step, self.directory, "went back from step", self.step, "to", step)
             self.step = step
         expect(self.step == 0 or self.checkpoint.exists(), self.directory, "lost its checkpoint")
+        if (self.directory / EVENTS).exists():  # any record but a last one that is not whole must be right
+            events(self.directory / EVENTS, cut=True)
         if over:
             expect(self.step == STEPS, self.directory, "ended at step", self.step)
             expect(tensors == read_safetensors(HERE / "whole/checkpoint.safetensors")[1], "other bits in", self.directory)
             expect(metrics(self.directory) == metrics(HERE / "whole"), "other metrics in", self.directory)
+            check_events(self.directory)
             expect(not temporary_files(self.directory), "temporary files left:", temporary_files(self.directory))
             shutil.rmtree(self.directory)
             self.step = 0
@@ -141,7 +145,8 @@ def writing_args(kind, source, directory):
     if kind == "export":
         return ["export", "--checkpoint", checkpoint, "--out", directory / "weights.safetensors"]
     return ["predict", "--checkpoint", checkpoint, "--context", HERE / "context.csv", "--targets", HERE / "targets.csv",
-            "--out", directory / "table.csv", "--plot", directory / "picture.svg"]
+            "--out", directory / "table.csv", "--plot", directory / "picture.svg", "--samples", 3, "--samples-out",
+            directory / "samples.csv"]
 
 
 class Results:

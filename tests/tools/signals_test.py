@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Tests of how the program ends when it is told to: signals_test.py PATH_TO_NPZOO"""
 
+import itertools
 import json
+import math
 import os
 import pathlib
 import pty
 import signal
 import subprocess
 import sys
+import time
 
 from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, metrics, model_hash, predict_args,
                          read_safetensors, run_cases, small_protocol, trained, write)
@@ -106,6 +109,24 @@ def what_was_ignored_stays_ignored():
         process.communicate(timeout=TIMEOUT)
     expect(process.returncode == 0, "exit status", process.returncode)
     check_whole("ignoring")
+
+
+@case
+def a_prediction_that_is_stopped_writes_nothing():
+    rows = (f"{group},{day},{'' if day % 2 else math.sin(day / 9 + group)}\n" for group in range(300) for day in range(200))
+    table, weights = write("table.csv", "id,day,y\n" + "".join(rows)), trained() / "checkpoint.safetensors"
+    files = [write(name, "precious") for name in ("out.csv", "samples.csv")] + [HERE / "new.csv"]
+    for number, out in itertools.product((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), ("out.csv", "new.csv")):
+        before = sorted(HERE.iterdir())
+        with start("predict", table, "--group", "id", "--checkpoint", weights, "--threads", 1, "--out", HERE / out, "--samples", 100,
+                   "--samples-out", HERE / "samples.csv") as process:
+            while not mask_of(process, "SigCgt") & 1 << number - 1 and process.poll() is None:
+                time.sleep(0.001)
+            process.send_signal(number)
+            said, errors = process.communicate(timeout=TIMEOUT)
+        expect(process.returncode == 130 and "error" not in errors and not said, "exit status", process.returncode, errors)
+        expect(sorted(HERE.iterdir()) == before, "files appeared or went:", set(HERE.iterdir()) ^ set(before))
+        expect([path.read_text() for path in files if path.exists()] == 2 * ["precious"], "an old file was lost")
 
 
 def unread_pipe():
