@@ -215,6 +215,11 @@ def commands_that_cannot_be():
     wrong_usage("predict", "--context", HERE / "t.csv", naming=["--context found without --targets, expected both, or TABLE alone"])
     for text in ("0", "1", "-.1", "x", ".5x", "nan"):
         wrong_usage(*args("--quantiles", text), naming=[f"--quantiles {text} found, expected numbers above 0 and below 1"])
+    wrong_usage(*args("--quantiles", ".5,.9,0.50"), naming=["--quantiles 0.50 found twice, expected each once"])
+    for first, second, more in (("TABLE", "--targets", ["-"]), ("TABLE", "--truth", ["-"]), ("--context", "--targets", ["--context", "-"]),
+                                ("--targets", "--truth", [HERE / "t.csv", "--targets", "-"])):
+        fail("predict", *more, second, "-", "--checkpoint", checkpoint(), stdin="day,u\n1,2\n",
+             naming=[f"[predict] {first} and {second} are both standard input, expected a file for one of them"])
     fail(*args("--out", HERE / "t.csv"), naming=["--out", "is TABLE as well"])
     fail(*args("--truth", HERE / "out.csv", "--out", HERE / "out.csv"), naming=["is --truth as well"])
     fail(*args("--out", HERE / "no such directory" / "o.csv"), naming=["no such directory"])

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "datasets/synthetic/config.h"
@@ -39,7 +40,11 @@ void check_flags(PredictCommand& c) {
   c.table = c.words.empty() ? c.context : std::filesystem::path(c.words[0]);
   c.strict = c.words.empty();
   c.quantiles.clear();
-  for (const std::string& text : c.probability) c.quantiles.push_back(probability(text));
+  for (const std::string& text : c.probability) {
+    c.quantiles.push_back(probability(text));
+    check(std::ranges::count(c.quantiles, c.quantiles.back()) == 1, "--quantiles {} found twice, expected each once",
+          text);
+  }
   const bool other_result = c.common.json || !c.plot.empty() || !c.truth.empty() || c.samples > 0;
   if (c.out.empty() && !other_result) c.out = "-";
 }
@@ -94,6 +99,15 @@ int run(const PredictCommand& c) {
   apply(c.common);
   check(c.out != "-" || c.samples_out != "-",
         "[predict] --out - and --samples-out - are both for standard output, expected a file for one of them");
+  const std::pair<const char*, const std::filesystem::path&> inputs[] = {
+      {c.strict ? "--context" : "TABLE", c.table}, {"--targets", c.targets}, {"--truth", c.truth}};
+  const char* reader = nullptr;
+  for (const auto& [flag, path] : inputs) {
+    if (path != "-") continue;
+    check(reader == nullptr, "[predict] {} and {} are both standard input, expected a file for one of them", reader,
+          flag);
+    reader = flag;
+  }
   const std::filesystem::path checkpoint = c.checkpoint.empty() ? "" : find_weights(c.checkpoint);
   check_outputs("predict", c.common, {{"--out", c.out}, {"--samples-out", c.samples_out}, {"--plot", c.plot}},
                 {{"--checkpoint", checkpoint},
