@@ -59,9 +59,9 @@ void count_outside(const Series& s, const Standardisation& units, const Training
 }
 
 /// The series of a table by their number, and what is said of them.
-class TableSeries {
+class SeriesOfTable {
  public:
-  TableSeries(const TableQuestion& question, std::int64_t dim_x, std::int64_t dim_y)
+  SeriesOfTable(const TableQuestion& question, std::int64_t dim_x, std::int64_t dim_y)
       : q_(question),
         dim_x_(static_cast<std::size_t>(dim_x)),
         dim_y_(static_cast<std::size_t>(dim_y)),
@@ -148,7 +148,7 @@ class TableSeries {
 
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
                           std::int64_t dim_x, const TableQuestion& question) {
-  TableSeries table(question, dim_x, predictor.dim_y());
+  SeriesOfTable table(question, dim_x, predictor.dim_y());
   SeriesTally tally;
   std::int64_t given = 0, taken = 0;
   std::deque<std::vector<double>> places_of;  // targets of series whose answers are not there yet
