@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_set>
 
 #include "engine/error.h"
 #include "engine/io/text.h"
@@ -28,28 +30,26 @@ std::string listed(const Names& names) {
 
 bool holds(const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
-bool is_taken(const ColumnChoice& choice, const std::string& name) {
-  return holds(choice.inputs, name) || holds(choice.values, name) || choice.group == name;
-}
-
 void check_wishes(const Table& table, const ColumnChoice& wishes) {
   Names all = wishes.inputs;
   all.insert(all.end(), wishes.values.begin(), wishes.values.end());
   if (!wishes.group.empty()) all.push_back(wishes.group);
+  std::unordered_set<std::string_view> seen;
   for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
-    check(std::ranges::count(all, name) == 1, "[columns] {} is named twice by --inputs, --values and --group",
-          in_quotes(name));
+    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values and --group", in_quotes(name));
   }
 }
 
 /// Columns with a name that nothing is known of yet.
 Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept) {
   const std::vector<ColumnSummary>& summaries = table.summaries();
+  std::unordered_set<std::string_view> taken{"", choice.group};
+  taken.insert(choice.inputs.begin(), choice.inputs.end());
+  taken.insert(choice.values.begin(), choice.values.end());
   Names names;
   for (std::size_t i = 0; i < summaries.size(); ++i)
-    if (!table.header()[i].empty() && !is_taken(choice, table.header()[i]) && accept(summaries[i]))
-      names.push_back(table.header()[i]);
+    if (!taken.contains(table.header()[i]) && accept(summaries[i])) names.push_back(table.header()[i]);
   return names;
 }
 

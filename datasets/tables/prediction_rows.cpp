@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "engine/error.h"
 
@@ -15,8 +17,10 @@ std::vector<std::string> prediction_header(std::span<const std::string> leading,
   header.insert(header.end(), columns.begin(), columns.end());
   for (const std::string& prefix : prefixes)
     for (const std::string& name : y_names) header.push_back(prefix + name);
+  std::unordered_map<std::string_view, int> counts;
+  for (const std::string& name : header) ++counts[name];
   for (const std::string& name : columns)
-    check(name.empty() || std::ranges::count(header, name) == 1,
+    check(name.empty() || counts[name] == 1,
           "[targets] {}: a column is called {}, expected another name: the output has one for the predictions",
           path.string(), name);
   return header;

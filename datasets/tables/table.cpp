@@ -63,10 +63,10 @@ std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, s
                                          std::span<const std::size_t> required) {
   CellParser parser(format_);
   std::vector<NumberColumn> all(columns.size());
-  std::vector<bool> whole(columns.size());
+  std::vector<bool> whole(format_.columns());
+  for (const std::size_t column : required) whole[column] = true;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i < forms.size()) parser.set_form(columns[i], forms[i]);
-    whole[i] = std::ranges::find(required, columns[i]) != required.end();
     all[i].values.reserve(static_cast<std::size_t>(rows()));
   }
   Cells cells;
@@ -74,8 +74,8 @@ std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, s
     format_.split(text(row), 0, cells);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::string_view cell = cells.text[columns[i]];
-      all[i].values.push_back(whole[i] ? parser.required(cell, columns[i], line(row))
-                                       : parser.optional(cell, columns[i], line(row)));
+      all[i].values.push_back(whole[columns[i]] ? parser.required(cell, columns[i], line(row))
+                                                : parser.optional(cell, columns[i], line(row)));
     }
   }
   for (std::size_t i = 0; i < columns.size(); ++i) all[i].form = parser.form(columns[i]);

@@ -87,19 +87,21 @@ std::string TableFormat::title(std::size_t column) const {
   return named ? in_quotes(header_[column]) : fmt::format("{}", column + 1);
 }
 
-void TableFormat::check_names() const {
+void TableFormat::check_names() {
   for (std::size_t i = 0; i < header_.size(); ++i)
     check(std::ranges::none_of(header_[i], is_control),
           "[{}] column {} has a control character in its name, expected UTF-8 text", where(line_), title(i));
-  std::vector<std::string_view> sorted(header_.begin(), header_.end());
-  std::erase(sorted, std::string_view());
-  std::ranges::sort(sorted);
-  const auto twice = std::ranges::adjacent_find(sorted);
-  check(twice == sorted.end(), "[{}] has two columns {}", where(line_), twice == sorted.end() ? "" : in_quotes(*twice));
-  check(!sorted.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
+  const auto name = [this](std::size_t column) -> const std::string& { return header_[column]; };
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    if (!header_[i].empty()) by_name_.push_back(i);
+  std::ranges::sort(by_name_, {}, name);
+  const auto twice = std::ranges::adjacent_find(by_name_, {}, name);
+  check(twice == by_name_.end(), "[{}] has two columns {}", where(line_),
+        twice == by_name_.end() ? "" : in_quotes(name(*twice)));
+  check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
   // Taking a row of data for the names would lose it without a word.
-  check(sorted.empty() || !std::ranges::all_of(sorted, is_data), "[{}] holds only numbers, expected column names",
-        where(line_));
+  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
+        "[{}] holds only numbers, expected column names", where(line_));
 }
 
 void TableFormat::check_named() const {
@@ -108,9 +110,10 @@ void TableFormat::check_named() const {
 }
 
 std::optional<std::size_t> TableFormat::find(std::string_view name) const {
-  const auto found = std::ranges::find(header_, name);
-  if (name.empty() || found == header_.end()) return {};
-  return static_cast<std::size_t>(found - header_.begin());
+  const auto name_of = [this](std::size_t column) -> std::string_view { return header_[column]; };
+  const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  if (at == by_name_.end() || name_of(*at) != name) return {};
+  return *at;
 }
 
 std::size_t TableFormat::column(std::string_view name) const {

@@ -49,13 +49,14 @@ class TableFormat {
 
  private:
   std::string where(std::int64_t line) const;
-  void check_names() const;
+  void check_names();
   void split_quoted(std::string_view row, std::int64_t line, Cells& cells) const;
 
   std::string name_;
   std::int64_t line_;
   char separator_;
   std::vector<std::string> header_;
+  std::vector<std::size_t> by_name_;  // positions of the columns with a name, in the order of the names
 };
 
 }  // namespace npzoo

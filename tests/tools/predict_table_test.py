@@ -206,6 +206,18 @@ def groups_that_one_table_lacks():
 
 
 @case
+def a_hundred_thousand_columns():
+    count = 100_000
+    names = ",".join(f"c{i}" for i in range(count))
+    write("t.csv", f"x,{names}\n" + "".join(f"{x}{f',{y}' * count}\n" for x, y in ((1, 4), (2, 6), (3, ""), (4, 5))))
+    header, found = rows_of(succeed(*args("--values", "c99999")))
+    expect(header[-3:] == ["c99999", "mean_c99999", "std_c99999"] and len(header) == count + 3, header[-3:])
+    expect(rows_of(succeed(*args("--out", "-")))[0][-1] == "std_c99999", "all of them")
+    write("t.csv", f"x,{names},c7\n")
+    fail(*args(), naming=['has two columns "c7"'])
+
+
+@case
 def commands_that_cannot_be():
     write("t.csv", text_of(make(("a",)), ("day", "u")))
     write("out.csv", "precious")
