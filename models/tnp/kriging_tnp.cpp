@@ -180,7 +180,7 @@ std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const Initial
 }
 
 constexpr const char* kSmall[] = {
-    R"({"kernels": 4, "components": 2, "emb_depth": 2, "d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2})",
+    R"({"kernels": 2, "components": 2, "emb_depth": 2, "d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2})",
 };
 
 }  // namespace
