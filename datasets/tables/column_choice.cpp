@@ -53,6 +53,18 @@ Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept)
   return names;
 }
 
+/// For messages: the first column that would be one of numbers or dates, but for a cell.
+std::string odd_cell(Table& table, const ColumnChoice& choice) {
+  const Names odd = open_columns(table, choice, [](const ColumnSummary& s) { return s.odd_row >= 0; });
+  if (odd.empty()) return "";
+  const std::size_t column = table.format().column(odd[0]);
+  const std::int64_t row = table.summaries()[column].odd_row;
+  Cells cells;
+  table.format().split(table.text(row), table.line(row), cells);
+  return fmt::format("; line {} has {} in column {}, unlike those before", table.line(row),
+                     in_quotes(cells.text[column]), in_quotes(odd[0]));
+}
+
 bool are_coordinates(const Names& names) {
   constexpr auto kPairs = std::to_array<std::array<std::string_view, 2>>({{"lon", "lat"},
                                                                           {"lng", "lat"},
@@ -81,8 +93,8 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number && s.missing == 0; });
   check(!numbers.empty(),
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected "
-        "--inputs to name it",
-        file);
+        "--inputs to name it{}",
+        file, numbers.empty() ? odd_cell(table, choice) : "");
   const bool fits =
       dim_x ? std::ssize(numbers) == *dim_x && times.empty() : numbers.size() == 1 || are_coordinates(numbers);
   check(fits, "[columns] {}: {} might be {}, expected --inputs to name {}", file, listed(numbers),
@@ -100,8 +112,8 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
     choice.values =
         open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number && s.missing > 0; });
     check(!choice.values.empty(),
-          "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets",
-          file);
+          "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets{}",
+          file, choice.values.empty() ? odd_cell(table, choice) : "");
   } else {
     const std::vector<ColumnSummary>& summaries = table.summaries();
     check(

@@ -52,6 +52,7 @@ const std::vector<ColumnSummary>& Table::summaries() {
         const Kind found = kind == ColumnForm::Kind::number ? Kind::number
                            : kind == ColumnForm::Kind::time ? Kind::time
                                                             : Kind::text;
+        if (all[c].kind != Kind::empty && all[c].kind != found) all[c].odd_row = row;
         all[c].kind = all[c].kind == Kind::empty || all[c].kind == found ? found : Kind::text;
       }
     }

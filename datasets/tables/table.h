@@ -19,6 +19,7 @@ struct ColumnSummary {
 
   Kind kind = Kind::empty;   // empty: all are missing
   std::int64_t missing = 0;  // cells
+  std::int64_t odd_row = -1;  // of a text: the first row that is not what those before were, numbers or times; −1: none
 };
 
 /// A column as numbers; times are days (see ColumnForm).

@@ -114,6 +114,19 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(chosen("a,y\n2020-01-01,2\n,\n") == "a > y");  // a date that is missing is told of by its line
 }
 
+TEST_CASE("columns: a cell that keeps a column from being numbers or dates is told") {
+  const std::string nothing = refused("x,y\n1,2\n2,3\n");
+  CHECK(refused("note,x,y\na,1,2\nb,2,\nb,3,5 %\nb,4,abc\n") ==
+        nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
+  CHECK(refused("id,day,y\n1,2024-02-28,2\n2b,2024-02-30,\n", {.group = "id"}) ==
+        "[columns] t.csv has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
+        "it; "
+        R"(line 3 has "2024-02-30" in column "day", unlike those before)");
+  CHECK(refused("day,y\n1,2\n2020-01-01,\n")
+            .ends_with(R"(it; line 3 has "2020-01-01" in column "day", unlike those before)"));
+  CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
+}
+
 TEST_CASE("columns: of many the first ones are listed") {
   std::string header = "y", row = "1", gap = "";
   for (int i = 0; i < 12; ++i) {
