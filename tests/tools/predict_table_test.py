@@ -218,6 +218,18 @@ def a_hundred_thousand_columns():
 
 
 @case
+def predictions_that_are_no_numbers():
+    write("out.csv", "precious")
+    for rows, more, line, found in (("1,1\n2,2\n1e300,\n", (), 4, "no number"), ("1,1e300\n2,\n", ("--no-standardise",), 2, "no number"),
+                                    ("1,1.79e308\n2,1.7e308\n3,\n", ("--quantiles", "0.9999999999"), 2, "infinite")):
+        write("t.csv", "x,u\n" + rows)
+        fail(*args("--out", HERE / "out.csv", *more), naming=[f"t.csv:{line}] the prediction is {found}, expected a finite number"])
+    write("t.csv", "x,u\n1,1.79e308\n2,1.7e308\n3,\n")
+    fail(*args("--samples", 400, "--samples-out", HERE / "out.csv"), naming=["the prediction is infinite, expected a finite number"])
+    expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+
+
+@case
 def commands_that_cannot_be():
     write("t.csv", text_of(make(("a",)), ("day", "u")))
     write("out.csv", "precious")

@@ -172,6 +172,7 @@ class Outputs {
     std::vector<double> numbers;
     for (std::int64_t row = 0; row < asked_.rows(); ++row) {
       figures_of(answer_, static_cast<std::size_t>(row), c_.quantiles.size(), numbers);
+      check_finite(row, numbers);
       out_->write(asked_.text(row), numbers);
     }
   }
@@ -192,6 +193,7 @@ class Outputs {
         numbers.assign(1, static_cast<double>(k + 1));
         for (const PredictedColumn& column : answer_.columns)
           numbers.push_back(few_digits(column.samples[at * count + k], column.center[at]));
+        check_finite(row, numbers);
         samples_->write(asked_.text(row), numbers);
       }
     samples_->flush();
@@ -219,6 +221,14 @@ class Outputs {
   }
 
  private:
+  /// Names the line of the table: that of the output tells nobody what to mend.
+  void check_finite(std::int64_t row, std::span<const double> numbers) const {
+    const auto odd = std::ranges::find_if_not(numbers, [](double x) { return std::isfinite(x); });
+    if (odd == numbers.end()) return;
+    fail("[{}:{}] the prediction is {}, expected a finite number: inputs or values are too large for the model",
+         asked_.format().name(), asked_.line(row), std::isnan(*odd) ? "no number" : "infinite");
+  }
+
   const PredictOptions& c_;
   const Table& asked_;
   std::vector<std::string> names_;
@@ -305,7 +315,8 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   Progress progress("predict", places, {.unit = "values"});
   SeriesOptions options = series_options(c, checkpoint, columns);
   std::int64_t done = 0;
-  options.progress = [&](std::int64_t targets) { progress.update(done += targets * model->dim_y()); };
+  const std::int64_t values_at_once = model->dim_y();
+  options.progress = [&](std::int64_t targets) { progress.update(done += targets * values_at_once); };
   options.give_up = [&] { return interrupt.requested(); };
   const LocalOptions local = local_options(c.neighbours, range);
   const SeriesPredictor predictor(*model, range, options);
