@@ -20,13 +20,13 @@ std::string_view to_string(Device device) { return device == Device::cpu ? "cpu"
 
 namespace {
 
-Device chosen = Device::cpu;
+Device current_default = Device::cpu;
 
 }  // namespace
 
-Device default_device() { return chosen; }
+Device default_device() { return current_default; }
 
-void set_default_device(Device device) { chosen = device; }
+void set_default_device(Device device) { current_default = device; }
 
 Device select_device(std::string_view name) {
   check(name == "cpu" || name == "cuda" || name == "auto" || name == "emulated",
@@ -34,9 +34,9 @@ Device select_device(std::string_view name) {
   if (name == "emulated") select_gpu(Gpu::emulated);
   if (name == "cuda") select_gpu(Gpu::nvidia);
   const bool gpu = name == "cuda" || name == "emulated" || (name == "auto" && !list_gpus().empty());
-  chosen = gpu ? Device::cuda : Device::cpu;
+  current_default = gpu ? Device::cuda : Device::cpu;
   if (gpu) static_cast<void>(gpu_runtime());
-  return chosen;
+  return current_default;
 }
 
 }  // namespace npzoo

@@ -21,7 +21,7 @@ bool is_checked(const Tensor& input) { return input.dtype() == DType::float64; }
 /// The size of a step at x. An infinity or a NaN stays what it is: a gradient there must be 0.
 double magnitude(double x) { return std::isfinite(x) ? std::max(1.0, std::abs(x)) : 1.0; }
 
-double largest(const Tensor& gradient) {
+double largest_gradient(const Tensor& gradient) {
   double result = 0;
   for (const double g : gradient.values<double>()) result = std::max(result, std::abs(g));
   return result;
@@ -42,9 +42,9 @@ class Checker {
     differentiate();
     if (!all_finite()) return result_;
     double overall = 0;
-    for (const Tensor& gradient : gradients_) overall = std::max(overall, largest(gradient));
+    for (const Tensor& gradient : gradients_) overall = std::max(overall, largest_gradient(gradient));
     for (std::size_t k = 0; k < inputs_.size(); ++k)
-      if (is_checked(inputs_[k])) check_entries(k, std::max({largest(gradients_[k]), 1e-3 * overall, 1e-4}));
+      if (is_checked(inputs_[k])) check_entries(k, std::max({largest_gradient(gradients_[k]), 1e-3 * overall, 1e-4}));
     check_direction();
     return result_;
   }

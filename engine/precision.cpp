@@ -6,7 +6,7 @@ namespace npzoo {
 
 namespace {
 
-Precision chosen = Precision::float32;
+Precision of_float32_products = Precision::float32;
 
 }  // namespace
 
@@ -25,8 +25,8 @@ Precision parse_precision(std::string_view name) {
   fail("[precision] '{}' found, expected float32, tf32 or bf16", name);
 }
 
-Precision matmul_precision() { return chosen; }
+Precision matmul_precision() { return of_float32_products; }
 
-void set_matmul_precision(Precision precision) { chosen = precision; }
+void set_matmul_precision(Precision precision) { of_float32_products = precision; }
 
 }  // namespace npzoo

@@ -112,7 +112,7 @@ class Coordinates {
 };
 
 /// Moments of a mixture, whose parts come one by one; their weights sum to 1.
-class Moments {
+class MixtureMoments {
  public:
   void add(double weight, double mean, double variance) {  // West
     weight_ += weight;
@@ -155,7 +155,7 @@ BayesPosterior::BayesPosterior(const GpDistribution& d, Inputs xc, std::span<con
 BayesPredictions BayesPosterior::predict(Inputs xt, std::span<const double> yt) const {
   check(xt.size() == std::ssize(yt), "[bayes posterior] {} inputs and {} values, expected equal", xt.size(), yt.size());
   const std::size_t nt = yt.size();
-  std::vector<Moments> moments(nt);
+  std::vector<MixtureMoments> moments(nt);
   std::vector<LogSum> mixture(nt);
   LogSum joint;
   for (const auto& [kernel, log_weight] : kernels_) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "datasets/gp/covariance.h"
 #include "datasets/gp/draw.h"
 #include "datasets/gp/sampler.h"
 #include "datasets/toml_reader.h"
@@ -14,9 +15,6 @@
 namespace npzoo {
 
 namespace {
-
-/// Points of one task: their covariance then stays below 128 MiB, whatever a file asks for.
-constexpr std::int64_t kMaxPoints = 4096;
 
 Prior read_prior(TomlReader& kernel, std::string_view key) {
   kernel.require(key, "a number > 0, {uniform = [low, high]} or {beta = [a, b]}");
@@ -61,14 +59,14 @@ std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
   d.dims = data.integer("dims", 1, 16);
   std::tie(d.low, d.high) = data.two_numbers("domain", kFinite);
   if (d.low >= d.high) data.reject("domain", fmt::format("[{}, {}]", d.low, d.high), "low < high");
-  d.points = data.integer("points", 2, kMaxPoints);
+  d.points = data.integer("points", 2, kMaxDensePoints);
   d.shared = data.boolean("shared");
   if (data.choice("targets", {"disjoint", "all"}) == "all") {
     d.targets = GpDistribution::Targets::all;
-    d.grid = data.integer("grid", 0, kMaxPoints);
+    d.grid = data.integer("grid", 0, kMaxDensePoints);
     const double total = static_cast<double>(d.points) + std::pow(static_cast<double>(d.grid), d.dims);
-    if (total > kMaxPoints)
-      data.reject("grid", fmt::format("{} per axis", d.grid), fmt::format("at most {} points", kMaxPoints));
+    if (total > kMaxDensePoints)
+      data.reject("grid", fmt::format("{} per axis", d.grid), fmt::format("at most {} points", kMaxDensePoints));
   } else {
     d.min_targets = data.integer("min_targets", 1, d.points - 1);
   }

@@ -7,6 +7,9 @@
 
 namespace npzoo {
 
+/// Points of one task: their covariance then stays below 128 MiB, whatever a file asks for.
+inline constexpr std::int64_t kMaxDensePoints = 4096;
+
 /// Points of R^dims, row-major. Does not own them.
 struct Inputs {
   std::span<const double> values;  // (n, dims)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "datasets/gp/covariance.h"
 #include "datasets/synthetic/source.h"
 #include "datasets/toml_reader.h"
 
@@ -14,13 +15,10 @@ namespace npzoo {
 
 namespace {
 
-/// Points of one task: their covariance then stays below 128 MiB, whatever a file asks for.
-constexpr std::int64_t kMaxPoints = 4096;
-
 /// Standardised values of contexts lie beyond it once in a million, by outliers and exponentials; measured.
 constexpr double kTails = 15;
 
-constexpr NumberRule kShare{[](double x) { return x >= 0 && x <= 1; }, "a number from 0 to 1"};
+constexpr NumberRule kProbability{[](double x) { return x >= 0 && x <= 1; }, "a number from 0 to 1"};
 
 /// Reads keys: of `[data]` all of them, of a test those that it has.
 class Reader {
@@ -33,7 +31,7 @@ class Reader {
     if (wanted(key)) value = table_.number(key, rule);
   }
 
-  void share(std::string_view key, double& value) { number(key, value, kShare); }
+  void share(std::string_view key, double& value) { number(key, value, kProbability); }
 
   void range(std::string_view key, IntegerRange& value, std::int64_t high) {
     if (wanted(key)) std::tie(value.low, value.high) = table_.range(key, 1, high);
@@ -74,9 +72,9 @@ class Reader {
 };
 
 void read_points(Reader& r, SyntheticDistribution& d) {
-  r.range("context", d.context, kMaxPoints / 2);
+  r.range("context", d.context, kMaxDensePoints / 2);
   r.share("few", d.few);
-  r.range("targets", d.targets, kMaxPoints / 2);
+  r.range("targets", d.targets, kMaxDensePoints / 2);
   r.choice("places", d.places, SyntheticDistribution::kPlaces);
   r.choice("missing", d.missing, SyntheticDistribution::kMissing);
   r.share("mixed", d.mixed);

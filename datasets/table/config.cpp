@@ -20,7 +20,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr NumberRule kShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
+constexpr NumberRule kProperShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
 
 /// A table is read when its first task is asked for, and once: a checkpoint predicts without it.
 class TableConfig final : public TaskConfig {
@@ -163,7 +163,7 @@ std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {
   if (tasks.inputs.size() > 3) data.reject("inputs", fmt::format("of {} columns", tasks.inputs.size()), "at most 3");
   tasks.values = data.texts("values");
   tasks.points = data.integer("points", 2 * TableData::kLeastKnown, kMostPoints);
-  tasks.held_out = data.number("held_out", kShare);
+  tasks.held_out = data.number("held_out", kProperShare);
   return std::make_shared<TableConfig>(std::move(tasks));
 }
 

@@ -11,7 +11,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kMostTries = 500;
+constexpr std::int64_t kMostWindows = 500;
 /// In standard deviations of the context: targets beyond say more of a context that happens to be flat than of the
 /// table.
 constexpr double kFurthest = 40;
@@ -65,7 +65,7 @@ class Drawing {
   };
 
   Window draw_window() {
-    for (std::int64_t tries = 0; tries < kMostTries; ++tries) {
+    for (std::int64_t tries = 0; tries < kMostWindows; ++tries) {
       const TableSeries& from = series_[static_cast<std::size_t>(random_.integer(0, std::ssize(series_)))];
       Window window;
       for (const std::int64_t row : random_window(from, dim_x_, points_, random_)) {
@@ -76,7 +76,7 @@ class Drawing {
       }
       if (std::ssize(window.y) >= TableData::kLeastKnown) return window;
     }
-    fail("[table] {} windows of {} rows in a row have fewer than {} known values", kMostTries, points_,
+    fail("[table] {} windows of {} rows in a row have fewer than {} known values", kMostWindows, points_,
          TableData::kLeastKnown);
   }
 
@@ -161,9 +161,9 @@ Batch TableSource::batch(std::uint64_t index) const {
     if (std::optional<Drawn> task = drawing.draw(targets)) {
       tasks.push_back(std::move(*task));
       tries = 0;
-    } else if (++tries == kMostTries) {  // few series have as many
+    } else if (++tries == kMostWindows) {  // few series have as many
       check(targets > 1, "[table] {} tasks in a row have no usable context, expected series whose values vary",
-            kMostTries);
+            kMostWindows);
       targets /= 2;
       tasks.clear();
       tries = 0;

@@ -9,14 +9,14 @@ namespace npzoo {
 
 namespace {
 
-Gpu chosen = kHasCuda ? Gpu::nvidia : Gpu::emulated;
+Gpu selected = kHasCuda ? Gpu::nvidia : Gpu::emulated;
 bool unified = false;
 
 std::unique_ptr<GpuRuntime> make_runtime() {
   if constexpr (kHasCuda)
-    if (chosen == Gpu::nvidia) return make_nvidia_runtime();
+    if (selected == Gpu::nvidia) return make_nvidia_runtime();
   if constexpr (kHasEmulator)
-    if (chosen == Gpu::emulated) return make_emulated_runtime();
+    if (selected == Gpu::emulated) return make_emulated_runtime();
   fail("[device] {}", why_no_gpu());
 }
 
@@ -24,14 +24,14 @@ std::unique_ptr<GpuRuntime> make_runtime() {
 
 std::string_view to_string(Gpu gpu) { return gpu == Gpu::nvidia ? "nvidia" : "emulated"; }
 
-Gpu active_gpu() { return chosen; }
+Gpu active_gpu() { return selected; }
 
 void select_gpu(Gpu gpu) {
   if (gpu == Gpu::nvidia)
     check(!list_gpus().empty(), "[device] {}", why_no_gpu());
   else
     check(kHasEmulator, "[device] this build of npzoo has no emulated device");
-  chosen = gpu;
+  selected = gpu;
 }
 
 std::vector<GpuInfo> list_gpus() {

@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+constexpr std::size_t kReadAhead = std::size_t{1} << 16;
 constexpr std::string_view kGzipMagic = "\x1f\x8b", kXzMagic{
                                                         "\xFD"
                                                         "7zXZ\0",
@@ -103,7 +103,7 @@ struct ByteStream::Xz final : Decoder {
 };
 
 ByteStream::ByteStream(const std::filesystem::path& path, std::function<bool()> give_up)
-    : file_(path, std::move(give_up)), buffer_(kBufferBytes) {}
+    : file_(path, std::move(give_up)), buffer_(kReadAhead) {}
 
 ByteStream::~ByteStream() = default;
 

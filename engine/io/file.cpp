@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kFileBuffer = std::size_t{1} << 18;
 
 [[noreturn]] void fail_system(const std::string& name, std::string_view action) {
   const int code = errno;
@@ -251,7 +251,7 @@ void ReadOnlyFile::read_at(std::int64_t offset, std::span<std::byte> out) const 
 std::string read_text(const fs::path& path, std::size_t max_bytes) {
   ReadOnlyFile file(path);
   std::string text;
-  std::vector<std::byte> chunk(kBufferBytes);
+  std::vector<std::byte> chunk(kFileBuffer);
   while (const std::size_t count = file.read(chunk)) {
     check(count <= max_bytes - text.size(), "[{}] is larger than {} bytes", file.name(), max_bytes);
     text.append(reinterpret_cast<const char*>(chunk.data()), count);
@@ -261,7 +261,7 @@ std::string read_text(const fs::path& path, std::size_t max_bytes) {
 
 AtomicFile::AtomicFile(const fs::path& destination)
     : destination_(behind_links(destination)), name_(destination == "-" ? "<stdout>" : destination.string()) {
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kFileBuffer);
   if (destination == "-") {
     file_ = duplicate(STDOUT_FILENO, name_);
     return;
@@ -286,8 +286,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
-  if (bytes.size() > kBufferBytes) return write_all(file_, bytes, name_);
+  if (buffer_.size() + bytes.size() > kFileBuffer) flush();
+  if (bytes.size() > kFileBuffer) return write_all(file_, bytes, name_);
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
 }
 

@@ -85,15 +85,16 @@ std::map<std::string, Tensor> authors_state(const ContextState& state) {
   return authors_cmanp_state(*state_as<BlocksState>(state, "cmanp-and").context);
 }
 
-constexpr AuthorsCode kAuthors[] = {{.recorded_as = "cmanp-and", .place = authors_cmanp_and, .state = authors_state}};
+constexpr AuthorsCode kCmanpAndAuthors[] = {
+    {.recorded_as = "cmanp-and", .place = authors_cmanp_and, .state = authors_state}};
 
-constexpr PublishedSize kSizes[] = {
+constexpr PublishedSize kCmanpAndSizes[] = {
     {"tnp/gp-rbf", 1'460'951},
     {"tnp/gp-rbf", 1'461'079, R"({"dim_x": 2})"},
     {"tnp/gp-rbf", 1'467'141, R"({"dim_x": 2, "dim_y": 3})"},
 };
 
-constexpr const char* kSmall[] = {
+constexpr const char* kSmallCmanpAnds[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "AND_block_size": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "bound_std": true})",
 };
@@ -106,9 +107,9 @@ ModelInfo cmanp_and_info() {
       .title = "Constant memory attentive neural process, autoregressive not diagonal",
       .paper = "Feng et al., Memory efficient neural processes via constant memory attention block, ICML 2024",
       .make = make_cmanp_and,
-      .small_forms = kSmall,
-      .sizes = kSizes,
-      .authors = kAuthors,
+      .small_forms = kSmallCmanpAnds,
+      .sizes = kCmanpAndSizes,
+      .authors = kCmanpAndAuthors,
       .density = Density::joint,
   };
 }

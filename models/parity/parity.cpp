@@ -22,7 +22,7 @@ namespace {
 constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6;
 constexpr double kRounding = 1e-14;  // of the largest gradient
 
-double largest(const Tensor& x) {
+double largest_value(const Tensor& x) {
   double top = 0;
   for (double value : x.values<double>()) top = std::max(top, std::abs(value));
   return top;
@@ -144,7 +144,7 @@ class Comparison {
     double scale = 0, error = 0;
     for (const NamedParameter& p : parameters_) {
       const Tensor theirs = record_.of_parameter("grad", p);
-      scale = std::max(scale, largest(theirs));
+      scale = std::max(scale, largest_value(theirs));
       error = std::max(error, difference(grads.of(p.parameter->value), theirs));
     }
     quantities_.push_back({"grad.*", error / scale, kTolerance});
@@ -198,12 +198,13 @@ class Comparison {
     if (record_.has(kind + ".grad_norm")) add(kind + ".grad_norm", norms, kAdamTolerance);
     if (!record_.has_final(kind)) return;
     double scale = 1, error = 0, slope = 0;
-    for (const NamedParameter& p : parameters_) slope = std::max(slope, largest(record_.of_parameter("grad", p)));
+    for (const NamedParameter& p : parameters_) slope = std::max(slope, largest_value(record_.of_parameter("grad", p)));
     for (const NamedParameter& p : parameters_) {
       // The gradient of a key's bias is 0, and what rounding makes of it an optimiser scales up to steps of its own.
-      if (const double own = largest(record_.of_parameter("grad", p)); 0 < own && own <= kRounding * slope) continue;
+      if (const double own = largest_value(record_.of_parameter("grad", p)); 0 < own && own <= kRounding * slope)
+        continue;
       const Tensor final_value = record_.of_parameter(kind + ".final", p);
-      scale = std::max(scale, largest(final_value));
+      scale = std::max(scale, largest_value(final_value));
       error = std::max(error, difference(p.parameter->value, final_value));
     }
     quantities_.push_back({kind + ".final.*", error / scale, kAdamTolerance});
@@ -282,7 +283,7 @@ class Comparison {
       const Tensor ours = scale_tril(dynamic_cast<const JointGaussian&>(*p));
       error = std::max(error, difference(ours, slice(slice(row(theirs), 1, 0, ours.dim(1)), 2, 0, ours.dim(1))));
     }
-    quantities_.push_back({"eval.scale_tril", error / std::max(1.0, largest(theirs)), tolerance_});
+    quantities_.push_back({"eval.scale_tril", error / std::max(1.0, largest_value(theirs)), tolerance_});
   }
 
   /// Blocks of targets, each given the true values of those before it.
@@ -335,7 +336,7 @@ class Comparison {
 
   void add(const std::string& name, const Tensor& ours, double tolerance) {
     const Tensor theirs = record_.at(name).to(DType::float64);
-    quantities_.push_back({name, difference(ours, theirs) / std::max(1.0, largest(theirs)), tolerance});
+    quantities_.push_back({name, difference(ours, theirs) / std::max(1.0, largest_value(theirs)), tolerance});
   }
 
   const Record& record_;

@@ -12,7 +12,7 @@ namespace npzoo {
 
 namespace {
 
-const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& path) {
+const std::string& recorded_fact(const TensorFile& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
   check(found != file.metadata.end(), "[parity] {}: there is no '{}' in the metadata; expected a recorded run", path,
         key);
@@ -75,7 +75,7 @@ Tensor for_each_task(const Tensor& drawn, std::int64_t batch) {
 }  // namespace
 
 Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
-  const std::string& model = metadata(file_, "model", path_);
+  const std::string& model = recorded_fact(file_, "model", path_);
   const std::string where = "[parity] " + path_;
   for (const ModelInfo& info : models())
     if (const auto code = std::ranges::find(info.authors, model, &AuthorsCode::recorded_as);
@@ -84,8 +84,8 @@ Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(
       spec_.name = info.name;
     }
   check(authors_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_, model);
-  spec_.config = model_config_from_json(metadata(file_, "config", path_), where);
-  run_ = run_from_json(metadata(file_, "run", path_), where);
+  spec_.config = model_config_from_json(recorded_fact(file_, "config", path_), where);
+  run_ = run_from_json(recorded_fact(file_, "run", path_), where);
   const auto from_run = [&](const char* name, const char* key) {
     if (const auto value = run_.find(name); value != run_.end()) spec_.config.emplace(key, value->second);
   };

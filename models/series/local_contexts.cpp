@@ -11,6 +11,14 @@
 
 namespace npzoo {
 
+/// A column's values become (x − low) / extent. Halves, so that no extent overflows; and nothing is so far away that
+/// its squared distance would.
+struct ColumnScale {
+  double low = 0, factor = 0;
+
+  double operator()(double x) const { return std::clamp((x / 2 - low) * factor, -1e100, 1e100); }
+};
+
 namespace {
 
 constexpr std::int64_t kPoolPerNeighbour = 4;
@@ -20,14 +28,6 @@ constexpr double kReach = 0.5;
 constexpr std::size_t kLeafPlaces = 16;
 
 using Index = std::uint32_t;
-
-/// A column's values become (x − low) / extent. Halves, so that no extent overflows; and nothing is so far away that
-/// its squared distance would.
-struct ColumnScale {
-  double low = 0, factor = 0;
-
-  double operator()(double x) const { return std::clamp((x / 2 - low) * factor, -1e100, 1e100); }
-};
 
 std::vector<ColumnScale> column_scales(std::span<const double> x, std::size_t width) {
   std::vector<ColumnScale> scales(width);
@@ -92,7 +92,7 @@ class NearestPlaces {
 };
 
 /// The places that a tile chooses from, in ascending order of their distances.
-struct Pool {
+struct Candidates {
   std::vector<Near> places;
   double radius = std::numeric_limits<double>::infinity();  // all places less far away are in it
 };
@@ -149,7 +149,7 @@ Box bounding_box(std::span<const double> points, std::size_t width) {
 }
 
 /// Some targets: which rows they are, and their scaled coordinates (rows, Dx).
-struct Targets {
+struct TileTargets {
   std::vector<std::int64_t> rows;
   std::vector<double> points;
 
@@ -184,13 +184,13 @@ struct LocalContexts::Places {
 
   std::span<const double> at(Index place) const { return std::span(points).subspan(place * width, width); }
   std::int64_t rows_of(Index place) const { return begins[place + 1] - begins[place]; }
-  Pool pool(std::span<const double> middle) const;
-  Pool pool_of_sides(double middle) const;
-  Pool pool_around(std::span<const double> middle) const;
+  Candidates pool(std::span<const double> middle) const;
+  Candidates pool_of_sides(double middle) const;
+  Candidates pool_around(std::span<const double> middle) const;
   std::vector<double> scaled(std::span<const double> x, std::span<const std::int64_t> rows) const;
-  std::vector<std::int64_t> choose(const Targets& targets, std::span<const double> middle,
+  std::vector<std::int64_t> choose(const TileTargets& targets, std::span<const double> middle,
                                    const std::vector<Near>& pool) const;
-  void split(Targets targets, std::vector<LocalTile>& tiles) const;
+  void split(TileTargets targets, std::vector<LocalTile>& tiles) const;
 };
 
 LocalContexts::Places::Places(std::span<const double> x, std::size_t width, std::int64_t neighbours)
@@ -212,15 +212,15 @@ LocalContexts::Places::Places(std::span<const double> x, std::size_t width, std:
   tree = std::make_unique<Tree>(static_cast<int>(width), *this, nanoflann::KDTreeSingleIndexAdaptorParams(kLeafPlaces));
 }
 
-Pool LocalContexts::Places::pool(std::span<const double> middle) const {
+Candidates LocalContexts::Places::pool(std::span<const double> middle) const {
   return width == 1 ? pool_of_sides(middle[0]) : pool_around(middle);
 }
 
-Pool LocalContexts::Places::pool_of_sides(double middle) const {
+Candidates LocalContexts::Places::pool_of_sides(double middle) const {
   const auto places = static_cast<std::int64_t>(points.size()), most = kPoolPerNeighbour * neighbours / 2;
   const std::int64_t right = std::ranges::lower_bound(points, middle) - points.begin();
   const std::int64_t begin = std::max<std::int64_t>(0, right - most), end = std::min(places, right + most);
-  Pool pool;
+  Candidates pool;
   for (std::int64_t i = begin; i < end; ++i) {
     const double away = points[static_cast<std::size_t>(i)] - middle;
     pool.places.push_back({away * away, static_cast<Index>(i)});
@@ -231,13 +231,13 @@ Pool LocalContexts::Places::pool_of_sides(double middle) const {
   return pool;
 }
 
-Pool LocalContexts::Places::pool_around(std::span<const double> middle) const {
+Candidates LocalContexts::Places::pool_around(std::span<const double> middle) const {
   const auto most = static_cast<std::size_t>(kPoolPerNeighbour * neighbours);
   const std::size_t count = std::min(kdtree_get_point_count(), most);
   if (count == 0) return {};
   NearestPlaces found(count);
   tree->findNeighbors(found, middle.data(), {});
-  Pool pool{std::move(found).take()};
+  Candidates pool{std::move(found).take()};
   if (count == most) pool.radius = std::sqrt(pool.places.back().distance);
   return pool;
 }
@@ -252,7 +252,7 @@ std::vector<double> LocalContexts::Places::scaled(std::span<const double> x,
 }
 
 /// The rows of the tile's context.
-std::vector<std::int64_t> LocalContexts::Places::choose(const Targets& targets, std::span<const double> middle,
+std::vector<std::int64_t> LocalContexts::Places::choose(const TileTargets& targets, std::span<const double> middle,
                                                         const std::vector<Near>& pool) const {
   std::vector<std::int64_t> counts(pool.size(), 0);  // rows taken of each place
   std::int64_t left = neighbours;
@@ -298,9 +298,9 @@ std::vector<std::int64_t> LocalContexts::Places::choose(const Targets& targets, 
 }
 
 /// Makes tiles of targets, halving them where they leave the reach of a pool.
-void LocalContexts::Places::split(Targets targets, std::vector<LocalTile>& tiles) const {
+void LocalContexts::Places::split(TileTargets targets, std::vector<LocalTile>& tiles) const {
   const Box box = bounding_box(targets.points, width);
-  const Pool around = pool(box.middle);
+  const Candidates around = pool(box.middle);
   const std::size_t count = targets.rows.size();
   double furthest = 0;
   for (std::size_t t = 0; t < count; ++t)
@@ -316,7 +316,7 @@ void LocalContexts::Places::split(Targets targets, std::vector<LocalTile>& tiles
   std::ranges::sort(order, {},
                     [&](std::size_t t) { return std::pair(targets.points[t * width + box.longest], targets.rows[t]); });
   for (const auto part : {std::span(order).first(count / 2), std::span(order).subspan(count / 2)}) {
-    Targets some;
+    TileTargets some;
     for (const std::size_t t : part) {
       some.rows.push_back(targets.rows[t]);
       some.points.insert(some.points.end(), targets.at(t, width).begin(), targets.at(t, width).end());

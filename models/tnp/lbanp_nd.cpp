@@ -38,16 +38,16 @@ AuthorsPlace authors_lbanp_nd(const std::string& name) {
   return words[0] == "head" ? authors_joint_head(Words(words).subspan(1)) : authors_lbanp(name);
 }
 
-constexpr AuthorsCode kAuthors[] = {{.recorded_as = "lbanp-nd", .place = authors_lbanp_nd}};
+constexpr AuthorsCode kLbanpNdAuthors[] = {{.recorded_as = "lbanp-nd", .place = authors_lbanp_nd}};
 
-constexpr PublishedSize kSizes[] = {
+constexpr PublishedSize kLbanpNdSizes[] = {
     {"tnp/gp-rbf", 911'831},
     {"tnp/gp-rbf", 904'151, R"({"num_latents": 8})"},
     {"tnp/gp-rbf", 911'959, R"({"dim_x": 2})"},
     {"tnp/gp-rbf", 918'021, R"({"dim_x": 2, "dim_y": 3})"},
 };
 
-constexpr const char* kSmall[] = {
+constexpr const char* kSmallLbanpNds[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "num_std_layers": 1, "prj_dim": 3, "prj_depth": 2, "diag_depth": 2, "cov_approx": "lowrank"})",
 };
@@ -60,9 +60,9 @@ ModelInfo lbanp_nd_info() {
       .title = "Latent bottlenecked attentive neural process, joint Gaussian",
       .paper = "Feng et al., Latent bottlenecked attentive neural processes, ICLR 2023",
       .make = make_lbanp_nd,
-      .small_forms = kSmall,
-      .sizes = kSizes,
-      .authors = kAuthors,
+      .small_forms = kSmallLbanpNds,
+      .sizes = kLbanpNdSizes,
+      .authors = kLbanpNdAuthors,
       .density = Density::joint,
   };
 }

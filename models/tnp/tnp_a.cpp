@@ -16,8 +16,6 @@
 
 namespace npzoo {
 
-namespace {
-
 /// A context, and targets that came before.
 struct TnpAState final : TokenTransformerState {
   explicit TnpAState(TokenTransformerState context_state) : TokenTransformerState(std::move(context_state)) {}
@@ -25,6 +23,8 @@ struct TnpAState final : TokenTransformerState {
   TwoStreamTransformer::Encoded before;  // of each layer: those targets, (B, n, E)
   std::int64_t count = 0;
 };
+
+namespace {
 
 const TnpAState& own(const ContextState& state) { return state_as<TnpAState>(state, "tnp-a"); }
 

@@ -64,12 +64,12 @@ ModelConfig dl4bi_tnp_nd_config(ModelConfig theirs) {
   return dl4bi_architecture(dl4bi_transformer(std::move(theirs)), {});
 }
 
-constexpr AuthorsCode kAuthors[] = {
+constexpr AuthorsCode kTnpNdAuthors[] = {
     {.recorded_as = "tnp-nd", .place = authors_tnp_nd, .config = tnp_architecture},
     {.recorded_as = "dl4bi-tnp-nd", .place = dl4bi_tnp_nd, .config = dl4bi_tnp_nd_config},
 };
 
-constexpr PublishedSize kSizes[] = {
+constexpr PublishedSize kTnpNdSizes[] = {
     {"tnp/gp-rbf", 332'821},
     {"tnp/gp-rbf", 332'885, R"({"dim_x": 2})"},
     {"tnp/gp-rbf", 338'431, R"({"dim_x": 2, "dim_y": 3})"},
@@ -78,7 +78,7 @@ constexpr PublishedSize kSizes[] = {
      R"({"dim_x": 2, "dim_y": 5, "d_model": 16, "dim_feedforward": 64, "nhead": 1, "num_layers": 4, "emb_depth": 3, "cov_approx": "lowrank"})"},
 };
 
-constexpr const char* kSmall[] = {
+constexpr const char* kSmallTnpNds[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "bound_std": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 3, "prj_depth": 2, "diag_depth": 2, "cov_approx": "lowrank"})",
@@ -94,9 +94,9 @@ ModelInfo tnp_nd_info() {
       .title = "Transformer neural process, not diagonal",
       .paper = "Nguyen and Grover, Transformer neural processes, ICML 2022",
       .make = make_tnp_nd,
-      .small_forms = kSmall,
-      .sizes = kSizes,
-      .authors = kAuthors,
+      .small_forms = kSmallTnpNds,
+      .sizes = kTnpNdSizes,
+      .authors = kTnpNdAuthors,
       .density = Density::joint,
   };
 }

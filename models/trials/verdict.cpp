@@ -90,8 +90,8 @@ Density density_of(const EvaluationConfig& rules, const std::string& model) {
   return known->density == Density::mixture && published ? published_density(rules, model) : known->density;
 }
 
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
-                    std::optional<Density> density) {
+Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+                        std::optional<Density> density) {
   if (!density) return {};
   Reference reference{.published = {}, .best = ceiling(rules.metric, test.oracle, *density)};
   const auto row = test.published.find(model);
@@ -100,8 +100,8 @@ Reference reference(const EvaluationConfig& rules, const TestConfig& test, const
   return reference;
 }
 
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
-  return reference(rules, test, model, density_of(rules, model));
+Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
+  return reference_for(rules, test, model, density_of(rules, model));
 }
 
 const char* to_string(Verdict verdict) {

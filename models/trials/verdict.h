@@ -47,10 +47,10 @@ struct Reference {
   std::optional<Ceiling> best;
 };
 /// Nothing for a figure without a density: what a protocol tells are log-likelihoods.
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
-                    std::optional<Density> density);
+Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+                        std::optional<Density> density);
 /// The same of the density that the model's figures have.
-Reference reference(const EvaluationConfig& rules, const TestConfig& test, const std::string& model);
+Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model);
 
 enum class Verdict : std::uint8_t { none, within_error, better, worse, above_oracle };
 /// "within 2 s.e.", "better", "worse", "above the oracle: leak"; "" for none.

@@ -39,7 +39,7 @@ void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate =
   });
 }
 
-void check_arguments(std::span<const Tensor> xs, const Axis& axis) {
+void check_parts(std::span<const Tensor> xs, const Axis& axis) {
   for (std::size_t i = 1; i < xs.size(); ++i) {
     check_one_device("concat", {xs[0], xs[i]});
     const Shape &first = xs[0].shape(), &shape = xs[i].shape();
@@ -55,7 +55,7 @@ void check_arguments(std::span<const Tensor> xs, const Axis& axis) {
 Tensor concat(std::span<const Tensor> xs, int axis_index) {
   check(!xs.empty(), "[concat] no tensors given, expected one or more");
   Axis axis = axis_of("concat", xs[0].shape(), axis_index);
-  check_arguments(xs, axis);
+  check_parts(xs, axis);
   axis.extent = 0;
   for (const Tensor& x : xs) axis.extent += x.dim(axis.index);
 

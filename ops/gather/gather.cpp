@@ -8,7 +8,7 @@ namespace npzoo {
 
 namespace {
 
-void check_arguments(const Tensor& x, const Tensor& index) {
+void check_index(const Tensor& x, const Tensor& index) {
   check(x.rank() == 3, "[gather] x is {}, expected (B, N, D)", x.shape());
   check(index.dtype() == DType::int64 && index.rank() == 2 && index.dim(0) == x.dim(0),
         "[gather] index is {} {}, expected int64 ({}, K) for x {}", to_string(index.dtype()), index.shape(), x.dim(0),
@@ -25,7 +25,7 @@ void check_arguments(const Tensor& x, const Tensor& index) {
 }  // namespace
 
 Tensor gather(const Tensor& x, const Tensor& index) {
-  check_arguments(x, index);
+  check_index(x, index);
   const std::int64_t batch = x.dim(0), points = x.dim(1), picks = index.dim(1), width = x.dim(2);
   const Tensor there = index.to(x.device());
   Tensor out = Tensor::empty({batch, picks, width}, x.dtype(), x.device());

@@ -12,7 +12,7 @@ struct Statistics {
   Tensor mean, inverse_deviation;  // one of each per row
 };
 
-void check_arguments(const Tensor& x, const Tensor& gain, const Tensor& bias) {
+void check_gain_and_bias(const Tensor& x, const Tensor& gain, const Tensor& bias) {
   check_one_device("layer_norm", {x, gain, bias});
   check(x.rank() >= 1, "[layer_norm] x is a scalar, expected (…, D)");
   const Shape row{x.dim(-1)};
@@ -56,7 +56,7 @@ Tensor backward(const Tensor& x, const Tensor& gain, const Tensor& bias, const S
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps) {
-  check_arguments(x, gain, bias);
+  check_gain_and_bias(x, gain, bias);
   Tensor none, norm = Tensor::empty_like(x);
   const Statistics s = forward(x, none, gain, bias, eps, none, norm);
   record("layer_norm", norm, {x, gain, bias}, [x, gain, bias = bias.symbol(), s](const Tensor& d_norm, Grads& grads) {
@@ -67,7 +67,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 
 ResidualNorm residual_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& gain, const Tensor& bias,
                                  double eps) {
-  check_arguments(x, gain, bias);
+  check_gain_and_bias(x, gain, bias);
   check_one_device("layer_norm", {x, residual});
   check(residual.shape() == x.shape() && residual.dtype() == x.dtype(),
         "[layer_norm] x {} and residual {} must agree in shape and dtype", x.shape(), residual.shape());

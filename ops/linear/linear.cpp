@@ -9,7 +9,7 @@ namespace npzoo {
 
 namespace {
 
-void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_one_device("linear", {x, weight, bias});
   check(x.rank() >= 1 && weight.rank() == 2 && weight.dim(1) == x.dim(-1),
         "[linear] x {} and weight {} must be (…, K) and (N, K)", x.shape(), weight.shape());
@@ -96,7 +96,7 @@ void backward(const Tensor& x, const Tensor& weight, const Tensor& d_pre, Grads&
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
-  check_arguments(x, weight, bias);
+  check_layer(x, weight, bias);
   Tensor out = Tensor::empty(x.shape().with(-1, weight.dim(0)), x.dtype(), x.device());
   forward(x, weight, bias, activation, out);
   const Tensor saved_out = activation == Activation::relu ? out : Tensor();

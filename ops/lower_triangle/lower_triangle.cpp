@@ -8,7 +8,7 @@ namespace npzoo {
 
 namespace {
 
-void check_arguments(const Tensor& x, const Tensor& diagonal) {
+void check_square(const Tensor& x, const Tensor& diagonal) {
   check(x.rank() == 3 && x.dim(1) == x.dim(2), "[lower_triangle] x is {}, expected (B, M, M)", x.shape());
   if (!diagonal.defined()) return;
   check_one_device("lower_triangle", {x, diagonal});
@@ -21,7 +21,7 @@ void check_arguments(const Tensor& x, const Tensor& diagonal) {
 }  // namespace
 
 Tensor lower_triangle(const Tensor& x, const Tensor& diagonal) {
-  check_arguments(x, diagonal);
+  check_square(x, diagonal);
   Tensor out = Tensor::empty_like(x);
   run(x, [&]<class T>(auto& device) {
     lower_triangle_forward<T>(device, {x.dim(0), x.dim(1), x.data<T>(), diagonal.data<T>(), out.data<T>()});

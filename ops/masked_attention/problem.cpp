@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-void check_arguments(const char* where, const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads) {
+void check_attention(const char* where, const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads) {
   check_one_device(where, {q, k, v});
   check(q.rank() == 3 && k.rank() == 3 && v.rank() == 3,
         "[{}] q {}, k {} and v {} must have the axes (batch, points, channels)", where, q.shape(), k.shape(),
@@ -34,7 +34,7 @@ double default_scale(AttentionScore score, std::int64_t width) {
 AttentionProblem::AttentionProblem(const char* where, const Tensor& q, const Tensor& k, const Tensor& v,
                                    const PrefixMask& prefix_mask, const AttentionOptions& options)
     : mask(prefix_mask), heads(options.heads), score(options.score) {
-  check_arguments(where, q, k, v, heads);
+  check_attention(where, q, k, v, heads);
   batch = q.dim(0);
   queries = q.dim(1);
   keys = k.dim(1);

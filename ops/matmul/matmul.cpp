@@ -10,13 +10,13 @@ namespace npzoo {
 namespace {
 
 /// One side of the product: rows × columns as multiplied, and where each element stands.
-struct Side {
+struct Operand {
   std::int64_t rows, columns, row_stride, column_stride, batch_stride;
 };
 
-Side side(const Tensor& x, Transpose transpose) {
+Operand operand(const Tensor& x, Transpose transpose) {
   const std::int64_t r = x.dim(-2), c = x.dim(-1), batch = x.rank() > 2 ? r * c : 0;
-  return transpose == Transpose::no ? Side{r, c, c, 1, batch} : Side{c, r, 1, c, batch};
+  return transpose == Transpose::no ? Operand{r, c, c, 1, batch} : Operand{c, r, 1, c, batch};
 }
 
 Transpose flip(Transpose t) { return t == Transpose::no ? Transpose::yes : Transpose::no; }
@@ -26,7 +26,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
   check(a.rank() >= 2 && b.rank() >= 2, "[matmul] a {} and b {} must be matrices or batches of them", a.shape(),
         b.shape());
   check(a.dtype() == b.dtype(), "[matmul] a is {}, b {}", to_string(a.dtype()), to_string(b.dtype()));
-  const Side left = side(a, transpose_a), right = side(b, transpose_b);
+  const Operand left = operand(a, transpose_a), right = operand(b, transpose_b);
   check(left.columns == right.rows, "[matmul] a {} and b {} disagree in the inner extent: {} and {}", a.shape(),
         b.shape(), left.columns, right.rows);
   const Shape& batched = a.rank() >= b.rank() ? a.shape() : b.shape();

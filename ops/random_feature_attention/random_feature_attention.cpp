@@ -37,8 +37,7 @@ unsigned long long* clamped_count(Device device) {
 }
 
 /// `x` are the keys or the queries, (B, N, H·D).
-void check_arguments(const char* where, const Tensor& x, const Tensor& projection,
-                     const RandomFeatureOptions& options) {
+void check_features(const char* where, const Tensor& x, const Tensor& projection, const RandomFeatureOptions& options) {
   check_one_device(where, {x, projection});
   const std::int64_t width = x.dim(2) / options.heads;
   check(projection.rank() == 2 && projection.dim(0) >= 1 && projection.dim(1) == width,
@@ -127,7 +126,7 @@ struct Problem {
 KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projection, const PrefixMask& mask,
                           const RandomFeatureOptions& options) {
   check_keys(k, v, mask, options.heads);
-  check_arguments("summarise_keys", k, projection, options);
+  check_features("summarise_keys", k, projection, options);
   const Problem problem(k, v.dim(2), projection, options);
   std::int64_t visible = 0;
   for (std::int64_t b = 0; b < problem.batch; ++b) visible += mask.visible(b, 0, problem.points);
@@ -175,7 +174,7 @@ KeySummary merge(const KeySummary& a, const KeySummary& b) {
 Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& projection,
                          const RandomFeatureOptions& options) {
   check_queries(q, keys, options.heads);
-  check_arguments("attend_to_summary", q, projection, options);
+  check_features("attend_to_summary", q, projection, options);
   check(projection.dim(0) == keys.sums.dim(2), "[attend_to_summary] projection {} does not fit sums {}",
         projection.shape(), keys.sums.shape());
   const std::int64_t channels = options.heads * (keys.sums.dim(3) - 1);

@@ -8,26 +8,26 @@ namespace npzoo {
 
 namespace {
 
-struct Size {
+struct FeatureSize {
   std::int64_t batch, queries, keys;
   int heads;
   std::int64_t width, value_width, features;
 };
 
-Tensor projection_of(const Size& s) {
+Tensor projection_of(const FeatureSize& s) {
   if (s.width == 0) return Tensor::empty({s.features, 0}, DType::float64);
   Random random(5);
   return orthogonal_random_features(s.features, s.width, FeatureNorms::chi, random);
 }
 
-std::vector<Tensor> draw(GradcheckCases& cases, const Size& s, double logit_size) {
+std::vector<Tensor> draw(GradcheckCases& cases, const FeatureSize& s, double logit_size) {
   return {cases.normal({s.batch, s.queries, s.heads * s.width}, std::sqrt(logit_size)),
           cases.normal({s.batch, s.keys, s.heads * s.width}, std::sqrt(logit_size)),
           cases.normal({s.batch, s.keys, s.heads * s.value_width})};
 }
 
-void add(GradcheckCases& cases, const std::string& label, const Size& s, const PrefixMask& mask, Stabiliser stabiliser,
-         double scale = 0, double logit_size = 1) {
+void add(GradcheckCases& cases, const std::string& label, const FeatureSize& s, const PrefixMask& mask,
+         Stabiliser stabiliser, double scale = 0, double logit_size = 1) {
   const RandomFeatureOptions options{.heads = s.heads, .scale = scale, .stabiliser = stabiliser};
   cases.add("linear_attention, " + label, draw(cases, s, logit_size),
             [mask, options, projection = projection_of(s)](const auto& in) {
@@ -37,7 +37,7 @@ void add(GradcheckCases& cases, const std::string& label, const Size& s, const P
 
 /// Each step by itself, and a merge.
 void add_steps(GradcheckCases& cases) {
-  const Size s{2, 4, 9, 2, 3, 2, 5};
+  const FeatureSize s{2, 4, 9, 2, 3, 2, 5};
   const RandomFeatureOptions options{.heads = s.heads};
   const Tensor projection = projection_of(s);
   cases.add("summarise_keys", {cases.normal({2, 9, 6}), cases.normal({2, 9, 4})},
@@ -71,11 +71,12 @@ void add_steps(GradcheckCases& cases) {
 void random_feature_attention_gradcheck_cases(GradcheckCases& cases) {
   for (const Stabiliser stabiliser : {Stabiliser::none, Stabiliser::maximum}) {
     const std::string label = stabiliser == Stabiliser::none ? "no stabiliser" : "maximum";
-    for (const Size& s : {Size{2, 5, 7, 2, 4, 4, 8}, Size{1, 1, 1, 1, 1, 1, 1}, Size{1, 33, 129, 1, 3, 2, 7},
-                          Size{1, 129, 33, 2, 2, 3, 5}, Size{2, 0, 5, 2, 3, 3, 4}, Size{2, 4, 0, 2, 3, 3, 4},
-                          Size{0, 4, 5, 2, 3, 3, 4}, Size{2, 3, 4, 1, 0, 2, 3}, Size{1, 5, 6, 1, 33, 17, 9}})
+    for (const FeatureSize& s :
+         {FeatureSize{2, 5, 7, 2, 4, 4, 8}, FeatureSize{1, 1, 1, 1, 1, 1, 1}, FeatureSize{1, 33, 129, 1, 3, 2, 7},
+          FeatureSize{1, 129, 33, 2, 2, 3, 5}, FeatureSize{2, 0, 5, 2, 3, 3, 4}, FeatureSize{2, 4, 0, 2, 3, 3, 4},
+          FeatureSize{0, 4, 5, 2, 3, 3, 4}, FeatureSize{2, 3, 4, 1, 0, 2, 3}, FeatureSize{1, 5, 6, 1, 33, 17, 9}})
       add(cases, label, s, PrefixMask::all(), stabiliser);
-    const Size size{2, 6, 5, 2, 3, 4, 9};
+    const FeatureSize size{2, 6, 5, 2, 3, 4, 9};
     add(cases, label + ", first 3 keys", size, PrefixMask::first(3), stabiliser);
     add(cases, label + ", no key visible", size, PrefixMask::first(0), stabiliser);
     add(cases, label + ", lengths", size, PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {0, 4})), stabiliser);

@@ -103,7 +103,7 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   const TestConfig& rbf = p.evaluation.tests[0];
   const auto verdict = [&](const char* model, double value) {
     CAPTURE(std::string(model));
-    return judge(reached(value, 0.012), reference(p.evaluation, rbf, model));
+    return judge(reached(value, 0.012), reference_for(p.evaluation, rbf, model));
   };
   CHECK(verdict("tnp-d", 1.39) == Verdict::within_error);
   CHECK(verdict("tnp-d", 1.63) == Verdict::above_oracle);
@@ -118,7 +118,7 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   TestConfig sure = rbf;
   sure.oracle.standard_error = 0.001;
   const auto sure_verdict = [&](const char* model, double value) {
-    return judge(reached(value, 0.001), reference(rules, sure, model));
+    return judge(reached(value, 0.001), reference_for(rules, sure, model));
   };
   CHECK(sure_verdict("anp", 1.47) == Verdict::better);
   CHECK(sure_verdict("canp", 1.47) == Verdict::above_oracle);
@@ -127,8 +127,8 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   // A model of this build is what the registry says; a figure of another kind is no match for it.
   rules.densities["tnp-d"] = Density::joint;
   CHECK(density_of(rules, "tnp-d") == Density::marginal);
-  CHECK_FALSE(reference(rules, rbf, "tnp-d").published);
-  CHECK(judge(reached(1.39, 0.012), reference(rules, rbf, "tnp-d")) == Verdict::none);
+  CHECK_FALSE(reference_for(rules, rbf, "tnp-d").published);
+  CHECK(judge(reached(1.39, 0.012), reference_for(rules, rbf, "tnp-d")) == Verdict::none);
   CHECK(density_of(rules, "gpt") == Density::marginal);
   CHECK(density_of(load_protocol("tnp/gp-rbf").evaluation, "anp") == Density::mixture);
   CHECK(density_of(load_protocol("npzoo/gp-rbf").evaluation, "anp") == Density::mixture);
@@ -138,10 +138,10 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
 TEST_CASE("comparison: nothing that a protocol tells is held against a figure that is no log-likelihood") {
   const Protocol p = load_protocol("tnp-kr/gp1d-rbf");
   const TestConfig& test = p.evaluation.tests[0];
-  const Reference against = reference(p.evaluation, test, "tnp-kr-full", std::nullopt);
+  const Reference against = reference_for(p.evaluation, test, "tnp-kr-full", std::nullopt);
   CHECK_FALSE((against.published || against.best));
   CHECK(judge(reached(0.7, 0.001), against) == Verdict::none);  // an error may well be larger than a ceiling
-  CHECK(judge(reached(0.7, 0.001), reference(p.evaluation, test, "tnp-kr-full")) == Verdict::above_oracle);
+  CHECK(judge(reached(0.7, 0.001), reference_for(p.evaluation, test, "tnp-kr-full")) == Verdict::above_oracle);
 }
 
 TEST_CASE("comparison: no published figure is a leak, and models of this build are scored as theirs were") {
@@ -151,7 +151,7 @@ TEST_CASE("comparison: no published figure is a leak, and models of this build a
     for (const TestConfig& test : rules.tests)
       for (const auto& row : test.published) {
         CAPTURE(row.first);
-        const Reference against = reference(rules, test, row.first);
+        const Reference against = reference_for(rules, test, row.first);
         REQUIRE(against.published);
         const auto& [value, error] = *against.published;
         CHECK(judge({value, error, error}, against) == Verdict::within_error);

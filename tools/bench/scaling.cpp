@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kMostPoints = 100'000'000;
+constexpr std::int64_t kMostScalingPoints = 100'000'000;
 
 /// f(), or nothing where memory was refused.
 template <class F>
@@ -70,9 +70,9 @@ std::string in_short(const ScalingRow& r) {
 
 void add_flags(Flags& flags, ScalingOptions& sizes) {
   flags.choice("--vary", sizes.vary, {"test", "context"}, "which points grow in number: test or context");
-  flags.wholes("--points", sizes.points, {1, kMostPoints, /*exponents=*/true},
+  flags.wholes("--points", sizes.points, {1, kMostScalingPoints, /*exponents=*/true},
                "how many of them, a list like 1,1000,1e6");
-  flags.whole("--fixed", sizes.fixed, {0, kMostPoints}, "how many of the others");
+  flags.whole("--fixed", sizes.fixed, {0, kMostScalingPoints}, "how many of the others");
   flags.whole("--repeats", sizes.repeats, {1},
               "timed repetitions of each size at most; fewer, but one, where they are long");
   flags.bytes("--memory-limit", sizes.memory_limit, "bytes that tensors may use, like 512MB or 1GB; 0 for no limit");

@@ -12,7 +12,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kMostPoints = 10'000'000;
+constexpr std::int64_t kMostStepPoints = 10'000'000;
 
 /// A line of a profile, for one step.
 struct Share {
@@ -76,8 +76,10 @@ void add_flags(Flags& flags, ModelBench& c, const std::string& what) {
   flags.text("--model", c.bench.model, "name").required();
   add_flags(flags, c.counts, what);
   flags.whole("--batch", c.bench.batch, {1}, "tasks instead of the protocol's number");
-  flags.whole("--context", c.bench.context, {0, kMostPoints}, "context points of a task instead of a typical number");
-  flags.whole("--targets", c.bench.targets, {1, kMostPoints}, "target points of a task instead of a typical number");
+  flags.whole("--context", c.bench.context, {0, kMostStepPoints},
+              "context points of a task instead of a typical number");
+  flags.whole("--targets", c.bench.targets, {1, kMostStepPoints},
+              "target points of a task instead of a typical number");
   flags.seed("--seed", c.bench.seed, "of initial weights and data");
 }
 

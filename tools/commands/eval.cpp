@@ -43,7 +43,7 @@ void add_flags(Flags& flags, EvalCommand& c) {
 constexpr std::int64_t kBatchesOfProof = 100;
 
 /// A test, what the model scores on it, and what to hold that against.
-struct Row {
+struct TestRow {
   const TestConfig& test;
   Findings found;
   std::int64_t batches = 0;
@@ -52,11 +52,11 @@ struct Row {
 };
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
-std::string leak(const EvaluationConfig& rules, const std::string& model, const Row& row) {
+std::string leak(const EvaluationConfig& rules, const std::string& model, const TestRow& row) {
   for (const Figure& figure : row.found.figures) {
     if (figure.how.empty()) continue;  // the truth's own
     const auto& [value, error] = figure.value;
-    const Reference against{.best = reference(rules, row.test, model, figure.density).best};
+    const Reference against{.best = reference_for(rules, row.test, model, figure.density).best};
     if (judge({value, error, error}, against) == Verdict::above_oracle)
       return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, figure.words(), value,
                          error, against.best->best.value);
@@ -82,8 +82,8 @@ struct Subject {
   std::string weights;  // their checksum
 };
 
-std::optional<Ceiling> best_possible(const Subject& subject, const Row& row, const Figure& figure) {
-  return reference(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
+std::optional<Ceiling> best_possible(const Subject& subject, const TestRow& row, const Figure& figure) {
+  return reference_for(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
 }
 
 /// Under its name and, where they are told, its error and its number of batches. The headline's error has no other
@@ -94,7 +94,7 @@ void add_figure(JsonValue& row, const Figure& figure, const std::string& error_n
   if (figure.batches) row.set(figure.name + "_batches", *figure.batches);
 }
 
-JsonValue to_json(const Subject& subject, const Row& row) {
+JsonValue to_json(const Subject& subject, const TestRow& row) {
   JsonValue json = JsonValue::object({{"model", subject.run.spec.name},
                                       {"protocol", subject.protocol.name},
                                       {"test", row.test.name},
@@ -124,7 +124,7 @@ JsonValue to_json(const Subject& subject, const Row& row) {
   return json;
 }
 
-void print(const Subject& subject, const Row& row) {
+void print(const Subject& subject, const TestRow& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
@@ -156,8 +156,8 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
   }
 }
 
-Row score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
-          std::int64_t wanted) {
+TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, const TestConfig& test,
+              std::int64_t wanted) {
   const EvaluationConfig& rules = subject.protocol.evaluation;
   check(test.data->dim_x() == model.dim_x(), "[eval] {} has {} inputs per point, the model of {} takes {}",
         subject.protocol.name, test.data->dim_x(), c.checkpoint, model.dim_x());
@@ -181,7 +181,7 @@ Row score(const EvalCommand& c, const Model& model, const Subject& subject, cons
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
         headline.words(), test.name, headline.value.value);
   return {test, found, batches, clamped_denominators() - clamped_before,
-          reference(rules, test, subject.run.spec.name, headline.density)};
+          reference_for(rules, test, subject.run.spec.name, headline.density)};
 }
 
 int run(const EvalCommand& c) {
@@ -195,7 +195,7 @@ int run(const EvalCommand& c) {
   JsonValue results = JsonValue::array();
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
-    const Row row = score(c, *model, subject, test, batches);
+    const TestRow row = score(c, *model, subject, test, batches);
     if (std::string problem = leak(protocol.evaluation, checkpoint.run.spec.name, row);
         !problem.empty() && row.batches >= kBatchesOfProof)
       leaks.push_back(std::move(problem));

@@ -38,7 +38,7 @@ constexpr std::int64_t kKnownForEach = 6;
 /// Nats per target point that the quadrature may be wrong by.
 constexpr double kConverged = 0.005;
 
-struct Result {
+struct OracleResult {
   const TestConfig& test;
   std::int64_t tasks = 0, known_tasks = 0;
   OracleEstimates estimates;
@@ -56,7 +56,7 @@ struct Figure {
   bool differs = false;
 };
 
-std::vector<Figure> figures(const Protocol& protocol, const Result& result) {
+std::vector<Figure> figures(const Protocol& protocol, const OracleResult& result) {
   const OracleEstimates& e = result.estimates;
   const OracleValues& o = result.test.oracle;
   std::vector<Figure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
@@ -71,7 +71,7 @@ std::vector<Figure> figures(const Protocol& protocol, const Result& result) {
   return figures;
 }
 
-JsonValue to_json(const Protocol& protocol, const Result& result) {
+JsonValue to_json(const Protocol& protocol, const OracleResult& result) {
   JsonValue row = JsonValue::object({{"protocol", protocol.name},
                                      {"test", result.test.name},
                                      {"tasks", result.tasks},
@@ -92,7 +92,7 @@ JsonValue to_json(const Protocol& protocol, const Result& result) {
   return row;
 }
 
-void print(const Protocol& protocol, const Result& result) {
+void print(const Protocol& protocol, const OracleResult& result) {
   fmt::print("{} / {}: {} tasks, {} with known kernels (nats per target point, higher is better)\n", protocol.name,
              result.test.name, result.tasks, result.known_tasks);
   fmt::print("  {:<20} {:>16} {:>9}\n", "log-likelihood", "computed", "stated");
@@ -125,7 +125,7 @@ std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector
   return chosen;
 }
 
-Result compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
+OracleResult compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
   const GpSampler sampler = oracle_tasks(c.protocol.name, *test.data,
                                          {.batch_size = rules.batch_size,
                                           .seed = c.seed.value_or(rules.seed),
@@ -149,7 +149,7 @@ int run(const OracleCommand& c) {
   const Protocol protocol = load_protocol(c.protocol);
   JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
-    const Result result = compute(protocol.evaluation, test, c);
+    const OracleResult result = compute(protocol.evaluation, test, c);
     if (result.bayes.quadrature_error > kConverged)
       fmt::print(stderr, "npzoo: {}: the quadrature has not converged, its error is {:.3f}: give it more --nodes\n",
                  test.name, result.bayes.quadrature_error);

@@ -54,7 +54,7 @@ constexpr std::int64_t kJointGridPoints = 100, kJointMapSide = 24;
 constexpr double kMapSize = 160;  // canvas units
 
 /// One row of a batch as plain numbers.
-struct Row {
+struct TaskRow {
   std::vector<double> xc, yc, xt, yt;
 };
 
@@ -64,7 +64,7 @@ std::vector<double> leading(const Tensor& x, std::int64_t row, std::int64_t coun
   return {values.begin(), values.end()};
 }
 
-Row row_of(const Task& task, std::int64_t row) {
+TaskRow row_of(const Task& task, std::int64_t row) {
   const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
   return {leading(task.xc, row, nc), leading(task.yc, row, nc), leading(task.xt, row, task.xt.dim(1)),
           leading(task.yt, row, task.yt.dim(1))};
@@ -123,7 +123,8 @@ std::vector<std::vector<double>> first_functions(const Tensor& functions, std::i
   return first;
 }
 
-Said predict(const Shown& shown, const Row& row, const std::vector<double>& x, Draws draws, std::int64_t functions) {
+Said predict(const Shown& shown, const TaskRow& row, const std::vector<double>& x, Draws draws,
+             std::int64_t functions) {
   NoGrad off;
   const Model& model = *shown.model;
   const std::int64_t dim_x = model.dim_x();
@@ -139,7 +140,7 @@ Said predict(const Shown& shown, const Row& row, const std::vector<double>& x, D
 }
 
 /// A row's panel, without what differs between rows.
-plot::Panel panel(const Row& row, const std::vector<double>& x, const Said& said, plot::Color color,
+plot::Panel panel(const TaskRow& row, const std::vector<double>& x, const Said& said, plot::Color color,
                   const std::string& name) {
   plot::Panel panel = plot::make_panel({.name = name,
                                         .x_label = "x",
@@ -167,7 +168,7 @@ plot::Figure draw_curves(const PlotCommand& c, const std::vector<Shown>& models,
   }
   const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
-    const Row row = row_of(batch.task, i);
+    const TaskRow row = row_of(batch.task, i);
     const std::size_t before = figure.panels.size();
     const auto add = [&](plot::Panel panel, const std::string& title) {
       if (i == 0) panel.title = title;
@@ -207,7 +208,7 @@ plot::Figure draw_maps(const PlotCommand& c, const std::vector<Shown>& models, c
   plot::Figure figure{.panel_width = kMapSize, .panel_height = kMapSize, .share_y = true};
   const Draws draws(c.seed, Purpose::prediction, 0);
   for (std::int64_t i = 0; i < c.tasks; ++i) {
-    const Row row = row_of(batch.task, i);
+    const TaskRow row = row_of(batch.task, i);
     const plot::Grid cells = plot::grid_of(row.xt).value_or(coarse);
     std::vector<Map> maps{{"context", {row.xc, row.yc}, cells, true}};
     std::optional<Map> deviations;

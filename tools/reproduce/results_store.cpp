@@ -95,7 +95,7 @@ json known_row(const EvaluationConfig& rules, const TestConfig& test, const std:
     row["published_error"] = number_or_null(found->second.error);
     row["published_decimals"] = printed_decimals(test);
   }
-  if (const auto best = reference(rules, test, model).best) {
+  if (const auto best = reference_for(rules, test, model).best) {
     row["oracle"] = in_metric(rules.metric, best->best.value);
     row["oracle_error"] = best->best.standard_error;
     row["oracle_kind"] = best->oracle;
@@ -107,7 +107,7 @@ json known_row(const EvaluationConfig& rules, const TestConfig& test, const std:
 json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
                   const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
   const SeedMean ours = mean_over_seeds(estimates);
-  const Reference against = reference(rules, test, model);
+  const Reference against = reference_for(rules, test, model);
   const std::optional<Estimate>& published = against.published;
   const Verdict verdict = judge(ours, against);
   const Metric metric = rules.metric;

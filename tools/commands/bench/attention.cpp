@@ -75,13 +75,13 @@ std::int64_t visible_pairs(const Problem& p, const PrefixMask& mask) {
   return pairs;
 }
 
-struct Result {
+struct AttentionTimes {
   Timings forward, recorded, backward;
   double forward_gflops = 0, backward_gflops = 0;
   MemoryPeaks memory;
 };
 
-Result measure(const Problem& p, std::int64_t repeats) {
+AttentionTimes measure(const Problem& p, std::int64_t repeats) {
   Random random(0);
   const std::int64_t channels = p.heads * p.width;
   Tensor q = random_normal(random, {p.batch, p.queries, channels}),
@@ -90,7 +90,7 @@ Result measure(const Problem& p, std::int64_t repeats) {
   const PrefixMask mask = mask_of(p);
   const auto attend = [&] { return masked_attention(q, k, v, mask, {.heads = static_cast<int>(p.heads)}); };
   const MemoryWatch memory;
-  Result result;
+  AttentionTimes result;
   result.forward = repeat(repeats, [&] { return milliseconds([&] { static_cast<void>(attend()); }); });
 
   Tape tape;
@@ -113,7 +113,7 @@ Result measure(const Problem& p, std::int64_t repeats) {
   return result;
 }
 
-JsonValue to_json(const Problem& p, const Result& r, double peak) {
+JsonValue to_json(const Problem& p, const AttentionTimes& r, double peak) {
   JsonValue row = machine();
   row.update({{"batch", p.batch},
               {"heads", p.heads},
@@ -139,7 +139,7 @@ void print_header() {
              "keys", "width", "mask", "forward ms", "recorded ms", "backward ms", "forward %", "backward %", "live MB");
 }
 
-void print_row(const Problem& p, const Result& r, double peak) {
+void print_row(const Problem& p, const AttentionTimes& r, double peak) {
   fmt::print("{:>6}{:>6}{:>9}{:>9}{:>7}{:>8}{:>12.3f}{:>12.3f}{:>12.3f}{:>11.1f}{:>11.1f}{:>10.1f}\n", p.batch, p.heads,
              p.queries, p.keys, p.width, p.mask, r.forward.median_ms, r.recorded.median_ms, r.backward.median_ms,
              100 * (r.forward_gflops / peak), 100 * (r.backward_gflops / peak),
@@ -151,7 +151,7 @@ int run(const BenchAttentionCommand& c) {
   const double peak = measured_peak_gflops();
   const std::vector<Problem> problems = problems_of(c);
   Progress progress("bench attention", static_cast<std::int64_t>(problems.size()), {.unit = "shapes"});
-  std::vector<Result> results;
+  std::vector<AttentionTimes> results;
   for (const Problem& p : problems) {
     results.push_back(measure(p, c.repeats));
     progress.update(static_cast<std::int64_t>(results.size()));
