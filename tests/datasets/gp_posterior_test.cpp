@@ -19,8 +19,8 @@ namespace {
 constexpr double kNoise = 0.2;
 
 /// Nc contexts and Nt targets in the plane; target 0 sits on context 0.
-struct Problem {
-  explicit Problem(std::int64_t nc, std::int64_t nt) : xc(2 * nc), yc(nc), xt(2 * nt), yt(nt) {
+struct PlanarProblem {
+  explicit PlanarProblem(std::int64_t nc, std::int64_t nt) : xc(2 * nc), yc(nc), xt(2 * nt), yt(nt) {
     Random random(11, static_cast<std::uint64_t>(nc));
     for (auto* values : {&xc, &xt})
       for (double& value : *values) value = random.uniform(-1, 1);
@@ -60,7 +60,7 @@ TEST_CASE("[gp posterior] marginals are those of brute-force conditioning") {
   for (std::int64_t nc : {0, 1, 9}) {
     CAPTURE(nc);
     const std::int64_t nt = 5;
-    const Problem p(nc, nt);
+    const PlanarProblem p(nc, nt);
     auto k_cc = covariance(p.kernel, {p.xc, 2});
     for (std::int64_t i = 0; i < nc; ++i) k_cc[i * nc + i] += kNoise * kNoise;
     const auto k_ct = covariance(p.kernel, {p.xc, 2}, {p.xt, 2});
@@ -85,8 +85,8 @@ TEST_CASE("[gp posterior] marginals are those of brute-force conditioning") {
 
 TEST_CASE("[gp posterior] the joint likelihood is the product of one-step predictions") {
   for (std::int64_t nc : {0, 7}) {
-    const Problem p(nc, 6);
-    Problem seen = p;
+    const PlanarProblem p(nc, 6);
+    PlanarProblem seen = p;
     double chain = 0;
     for (std::size_t t = 0; t < p.yt.size(); ++t) {
       const std::vector<double> x(p.xt.begin() + 2 * t, p.xt.begin() + 2 * t + 2), y{p.yt[t]};
@@ -101,7 +101,7 @@ TEST_CASE("[gp posterior] the joint likelihood is the product of one-step predic
 }
 
 TEST_CASE("[gp posterior] marginal likelihood of a context by the chain rule") {
-  const Problem p(4, 3), none(0, 3);
+  const PlanarProblem p(4, 3), none(0, 3);
   std::vector<double> x = p.xc, y = p.yc;
   x.insert(x.end(), p.xt.begin(), p.xt.end());
   y.insert(y.end(), p.yt.begin(), p.yt.end());
@@ -114,7 +114,7 @@ TEST_CASE("[gp posterior] marginal likelihood of a context by the chain rule") {
 }
 
 TEST_CASE("[gp posterior] the limits: no context, far away, exact observations") {
-  const Problem p(6, 2);
+  const PlanarProblem p(6, 2);
   const GpPosterior prior(p.kernel, {{}, 2}, {}, kNoise);
   CHECK(prior.marginals({p.xt, 2}, 0).mean == std::vector<double>{0, 0});
   CHECK(prior.marginals({p.xt, 2}, 0.5).variance[1] == doctest::Approx(p.kernel.variance() + 0.25));
@@ -169,7 +169,7 @@ TEST_CASE("[gp posterior] what a context without noise determines has a positive
 }
 
 TEST_CASE("[gp posterior] the order of the context does not matter") {
-  Problem p(8, 4);
+  PlanarProblem p(8, 4);
   const double before = sum(p.posterior().log_likelihood({p.xt, 2}, p.yt, 0));
   std::swap(p.yc[1], p.yc[6]);
   std::swap_ranges(p.xc.begin() + 2, p.xc.begin() + 4, p.xc.begin() + 12);
@@ -177,7 +177,7 @@ TEST_CASE("[gp posterior] the order of the context does not matter") {
 }
 
 TEST_CASE("[gp posterior] wrong input is named") {
-  const Problem p(2, 2);
+  const PlanarProblem p(2, 2);
   const std::vector<double> one{1};
   CHECK_THROWS_WITH_AS(p.posterior().log_likelihood({p.xt, 2}, one, 0), "[gp] 2 inputs and 1 values, expected equal",
                        Error);

@@ -13,25 +13,12 @@
 #include "datasets/gp/config.h"
 #include "datasets/protocol.h"
 #include "engine/error.h"
+#include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
-
-std::string replaced(std::string text, std::string_view before, std::string_view after) {
-  const auto at = text.find(before);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, before.size(), after);
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    parse_protocol(text, "f.toml");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> names_in_folder() {
   const char* source = std::getenv("NPZOO_SOURCE_ROOT");
@@ -234,7 +221,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
            Case{"[models.cnp]", "[models]\ncnp = 3\n[models.x]", "models.cnp is 3, expected a table"},
        }) {
     CAPTURE(c.after);
-    const std::string error = error_of(replaced(load_protocol("tnp/gp-rbf").text, c.before, c.after));
+    const std::string error = error_of_protocol(replaced(load_protocol("tnp/gp-rbf").text, c.before, c.after));
     CAPTURE(error);
     CHECK(error.starts_with("[protocol] f.toml: "));
     CHECK(error.find(c.message) != std::string::npos);
@@ -244,16 +231,17 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
 TEST_CASE("[protocol] keys nested without end are refused before they overflow the stack") {
   std::string key = "a";
   for (int i = 0; i < 500'000; ++i) key += ".a";
-  CHECK(error_of(key + " = 1") == "[protocol] f.toml: line 1: a key of more than 16 parts");
-  CHECK(error_of(load_protocol("quick/gp1d").text + "\n[models." + key + "]").ends_with("a key of more than 16 parts"));
-  CHECK(error_of(std::string((1 << 20) + 1, '\n')) ==
+  CHECK(error_of_protocol(key + " = 1") == "[protocol] f.toml: line 1: a key of more than 16 parts");
+  CHECK(error_of_protocol(load_protocol("quick/gp1d").text + "\n[models." + key + "]")
+            .ends_with("a key of more than 16 parts"));
+  CHECK(error_of_protocol(std::string((1 << 20) + 1, '\n')) ==
         "[protocol] f.toml: 1048577 bytes of TOML found, expected at most 1048576");
 }
 
 TEST_CASE("[protocol] the best weights cannot be kept without validation") {
   const std::string never = replaced(load_protocol("tnp/gp-rbf").text, "every = 5000", "every = 0");
   CHECK(parse_protocol(never, "f.toml").validation.every == 0);
-  CHECK(error_of(replaced(never, "\"last\"", "\"best\"")) ==
+  CHECK(error_of_protocol(replaced(never, "\"last\"", "\"best\"")) ==
         "[protocol] f.toml: validation.every is 0, expected an integer from 1 to 1000000000");
 }
 

@@ -8,12 +8,12 @@
 #include "datasets/gp/log_sum.h"
 #include "datasets/gp/quadrature.h"
 #include "engine/error.h"
+#include "tests/testing.h"
 
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double log_integral(const std::vector<QuadratureNode>& nodes) {
   LogSum sum;

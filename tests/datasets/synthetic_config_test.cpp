@@ -10,7 +10,7 @@
 #include "datasets/protocol_text.h"
 #include "datasets/synthetic/source.h"
 #include "datasets/tables/standardise.h"
-#include "tests/testing.h"
+#include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
@@ -18,19 +18,11 @@ using namespace npzoo::testing;
 namespace {
 
 std::string with(const std::string& before, const std::string& after) {
-  std::string text = protocol_text("npzoo/any-1d");
-  const auto at = text.find(before);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, before.size(), after);
+  return replaced(protocol_text("npzoo/any-1d"), before, after);
 }
 
 std::string message(const std::string& before, const std::string& after) {
-  const std::string text = with(before, after);
-  return error_of([&] { parse_protocol(text, "f.toml"); });
-}
-
-const SyntheticDistribution& distribution(const TaskConfig& config) {
-  return dynamic_cast<const SyntheticConfig&>(config).distribution();
+  return error_of_protocol(with(before, after));
 }
 
 }  // namespace
@@ -69,16 +61,16 @@ TEST_CASE("[synthetic] keys are read strictly") {
 
 TEST_CASE("[synthetic] a test changes what it says, and nothing else") {
   const Protocol p = load_protocol("npzoo/any-1d");
-  const SyntheticDistribution& trained = distribution(*p.data);
+  const SyntheticDistribution& trained = synthetic_distribution(*p.data);
   CHECK(p.evaluation.tests[0].name == "mixed");
-  CHECK(distribution(*p.evaluation.tests[0].data) == trained);
+  CHECK(synthetic_distribution(*p.evaluation.tests[0].data) == trained);
   const auto rough = std::ranges::find(p.evaluation.tests, "rough", &TestConfig::name);
   SyntheticDistribution expected = trained;
   expected.kernels = {{1, 0, 0, 0, 0, 0, 0}};
   expected.terms = {1, 2};
   expected.products = expected.trend = expected.steps = expected.cycles = 0;
   expected.student = expected.outliers = expected.exponentiated = expected.clipped = expected.rounded = 0;
-  CHECK(distribution(*rough->data) == expected);
+  CHECK(synthetic_distribution(*rough->data) == expected);
   CHECK(gp_distribution(*p.data) == nullptr);
 }
 
@@ -133,7 +125,7 @@ TEST_CASE("[synthetic] what predict warns by: the context's range, and how far t
     CHECK(range.inputs == Interval{-2, 2});
     CHECK(range.value_std == 1);
     CHECK(range.min_context == 1);
-    CHECK(range.max_context == distribution(*p.data).context.high - 1);
+    CHECK(range.max_context == synthetic_distribution(*p.data).context.high - 1);
     CHECK(range.target_noise == 1e-3);
     CHECK(range.noise_varies);
     const auto source = p.data->source({.batch_size = 16, .seed = 4});
@@ -157,7 +149,7 @@ TEST_CASE("[synthetic] what predict warns by: the context's range, and how far t
 }
 
 TEST_CASE("[synthetic] least_std that no context reaches is refused") {
-  SyntheticDistribution d = distribution(*load_protocol("npzoo/any-1d").data);
+  SyntheticDistribution d = synthetic_distribution(*load_protocol("npzoo/any-1d").data);
   d.lengthscale = {PositivePrior::Kind::constant, 1e6, 0};
   d.kernels = {{0, 0, 0, 1, 0, 0, 0}};
   d.products = d.trend = d.steps = d.cycles = d.student = d.outliers = d.exponentiated = d.clipped = d.rounded = 0;

@@ -10,19 +10,15 @@
 #include "datasets/synthetic/source.h"
 #include "datasets/synthetic/truth.h"
 #include "datasets/tables/standardise.h"
-#include "tests/testing.h"
+#include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
 
-const SyntheticDistribution& distribution(const TaskConfig& config) {
-  return dynamic_cast<const SyntheticConfig&>(config).distribution();
-}
-
 SyntheticDistribution any(std::int64_t dims) {
-  SyntheticDistribution d = distribution(*load_protocol(dims == 1 ? "npzoo/any-1d" : "npzoo/any-2d").data);
+  SyntheticDistribution d = synthetic_distribution(*load_protocol(dims == 1 ? "npzoo/any-1d" : "npzoo/any-2d").data);
   d.dims = dims;
   return d;
 }
@@ -32,11 +28,7 @@ SyntheticDistribution only_gaussian(SyntheticDistribution d) {
   return d;
 }
 
-bool same(const Task& a, const Task& b) {
-  return same_bits(a.xc, b.xc) && same_bits(a.yc, b.yc) && same_bits(a.xt, b.xt) && same_bits(a.yt, b.yt);
-}
-
-std::vector<double> row(const Tensor& t, std::int64_t b) {
+std::vector<double> row_values(const Tensor& t, std::int64_t b) {
   const std::vector<double> all = doubles(t);
   const auto width = static_cast<std::ptrdiff_t>(t.dim(1) * t.dim(2));
   return {all.begin() + b * width, all.begin() + (b + 1) * width};
@@ -55,7 +47,7 @@ TEST_CASE("[synthetic] a batch is a function of source, seed, split and index, o
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < 6; ++i) threads.emplace_back([&, i] { there[5 - i] = source.task(5 - i); });
     for (std::thread& thread : threads) thread.join();
-    for (std::size_t i = 0; i < 6; ++i) CHECK(same(here[i], there[i]));
+    for (std::size_t i = 0; i < 6; ++i) CHECK(same_points(here[i], there[i]));
 
     std::set<std::vector<double>> seen;
     for (const std::uint64_t seed : {5, 6})
@@ -78,7 +70,7 @@ TEST_CASE("[synthetic] tasks are standardised as tables are, and bounded") {
       const Task task = source.task(index);
       CHECK((task.xc.dim(1) >= 1 && task.xc.dim(1) <= 128 && task.xt.dim(1) >= 16 && task.xt.dim(1) <= 128));
       for (std::int64_t b = 0; b < 8; ++b) {
-        const std::vector<double> xc = row(task.xc, b), yc = row(task.yc, b);
+        const std::vector<double> xc = row_values(task.xc, b), yc = row_values(task.yc, b);
         // Standardising again changes nothing but for rounding: a hundred steps of it relative to a value's magnitude,
         // which `least_std` keeps below 60 deviations of the context.
         const Standardisation again = standardise(xc, yc, x_names, y_names, synthetic_range(d));
@@ -92,8 +84,8 @@ TEST_CASE("[synthetic] tasks are standardised as tables are, and bounded") {
           for (std::size_t i = 0; i < y.size(); ++i) error = std::max(error, std::abs(y[i] - yc[i]));
         }
         CHECK(error < 1e-12);
-        for (const double v : row(task.xt, b)) CHECK(std::abs(v) <= 2 + d.reach);
-        for (const double v : row(task.yt, b)) CHECK(std::abs(v) < 1000);
+        for (const double v : row_values(task.xt, b)) CHECK(std::abs(v) <= 2 + d.reach);
+        for (const double v : row_values(task.yt, b)) CHECK(std::abs(v) < 1000);
       }
     }
     CHECK(constant > 0);
@@ -118,7 +110,7 @@ TEST_CASE("[synthetic] one point, and contexts of equal values") {
   for (std::uint64_t index = 0; index < 20; ++index) {
     const Task task = dry.task(index);
     for (std::int64_t b = 0; b < 64; ++b) {
-      const std::vector<double> yc = row(task.yc, b), yt = row(task.yt, b);
+      const std::vector<double> yc = row_values(task.yc, b), yt = row_values(task.yt, b);
       for (const double v : yt) CHECK(std::abs(v) <= 2 / d.least_std);
       if (std::ranges::any_of(yc, [](double v) { return v != 0; })) continue;
       ++equal;
@@ -145,8 +137,8 @@ TEST_CASE("[synthetic] there is a truth where a whole batch is Gaussian, and it 
       const auto joint = batch.truth->log_likelihood(batch.task, Density::joint);
       REQUIRE((each && joint && each->size() == 4));
       for (std::int64_t b = 0; b < 4; ++b) {
-        const std::vector<double> yt = row(batch.task.yt, b);
-        const auto curve = batch.truth->curve(batch.task, b, row(batch.task.xt, b));
+        const std::vector<double> yt = row_values(batch.task.yt, b);
+        const auto curve = batch.truth->curve(batch.task, b, row_values(batch.task.xt, b));
         double sum = 0, mean = 0;
         for (std::size_t i = 0; i < yt.size(); ++i) {
           const double z = (yt[i] - curve->mean[i]) / curve->std[i];

@@ -9,23 +9,13 @@
 #include "datasets/gp/config.h"
 #include "datasets/gp/oracle.h"
 #include "ops/concat/concat.h"
-#include "tests/testing.h"
+#include "tests/datasets/task_fixtures.h"
 #include "tests/toy_tasks.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-std::string error_of_protocol(const std::string& text) {
-  return error_of([&] { parse_protocol(text, "f.toml"); });
-}
-
-std::string replaced(std::string text, const std::string& before, const std::string& after) {
-  const auto at = text.find(before);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, before.size(), after);
-}
 
 /// What a wrong kind is told.
 std::string message_of_kind(const std::string& found) {
@@ -35,11 +25,6 @@ std::string message_of_kind(const std::string& found) {
 }
 
 Tensor row(const Tensor& x, std::int64_t b) { return slice(x, 0, b, b + 1); }
-
-bool same_bits(const Task& a, const Task& b) {
-  return testing::same_bits(a.xc, b.xc) && testing::same_bits(a.yc, b.yc) && testing::same_bits(a.xt, b.xt) &&
-         testing::same_bits(a.yt, b.yt);
-}
 
 }  // namespace
 
@@ -84,9 +69,9 @@ TEST_CASE("[tasks] what a test changes is its own, and part of what figures were
   const Protocol steep = parse_protocol(lines_protocol("steepness = 3.0"), "f.toml");
   const auto task = [](const TaskConfig& config) { return config.source({2, 0, Split::evaluation})->task(1); };
   CHECK(same_data(plain, steep));
-  CHECK(same_bits(task(*plain.data), task(*steep.data)));
-  CHECK(same_bits(task(*plain.data), task(*plain.evaluation.tests[0].data)));
-  CHECK_FALSE(same_bits(task(*plain.data), task(*steep.evaluation.tests[0].data)));
+  CHECK(same_points(task(*plain.data), task(*steep.data)));
+  CHECK(same_points(task(*plain.data), task(*plain.evaluation.tests[0].data)));
+  CHECK_FALSE(same_points(task(*plain.data), task(*steep.evaluation.tests[0].data)));
   CHECK(protocol_version(plain, "lines", "cnp") != protocol_version(steep, "lines", "cnp"));
 
   const Protocol fewer = parse_protocol(replaced(lines_protocol(), "items = 10", "items = 9"), "f.toml");
@@ -108,10 +93,10 @@ TEST_CASE("[tasks] what any source is held to") {
       CHECK((task.xc.dim(0) == 2 && task.xc.dim(2) == p.data->dim_x() && task.yc.dim(2) == p.data->dim_y()));
       CHECK((task.xt.dim(1) == task.yt.dim(1) && task.xt.dim(2) == p.data->dim_x()));
       CHECK(task.yt.dtype() == DType::float32);
-      CHECK(same_bits(task, p.data->source({2, 1, split})->task(0)));
-      CHECK_FALSE(same_bits(task, source->task(1)));
+      CHECK(same_points(task, p.data->source({2, 1, split})->task(0)));
+      CHECK_FALSE(same_points(task, source->task(1)));
       const Task exact = p.data->source({2, 1, split, DType::float64})->task(0);
-      CHECK(testing::same_bits(exact.yt.to(DType::float32), task.yt));
+      CHECK(same_bits(exact.yt.to(DType::float32), task.yt));
     }
     const TaskExtents typical = p.data->typical_extents();
     const TrainingRange range = p.data->training_range();

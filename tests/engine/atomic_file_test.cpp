@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/engine/text_fixtures.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;
@@ -22,8 +23,6 @@ using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 void replace(const fs::path& path, std::string_view text) {
   AtomicFile file(path);

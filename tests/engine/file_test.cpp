@@ -14,17 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/engine/text_fixtures.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
 using namespace npzoo::testing;
-
-namespace {
-
-void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-}  // namespace
 
 TEST_CASE("file: who waits for a directory has it alone") {
   const TemporaryDirectory directory;

@@ -10,13 +10,12 @@
 #include "engine/error.h"
 #include "engine/random.h"
 #include "engine/tape.h"
+#include "tests/testing.h"
 
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor normals(const Shape& shape, std::uint64_t seed = 1) {
   Tensor x = Tensor::empty(shape, DType::float64);

@@ -7,18 +7,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/engine/text_fixtures.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;
 using namespace npzoo;
 using namespace npzoo::testing;
 using nlohmann::json;
-
-namespace {
-
-void put(const fs::path& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-}  // namespace
 
 TEST_CASE("json lines: each object is visible at once and the file is continued") {
   TemporaryDirectory directory;

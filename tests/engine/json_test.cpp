@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/engine/text_fixtures.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -13,17 +14,11 @@ using nlohmann::json;
 
 namespace {
 
-std::string repeated(std::string_view text, std::int64_t times) {
-  std::string result;
-  for (std::int64_t i = 0; i < times; ++i) result += text;
-  return result;
-}
-
 std::string nested(std::string_view open, std::string_view close, std::int64_t levels) {
   return repeated(open, levels) + "1" + repeated(close, levels);
 }
 
-std::string message(std::string_view text) {
+std::string json_message(std::string_view text) {
   return error_of([&] { parse_json(text, "[json] f"); });
 }
 
@@ -39,12 +34,12 @@ TEST_CASE("json: what is JSON is read") {
 
 TEST_CASE("json: depth and size are bounded before anything is parsed") {
   const std::string expected = fmt::format("[json] f: more than {} levels of JSON at byte ", kMaxJsonDepth);
-  CHECK(message(nested("[", "]", kMaxJsonDepth + 1)) == expected + "64");
-  CHECK(message(nested("[", "]", 3'000'000)) == expected + "64");
-  CHECK(message(nested("{\"a\":", "}", 1'000'000)) == expected + "320");
-  CHECK(message(repeated("[{\"\\\"\":", 500'000)) == expected + "224");
+  CHECK(json_message(nested("[", "]", kMaxJsonDepth + 1)) == expected + "64");
+  CHECK(json_message(nested("[", "]", 3'000'000)) == expected + "64");
+  CHECK(json_message(nested("{\"a\":", "}", 1'000'000)) == expected + "320");
+  CHECK(json_message(repeated("[{\"\\\"\":", 500'000)) == expected + "224");
   const std::string large = fmt::format("[{}]", std::string(kMaxJsonBytes, ' '));
-  CHECK(message(large) ==
+  CHECK(json_message(large) ==
         fmt::format("[json] f: {} bytes of JSON found, expected at most {}", kMaxJsonBytes + 2, kMaxJsonBytes));
 }
 
@@ -65,7 +60,7 @@ TEST_CASE("json: what is none is refused in one line") {
            {"[1e999]", "a number is larger than any double"},
        }) {
     CAPTURE(c.text);
-    CHECK(message(c.text) == std::string("[json] f: ") + c.expected);
+    CHECK(json_message(c.text) == std::string("[json] f: ") + c.expected);
     CHECK(parse_json_or_discard(c.text).is_discarded());
   }
   CHECK(parse_json_or_discard(nested("[", "]", 1'000'000)).is_discarded());

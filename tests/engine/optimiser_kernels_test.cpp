@@ -25,7 +25,7 @@ struct State {
 };
 
 template <class T>
-std::vector<T> normal(std::size_t n, unsigned seed) {
+std::vector<T> normal_numbers(std::size_t n, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> draw;
   std::vector<T> x(n);
@@ -104,10 +104,10 @@ void exact_step(YogiUpdate<double>*, double& p, double& m, double& v, double g, 
 
 template <class T, template <class> class Update>
 void compare(std::size_t n, double start, const Settings& s) {
-  State<T> found{normal<T>(n, 1), std::vector<T>(n, T(start)), std::vector<T>(n, T(start))};
+  State<T> found{normal_numbers<T>(n, 1), std::vector<T>(n, T(start)), std::vector<T>(n, T(start))};
   State<double> exact{{found.p.begin(), found.p.end()}, std::vector<double>(n, start), std::vector<double>(n, start)};
   for (int t = 1; t <= 20; ++t) {
-    const std::vector<T> gradient = normal<T>(n, 100 + static_cast<unsigned>(t));
+    const std::vector<T> gradient = normal_numbers<T>(n, 100 + static_cast<unsigned>(t));
     step<T, Update>(found, {gradient}, t, s);
     for (std::size_t i = 0; i < n; ++i)
       exact_step(static_cast<Update<double>*>(nullptr), exact.p[i], exact.m[i], exact.v[i], s.scale * gradient[i], t,
@@ -159,11 +159,12 @@ TEST_CASE_TEMPLATE("yogi_update leaves the second moment where it equals the squ
 
 TEST_CASE_TEMPLATE("adam_update sums the parts of a gradient in their order", T, float, double) {
   constexpr std::size_t kSize = 1003;
-  const std::vector<std::vector<T>> parts{normal<T>(kSize, 1), normal<T>(kSize, 2), normal<T>(kSize, 3)};
+  const std::vector<std::vector<T>> parts{normal_numbers<T>(kSize, 1), normal_numbers<T>(kSize, 2),
+                                          normal_numbers<T>(kSize, 3)};
   std::vector<T> sum(kSize);
   for (std::size_t i = 0; i < kSize; ++i) sum[i] = parts[0][i] + parts[1][i] + parts[2][i];
   const auto after_one_step = [](const std::vector<std::vector<T>>& gradients) {
-    State<T> state{normal<T>(kSize, 4), normal<T>(kSize, 5), std::vector<T>(kSize, 1)};
+    State<T> state{normal_numbers<T>(kSize, 4), normal_numbers<T>(kSize, 5), std::vector<T>(kSize, 1)};
     step<T, AdamUpdate>(state, gradients, 5, {});
     return state;
   };
@@ -177,8 +178,8 @@ TEST_CASE_TEMPLATE("optimiser steps do not depend on the number of threads", T, 
   const int before = thread_pool().threads();
   const auto after_one_step = [](int threads) {
     set_threads(threads);
-    State<T> state{normal<T>(50'001, 1), normal<T>(50'001, 2), std::vector<T>(50'001, 1)};
-    step<T, AdamUpdate>(state, {normal<T>(50'001, 3), normal<T>(50'001, 4)}, 5, {});
+    State<T> state{normal_numbers<T>(50'001, 1), normal_numbers<T>(50'001, 2), std::vector<T>(50'001, 1)};
+    step<T, AdamUpdate>(state, {normal_numbers<T>(50'001, 3), normal_numbers<T>(50'001, 4)}, 5, {});
     return state.p;
   };
   const std::vector<T> alone = after_one_step(1);

@@ -63,9 +63,9 @@ std::vector<T> arguments(double low, double high, int count) {
 }
 
 template <class T>
-constexpr T kInfinity = std::numeric_limits<T>::infinity();
+constexpr T kInfinityOf = std::numeric_limits<T>::infinity();
 template <class T>
-constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+constexpr T kNaNOf = std::numeric_limits<T>::quiet_NaN();
 
 }  // namespace
 
@@ -94,7 +94,7 @@ TEST_CASE_TEMPLATE("simd_math: relative error over a million arguments", T, floa
 TEST_CASE_TEMPLATE("simd_math: NaN propagates", T, float, double) {
   for (const Row& row : kRows) {
     CAPTURE(row.name);
-    CHECK(std::isnan(evaluate(row.function, kNaN<T>)));
+    CHECK(std::isnan(evaluate(row.function, kNaNOf<T>)));
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE_TEMPLATE("simd_math: infinities and zeros", T, float, double) {
     CHECK(found == expected);
     CHECK(std::signbit(found) == std::signbit(expected));
   };
-  constexpr T kInf = kInfinity<T>;
+  constexpr T kInf = kInfinityOf<T>;
   is(Function::exp, -kInf, 0);
   is(Function::exp, kInf, kInf);
   is(Function::exp, 0, 1);
@@ -147,8 +147,8 @@ TEST_CASE_TEMPLATE("simd_math: the ends of the range", T, float, double) {
   using Limits = std::numeric_limits<T>;
   const T largest = std::log(Limits::max());
   CHECK(std::isfinite(evaluate(Function::exp, std::nextafter(largest, T(0)))));
-  CHECK(evaluate(Function::exp, std::nextafter(largest, kInfinity<T>) + 1) == kInfinity<T>);
-  CHECK(evaluate(Function::expm1, std::nextafter(largest, kInfinity<T>) + 1) == kInfinity<T>);
+  CHECK(evaluate(Function::exp, std::nextafter(largest, kInfinityOf<T>) + 1) == kInfinityOf<T>);
+  CHECK(evaluate(Function::expm1, std::nextafter(largest, kInfinityOf<T>) + 1) == kInfinityOf<T>);
   CHECK(evaluate(Function::exp, T(-1000)) == 0);
   CHECK(evaluate(Function::exp, Limits::lowest()) == 0);
   CHECK(evaluate(Function::log, Limits::max()) == doctest::Approx(std::log(Limits::max())).epsilon(1e-7));

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/engine/text_fixtures.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -10,13 +11,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-std::string repeated(std::string_view text, std::int64_t times) {
-  std::string result;
-  for (std::int64_t i = 0; i < times; ++i) result += text;
-  return result;
-}
-
-std::string message(std::string_view text) {
+std::string toml_message(std::string_view text) {
   return error_of([&] { parse_toml(text, "[toml] f"); });
 }
 
@@ -41,7 +36,7 @@ TEST_CASE("toml: dots and brackets that are no keys and no nesting are not count
            fmt::format("a = {}{}", repeated("[", kMaxTomlNesting), repeated("]", kMaxTomlNesting)),
        }) {
     CAPTURE(text);
-    CHECK(message(text) == "no error");
+    CHECK(toml_message(text) == "no error");
   }
 }
 
@@ -60,13 +55,13 @@ TEST_CASE("toml: nesting is bounded before anything is parsed") {
            fmt::format("a = \"unfinished\nb{} = 1", dots),
        }) {
     CAPTURE(text.substr(0, 40));
-    CHECK(message(text).ends_with(kTooManyParts));
+    CHECK(toml_message(text).ends_with(kTooManyParts));
   }
-  CHECK(message(fmt::format("x = 1\na{} = 1", dots)) == fmt::format("[toml] f: line 2: {}", kTooManyParts));
+  CHECK(toml_message(fmt::format("x = 1\na{} = 1", dots)) == fmt::format("[toml] f: line 2: {}", kTooManyParts));
   const std::string first = fmt::format("[toml] f: line 1: {}", kTooNested);
-  CHECK(message(fmt::format("a = {}", repeated("[", 500'000))) == first);
-  CHECK(message(fmt::format("a = {}", repeated("{ a = ", 150'000))) == first);
-  CHECK(message(fmt::format("a = {}", repeated("[ { a = ", 100'000))) == first);
+  CHECK(toml_message(fmt::format("a = {}", repeated("[", 500'000))) == first);
+  CHECK(toml_message(fmt::format("a = {}", repeated("{ a = ", 150'000))) == first);
+  CHECK(toml_message(fmt::format("a = {}", repeated("[ { a = ", 100'000))) == first);
 }
 
 TEST_CASE("toml: a text as large as is allowed is read") {
@@ -76,10 +71,10 @@ TEST_CASE("toml: a text as large as is allowed is read") {
 }
 
 TEST_CASE("toml: size and characters are bounded") {
-  CHECK(message("#" + std::string(kMaxTomlBytes, '.')) ==
+  CHECK(toml_message("#" + std::string(kMaxTomlBytes, '.')) ==
         fmt::format("[toml] f: {} bytes of TOML found, expected at most {}", kMaxTomlBytes + 1, kMaxTomlBytes));
-  CHECK(message("a = 1\n# \xC3\xA9") ==
+  CHECK(toml_message("a = 1\n# \xC3\xA9") ==
         "[toml] f: line 2 holds a character outside ASCII, expected an escape like \\u00e9");
-  CHECK(message("a = 1\na = 2").starts_with("[toml] f: line 2, column "));
+  CHECK(toml_message("a = 1\na = 2").starts_with("[toml] f: line 2, column "));
   CHECK(parse_toml("a.b = 3", "[toml] f")["a"]["b"].value<int>() == 3);
 }

@@ -14,9 +14,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-// Both sides do the same sums in another order: some roundings of 1e-16 in each of a few layers.
-constexpr double kRounding = 1e-12;
-
 constexpr std::int64_t kSamplesOfTraining = 2;  // in the small forms
 
 /// BNP and BANP of both lineages, for each of the dimensions.

@@ -19,7 +19,7 @@ namespace {
 
 /// What loading says of the checkpoint after `change` was made to its file, by somebody who takes the checksum away;
 /// the path is cut off.
-std::string message_after(const auto& change) {
+std::string message_of_changed(const auto& change) {
   const TemporaryDirectory directory;
   const std::string path = directory / "c.safetensors";
   save_checkpoint(path, trained_checkpoint());
@@ -34,7 +34,7 @@ std::string message_after(const auto& change) {
 
 /// The same after one entry of the model's configuration, or of the state of the run, was changed.
 std::string message_with(const std::string& part, const std::string& key, const json& value) {
-  return message_after([&](TensorFile& file) {
+  return message_of_changed([&](TensorFile& file) {
     json object = json::parse(file.metadata.at(part));
     object[key] = value;
     file.metadata[part] = object.dump();
@@ -117,7 +117,7 @@ TEST_CASE("checkpoint: exported weights in double are written in float32") {
 }
 
 TEST_CASE("checkpoint: missing, unexpected and wrongly shaped tensors are all named") {
-  const std::string message = message_after([](TensorFile& file) {
+  const std::string message = message_of_changed([](TensorFile& file) {
     file.tensors.erase("predictor.layers.1.bias");
     file.tensors.erase("best.embedder.layers.0.weight");
     file.tensors["stranger"] = Tensor::zeros({1});
@@ -132,39 +132,41 @@ TEST_CASE("checkpoint: missing, unexpected and wrongly shaped tensors are all na
 }
 
 TEST_CASE("checkpoint: metadata of another program, or damaged") {
-  CHECK(message_after([](TensorFile& f) { f.metadata["format"] = "npzoo-checkpoint-9"; }) ==
+  CHECK(message_of_changed([](TensorFile& f) { f.metadata["format"] = "npzoo-checkpoint-9"; }) ==
         "[checkpoint] FILE: format 'npzoo-checkpoint-9' found, expected 'npzoo-checkpoint-1' or 'npzoo-weights-1'");
   for (const std::string key : {"format", "model", "config", "protocol", "protocol_text", "run"}) {
     CAPTURE(key);
-    CHECK(message_after([&](TensorFile& f) { f.metadata.erase(key); }) ==
+    CHECK(message_of_changed([&](TensorFile& f) { f.metadata.erase(key); }) ==
           "[checkpoint] FILE: it has no '" + key + "' in its metadata, so npzoo did not write it");
   }
-  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
+  CHECK(message_of_changed([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
         fmt::format("[models] there is no model 'gpt'; expected one of {}", fmt::join(model_names(), ", ")));
-  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
+  CHECK(message_of_changed([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
         "[checkpoint] FILE: the model's config is no JSON object");
   for (const std::string run : {"", "[", "{}", "null"}) {
     CAPTURE(run);
-    CHECK(message_after([&](TensorFile& f) {
+    CHECK(message_of_changed([&](TensorFile& f) {
             f.metadata["run"] = run;
           }).starts_with("[checkpoint] FILE: damaged metadata: "));
   }
   CHECK(message_with("run", "step", "three") ==
         "[checkpoint] FILE: damaged metadata: step is \"three\", expected an integer from 0 to 20");
-  CHECK(message_after([](TensorFile& f) { f.metadata["protocol_text"] = "x = 1"; }).starts_with("[protocol] FILE: "));
+  CHECK(message_of_changed([](TensorFile& f) {
+          f.metadata["protocol_text"] = "x = 1";
+        }).starts_with("[protocol] FILE: "));
 }
 
 TEST_CASE("checkpoint: metadata nested without end") {
   const std::string brackets(1'000'000, '[');
   std::string key = "a";
   for (int i = 0; i < 500'000; ++i) key += ".a";
-  CHECK(message_after([&](TensorFile& f) { f.metadata["protocol_text"] = key + " = 1"; }) ==
+  CHECK(message_of_changed([&](TensorFile& f) { f.metadata["protocol_text"] = key + " = 1"; }) ==
         "[protocol] FILE: line 1: a key of more than 16 parts");
-  CHECK(message_after([&](TensorFile& f) { f.metadata["protocol_text"] = "a = " + brackets; }) ==
+  CHECK(message_of_changed([&](TensorFile& f) { f.metadata["protocol_text"] = "a = " + brackets; }) ==
         "[protocol] FILE: line 1: more than 16 brackets within each other");
-  CHECK(message_after([&](TensorFile& f) { f.metadata["config"] = brackets; }) ==
+  CHECK(message_of_changed([&](TensorFile& f) { f.metadata["config"] = brackets; }) ==
         "[checkpoint] FILE: the model's config: more than 64 levels of JSON at byte 64");
-  CHECK(message_after([&](TensorFile& f) { f.metadata["run"] = brackets; }) ==
+  CHECK(message_of_changed([&](TensorFile& f) { f.metadata["run"] = brackets; }) ==
         "[checkpoint] FILE: damaged metadata: more than 64 levels of JSON at byte 64");
 }
 
@@ -198,7 +200,7 @@ TEST_CASE("checkpoint: numbers that no run can have") {
     CHECK(message_with("run", entry.first, entry.second)
               .starts_with("[checkpoint] FILE: damaged metadata: " + entry.first + " is "));
   }
-  CHECK(message_after([](TensorFile& f) { f.metadata["run"] = R"({"seed": 1e999})"; }) ==
+  CHECK(message_of_changed([](TensorFile& f) { f.metadata["run"] = R"({"seed": 1e999})"; }) ==
         "[checkpoint] FILE: damaged metadata: a number is larger than any double");
 }
 
@@ -223,7 +225,7 @@ TEST_CASE("checkpoint: weights and moments that are not finite are neither writt
       CHECK(error_of([&] { save_checkpoint(path, c); }) == message);
       if (member == &Checkpoint::best_weights) CHECK(error_of([&] { export_weights(path, c, {}); }) != "no error");
       CHECK(read_text(path) == before);
-      CHECK(message_after([&, prefix = prefix](TensorFile& f) {
+      CHECK(message_of_changed([&, prefix = prefix](TensorFile& f) {
               f.tensors[prefix + name].values<float>().back() = static_cast<float>(bad);
             }) ==
             "[checkpoint] FILE: tensor '" + (prefix + name) + "' is not finite, expected weights that can be used");
@@ -232,8 +234,8 @@ TEST_CASE("checkpoint: weights and moments that are not finite are neither writt
 }
 
 TEST_CASE("checkpoint: files from before there were checksums can be read") {
-  CHECK(message_after([](TensorFile&) {}) == "no error");
-  CHECK(message_after([](TensorFile& f) {
+  CHECK(message_of_changed([](TensorFile&) {}) == "no error");
+  CHECK(message_of_changed([](TensorFile& f) {
           json run = json::parse(f.metadata.at("run"));
           run.erase("validation_batches");
           f.metadata["run"] = run.dump();
@@ -241,14 +243,15 @@ TEST_CASE("checkpoint: files from before there were checksums can be read") {
 }
 
 TEST_CASE("checkpoint: a checksum that is another's is told") {
-  CHECK(message_after([](TensorFile& f) {
+  CHECK(message_of_changed([](TensorFile& f) {
           f.metadata["checksum"] = "crc32:7";
         }).ends_with("found, expected \"crc32:7\""));
 }
 
 TEST_CASE("checkpoint: integer tensors are refused") {
-  CHECK(message_after([](TensorFile& f) { f.tensors["predictor.layers.1.bias"] = Tensor::zeros({2}, DType::int64); }) ==
-        "[checkpoint] FILE: tensor 'predictor.layers.1.bias' is int64, expected float32 or float64");
+  CHECK(message_of_changed([](TensorFile& f) {
+          f.tensors["predictor.layers.1.bias"] = Tensor::zeros({2}, DType::int64);
+        }) == "[checkpoint] FILE: tensor 'predictor.layers.1.bias' is int64, expected float32 or float64");
 }
 
 TEST_CASE("checkpoint: a model larger than its file is refused before anything is allocated") {

@@ -35,7 +35,7 @@ Task padded(const Task& task, std::int64_t nc, std::int64_t nt) {
 
 constexpr double kRate = 1e-2, kClip = 1;
 // Padding sums the same float32 numbers in another order: some hundred roundings of 6e-8, which mostly cancel.
-constexpr double kRounding = 1e-5;
+constexpr double kPaddingRounding = 1e-5;
 
 struct Run {
   std::vector<double> losses;
@@ -114,10 +114,10 @@ TEST_CASE("device step: captured steps do what steps kernel by kernel do") {
     const Run captured = train(spec, sizes, true), plain = train(spec, sizes, false);
     CHECK(captured.graphs == 2);  // the second size is captured when it comes again
     for (std::size_t i = 0; i < sizes.size(); ++i)
-      CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(kRounding));
-    CHECK(gradient_difference(captured.first_moments, plain.first_moments) <= kRounding);
-    CHECK(gradient_difference(captured.second_moments, plain.second_moments) <= kRounding);
-    CHECK(gradient_difference(captured.parameters, plain.parameters) <= kRounding);
+      CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(kPaddingRounding));
+    CHECK(gradient_difference(captured.first_moments, plain.first_moments) <= kPaddingRounding);
+    CHECK(gradient_difference(captured.second_moments, plain.second_moments) <= kPaddingRounding);
+    CHECK(gradient_difference(captured.parameters, plain.parameters) <= kPaddingRounding);
     const Run again = train(spec, sizes, true);
     CHECK(again.losses == captured.losses);
     CHECK(std::ranges::equal(again.parameters, captured.parameters,
@@ -134,7 +134,7 @@ TEST_CASE("device step: features that are drawn anew reach a captured step") {
   const Run captured = train(spec, sizes, true), plain = train(spec, sizes, false);
   CHECK(captured.graphs == 1);
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(kRounding));
+    CHECK(captured.losses[i] == doctest::Approx(plain.losses[i]).epsilon(kPaddingRounding));
 }
 
 TEST_CASE("device step: a loss that is not finite leaves the parameters as they are") {

@@ -49,7 +49,7 @@ std::vector<std::string> deviations(const std::string& name, const auto& change)
   return names;
 }
 
-std::string message_after(const auto& change, const std::string& name = "tnp-d.a") {
+std::string parity_message_after(const auto& change, const std::string& name = "tnp-d.a") {
   const TemporaryDirectory directory;
   const std::string path = directory / "changed.safetensors";
   TensorFile file = load_safetensors(recorded(name));
@@ -138,7 +138,7 @@ TEST_CASE("golden: a wrong state of a constant memory block is found") {
           Names{name});
   }
   for (const std::string first : {"0.5", "-1", "8"})
-    CHECK(message_after([&](TensorFile& f) { f.metadata["run"] = "{\"first\": " + first + "}"; }, "cmanp.a") ==
+    CHECK(parity_message_after([&](TensorFile& f) { f.metadata["run"] = "{\"first\": " + first + "}"; }, "cmanp.a") ==
           "'first' in the run must be a number of context points, 1 to 7");
   // Heads that changed places hold the same numbers.
   CHECK(deviations("cmanp.a", [](TensorFile& file) {
@@ -154,30 +154,31 @@ TEST_CASE("golden: a wrong state of a constant memory block is found") {
 }
 
 TEST_CASE("golden: files that are no recorded run of a model here") {
-  CHECK(message_after([](TensorFile& f) { f.metadata.erase("model"); }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata.erase("model"); }) ==
         "there is no 'model' in the metadata; expected a recorded run");
-  CHECK(message_after([](TensorFile& f) { f.metadata.erase("config"); }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata.erase("config"); }) ==
         "there is no 'config' in the metadata; expected a recorded run");
-  CHECK(message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
         "recorded from model 'gpt', which this build does not have");
-  CHECK(message_after([](TensorFile& f) { f.metadata.erase("run"); }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata.erase("run"); }) ==
         "there is no 'run' in the metadata; expected a recorded run");
-  CHECK(message_after([](TensorFile& f) { f.metadata["run"] = R"({"first": 3})"; }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata["run"] = R"({"first": 3})"; }) ==
         "states recorded of model 'tnp-d', expected none");
-  CHECK(message_after([](TensorFile& f) { f.tensors.erase("adam.final.embedder.0.bias"); }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("adam.final.embedder.0.bias"); }) ==
         "there is no tensor 'adam.final.embedder.0.bias'");
-  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) == "the model's config is no JSON object");
-  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) ==
+        "the model's config is no JSON object");
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
         "'d_model' in the model's config is array, expected a number, a string or a boolean");
-  CHECK(message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) ==
         "[tnp-d] dim_x is missing, expected an integer");
-  CHECK(message_after([](TensorFile& f) { f.tensors.erase("xt"); }) == "there is no tensor 'xt'");
-  CHECK(message_after([](TensorFile& f) { f.tensors.erase("grad.embedder.0.bias"); }) ==
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("xt"); }) == "there is no tensor 'xt'");
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("grad.embedder.0.bias"); }) ==
         "there is no tensor 'grad.embedder.0.bias'");
-  CHECK(message_after([](TensorFile& f) {
+  CHECK(parity_message_after([](TensorFile& f) {
           f.tensors["param.embedder.0.bias"] = Tensor::zeros({17}, DType::float64);
         }) == "'param.embedder.0.bias' has shape (17), expected 1 of (16)");
-  CHECK(message_after([](TensorFile& f) {
+  CHECK(parity_message_after([](TensorFile& f) {
           f.tensors["yt"] = Tensor::zeros({3, 6, 1}, DType::float64);
         }).starts_with("["));
   CHECK(error_of([] { check_parity("no such file"); }).find("no such file") != std::string::npos);
@@ -186,7 +187,7 @@ TEST_CASE("golden: files that are no recorded run of a model here") {
 TEST_CASE("golden: a run that claims a huge model is refused before anything is allocated") {
   reset_peak_memory();
   const std::int64_t before = memory_stats().peak_reserved_bytes;
-  CHECK(message_after([](TensorFile& f) {
+  CHECK(parity_message_after([](TensorFile& f) {
           std::string& config = f.metadata["config"];
           config.replace(config.find("\"d_model\": 16"), 13, "\"d_model\": 16000");
         }).starts_with("[init] a weight of shape (16000, "));

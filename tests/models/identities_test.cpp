@@ -12,9 +12,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-// Both sides do the same sums in another order: some roundings of 1e-16 in each of a few layers.
-constexpr double kRounding = 1e-12;
-
 constexpr std::int64_t kBatch = 3, kContext = 6, kTargets = 4, kWidth = 8;
 
 /// Contexts of these lengths; none: all of them are full.

@@ -16,9 +16,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-// The same sums in another order: some roundings of 1e-16 in each of a few layers.
-constexpr double kRounding = 1e-12;
-
 ModelSpec with(ModelSpec spec, const std::string& key, ModelConfig::mapped_type value) {
   spec.config[key] = std::move(value);
   return spec;
@@ -92,15 +89,6 @@ std::vector<double> lower_products(const Tensor& rows) {
     for (std::size_t j = 0; j <= i; ++j)
       for (std::size_t r = 0; r < rank; ++r) all[i * m + j] += h[i * rank + r] * h[j * rank + r];
   return all;
-}
-
-template <class F>
-std::int64_t peak_bytes(const F& f) {
-  f();  // what is kept between calls is there from now on
-  reset_peak_memory();
-  const std::int64_t before = memory_stats().live_bytes;
-  f();
-  return memory_stats().peak_live_bytes - before;
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-constexpr double kRounding = 1e-12;
-
 using Value = ModelConfig::mapped_type;
 
 ModelSpec deepmind(const std::string& name, std::initializer_list<std::pair<const std::string, Value>> more = {}) {

@@ -98,11 +98,12 @@ const AddedModel kLatent({.name = "latent",
                           .small_forms = kSmallLatents,
                           .density = Density::mixture});
 
-constexpr double kRate = 1e-2, kClip = 1;
 constexpr LatentModel::Config kDropped{.dropped = 0.2};
 
 /// A run that can be left and gone on with, as Trainer does.
-struct Run {
+struct ResumableRun {
+  static constexpr double kRate = 1e-2, kClip = 1;
+
   LatentModel model{kDropped};
   Optimiser optimiser{{.name = "adam", .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
                       named_parameters(model)};
@@ -158,7 +159,7 @@ TEST_CASE("latent: any number of threads learns the same bits, and the loss fall
   for (const int threads : {1, 2, 3, 8}) {
     CAPTURE(threads);
     const ThreadCount count(threads);
-    Run run;
+    ResumableRun run;
     HostStep step(run.model, run.optimiser);
     run.go(step, 8);
     if (losses.empty()) {
@@ -168,16 +169,18 @@ TEST_CASE("latent: any number of threads learns the same bits, and the loss fall
     CHECK(run.losses == losses);
     CHECK(same_state(run.state(), state));
   }
-  Run again;
+  ResumableRun again;
   HostStep step(again.model, again.optimiser);
   const double before = loss(again.model, again.task(0)).item();
-  for (int i = 0; i < 40; ++i) step(again.task(0), {7, Purpose::training, static_cast<std::uint64_t>(i)}, kRate, kClip);
+  for (int i = 0; i < 40; ++i)
+    step(again.task(0), {7, Purpose::training, static_cast<std::uint64_t>(i)}, ResumableRun::kRate,
+         ResumableRun::kClip);
   CHECK(loss(again.model, again.task(0)).item() < before);
 }
 
 TEST_CASE("latent: parts of a batch draw what the whole batch does") {
   const OnCpu cpu;
-  const Run run;
+  const ResumableRun run;
   auto model = std::make_unique<LatentModel>(kDropped);
   for (const auto& [name, parameter] : named_parameters(*model)) parameter->value = parameter->value.to(DType::float64);
   const Task narrow = run.task(0);
@@ -206,7 +209,7 @@ TEST_CASE("latent: Trainer learns the same bits on any number of threads, and a 
 
 TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
   const OnCpu cpu;
-  const Run run;
+  const ResumableRun run;
   LatentModel model({});
   const Task task = run.task(0);
   Draws draws = some_draws();
@@ -225,7 +228,7 @@ TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
 TEST_CASE("latent: chunks of targets agree, and a context in two parts is the context at once") {
   const OnCpu cpu;
   const LatentModel model({});
-  const Task task = Run().task(1);
+  const Task task = ResumableRun().task(1);
   const auto state = condition(model, {task.xc, task.yc, {}});
   const Marginals all = model.query(*state, task.xt)->marginals();
   CHECK(all.mean.shape() == Shape{kFewSamples, 6, 5, 1});
@@ -244,7 +247,7 @@ TEST_CASE("latent: chunks of targets agree, and a context in two parts is the co
 TEST_CASE("device step: a model that draws learns the same bits by graphs as kernel by kernel") {
   if (!has_gpu()) return;
   const OnGpu gpu;
-  Run captured, plain, host;
+  ResumableRun captured, plain, host;
   DeviceStep step(captured.model, captured.optimiser);
   captured.go(step, 8);
   CHECK(step.graphs() == 1);  // all contexts are padded to one size

@@ -2,20 +2,19 @@
 
 #include "models/series/local_contexts.h"
 #include "tests/models/model_fixtures.h"
+#include "tests/models/series_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
 
-constexpr TrainingRange kRange{{-2, 2}, 3, 46, 0.8};
-
 struct Small {
   std::unique_ptr<Model> model;
   SeriesPredictor predictor;
 
   explicit Small(std::int64_t dim_x, SeriesOptions options = {})
-      : model(make(dim_x)), predictor(*model, kRange, named(dim_x, options)) {}
+      : model(make(dim_x)), predictor(*model, kSeriesRange, named(dim_x, options)) {}
 
   static std::unique_ptr<Model> make(std::int64_t dim_x) {
     ModelConfig config = model_config_from_json(model_info("tnp-d").small_forms[0], "tnp-d");
@@ -52,12 +51,10 @@ std::vector<SeriesPrediction> predict(const SeriesPredictor& predictor, const Lo
   return answers;
 }
 
-constexpr double kTolerance = 2e-4;  // float32 through a few layers, in another order of sums
-
 void check_alike(const std::vector<double>& a, const std::vector<double>& b, double scale) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
-    CHECK((std::isnan(a[i]) ? std::isnan(b[i]) : std::abs(a[i] - b[i]) / scale < kTolerance));
+    CHECK((std::isnan(a[i]) ? std::isnan(b[i]) : std::abs(a[i] - b[i]) / scale < kSeriesTolerance));
 }
 
 }  // namespace

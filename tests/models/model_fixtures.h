@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "datasets/protocol.h"
+#include "engine/memory.h"
 #include "models/config_json.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
@@ -13,6 +14,9 @@
 // What the tests of models share: specs, tasks, weights and comparisons.
 
 namespace npzoo::testing {
+
+/// The same sums in another order: some roundings of 1e-16 in each of up to ten layers.
+inline constexpr double kRounding = 1e-12;
 
 struct TaskSize {
   std::int64_t batch = 3, nc = 7, nt = 5;
@@ -189,6 +193,16 @@ inline Tensor recorded_mean(const Model& model, const Task& task) {
 inline Tensor target_nll(const Model& model, const Task& task) {
   const auto state = condition(model, context_of(task));
   return nll(*model.query(*state, task.xt), task.yt);
+}
+
+/// Bytes that `f` needs at most besides those that are in use.
+template <class F>
+std::int64_t peak_bytes(const F& f) {
+  f();  // what is kept between calls is there from now on
+  reset_peak_memory();
+  const std::int64_t before = memory_stats().live_bytes;
+  f();
+  return memory_stats().peak_live_bytes - before;
 }
 
 /// Gradients of a scalar with respect to every parameter, in their order.

@@ -15,9 +15,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-// Sums over the same numbers in another order differ by some roundings of 1e-16 in each of about ten layers.
-constexpr double kRounding = 1e-12;
-
 /// Calls `f(model)`, or f(model, whether it predicts jointly), for every model of the table, in double, with weights of
 /// its own.
 template <class F>
@@ -288,7 +285,7 @@ TEST_CASE("model: the standard deviation reaches its floor and no less") {
     CAPTURE(c.label);
     const auto varied = varied_model(c.spec);
     Model& model = *varied;
-    if (!model.std_floor()) continue;  // it names none
+    if (!model.std_floor()) continue;                             // it names none
     Parameter& bias = *named_parameters(model).back().parameter;  // of the last layer: means, then deviations
     bias.value = bias.value.clone();
     const auto each = bias.value.values<double>();

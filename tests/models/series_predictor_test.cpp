@@ -5,13 +5,12 @@
 #include "datasets/tables/points.h"
 #include "engine/io/file.h"
 #include "tests/models/model_fixtures.h"
+#include "tests/models/series_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-constexpr TrainingRange kRange{{-2, 2}, 3, 46, 0.8};
 
 std::unique_ptr<Model> make_small(const std::string& name, std::int64_t dim_x = 1, std::int64_t dim_y = 1) {
   ModelConfig config = model_config_from_json(model_info(name).small_forms[0], name);
@@ -47,11 +46,10 @@ std::vector<Series> random_series(std::int64_t count, std::int64_t dim_x) {
 /// In units of the model, so that one tolerance serves all.
 void check_alike(const SeriesPrediction& a, const SeriesPrediction& b) {
   REQUIRE(a.mean.size() == b.mean.size());
-  constexpr double kTolerance = 2e-4;  // float32 through a few layers, in another order of sums
   const ValueMap& map = a.units.values[0];
   for (std::size_t i = 0; i < a.mean.size(); ++i) {
-    CHECK(std::abs(map(a.mean[i]) - map(b.mean[i])) < kTolerance);
-    CHECK(std::abs(a.std[i] - b.std[i]) / map.scale < kTolerance);
+    CHECK(std::abs(map(a.mean[i]) - map(b.mean[i])) < kSeriesTolerance);
+    CHECK(std::abs(a.std[i] - b.std[i]) / map.scale < kSeriesTolerance);
   }
 }
 
@@ -63,7 +61,7 @@ TEST_CASE("series: together they are what each is alone, padding and order inclu
     for (const std::int64_t dim_x : {1, 2}) {
       CAPTURE(name);
       const auto model = make_small(name, dim_x);
-      const SeriesPredictor predictor(*model, kRange, options_for(name, dim_x));
+      const SeriesPredictor predictor(*model, kSeriesRange, options_for(name, dim_x));
       const std::vector<Series> all = random_series(40, dim_x);
       const std::vector<SeriesPrediction> together = predictor.predict(all);
       REQUIRE(together.size() == all.size());
@@ -76,9 +74,10 @@ TEST_CASE("series: what is said of one alone is what the model says of its stand
   const OnCpu cpu;
   const auto model = make_small("tnp-d");
   const Series s = random_series(9, 1).back();
-  const SeriesPrediction found = SeriesPredictor(*model, kRange, options_for("tnp-d")).predict(std::span(&s, 1))[0];
+  const SeriesPrediction found =
+      SeriesPredictor(*model, kSeriesRange, options_for("tnp-d")).predict(std::span(&s, 1))[0];
   const std::string name = "x";
-  const Standardisation units = standardise(s.x, s.y, std::span(&name, 1), std::span(&name, 1), kRange);
+  const Standardisation units = standardise(s.x, s.y, std::span(&name, 1), std::span(&name, 1), kSeriesRange);
   Draws draws(0, Purpose::prediction, 0);
   const auto state =
       model->condition({to_points(units.map_inputs(s.x), 1), to_points(units.map_values(s.y), 1)}, draws, 1);
@@ -100,7 +99,7 @@ TEST_CASE("series: the same bits for any number of threads") {
     options.samples = 3;
     options.batch_points = 200;
     options.held_points = 900;
-    const SeriesPredictor predictor(*model, kRange, options);
+    const SeriesPredictor predictor(*model, kSeriesRange, options);
     const std::vector<Series> all = random_series(30, 1);
     std::vector<std::vector<SeriesPrediction>> found;
     for (const int threads : {1, 3}) {
@@ -124,7 +123,7 @@ TEST_CASE("series: a Gaussian's quantiles, density and scores are in the table's
   SeriesOptions options = options_for("tnp-d");
   options.quantiles = {0.5, 0.975};
   const std::vector<Series> all = random_series(12, 1);
-  const std::vector<SeriesPrediction> found = SeriesPredictor(*model, kRange, options).predict(all);
+  const std::vector<SeriesPrediction> found = SeriesPredictor(*model, kSeriesRange, options).predict(all);
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t k = 0; k < found[i].mean.size(); ++k) {
       const double mean = found[i].mean[k], std = found[i].std[k], y = all[i].truth[k], z = (y - mean) / std;
@@ -159,11 +158,11 @@ TEST_CASE("series: the values of a model are predicted together, each in its own
     for (const double unit : {1.0, -1e6, 1e-6}) s.y.push_back(unit * v * (unit == 1 ? v : 1));
   for (std::size_t k = 0; k < truth.size(); ++k)
     for (std::size_t c = 0; c < 3; ++c) s.truth.push_back((k + c) % 3 == 0 ? kNaN : s.y[c]);
-  const SeriesPrediction found = SeriesPredictor(*model, kRange, options).predict(std::span(&s, 1))[0];
+  const SeriesPrediction found = SeriesPredictor(*model, kSeriesRange, options).predict(std::span(&s, 1))[0];
   const std::size_t targets = s.targets.size();
   REQUIRE(targets > 6);
 
-  const Standardisation units = standardise(s.x, s.y, x_names, s.value_names, kRange);
+  const Standardisation units = standardise(s.x, s.y, x_names, s.value_names, kSeriesRange);
   Draws draws(0, Purpose::prediction, 0);
   const auto state =
       model->condition({to_points(units.map_inputs(s.x), 1), to_points(units.map_values(s.y), 3)}, draws, 1);
@@ -200,7 +199,7 @@ TEST_CASE("series: a feed is held in parts, answered in order and told of") {
   SeriesOptions options = options_for("cnp");
   options.held_points = 100;
   options.progress = [&](std::int64_t targets) { told += targets; };
-  const SeriesPredictor predictor(*model, kRange, options);
+  const SeriesPredictor predictor(*model, kSeriesRange, options);
   std::size_t given = 0, taken = 0, furthest = 0;
   predictor.predict([&] { return given < all.size() ? std::optional(all[given++]) : std::nullopt; },
                     [&](const SeriesPrediction& answer) {
@@ -219,9 +218,9 @@ TEST_CASE("series: targets in chunks are what they are at once") {
   const auto model = make_small("tnp-d");
   SeriesOptions options = options_for("tnp-d");
   const std::vector<Series> all = random_series(10, 1);
-  const std::vector<SeriesPrediction> whole = SeriesPredictor(*model, kRange, options).predict(all);
+  const std::vector<SeriesPrediction> whole = SeriesPredictor(*model, kSeriesRange, options).predict(all);
   options.chunk = 4;
-  const std::vector<SeriesPrediction> parts = SeriesPredictor(*model, kRange, options).predict(all);
+  const std::vector<SeriesPrediction> parts = SeriesPredictor(*model, kSeriesRange, options).predict(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     check_alike(whole[i], parts[i]);
     CHECK(parts[i].crps.size() == whole[i].crps.size());
@@ -232,7 +231,7 @@ TEST_CASE("series: what cannot be answered") {
   const OnCpu cpu;
   const auto model = make_small("cnp");
   const auto message = [&](const Series& s) {
-    return error_of([&] { SeriesPredictor(*model, kRange, options_for("cnp")).predict(std::span(&s, 1)); });
+    return error_of([&] { SeriesPredictor(*model, kSeriesRange, options_for("cnp")).predict(std::span(&s, 1)); });
   };
   CHECK(message({.x = {1, 2}, .y = {1}, .targets = {1}}) ==
         "[series] 2 numbers of x and 1 of y found, expected 1 and 1 for each point");
@@ -242,10 +241,10 @@ TEST_CASE("series: what cannot be answered") {
         "[series] 2 values found, u and v, the model takes 1");
   CHECK(message({.x = {1, 2}, .y = {0, 1e-320}, .targets = {1}, .value_names = {"temp"}}) ==
         "[standardise] column temp goes from 0 to 1e-320, expected an extent that a double can hold");
-  CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kRange, {}); }) ==
+  CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kSeriesRange, {}); }) ==
         "[series] 1 inputs found, the model takes 2");
   SeriesOptions options = options_for("cnp");
   options.give_up = [] { return true; };
   const Series s{.x = {1}, .y = {1}, .targets = {1}};
-  CHECK_THROWS_AS(SeriesPredictor(*model, kRange, options).predict(std::span(&s, 1)), Cancelled);
+  CHECK_THROWS_AS(SeriesPredictor(*model, kSeriesRange, options).predict(std::span(&s, 1)), Cancelled);
 }

@@ -62,16 +62,6 @@ void check_identity_7(const ModelSpec& spec, DType dtype, int trials, double tol
   CHECK(predictions <= tolerance);
 }
 
-/// Bytes that `f` needs at most besides those that are in use.
-template <class F>
-std::int64_t peak_bytes(const F& f) {
-  f();  // what is kept between calls is there from now on
-  reset_peak_memory();
-  const std::int64_t before = memory_stats().live_bytes;
-  f();
-  return memory_stats().peak_live_bytes - before;
-}
-
 }  // namespace
 
 TEST_CASE("identity 7: CMANP fed in any order, in any chunks, is CMANP fed at once") {

@@ -1,13 +1,13 @@
 #include "models/series/table_series.h"
 
 #include "tests/models/model_fixtures.h"
+#include "tests/models/series_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
 
-constexpr TrainingRange kRange{{-2, 2}, 3, 46, 0.8};
 constexpr LocalOptions kLocal{.largest_context = 46, .neighbours = 20};
 
 using Column = std::vector<double>;
@@ -80,7 +80,7 @@ struct Example {
 
 TableAnswer answer(const SeriesPredictor& predictor, const TableQuestion& question,
                    const LocalOptions& local = kLocal) {
-  return predict_table(predictor, local, kRange, 1, question);
+  return predict_table(predictor, local, kSeriesRange, 1, question);
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -111,7 +111,7 @@ TEST_CASE("table series: each value of each group is a series, or as many togeth
   for (const std::size_t dim_y : {1, 2}) {
     CAPTURE(dim_y);
     const auto model = make_small(static_cast<std::int64_t>(dim_y));
-    const SeriesPredictor predictor(*model, kRange, {.quantiles = {0.1, 0.9}, .samples = 3});
+    const SeriesPredictor predictor(*model, kSeriesRange, {.quantiles = {0.1, 0.9}, .samples = 3});
     const Example example(3, 4);
     const TableAnswer found = answer(predictor, example.question());
     std::vector<Series> all;  // in the order in which they come, so that batches are the same
@@ -132,7 +132,7 @@ TEST_CASE("table series: each value of each group is a series, or as many togeth
 TEST_CASE("table series: large groups are answered as predict_locally answers them") {
   const OnCpu cpu;
   const auto model = make_small(2);
-  const SeriesPredictor predictor(*model, kRange, {.quantiles = {0.1, 0.9}, .samples = 3});
+  const SeriesPredictor predictor(*model, kSeriesRange, {.quantiles = {0.1, 0.9}, .samples = 3});
   const Example example(2, 2, 400, 70);
   const LocalOptions local{.largest_context = 30, .neighbours = 12};
   const TableAnswer found = answer(predictor, example.question(), local);
@@ -149,7 +149,7 @@ TEST_CASE("table series: large groups are answered as predict_locally answers th
 TEST_CASE("table series: groups without a place, without a row and without either") {
   const OnCpu cpu;
   const auto model = make_small();
-  const SeriesPredictor predictor(*model, kRange, {});
+  const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column x{1, 2, 3, 4, 5}, targets{1, 9, 2};
   const std::vector<Column> y{{5, 5, kNaN, 7, 8}};
   const Groups groups{2, 2, 0, 2, 0}, target_groups{1, 2, 2};
@@ -174,7 +174,7 @@ TEST_CASE("table series: groups without a place, without a row and without eithe
 TEST_CASE("table series: no rows, no places, no groups") {
   const OnCpu cpu;
   const auto model = make_small();
-  const SeriesPredictor predictor(*model, kRange, {});
+  const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column none, one{1};
   const std::vector<Column> empty{{}}, known{{4}};
   const TableAnswer nothing = answer(predictor, {none, empty, {}, none, {}, {}, 1, {"y"}});
@@ -193,7 +193,7 @@ TEST_CASE("table series: no rows, no places, no groups") {
 TEST_CASE("table series: rows at one place, and constant values, have finite answers") {
   const OnCpu cpu;
   const auto model = make_small();
-  const SeriesPredictor predictor(*model, kRange, {});
+  const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column x{1, 1, 1, 1}, targets{1, 1, 2};
   const std::vector<Column> y{{5, 6, 7, 8}, {1e300, 1e300, 1e300, 1e300}};
   const TableAnswer found = answer(predictor, {x, y, {}, targets, {}, {}, 1, {"u", "v"}});
@@ -208,7 +208,7 @@ TEST_CASE("table series: rows at one place, and constant values, have finite ans
 TEST_CASE("table series: what cannot be answered") {
   const OnCpu cpu;
   const auto model = make_small(2);
-  const SeriesPredictor predictor(*model, kRange, {});
+  const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column x{1, 2};
   const std::vector<Column> three{{1, 2}, {1, 2}, {1, 2}}, tiny{{1, 2}, {0, 1e-320}};
   CHECK(error_of([&] {

@@ -15,9 +15,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-// The same sums in another order, in each of a few layers; along a path what is drawn carries them on.
-constexpr double kRounding = 1e-12;
-
 ModelSpec small_tnp_a(bool permute = false, bool bound_std = false) {
   ModelSpec spec = small_model("tnp-a");
   spec.config["permute"] = permute;

@@ -1,7 +1,6 @@
 #include "engine/precision.h"
 #include "ops/masked_attention/masked_attention.h"
-#include "tests/reference.h"
-#include "tests/testing.h"
+#include "tests/ops/attention_fixtures.h"
 
 namespace npzoo {
 
@@ -30,42 +29,23 @@ bool skipped() {
   return true;
 }
 
-struct Size {
-  std::int64_t batch, queries, keys;
-  int heads;
-  std::int64_t width;
-};
-
-/// q, k and v.
-std::vector<Tensor> draw(const Size& s) {
-  const std::int64_t channels = s.heads * s.width;
-  return {normal<float>({s.batch, s.queries, channels}, 1), normal<float>({s.batch, s.keys, channels}, 2),
-          normal<float>({s.batch, s.keys, channels}, 3)};
-}
-
-Function attention(const PrefixMask& mask, int heads, double scale = 0) {
-  return [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale}); };
-}
-
 /// Output and gradients from plain loops in double.
-std::vector<Tensor> by_loops(const PrefixMask& mask, const Size& s, const std::vector<Tensor>& in, double scale = 0) {
+std::vector<Tensor> by_loops(const PrefixMask& mask, const AttentionSize& s, const std::vector<Tensor>& in,
+                             double scale = 0) {
   const reference::Attention options{
       .heads = s.heads,
       .scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(s.width)),
       .sees = [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, s.keys); }};
-  const std::vector<Tensor> x = to_double(in);
-  const Tensor out = reference::attention(options, x[0], x[1], x[2]);
-  const auto d = reference::attention_backward(options, x[0], x[1], x[2], cotangent(out));
-  return {out, d.q, d.k, d.v};
+  return attention_by_loops(options, to_double(in));
 }
 
 /// Errors, relative to the largest value, are those of a few roundings. Scores of normal numbers are near 1 and sums of
 /// products whose two factors are rounded, so weights err by about two roundings; weights and values are rounded once
 /// more before they are multiplied. Gradients come of two such steps.
-void compare(const Size& s, const PrefixMask& mask, Precision precision, double scale = 0) {
+void compare(const AttentionSize& s, const PrefixMask& mask, Precision precision, double scale = 0) {
   const MatmulPrecision in_use(precision);
-  const auto in = draw(s);
-  const auto found = with_gradients(attention(mask, s.heads, scale), in), exact = by_loops(mask, s, in, scale);
+  const auto in = draw<float>(s);
+  const auto found = with_gradients(attention_under(mask, s.heads, scale), in), exact = by_loops(mask, s, in, scale);
   REQUIRE(found[0].shape() == in[0].shape());
   for (std::size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
@@ -76,24 +56,6 @@ void compare(const Size& s, const PrefixMask& mask, Precision precision, double 
   }
 }
 
-std::vector<PrefixMask> masks(const Size& s) {
-  Tensor counts = Tensor::empty({s.batch}, DType::int64, Device::cpu),
-         row_counts = Tensor::empty({s.batch, s.queries}, DType::int64, Device::cpu);
-  Random random(7);
-  for (std::int64_t& count : counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
-  for (std::int64_t& count : row_counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
-  return {PrefixMask::all(),       PrefixMask::first(0),        PrefixMask::first(s.keys / 2),
-          PrefixMask::growing(0),  PrefixMask::growing(1),      PrefixMask::growing(s.keys - 3),
-          PrefixMask::growing(-2), PrefixMask::lengths(counts), PrefixMask::lengths(row_counts),
-          PrefixMask::lengths({})};
-}
-
-void fill_point(Tensor& x, std::int64_t i, double value) {
-  for (std::int64_t b = 0; b < x.dim(0); ++b)
-    for (std::int64_t c = 0; c < x.dim(2); ++c)
-      x.data<float>()[(b * x.dim(1) + i) * x.dim(2) + c] = static_cast<float>(value);
-}
-
 constexpr Precision kShort[] = {Precision::tf32, Precision::bf16};
 
 }  // namespace
@@ -101,9 +63,9 @@ constexpr Precision kShort[] = {Precision::tf32, Precision::bf16};
 TEST_CASE("attention in short precision: values and gradients are near those of a dense mask") {
   if (skipped()) return;
   for (const Precision precision : kShort)
-    for (const Size& s : {Size{2, 33, 70, 2, 16}, Size{1, 150, 65, 1, 8}}) {
+    for (const AttentionSize& s : {AttentionSize{2, 33, 70, 2, 16, 16}, AttentionSize{1, 150, 65, 1, 8, 8}}) {
       std::size_t number = 0;
-      for (const PrefixMask& mask : masks(s)) {
+      for (const PrefixMask& mask : masks_of(s)) {
         CAPTURE(to_string(precision));
         CAPTURE(s.queries);
         CAPTURE(number++);
@@ -118,15 +80,15 @@ TEST_CASE("attention in short precision: heads of every width") {
     for (const std::int64_t width : {8, 24, 32, 40, 64, 72, 128}) {
       CAPTURE(to_string(precision));
       CAPTURE(width);
-      compare({1, 70, 70, 2, width}, PrefixMask::all(), precision);
-      compare({1, 70, 70, 1, width}, PrefixMask::growing(1), precision);
+      compare({1, 70, 70, 2, width, width}, PrefixMask::all(), precision);
+      compare({1, 70, 70, 1, width, width}, PrefixMask::growing(1), precision);
     }
 }
 
 TEST_CASE("attention in short precision: sums in segments") {
   if (skipped()) return;
   for (const Precision precision : kShort)
-    for (const Size& s : {Size{1, 5, 1700, 2, 16}, Size{1, 1700, 5, 2, 16}})
+    for (const AttentionSize& s : {AttentionSize{1, 5, 1700, 2, 16, 16}, AttentionSize{1, 1700, 5, 2, 16, 16}})
       for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(-3), PrefixMask::first(0)}) {
         CAPTURE(to_string(precision));
         CAPTURE(s.queries);
@@ -137,11 +99,11 @@ TEST_CASE("attention in short precision: sums in segments") {
 TEST_CASE("attention in short precision: sizes of nothing, and the factor on the logits") {
   if (skipped()) return;
   for (const Precision precision : kShort) {
-    compare({0, 4, 5, 2, 8}, PrefixMask::all(), precision);
-    compare({2, 0, 5, 2, 8}, PrefixMask::all(), precision);
-    compare({2, 4, 0, 2, 8}, PrefixMask::all(), precision);
-    compare({1, 1, 1, 1, 8}, PrefixMask::all(), precision);
-    compare({1, 9, 11, 1, 8}, PrefixMask::growing(2), precision, -0.125);
+    compare({0, 4, 5, 2, 8, 8}, PrefixMask::all(), precision);
+    compare({2, 0, 5, 2, 8, 8}, PrefixMask::all(), precision);
+    compare({2, 4, 0, 2, 8, 8}, PrefixMask::all(), precision);
+    compare({1, 1, 1, 1, 8, 8}, PrefixMask::all(), precision);
+    compare({1, 9, 11, 1, 8, 8}, PrefixMask::growing(2), precision, -0.125);
   }
 }
 
@@ -149,13 +111,13 @@ TEST_CASE("attention in short precision: what is masked does not leak, whatever 
   if (skipped()) return;
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
-    const Size s{2, 5, 70, 2, 16};
+    const AttentionSize s{2, 5, 70, 2, 16, 16};
     for (const double poison : {kNaN, kInfinity, -kInfinity, 1e30, 3.4e38}) {
-      const auto clean = draw(s);
-      auto poisoned = draw(s);
+      const auto clean = draw<float>(s);
+      auto poisoned = draw<float>(s);
       for (std::int64_t j = s.keys - 4; j < s.keys; ++j)
         for (std::size_t i : {1, 2}) fill_point(poisoned[i], j, poison);
-      const Function f = attention(PrefixMask::first(s.keys - 4), s.heads);
+      const Function f = attention_under(PrefixMask::first(s.keys - 4), s.heads);
       const auto expected = with_gradients(f, clean), found = with_gradients(f, poisoned);
       for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
     }
@@ -164,11 +126,11 @@ TEST_CASE("attention in short precision: what is masked does not leak, whatever 
 
 TEST_CASE("attention in short precision: what is not finite reaches the rows that see it, and no others") {
   if (skipped()) return;
-  const Size s{1, 40, 40, 1, 16};
+  const AttentionSize s{1, 40, 40, 1, 16, 16};
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
-    const auto clean = draw(s);
-    const Function f = attention(PrefixMask::growing(1), 1);
+    const auto clean = draw<float>(s);
+    const Function f = attention_under(PrefixMask::growing(1), 1);
     const auto expected = with_gradients(f, clean);
     for (const double poison : {kNaN, kInfinity, 3.4e38})
       for (const std::size_t which : {0, 1, 2}) {
@@ -198,16 +160,16 @@ TEST_CASE("attention in short precision: what is not finite reaches the rows tha
 
 TEST_CASE("attention in short precision: gradients of the output that are not finite stay with what their row sees") {
   if (skipped()) return;
-  const Size s{1, 40, 40, 1, 16};
+  const AttentionSize s{1, 40, 40, 1, 16, 16};
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
     Tape tape;
-    auto in = draw(s);
+    auto in = draw<float>(s);
     for (Tensor& x : in) tape.watch(x);
     Tensor out;
     {
       Recording on(tape);
-      out = attention(PrefixMask::growing(1), 1)(in);
+      out = attention_under(PrefixMask::growing(1), 1)(in);
     }
     Tensor d_out = cotangent(out);
     fill_point(d_out, 20, kInfinity);
@@ -230,11 +192,11 @@ TEST_CASE("attention in short precision: a row that sees nothing gives 0 and tak
     const std::vector<std::int64_t> seen{0, 5, 0, 2, 0, 0, 0, 0};
     Tensor counts = Tensor::empty({2, 4}, DType::int64, Device::cpu);
     std::ranges::copy(seen, counts.values<std::int64_t>().begin());
-    auto in = draw({2, 4, 5, 2, 8});
+    auto in = draw<float>(AttentionSize{2, 4, 5, 2, 8, 8});
     for (std::size_t row = 0; row < seen.size(); ++row)
       for (std::size_t c = 0; c < 16 && seen[row] == 0; ++c)
         in[0].data<float>()[row * 16 + c] = static_cast<float>(kNaN);
-    const auto results = with_gradients(attention(PrefixMask::lengths(counts), 2), in);
+    const auto results = with_gradients(attention_under(PrefixMask::lengths(counts), 2), in);
     for (const Tensor& result : results)
       for (double value : doubles(result)) CHECK(std::isfinite(value));
     for (std::size_t i = 0; i < seen.size() * 16; ++i)
@@ -249,7 +211,7 @@ TEST_CASE("attention in short precision: large logits and equal logits") {
     const MatmulPrecision in_use(precision);
     for (const double logit : {0.0, 1e4, -1e4}) {
       const Tensor q = Tensor::full({1, 3, 8}, logit / 8), k = Tensor::full({1, 37, 8}, 1);
-      const auto results = with_gradients(attention(PrefixMask::all(), 1, 1), {q, k, values});
+      const auto results = with_gradients(attention_under(PrefixMask::all(), 1, 1), {q, k, values});
       for (std::int64_t c = 0; c < 8; ++c) {
         double mean = 0;
         for (std::int64_t j = 0; j < 37; ++j) mean += double{values.data<float>()[j * 8 + c]} / 37;
@@ -265,9 +227,9 @@ TEST_CASE("attention in short precision: the same bits in every run, recorded or
   if (skipped()) return;
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
-    for (const Size& s : {Size{2, 150, 70, 2, 16}, Size{1, 5, 1100, 1, 16}}) {
-      const auto in = draw(s);
-      const Function f = attention(PrefixMask::growing(1), s.heads);
+    for (const AttentionSize& s : {AttentionSize{2, 150, 70, 2, 16, 16}, AttentionSize{1, 5, 1100, 1, 16, 16}}) {
+      const auto in = draw<float>(s);
+      const Function f = attention_under(PrefixMask::growing(1), s.heads);
       check_deterministic(f, in);
       CHECK(same_bits(f(in), with_gradients(f, in)[0]));
     }
@@ -276,12 +238,12 @@ TEST_CASE("attention in short precision: the same bits in every run, recorded or
 
 TEST_CASE("attention in short precision: the products are short, and exact again afterwards") {
   if (skipped()) return;
-  const Size s{1, 33, 40, 1, 16};
-  const auto in = draw(s), exact = by_loops(PrefixMask::all(), s, in);
+  const AttentionSize s{1, 33, 40, 1, 16, 16};
+  const auto in = draw<float>(s), exact = by_loops(PrefixMask::all(), s, in);
   const Precision before = matmul_precision();
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
-    CHECK(error(attention(PrefixMask::all(), 1)(in), doubles(exact[0])) >= rounding(precision) / 16);
+    CHECK(error(attention_under(PrefixMask::all(), 1)(in), doubles(exact[0])) >= rounding(precision) / 16);
   }
   CHECK(matmul_precision() == before);
 }

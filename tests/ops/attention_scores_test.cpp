@@ -2,8 +2,7 @@
 
 #include "engine/memory.h"
 #include "ops/masked_attention/masked_attention.h"
-#include "tests/reference.h"
-#include "tests/testing.h"
+#include "tests/ops/attention_fixtures.h"
 
 #include <doctest/doctest.h>
 
@@ -13,35 +12,23 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kBatch = 2, kQueries = 37, kKeys = 150, kWidth = 3, kValueWidth = 5;
-constexpr int kHeads = 2;
+constexpr AttentionSize kSize{2, 37, 150, 2, 3, 5};
 
-template <class T>
-std::vector<Tensor> draw() {
-  return {normal<T>({kBatch, kQueries, kHeads * kWidth}, 1), normal<T>({kBatch, kKeys, kHeads * kWidth}, 2),
-          normal<T>({kBatch, kKeys, kHeads * kValueWidth}, 3)};
-}
-
-Function attention(AttentionScore score, double scale, const PrefixMask& mask = PrefixMask::all(), int heads = kHeads) {
+Function attention(AttentionScore score, double scale, const PrefixMask& mask = PrefixMask::all(),
+                   int heads = kSize.heads) {
   return [=](const auto& in) {
     return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale, .score = score});
   };
 }
 
-std::vector<Tensor> by_loops(const reference::Attention& options, const std::vector<Tensor>& in) {
-  const Tensor out = reference::attention(options, in[0], in[1], in[2]);
-  const auto d = reference::attention_backward(options, in[0], in[1], in[2], cotangent(out));
-  return {out, d.q, d.k, d.v};
-}
-
 reference::Attention laplace(double scale, const PrefixMask& mask) {
-  return {kHeads, scale, [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, kKeys); },
-          true};
+  return {kSize.heads, scale,
+          [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, kSize.keys); }, true};
 }
 
 std::vector<PrefixMask> masks() {
   return {PrefixMask::all(), PrefixMask::first(0), PrefixMask::growing(1), PrefixMask::growing(90),
-          PrefixMask::lengths(Tensor::from<std::int64_t>({kBatch}, {101, 0}))};
+          PrefixMask::lengths(Tensor::from<std::int64_t>({kSize.batch}, {101, 0}))};
 }
 
 }  // namespace
@@ -49,9 +36,9 @@ std::vector<PrefixMask> masks() {
 TEST_CASE_TEMPLATE("attention scores: laplace is that of plain loops", T, float, double) {
   for (const double scale : {1.0, 0.3, 4.0})
     for (const PrefixMask& mask : masks()) {
-      const auto in = draw<T>();
+      const auto in = draw<T>(kSize);
       const auto found = with_gradients(attention(AttentionScore::laplace, scale, mask), in),
-                 exact = by_loops(laplace(scale, mask), to_double(in));
+                 exact = attention_by_loops(laplace(scale, mask), to_double(in));
       for (std::size_t i = 0; i < found.size(); ++i) {
         CAPTURE(i);
         CHECK(largest_difference(found[i], doubles(exact[i])) <= 8 * scale * kTolerance<T> + 4 * kTolerance<T>);
@@ -60,25 +47,25 @@ TEST_CASE_TEMPLATE("attention scores: laplace is that of plain loops", T, float,
 }
 
 TEST_CASE("attention scores: laplace in float32 is about as exact as plain loops") {
-  const auto in = draw<float>();
+  const auto in = draw<float>(kSize);
   const auto options = laplace(1, PrefixMask::all());
-  check_as_exact_as(by_loops(options, in), with_gradients(attention(AttentionScore::laplace, 1), in),
-                    by_loops(options, to_double(in)));
+  check_as_exact_as(attention_by_loops(options, in), with_gradients(attention(AttentionScore::laplace, 1), in),
+                    attention_by_loops(options, to_double(in)));
 }
 
 TEST_CASE("attention scores: the factor of laplace is 1 where none is given") {
-  const auto in = draw<double>();
+  const auto in = draw<double>(kSize);
   CHECK(same_bits(attention(AttentionScore::laplace, 0)(in), attention(AttentionScore::laplace, 1)(in)));
 }
 
 TEST_CASE_TEMPLATE("attention scores: uniform gives the mean of what is visible", T, float, double) {
   for (const PrefixMask& mask : masks()) {
-    const auto in = draw<T>();
+    const auto in = draw<T>(kSize);
     const auto found = with_gradients(attention(AttentionScore::uniform, 0, mask), in);
     // Without channels to tell keys apart, all dot products are equal.
-    const auto expected = with_gradients(
-        attention(AttentionScore::dot_product, 1, mask),
-        {Tensor::zeros({kBatch, kQueries, 0}, dtype_of<T>()), Tensor::zeros({kBatch, kKeys, 0}, dtype_of<T>()), in[2]});
+    const auto expected = with_gradients(attention(AttentionScore::dot_product, 1, mask),
+                                         {Tensor::zeros({kSize.batch, kSize.queries, 0}, dtype_of<T>()),
+                                          Tensor::zeros({kSize.batch, kSize.keys, 0}, dtype_of<T>()), in[2]});
     CHECK(same_bits(found[0], expected[0]));
     CHECK(same_bits(found[3], expected[3]));
     for (std::size_t i : {1, 2}) CHECK(doubles(found[i]) == std::vector<double>(doubles(in[i - 1]).size()));
@@ -86,28 +73,28 @@ TEST_CASE_TEMPLATE("attention scores: uniform gives the mean of what is visible"
 }
 
 TEST_CASE("attention scores: limits of laplace") {
-  const auto in = draw<double>();
+  const auto in = draw<double>(kSize);
   const Tensor uniform = attention(AttentionScore::uniform, 0)(in);
   CHECK(largest_difference(attention(AttentionScore::laplace, 1e-15)(in), doubles(uniform)) <= 1e-12);
 
   // A steep one takes the value of the nearest key.
   const Tensor nearest = attention(AttentionScore::laplace, 1e6)(in);
-  for (std::int64_t b = 0; b < kBatch; ++b)
-    for (std::int64_t i = 0; i < kQueries; ++i)
-      for (std::int64_t h = 0; h < kHeads; ++h) {
+  for (std::int64_t b = 0; b < kSize.batch; ++b)
+    for (std::int64_t i = 0; i < kSize.queries; ++i)
+      for (std::int64_t h = 0; h < kSize.heads; ++h) {
         const auto distance = [&](std::int64_t j) {
           double sum = 0;
-          for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c)
-            sum += std::abs(in[0].data<double>()[(b * kQueries + i) * kHeads * kWidth + c] -
-                            in[1].data<double>()[(b * kKeys + j) * kHeads * kWidth + c]);
+          for (std::int64_t c = h * kSize.width; c < (h + 1) * kSize.width; ++c)
+            sum += std::abs(in[0].data<double>()[(b * kSize.queries + i) * kSize.heads * kSize.width + c] -
+                            in[1].data<double>()[(b * kSize.keys + j) * kSize.heads * kSize.width + c]);
           return sum;
         };
-        std::vector<std::int64_t> keys(kKeys);
+        std::vector<std::int64_t> keys(kSize.keys);
         std::iota(keys.begin(), keys.end(), 0);
         const std::int64_t best = *std::ranges::min_element(keys, {}, distance);
-        for (std::int64_t c = h * kValueWidth; c < (h + 1) * kValueWidth; ++c)
-          CHECK(nearest.data<double>()[(b * kQueries + i) * kHeads * kValueWidth + c] ==
-                doctest::Approx(in[2].data<double>()[(b * kKeys + best) * kHeads * kValueWidth + c]));
+        for (std::int64_t c = h * kSize.value_width; c < (h + 1) * kSize.value_width; ++c)
+          CHECK(nearest.data<double>()[(b * kSize.queries + i) * kSize.heads * kSize.value_width + c] ==
+                doctest::Approx(in[2].data<double>()[(b * kSize.keys + best) * kSize.heads * kSize.value_width + c]));
       }
 }
 
@@ -120,7 +107,7 @@ TEST_CASE("attention scores: a single key gives its value, whatever the score") 
 }
 
 TEST_CASE("attention scores: zero queries or equal keys make the dot product uniform") {
-  const auto in = draw<double>();
+  const auto in = draw<double>(kSize);
   const Tensor uniform = attention(AttentionScore::uniform, 0)(in);
   const Tensor zero = Tensor::zeros_like(in[0]), equal = Tensor::full(in[1].shape(), 0.7, DType::float64);
   CHECK(largest_difference(attention(AttentionScore::dot_product, 0)({zero, in[1], in[2]}), doubles(uniform)) <=
@@ -131,7 +118,7 @@ TEST_CASE("attention scores: zero queries or equal keys make the dot product uni
 
 TEST_CASE("attention scores: the same bits in every run and with any number of threads") {
   for (const auto score : {AttentionScore::laplace, AttentionScore::uniform})
-    check_deterministic(attention(score, 0, PrefixMask::growing(1)), draw<float>());
+    check_deterministic(attention(score, 0, PrefixMask::growing(1)), draw<float>(kSize));
 }
 
 TEST_CASE("masked_attention: no array of queries × keys, in neither direction") {

@@ -12,21 +12,19 @@ namespace {
 
 using namespace testing;
 
-using Size = AttentionSize;
-
 struct Kind {
   PrefixMask mask = PrefixMask::all();
   AttentionScore score = AttentionScore::dot_product;
 };
 
-Function attention(const Size& s, const Kind& kind, double scale = 0) {
+Function attention(const AttentionSize& s, const Kind& kind, double scale = 0) {
   return [=](const auto& in) {
     return masked_attention(in[0], in[1], in[2], kind.mask, {.heads = s.heads, .scale = scale, .score = kind.score});
   };
 }
 
 template <class T>
-void compare(const Size& s, const Kind& kind = {}) {
+void compare(const AttentionSize& s, const Kind& kind = {}) {
   CAPTURE(s.queries);
   CAPTURE(s.keys);
   CAPTURE(s.width);
@@ -53,7 +51,7 @@ void compare(const Size& s, const Kind& kind = {}) {
 }
 
 /// Some rows see nothing, some all, and most something between.
-PrefixMask uneven(const Size& s) {
+PrefixMask uneven(const AttentionSize& s) {
   Tensor counts = Tensor::empty({s.batch, s.queries}, DType::int64);
   Random random(7);
   for (std::int64_t& count : counts.values<std::int64_t>()) count = random.integer(-s.keys / 4, s.keys * 5 / 4);
@@ -64,13 +62,13 @@ PrefixMask uneven(const Size& s) {
 
 TEST_CASE_TEMPLATE("attention shapes: widths", T, float, double) {
   for (const std::int64_t width : {1, 7, 8, 9, 16, 24, 32, 64, 100, 128, 160}) {
-    const Size s{1, 21, 19, 2, width, width};
+    const AttentionSize s{1, 21, 19, 2, width, width};
     compare<T>(s);
     compare<T>(s, {PrefixMask::growing(-2)});
     compare<T>(s, {uneven(s), AttentionScore::laplace});
   }
-  for (const Size& s :
-       {Size{1, 9, 11, 2, 3, 40}, Size{1, 9, 11, 2, 40, 3}, Size{2, 9, 11, 1, 2, 130}, Size{2, 9, 11, 1, 130, 2}})
+  for (const AttentionSize& s : {AttentionSize{1, 9, 11, 2, 3, 40}, AttentionSize{1, 9, 11, 2, 40, 3},
+                                 AttentionSize{2, 9, 11, 1, 2, 130}, AttentionSize{2, 9, 11, 1, 130, 2}})
     for (const auto score : {AttentionScore::dot_product, AttentionScore::laplace})
       compare<T>(s, {PrefixMask::growing(3), score});
 }
@@ -85,7 +83,8 @@ TEST_CASE("attention shapes: edges of tiles") {
 }
 
 TEST_CASE_TEMPLATE("attention shapes: few queries and many keys", T, float, double) {
-  for (const Size& s : {Size{1, 5, 3001, 2, 16, 16}, Size{2, 3, 1500, 1, 8, 5}, Size{1, 1, 1100, 1, 64, 64}}) {
+  for (const AttentionSize& s : {AttentionSize{1, 5, 3001, 2, 16, 16}, AttentionSize{2, 3, 1500, 1, 8, 5},
+                                 AttentionSize{1, 1, 1100, 1, 64, 64}}) {
     compare<T>(s);
     compare<T>(s, {PrefixMask::lengths(Tensor::full({s.batch}, static_cast<double>(s.keys - 701), DType::int64))});
     compare<T>(s, {uneven(s)});
@@ -94,7 +93,8 @@ TEST_CASE_TEMPLATE("attention shapes: few queries and many keys", T, float, doub
 }
 
 TEST_CASE_TEMPLATE("attention shapes: many queries and few keys", T, float, double) {
-  for (const Size& s : {Size{1, 3001, 5, 2, 16, 16}, Size{2, 1500, 3, 1, 8, 5}, Size{1, 1100, 1, 1, 64, 64}}) {
+  for (const AttentionSize& s : {AttentionSize{1, 3001, 5, 2, 16, 16}, AttentionSize{2, 1500, 3, 1, 8, 5},
+                                 AttentionSize{1, 1100, 1, 1, 64, 64}}) {
     compare<T>(s);
     compare<T>(s, {uneven(s)});
     compare<T>(s, {uneven(s), AttentionScore::laplace});
@@ -102,7 +102,7 @@ TEST_CASE_TEMPLATE("attention shapes: many queries and few keys", T, float, doub
 }
 
 TEST_CASE("attention shapes: uniform scores of wide values") {
-  const Size s{1, 6, 300, 1, 5, 140};
+  const AttentionSize s{1, 6, 300, 1, 5, 140};
   const auto found = with_gradients(attention(s, {PrefixMask::growing(100), AttentionScore::uniform}), draw<double>(s));
   const auto in = draw<double>(s);
   for (std::int64_t i = 0; i < s.queries; ++i)
@@ -116,7 +116,8 @@ TEST_CASE("attention shapes: uniform scores of wide values") {
 }
 
 TEST_CASE("attention shapes: what no row sees may be anything, in segments and wide heads too") {
-  for (const Size& s : {Size{1, 4, 2000, 1, 16, 16}, Size{1, 1200, 40, 1, 16, 16}, Size{1, 9, 40, 2, 160, 7}}) {
+  for (const AttentionSize& s : {AttentionSize{1, 4, 2000, 1, 16, 16}, AttentionSize{1, 1200, 40, 1, 16, 16},
+                                 AttentionSize{1, 9, 40, 2, 160, 7}}) {
     const std::int64_t visible = s.keys - 7;
     const auto clean = draw<float>(s);
     auto poisoned = draw<float>(s);
@@ -132,7 +133,8 @@ TEST_CASE("attention shapes: what no row sees may be anything, in segments and w
 }
 
 TEST_CASE("attention shapes: rows of a wide or segmented problem that see nothing") {
-  for (const Size& s : {Size{1, 4, 2000, 1, 16, 16}, Size{1, 1200, 40, 1, 16, 16}, Size{1, 9, 40, 2, 160, 7}}) {
+  for (const AttentionSize& s : {AttentionSize{1, 4, 2000, 1, 16, 16}, AttentionSize{1, 1200, 40, 1, 16, 16},
+                                 AttentionSize{1, 9, 40, 2, 160, 7}}) {
     Tensor counts = Tensor::full({1, s.queries}, static_cast<double>(s.keys), DType::int64);
     counts.values<std::int64_t>()[2] = 0;
     auto in = draw<float>(s);
@@ -146,7 +148,7 @@ TEST_CASE("attention shapes: rows of a wide or segmented problem that see nothin
 }
 
 TEST_CASE("attention shapes: the same bits in every run, in segments too") {
-  for (const Size& s : {Size{1, 5, 3001, 2, 16, 16}, Size{1, 3001, 5, 2, 16, 16}})
+  for (const AttentionSize& s : {AttentionSize{1, 5, 3001, 2, 16, 16}, AttentionSize{1, 3001, 5, 2, 16, 16}})
     check_deterministic(attention(s, {uneven(s)}), draw<float>(s));
 }
 

@@ -10,13 +10,13 @@ using namespace npzoo::testing;
 
 namespace {
 
-struct Case {
+struct TwoDeviceCase {
   std::string label;
   GradcheckCase on_cpu, on_gpu;
 };
 
-std::vector<Case> all_cases() {
-  std::vector<Case> all;
+std::vector<TwoDeviceCase> all_cases() {
+  std::vector<TwoDeviceCase> all;
   for (const OpFolder& folder : op_folders()) {
     GradcheckCases here, there;  // the same numbers, and constants where each device needs them
     {
@@ -71,7 +71,7 @@ bool in_float(const GradcheckCase& c) {
 TEST_CASE("device parity: values and gradients in double agree with those of the CPU") {
   if (!has_gpu()) return;
   const OnCpu restore;
-  for (const Case& c : all_cases()) {
+  for (const TwoDeviceCase& c : all_cases()) {
     CAPTURE(c.label);
     const auto expected = results(c.on_cpu, DType::float64, Device::cpu);
     const auto found = results(c.on_gpu, DType::float64, Device::cuda);
@@ -88,7 +88,7 @@ TEST_CASE("device parity: in float they are about as exact as those of the CPU")
   if (!has_gpu()) return;
   const OnCpu restore;
   std::int64_t compared = 0;
-  for (const Case& c : all_cases()) {
+  for (const TwoDeviceCase& c : all_cases()) {
     if (!in_float(c.on_cpu)) continue;
     CAPTURE(c.label);
     const auto exact = results(c.on_cpu, DType::float64, Device::cpu);

@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 
 template <class T>
-Tensor positive(const Shape& shape, std::uint64_t seed) {
+Tensor deviations(const Shape& shape, std::uint64_t seed) {
   Tensor x = normal<T>(shape, seed);
   for (T& value : x.values<T>()) value = std::exp(value);
   return x;
@@ -39,7 +39,7 @@ TEST_CASE_TEMPLATE("gaussian_log_density: values", T, float, double) {
   for (std::int64_t width : {0, 1, 2, 3, 33, 129, 700})
     for (const Shape& shape : {Shape{width}, Shape{33, width}, Shape{2, 300, width}, Shape{0, width}}) {
       CAPTURE(to_string(shape));
-      const Tensor y = normal<T>(shape, 1), mean = normal<T>(shape, 2), std = positive<T>(shape, 3);
+      const Tensor y = normal<T>(shape, 1), mean = normal<T>(shape, 2), std = deviations<T>(shape, 3);
       const Tensor out = gaussian_log_density(y, mean, std);
       CHECK(out.shape() == shape.without(-1));
       CHECK(error(out, naive(y, mean, std)) <= kTolerance<T>);
@@ -48,7 +48,7 @@ TEST_CASE_TEMPLATE("gaussian_log_density: values", T, float, double) {
 
 TEST_CASE("gaussian_log_density: float32 is rounded once, however long the row") {
   const Tensor y = normal<float>({3, 100'000}, 1), mean = normal<float>({3, 100'000}, 2),
-               std = positive<float>({3, 100'000}, 3);
+               std = deviations<float>({3, 100'000}, 3);
   CHECK(error(gaussian_log_density(y, mean, std), naive(y, mean, std)) <= 6e-8);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE_TEMPLATE("gaussian_log_density: small, zero and negative std, infiniti
 
 TEST_CASE("gaussian_log_density: only the gradients that are asked for") {
   Tensor mean = normal<double>({5, 3}, 2);
-  const Tensor y = normal<double>({5, 3}, 1), std = positive<double>({5, 3}, 3);
+  const Tensor y = normal<double>({5, 3}, 1), std = deviations<double>({5, 3}, 3);
   const std::vector<Tensor> all = with_gradients(kDensity, {y, mean, std});
   const Function of_mean = [&](const std::vector<Tensor>& in) { return gaussian_log_density(y, in[0], std); };
   CHECK(same_bits(with_gradients(of_mean, {mean})[1], all[2]));
@@ -93,7 +93,7 @@ TEST_CASE("gaussian_log_density: errors") {
 
 TEST_CASE("gaussian_log_density: float32 follows float64, the same bits for any number of threads") {
   for (const Shape& shape : {Shape{20'000, 1}, Shape{9000, 3}, Shape{200, 129}}) {
-    const std::vector<Tensor> inputs{normal<float>(shape, 1), normal<float>(shape, 2), positive<float>(shape, 3)};
+    const std::vector<Tensor> inputs{normal<float>(shape, 1), normal<float>(shape, 2), deviations<float>(shape, 3)};
     check_float_against_double(kDensity, inputs);
     check_deterministic(kDensity, inputs);
   }

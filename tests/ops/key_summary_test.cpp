@@ -7,8 +7,6 @@ namespace {
 
 using namespace testing;
 
-constexpr Stabiliser kStabilisers[] = {Stabiliser::none, Stabiliser::maximum};
-
 /// What a test of large inputs needs of one call.
 struct Outcome {
   Tensor out;

@@ -22,7 +22,7 @@ const Function kBoth = [](const auto& in) {
 
 /// x, gain and bias.
 template <class T>
-std::vector<Tensor> draw(const Shape& shape, double shift = 0) {
+std::vector<Tensor> normal_inputs(const Shape& shape, double shift = 0) {
   const Shape row{shape.last()};
   return {normal<T>(shape, 1, 2, shift), normal<T>(row, 2), normal<T>(row, 3)};
 }
@@ -38,7 +38,7 @@ TEST_CASE_TEMPLATE("layer_norm: values", T, float, double) {
   for (const Shape& shape : {Shape{1}, Shape{33}, Shape{0}, Shape{0, 4}, Shape{3, 0}, Shape{3, 1}, Shape{3, 2},
                              Shape{2, 3, 33}, Shape{5, 129}, Shape{700, 64}}) {
     CAPTURE(to_string(shape));
-    const auto in = draw<T>(shape);
+    const auto in = normal_inputs<T>(shape);
     const Tensor out = layer_norm(in[0], in[1], in[2]);
     CHECK(out.shape() == shape);
     CHECK(error(out, doubles(exact(in))) <= kTolerance<T>);
@@ -64,7 +64,7 @@ TEST_CASE("layer_norm: gradients") { gradcheck_all(layer_norm_gradcheck_cases); 
 TEST_CASE_TEMPLATE("layer_norm: values and gradients of rows of any width", T, float, double) {
   const auto check_shape = [](const Shape& shape) {
     CAPTURE(to_string(shape));
-    const auto in = draw<T>(shape), wide = to_double(in);
+    const auto in = normal_inputs<T>(shape), wide = to_double(in);
     const auto found = with_gradients(kPlain, in);
     CHECK(error(found[0], doubles(reference::layer_norm(wide[0], wide[1], wide[2]))) <= kTolerance<T>);
     const auto d = reference::layer_norm_backward(wide[0], wide[1], cotangent(found[0]).to(DType::float64));
@@ -84,13 +84,13 @@ TEST_CASE("layer_norm: values and gradients in float32 are about as exact as tho
   };
   for (double shift : {0.0, 100.0}) {
     CAPTURE(shift);
-    const auto in = draw<float>({300, 129}, shift);
+    const auto in = normal_inputs<float>({300, 129}, shift);
     check_as_exact_as(by_loops(in), with_gradients(kPlain, in), by_loops(to_double(in)));
   }
 }
 
 TEST_CASE("layer_norm: the residual form has the gradients of an addition and a normalisation") {
-  const auto in = draw<double>({5, 33});
+  const auto in = normal_inputs<double>({5, 33});
   const std::vector<Tensor> inputs{in[0], normal<double>({5, 33}, 4), in[1], in[2]};
   const auto composed = [](bool both) {
     return Function([both](const auto& x) {
@@ -112,7 +112,7 @@ TEST_CASE("layer_norm: the residual form has the gradients of an addition and a 
 TEST_CASE_TEMPLATE("layer_norm: a large mean costs no more than its own rounding", T, float, double) {
   constexpr double kShift = 1e6;
   const Shape shape{20, 129};
-  const auto in = draw<T>(shape, kShift);
+  const auto in = normal_inputs<T>(shape, kShift);
   const Tensor out = layer_norm(in[0], in[1], in[2]);
   auto centred = to_double(in);
   centred[0] = centred[0].clone();
@@ -135,7 +135,7 @@ TEST_CASE_TEMPLATE("layer_norm: constant rows give the bias, and finite gradient
 TEST_CASE_TEMPLATE("layer_norm: NaN and infinities stay in their row", T, float, double) {
   for (double poison : {kNaN, kInfinity, -kInfinity})
     for (std::int64_t width : {1, 33}) {
-      auto in = draw<T>({5, width});
+      auto in = normal_inputs<T>({5, width});
       in[0].template data<T>()[2 * width] = static_cast<T>(poison);
       const auto results = with_gradients(kPlain, in);
       const std::vector<double> out = doubles(results[0]), d_x = doubles(results[1]);
@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("layer_norm: NaN and infinities stay in their row", T, float,
 }
 
 TEST_CASE("layer_norm: the same bits in every run and with any number of threads") {
-  const auto in = draw<float>({1000, 65});
+  const auto in = normal_inputs<float>({1000, 65});
   check_deterministic(kPlain, in);
   check_deterministic(kBoth, {in[0], normal<float>({1000, 65}, 4), in[1], in[2]});
 }

@@ -2,6 +2,7 @@
 
 #include "engine/flops.h"
 #include "tests/ops/gradcheck_all.h"
+#include "tests/ops/product_tolerance.h"
 #include "tests/reference.h"
 #include "tests/testing.h"
 
@@ -28,13 +29,6 @@ struct Inputs {
   Inputs to(DType dtype) const { return {x.to(dtype), weight.to(dtype), bias.to(dtype)}; }
 };
 
-/// Sums of k products of standard normal numbers grow like √k and are rounded k times: about 0.2 k epsilon in all. Ten
-/// times that, and a few units in the last place; one product too many or too few is far more.
-template <class T>
-double tolerance(std::int64_t k) {
-  return std::numeric_limits<T>::epsilon() * static_cast<double>(16 + 2 * k);
-}
-
 }  // namespace
 
 TEST_CASE_TEMPLATE("linear: values", T, float, double) {
@@ -46,10 +40,10 @@ TEST_CASE_TEMPLATE("linear: values", T, float, double) {
       const Tensor found = linear(in.x, in.weight, in.bias, relu ? Activation::relu : Activation::none);
       const Tensor exact = reference::linear(wide.x, wide.weight, wide.bias, relu);
       REQUIRE(found.shape() == exact.shape());
-      CHECK(largest_difference(found, doubles(exact)) <= tolerance<T>(x_shape.last()));
+      CHECK(largest_difference(found, doubles(exact)) <= product_tolerance<T>(x_shape.last()));
     }
     const Tensor no_bias = reference::linear(wide.x, wide.weight, {}, false);
-    CHECK(largest_difference(linear(in.x, in.weight, {}), doubles(no_bias)) <= tolerance<T>(x_shape.last()));
+    CHECK(largest_difference(linear(in.x, in.weight, {}), doubles(no_bias)) <= product_tolerance<T>(x_shape.last()));
   };
   for (std::int64_t rows : {0, 1, 33, 129})
     for (std::int64_t columns : {0, 1, 2, 3, 8, 9, 33, 129})  // up to 8 are computed row by row
@@ -72,8 +66,8 @@ TEST_CASE_TEMPLATE("linear: gradients of many rows", T, float, double) {
       const auto found = with_gradients(with(activation), in.list());
       const Tensor d_out = cotangent(found[0]).to(DType::float64);
       const auto d = reference::linear_backward(wide.x, wide.weight, wide.bias, relu, d_out);
-      CHECK(largest_difference(found[1], doubles(d.x)) <= tolerance<T>(out));
-      CHECK(largest_difference(found[3], doubles(d.bias)) <= tolerance<T>(1500));
+      CHECK(largest_difference(found[1], doubles(d.x)) <= product_tolerance<T>(out));
+      CHECK(largest_difference(found[3], doubles(d.bias)) <= product_tolerance<T>(1500));
     }
 }
 

@@ -7,7 +7,6 @@
 #include "ops/elementwise/elementwise.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"
-#include "tests/reference.h"
 
 namespace npzoo {
 
@@ -17,30 +16,18 @@ namespace {
 
 using namespace testing;
 
-using Size = AttentionSize;
-
-Function attention(const PrefixMask& mask, int heads, double scale = 0) {
-  return [=](const auto& in) { return masked_attention(in[0], in[1], in[2], mask, {.heads = heads, .scale = scale}); };
-}
-
 /// The same as a dense mask.
-reference::Attention dense(const PrefixMask& mask, const Size& s) {
+reference::Attention dense(const PrefixMask& mask, const AttentionSize& s) {
   return {.heads = s.heads,
           .scale = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(s.width, 1))),
           .sees = [=](std::int64_t b, std::int64_t i, std::int64_t j) { return j < mask.visible(b, i, s.keys); }};
 }
 
-/// Output and gradients from plain loops.
-std::vector<Tensor> by_loops(const reference::Attention& options, const std::vector<Tensor>& in) {
-  const Tensor out = reference::attention(options, in[0], in[1], in[2]);
-  const auto d = reference::attention_backward(options, in[0], in[1], in[2], cotangent(out));
-  return {out, d.q, d.k, d.v};
-}
-
 template <class T>
-void compare(const Size& s, const PrefixMask& mask) {
+void compare(const AttentionSize& s, const PrefixMask& mask) {
   const auto in = draw<T>(s);
-  const auto found = with_gradients(attention(mask, s.heads), in), exact = by_loops(dense(mask, s), to_double(in));
+  const auto found = with_gradients(attention_under(mask, s.heads), in),
+             exact = attention_by_loops(dense(mask, s), to_double(in));
   REQUIRE(found[0].shape() == Shape{s.batch, s.queries, s.heads * s.value_width});
   for (std::size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
@@ -49,46 +36,12 @@ void compare(const Size& s, const PrefixMask& mask) {
   }
 }
 
-/// Point `i` of every batch element of x (batch, points, channels), filled with `value`.
-void fill_point(Tensor& x, std::int64_t i, double value) {
-  for (std::int64_t b = 0; b < x.dim(0); ++b)
-    for (std::int64_t c = 0; c < x.dim(2); ++c) {
-      const std::int64_t at = (b * x.dim(1) + i) * x.dim(2) + c;
-      if (x.dtype() == DType::float32)
-        x.data<float>()[at] = static_cast<float>(value);
-      else
-        x.data<double>()[at] = value;
-    }
-}
-
-Tensor permuted(const Tensor& x, const std::vector<std::int64_t>& order) {
-  Tensor out = x.clone();
-  const auto size = static_cast<std::size_t>(x.dim(2)) * sizeof(double);
-  for (std::int64_t b = 0; b < x.dim(0); ++b)
-    for (std::size_t i = 0; i < order.size(); ++i)
-      std::copy_n(x.raw().data() + static_cast<std::size_t>(b * x.dim(1) + order[i]) * size, size,
-                  out.raw().data() + (static_cast<std::size_t>(b * x.dim(1)) + i) * size);
-  return out;
-}
-
 /// Channels [begin, end).
 Tensor channels(const Tensor& x, std::int64_t begin, std::int64_t end) {
   Tensor out = Tensor::empty(x.shape().with(2, end - begin), x.dtype());
   for (std::int64_t i = 0; i < out.numel(); ++i)
     out.data<double>()[i] = x.data<double>()[i / (end - begin) * x.dim(2) + begin + i % (end - begin)];
   return out;
-}
-
-std::vector<PrefixMask> masks(const Size& s) {
-  Tensor counts = Tensor::empty({s.batch}, DType::int64),
-         row_counts = Tensor::empty({s.batch, s.queries}, DType::int64);
-  Random random(7);
-  for (std::int64_t& count : counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
-  for (std::int64_t& count : row_counts.values<std::int64_t>()) count = random.integer(-1, s.keys + 3);
-  return {PrefixMask::all(),       PrefixMask::first(0),        PrefixMask::first(s.keys / 2),
-          PrefixMask::growing(0),  PrefixMask::growing(1),      PrefixMask::growing(s.keys - 3),
-          PrefixMask::growing(-2), PrefixMask::lengths(counts), PrefixMask::lengths(row_counts),
-          PrefixMask::lengths({})};
 }
 
 }  // namespace
@@ -125,10 +78,11 @@ TEST_CASE("prefix_mask: a device has one copy of the counts, whichever thread as
 }
 
 TEST_CASE_TEMPLATE("masked_attention: values and gradients are those of a dense mask", T, float, double) {
-  for (const Size& s : {Size{2, 5, 7, 2, 4, 3}, Size{1, 1, 1, 1, 1, 1}, Size{2, 33, 129, 2, 8, 8},
-                        Size{1, 129, 33, 3, 5, 4}, Size{1, 300, 40, 1, 16, 16}, Size{3, 6, 9, 4, 1, 1}}) {
+  for (const AttentionSize& s :
+       {AttentionSize{2, 5, 7, 2, 4, 3}, AttentionSize{1, 1, 1, 1, 1, 1}, AttentionSize{2, 33, 129, 2, 8, 8},
+        AttentionSize{1, 129, 33, 3, 5, 4}, AttentionSize{1, 300, 40, 1, 16, 16}, AttentionSize{3, 6, 9, 4, 1, 1}}) {
     std::size_t number = 0;
-    for (const PrefixMask& mask : masks(s)) {
+    for (const PrefixMask& mask : masks_of(s)) {
       CAPTURE(s.queries);
       CAPTURE(number++);
       compare<T>(s, mask);
@@ -147,16 +101,16 @@ TEST_CASE_TEMPLATE("masked_attention: sizes of nothing", T, float, double) {
 TEST_CASE("masked_attention: gradients") { gradcheck_all(masked_attention_gradcheck_cases); }
 
 TEST_CASE("masked_attention: values and gradients in float32 are about as exact as those of plain loops") {
-  const Size s{2, 150, 129, 2, 16, 16};
+  const AttentionSize s{2, 150, 129, 2, 16, 16};
   for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(1)}) {
     const auto in = draw<float>(s);
-    const auto found = with_gradients(attention(mask, s.heads), in);
-    check_as_exact_as(by_loops(dense(mask, s), in), found, by_loops(dense(mask, s), to_double(in)));
+    const auto found = with_gradients(attention_under(mask, s.heads), in);
+    check_as_exact_as(attention_by_loops(dense(mask, s), in), found, attention_by_loops(dense(mask, s), to_double(in)));
   }
 }
 
 TEST_CASE("masked_attention: the factor on the logits") {
-  const Size s{2, 5, 7, 2, 4, 3};
+  const AttentionSize s{2, 5, 7, 2, 4, 3};
   const auto in = draw<double>(s);
   auto options = dense(PrefixMask::all(), s);
   options.scale = 0.125;
@@ -165,13 +119,13 @@ TEST_CASE("masked_attention: the factor on the logits") {
 }
 
 TEST_CASE_TEMPLATE("masked_attention: a row that sees nothing gives 0 and takes no gradient", T, float, double) {
-  const Size s{2, 4, 5, 2, 3, 3};
+  const AttentionSize s{2, 4, 5, 2, 3, 3};
   const PrefixMask mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2, 4}, {0, 5, 0, 2, 0, 0, 0, 0}));
   auto in = draw<T>(s);
   std::vector<std::int64_t> blind{0, 2, 4, 5, 6, 7};
   for (std::int64_t row : blind)
     for (std::int64_t c = 0; c < 6; ++c) in[0].template data<T>()[row * 6 + c] = static_cast<T>(kNaN);
-  const auto results = with_gradients(attention(mask, 2), in);
+  const auto results = with_gradients(attention_under(mask, 2), in);
   for (std::int64_t row : blind)
     for (std::int64_t c = 0; c < 6; ++c) {
       CHECK(results[0].template data<T>()[row * 6 + c] == 0);
@@ -187,7 +141,7 @@ TEST_CASE_TEMPLATE("masked_attention: a row that sees nothing gives 0 and takes 
 }
 
 TEST_CASE_TEMPLATE("masked_attention: what is masked does not leak, whatever it holds", T, float, double) {
-  for (const Size& s : {Size{2, 5, 9, 2, 4, 3}, Size{2, 5, 70, 2, 8, 40}})
+  for (const AttentionSize& s : {AttentionSize{2, 5, 9, 2, 4, 3}, AttentionSize{2, 5, 70, 2, 8, 40}})
     for (double poison : {kNaN, kInfinity, -kInfinity, 1e30}) {
       const std::int64_t visible = s.keys - 4;
       auto clean = draw<T>(s), poisoned = draw<T>(s);
@@ -195,23 +149,23 @@ TEST_CASE_TEMPLATE("masked_attention: what is masked does not leak, whatever it 
         fill_point(poisoned[1], j, poison);
         fill_point(poisoned[2], j, poison);
       }
-      const auto expected = with_gradients(attention(PrefixMask::first(visible), s.heads), clean);
-      const auto found = with_gradients(attention(PrefixMask::first(visible), s.heads), poisoned);
+      const auto expected = with_gradients(attention_under(PrefixMask::first(visible), s.heads), clean);
+      const auto found = with_gradients(attention_under(PrefixMask::first(visible), s.heads), poisoned);
       for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
     }
 }
 
 TEST_CASE_TEMPLATE("masked_attention: NaN reaches the rows that see it", T, float, double) {
-  const Size s{1, 6, 6, 1, 4, 2};
+  const AttentionSize s{1, 6, 6, 1, 4, 2};
   for (std::size_t poisoned : {1, 2}) {
     auto in = draw<T>(s);
     fill_point(in[poisoned], 3, kNaN);
-    const auto out = doubles(attention(PrefixMask::growing(1), 1)(in));
+    const auto out = doubles(attention_under(PrefixMask::growing(1), 1)(in));
     for (std::size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / 2 >= 3));
   }
   auto in = draw<T>(s);
   fill_point(in[0], 2, kNaN);
-  const auto out = doubles(attention(PrefixMask::all(), 1)(in));
+  const auto out = doubles(attention_under(PrefixMask::all(), 1)(in));
   for (std::size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / 2 == 2));
 }
 
@@ -220,7 +174,7 @@ TEST_CASE_TEMPLATE("masked_attention: large logits and equal logits", T, float, 
   // All equal, of any size: the mean of the values.
   for (double logit : {0.0, 1e4, -1e4}) {
     const Tensor q = Tensor::full({1, 3, 1}, logit, dtype_of<T>()), k = Tensor::full({1, 37, 1}, 1, dtype_of<T>());
-    const auto results = with_gradients(attention(PrefixMask::all(), 1), {q, k, values});
+    const auto results = with_gradients(attention_under(PrefixMask::all(), 1), {q, k, values});
     for (std::int64_t c = 0; c < 5; ++c) {
       double mean = 0;
       for (std::int64_t j = 0; j < 37; ++j) mean += double{values.data<T>()[j * 5 + c]} / 37;
@@ -234,39 +188,39 @@ TEST_CASE_TEMPLATE("masked_attention: large logits and equal logits", T, float, 
   Tensor k = Tensor::full({1, 37, 1}, -1, dtype_of<T>());
   k.data<T>()[35] = 1;
   const Tensor q = Tensor::full({1, 3, 1}, 1e4, dtype_of<T>());
-  const auto results = with_gradients(attention(PrefixMask::all(), 1), {q, k, values});
+  const auto results = with_gradients(attention_under(PrefixMask::all(), 1), {q, k, values});
   for (std::int64_t i = 0; i < 15; ++i) CHECK(results[0].template data<T>()[i] == values.data<T>()[35 * 5 + i % 5]);
   CHECK(doubles(results[1]) == std::vector<double>(3));
   CHECK(doubles(results[2]) == std::vector<double>(37));
 }
 
 TEST_CASE("masked_attention: the order of the visible keys does not matter") {
-  const Size s{2, 6, 20, 2, 4, 3};
+  const AttentionSize s{2, 6, 20, 2, 4, 3};
   const auto in = draw<double>(s);
   std::vector<std::int64_t> order(15);
   Random(5).fill_permutation(order);
-  const Function f = attention(PrefixMask::first(15), 2);
+  const Function f = attention_under(PrefixMask::first(15), 2);
   const Tensor expected = f(in), found = f({in[0], permuted(in[1], order), permuted(in[2], order)});
   CHECK(largest_difference(found, doubles(expected)) <= kTolerance<double>);
 }
 
 TEST_CASE("masked_attention: heads do not see each other") {
-  const Size s{2, 6, 9, 3, 4, 2};
+  const AttentionSize s{2, 6, 9, 3, 4, 2};
   const auto in = draw<double>(s);
-  const Tensor together = attention(PrefixMask::growing(2), 3)(in);
+  const Tensor together = attention_under(PrefixMask::growing(2), 3)(in);
   for (std::int64_t head = 0; head < 3; ++head) {
-    const Tensor alone = attention(PrefixMask::growing(2),
-                                   1)({channels(in[0], 4 * head, 4 * head + 4), channels(in[1], 4 * head, 4 * head + 4),
-                                       channels(in[2], 2 * head, 2 * head + 2)});
+    const Tensor alone = attention_under(
+        PrefixMask::growing(2), 1)({channels(in[0], 4 * head, 4 * head + 4), channels(in[1], 4 * head, 4 * head + 4),
+                                    channels(in[2], 2 * head, 2 * head + 2)});
     CHECK(largest_difference(channels(together, 2 * head, 2 * head + 2), doubles(alone)) <= kTolerance<double>);
   }
 }
 
 TEST_CASE_TEMPLATE("masked_attention: recorded and unrecorded runs give the same bits", T, float, double) {
-  for (const Size& s : {Size{2, 150, 70, 2, 8, 8}, Size{3, 5, 129, 4, 3, 5}})
-    for (const PrefixMask& mask : masks(s)) {
+  for (const AttentionSize& s : {AttentionSize{2, 150, 70, 2, 8, 8}, AttentionSize{3, 5, 129, 4, 3, 5}})
+    for (const PrefixMask& mask : masks_of(s)) {
       const auto in = draw<T>(s);
-      const Function f = attention(mask, s.heads);
+      const Function f = attention_under(mask, s.heads);
       const Tensor recorded = with_gradients(f, in)[0];
       CHECK(same_bits(f(in), recorded));
     }
@@ -274,7 +228,7 @@ TEST_CASE_TEMPLATE("masked_attention: recorded and unrecorded runs give the same
 
 TEST_CASE("masked_attention: one tensor for queries, keys and values") {
   const Tensor x = normal<double>({2, 9, 6}, 1);
-  const Function f = attention(PrefixMask::growing(1), 2);
+  const Function f = attention_under(PrefixMask::growing(1), 2);
   const auto shared = with_gradients([&f](const auto& in) { return f({in[0], in[0], in[0]}); }, {x});
   const auto apart = with_gradients(f, {x, x.clone(), x.clone()});
   CHECK(same_bits(shared[0], apart[0]));
@@ -282,10 +236,10 @@ TEST_CASE("masked_attention: one tensor for queries, keys and values") {
 }
 
 TEST_CASE("masked_attention: only what is visible is computed") {
-  const auto in = draw<float>({1, 10, 10, 2, 4, 4});
+  const auto in = draw<float>(AttentionSize{1, 10, 10, 2, 4, 4});
   const auto flops = [&](const PrefixMask& mask) {
     const std::int64_t before = counted_flops();
-    attention(mask, 2)(in);
+    attention_under(mask, 2)(in);
     return counted_flops() - before;
   };
   CHECK(flops(PrefixMask::all()) == 100 * 2 * (2 * 4 + 2 * 4));
@@ -294,9 +248,9 @@ TEST_CASE("masked_attention: only what is visible is computed") {
 }
 
 TEST_CASE("masked_attention: the same bits in every run and with any number of threads") {
-  const Size s{3, 200, 90, 2, 16, 16};
+  const AttentionSize s{3, 200, 90, 2, 16, 16};
   for (const PrefixMask& mask : {PrefixMask::all(), PrefixMask::growing(1)})
-    check_deterministic(attention(mask, s.heads), draw<float>(s));
+    check_deterministic(attention_under(mask, s.heads), draw<float>(s));
 }
 
 TEST_CASE("masked_attention: errors") {

@@ -1,6 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 #include "tests/ops/gradcheck_all.h"
+#include "tests/ops/product_tolerance.h"
 #include "tests/reference.h"
 #include "tests/testing.h"
 
@@ -11,13 +12,6 @@ void matmul_gradcheck_cases(GradcheckCases& cases);
 namespace {
 
 using namespace testing;
-
-/// Sums of k products of standard normal numbers grow like √k and are rounded k times: about 0.2 k epsilon in all. Ten
-/// times that, and a few units in the last place; one product too many or too few is far more.
-template <class T>
-double tolerance(std::int64_t k) {
-  return std::numeric_limits<T>::epsilon() * static_cast<double>(16 + 2 * k);
-}
 
 template <class T>
 void check_product(const Shape& a_shape, const Shape& b_shape) {
@@ -31,7 +25,7 @@ void check_product(const Shape& a_shape, const Shape& b_shape) {
         matmul(a_t, b_t, Transpose::yes, Transpose::yes)}) {
     REQUIRE(found.shape() == exact.shape());
     CHECK(found.dtype() == a.dtype());
-    CHECK(largest_difference(found, doubles(exact)) <= tolerance<T>(a_shape.last()));
+    CHECK(largest_difference(found, doubles(exact)) <= product_tolerance<T>(a_shape.last()));
   }
 }
 

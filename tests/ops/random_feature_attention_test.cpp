@@ -3,6 +3,7 @@
 #include "engine/flops.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
+#include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/random_feature_reference.h"
 
@@ -13,8 +14,6 @@ void random_feature_attention_gradcheck_cases(GradcheckCases& cases);
 namespace {
 
 using namespace testing;
-
-constexpr Stabiliser kStabilisers[] = {Stabiliser::none, Stabiliser::maximum};
 
 Function attention(const FeatureSize& s, const PrefixMask& mask, Stabiliser stabiliser = Stabiliser::none,
                    double scale = 0) {
@@ -62,15 +61,6 @@ void fill_points(Tensor& x, std::int64_t begin, std::int64_t end, double value) 
         x.data<float>()[i] = static_cast<float>(value);
       else
         x.data<double>()[i] = value;
-}
-
-Tensor permuted(const Tensor& x, const std::vector<std::int64_t>& order) {
-  Tensor out = x.clone();
-  for (std::int64_t b = 0; b < x.dim(0); ++b)
-    for (std::size_t i = 0; i < order.size(); ++i)
-      std::copy_n(x.data<double>() + (b * x.dim(1) + order[i]) * x.dim(2), x.dim(2),
-                  out.data<double>() + (b * x.dim(1) + static_cast<std::int64_t>(i)) * x.dim(2));
-  return out;
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 /// Attention with random features from plain loops.
 namespace npzoo::testing {
 
+inline constexpr Stabiliser kStabilisers[] = {Stabiliser::none, Stabiliser::maximum};
+
 struct FeatureSize {
   std::int64_t batch, queries, keys;
   int heads;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "datasets/protocol.h"
+#include "datasets/synthetic/config.h"
+#include "tests/testing.h"
+
+// What the tests of protocols and of their tasks share.
+
+namespace npzoo::testing {
+
+inline std::string replaced(std::string text, std::string_view before, std::string_view after) {
+  const auto at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, before.size(), after);
+}
+
+inline std::string error_of_protocol(const std::string& text) {
+  return error_of([&] { parse_protocol(text, "f.toml"); });
+}
+
+inline bool same_points(const Task& a, const Task& b) {
+  return same_bits(a.xc, b.xc) && same_bits(a.yc, b.yc) && same_bits(a.xt, b.xt) && same_bits(a.yt, b.yt);
+}
+
+inline const SyntheticDistribution& synthetic_distribution(const TaskConfig& config) {
+  return dynamic_cast<const SyntheticConfig&>(config).distribution();
+}
+
+}  // namespace npzoo::testing

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "datasets/tables/standardise.h"
+
+// What the tests of predictions for series share.
+
+namespace npzoo::testing {
+
+inline constexpr TrainingRange kSeriesRange{{-2, 2}, 3, 46, 0.8};
+
+inline constexpr double kSeriesTolerance = 2e-4;  // float32 through a few layers, in another order of sums
+
+}  // namespace npzoo::testing
