@@ -33,7 +33,8 @@ run() {
 if [ "$everything" -eq 0 ]; then
   tools/setup.sh clang
   run "$build"
-  compiler=clang++ options=(-Dcuda=disabled -Demulator=disabled)
+  # Each file alone, so that a missing include is found.
+  compiler=clang++ options=(-Dcuda=disabled -Demulator=disabled -Dunity=off)
   run "$build-$compiler" compilers
 else
   tools/setup.sh ${compiler:+"${compiler/clang++/clang}"}
