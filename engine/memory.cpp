@@ -15,7 +15,7 @@
 
 #include "engine/cuda/gpu.h"
 #include "engine/error.h"
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 
 namespace npzoo {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 
 #include "engine/cuda/gpu.h"
 #include "engine/device.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 
 namespace npzoo {
 

@@ -12,9 +12,9 @@
 
 #include "datasets/gp/config.h"
 #include "engine/config.h"
-#include "engine/flops.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
+#include "engine/measure/flops.h"
 #include "engine/memory.h"
 #include "models/config_json.h"
 #include "ops/masked_attention/masked_attention.h"

@@ -8,7 +8,7 @@
 #include "datasets/gp/cholesky.h"
 #include "datasets/gp/draw.h"
 #include "engine/error.h"
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 #include "engine/memory.h"
 
 namespace npzoo {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "engine/backend.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/incremental_cross_attention/kernels.h"

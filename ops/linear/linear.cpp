@@ -1,7 +1,7 @@
 #include "ops/linear/linear.h"
 
 #include "engine/backend.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/linear/kernels.h"
 

@@ -1,7 +1,7 @@
 #include "ops/masked_attention/masked_attention.h"
 
 #include "engine/backend.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/masked_attention/problem.h"
 

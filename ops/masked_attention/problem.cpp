@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/backend.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 
 namespace npzoo {
 

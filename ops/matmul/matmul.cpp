@@ -1,7 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 #include "engine/backend.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/matmul/kernels.h"
 

@@ -7,7 +7,7 @@
 #include "engine/backend.h"
 #include "engine/cuda/gpu.h"
 #include "engine/cuda/transfer.h"
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/random_feature_attention/kernels.h"

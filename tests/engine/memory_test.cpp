@@ -7,7 +7,7 @@
 #include <new>
 #include <thread>
 
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 #include "engine/optim/optimiser.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/layer_norm/layer_norm.h"

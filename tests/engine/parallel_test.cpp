@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "ops/elementwise/elementwise.h"
 #include "tests/testing.h"
 

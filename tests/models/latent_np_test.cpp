@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 

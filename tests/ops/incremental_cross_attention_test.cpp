@@ -1,6 +1,6 @@
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "ops/concat/concat.h"
 #include "ops/gather/gather.h"
 #include "ops/reshape/reshape.h"

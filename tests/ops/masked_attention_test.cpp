@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "ops/elementwise/elementwise.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"

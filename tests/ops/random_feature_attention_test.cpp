@@ -1,6 +1,6 @@
 #include "ops/random_feature_attention/random_feature_attention.h"
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "tests/ops/attention_fixtures.h"

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/memory.h"
 #include "tools/bench/support.h"
 #include "tools/cli/progress.h"

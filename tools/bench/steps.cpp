@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 #include "engine/parallel.h"
 #include "tools/cli/progress.h"
 

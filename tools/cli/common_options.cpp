@@ -6,7 +6,7 @@
 
 #include "engine/backend.h"
 #include "engine/error.h"
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 #include "engine/parallel.h"
 #include "engine/precision.h"
 

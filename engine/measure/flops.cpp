@@ -1,4 +1,4 @@
-#include "engine/flops.h"
+#include "engine/measure/flops.h"
 
 #include <atomic>
 

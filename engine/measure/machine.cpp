@@ -1,4 +1,4 @@
-#include "engine/machine.h"
+#include "engine/measure/machine.h"
 
 #include <sched.h>
 #include <sys/resource.h>
