@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "datasets/image_format.h"
 #include "datasets/task_source.h"
 #include "datasets/toml_reader.h"
 
@@ -53,6 +55,8 @@ class TaskConfig {
   /// than in training, and free of noise, but what `truth` says is of values as they are observed. This default gives
   /// the first tasks of an evaluation.
   virtual Batch picture(std::int64_t tasks, std::uint64_t seed) const;
+  /// How an image becomes a task, where tasks are images.
+  virtual std::optional<ImageFormat> image_format() const { return {}; }
 };
 
 /// A kind of tasks: what `[data] kind = "…"` names. `read` reads the other keys of the table.
