@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/random_feature_attention/linear_attention_weights.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -40,7 +41,10 @@ Tensor attend(const Tensor& queries, const KeysValues& context, const PrefixMask
               const AttentionOptions& options) {
   const bool own_keys = context.keys.dim(0) == context.values.dim(0);
   const Tensor keys = own_keys ? context.keys : for_samples(context.keys, context.samples);
-  return masked_attention(for_samples(queries, context.samples), keys, context.values, mask, options);
+  const Tensor rows = for_samples(queries, context.samples);
+  Tensor out = masked_attention(rows, keys, context.values, mask, options);
+  tell_listener(context.origin, context.values, out, [&] { return attention_weights(rows, keys, mask, options); });
+  return out;
 }
 
 MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init,
@@ -62,13 +66,22 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, c
 KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for_values, const PrefixMask& mask) const {
   const Tensor keys = key(for_keys), values = value(for_values);  // (B, N, E)
   if (!features) return {keys, values};
-  return {.summary = summarise_keys(keys, values, features->projection.value, mask, linear_options())};
+  KeysValues summarised{.summary = summarise_keys(keys, values, features->projection.value, mask, linear_options())};
+  if (KeepAttention::on()) {
+    summarised.keys = keys;
+    summarised.values = values;
+  }
+  return summarised;
 }
 
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
   const Tensor q = query(queries);  // (B, Nq, E)
-  if (features) return out(attend_to_summary(q, context.summary, features->projection.value, linear_options()));
-  return out(attend(q, context, mask, options()));
+  if (!features) return out(attend(q, context, mask, options()));
+  const Tensor& projection = features->projection.value;
+  const Tensor attended = attend_to_summary(q, context.summary, projection, linear_options());
+  tell_listener(context.origin, context.values, attended,
+                [&] { return linear_attention_weights(q, context.keys, projection, mask, linear_options()); });
+  return out(attended);
 }
 
 void MultiheadAttention::visit(ModuleVisitor& visitor) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "models/blocks/attention_listener.h"
 #include "models/blocks/linear.h"
 #include "models/blocks/random_features.h"
 #include "ops/masked_attention/masked_attention.h"
@@ -11,10 +12,11 @@ namespace npzoo {
 /// What queries attend to, projected once and used any number of times.
 struct KeysValues {
   Tensor keys{}, values{};  // (B, N, E)
-  KeySummary summary{};     // in their place where attention is linear
+  KeySummary summary{};     // in their place where attention is linear, or beside them (KeepAttention)
   /// K: there are values of as many samples for the queries of each batch element, (K · B, N, E), and as many keys, or
   /// the same ones for all of them, (B, N, E).
   std::int64_t samples = 1;
+  KeyOrigin origin{};
 };
 
 /// x (B, N, E) once for each of K samples: (K · B, N, E); x itself where K is 1.

@@ -30,7 +30,9 @@ Tensor attend_along_paths(const MultiheadAttention& attention, const Tensor& x, 
       incremental_cross_attention(reshape(q, tasks), context.keys, context.values, context_mask, attention.options());
   AttentionState to_own = incremental_cross_attention(q, own.keys, own.values, own_mask, attention.options());
   to_own = {reshape(to_own.mean, tasks), heads_first(to_own.log_sum_exp, batch)};
-  return attention.out(reshape(merge(to_context, to_own).mean, rows));
+  const AttentionState to_both = merge(to_context, to_own);
+  tell_listener(context.origin, context.values, to_both.mean, [&] { return to_both.weights; });
+  return attention.out(reshape(to_both.mean, rows));
 }
 
 }  // namespace npzoo

@@ -5,7 +5,8 @@
 #include "models/predictions/independent.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/geglu/geglu.h"
-#include "ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 namespace npzoo {
 
@@ -40,6 +41,11 @@ Tensor PerceiverLayer::operator()(const Tensor& x, const PrefixMask& mask) const
   });
 }
 
+Tensor PerceiverLayer::weights_among(const Tensor& x) const {
+  const Tensor normal = norm1(x), queries = attention.query(normal), keys = attention.key(normal);
+  return mean(attention_weights(queries, keys, PrefixMask::all(), attention.options()), 1);
+}
+
 Tensor PerceiverLayer::after_attention(const Tensor& kept, const Tensor& attended) const {
   const auto [sum, normal] = norm2(kept, attended);                    // (B, N, E) each
   return add(residual(sum, normal), contract(geglu(expand(normal))));  // (B, N, E)
@@ -58,7 +64,7 @@ LatentLayer::LatentLayer(const PerceiverConfig& config, Initializer& init)
     : cross(config, PerceiverLayer::Kind::cross_attention, init),
       self(config, PerceiverLayer::Kind::self_attention, init) {}
 
-Tensor LatentLayer::operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask) const {
+Latents LatentLayer::operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask) const {
   const Tensor normal = cross.norm1(latents);            // (B, L, E)
   const Tensor queries = cross.attention.query(normal);  // (B, L, E)
   AttentionState gathered;
@@ -68,7 +74,13 @@ Tensor LatentLayer::operator()(const Tensor& latents, const Tensor& context, con
         incremental_cross_attention(queries, points.keys, points.values, mask.after(begin), cross.attention.options());
     gathered = begin == 0 ? part : merge(gathered, part);
   });
-  return self(cross.after_attention(cross.residual(latents, normal), cross.attention.out(gathered.mean)));
+  return after_gathering(cross.residual(latents, normal), gathered);
+}
+
+Latents LatentLayer::after_gathering(const Tensor& kept, const AttentionState& gathered) const {
+  const Tensor met = cross.after_attention(kept, cross.attention.out(gathered.mean));  // (B, L, E)
+  if (!gathered.weights.defined()) return {self(met)};
+  return {self(met), matmul(self.weights_among(met), mean(gathered.weights, 1))};
 }
 
 void LatentLayer::visit(ModuleVisitor& visitor) {
@@ -108,6 +120,12 @@ PerceiverDecoder::PerceiverDecoder(const PerceiverModelConfig& config, Initializ
   for (std::int64_t i = 0; i < config.layers; ++i)
     layers.emplace_back(config.layer, PerceiverLayer::Kind::cross_attention, init);
   make_equal(layers);
+}
+
+KeysValues PerceiverDecoder::keys_values(std::size_t i, const Latents& latents) const {
+  KeysValues read = layers[i].keys_values(latents.states);
+  read.origin = {i, latents.reading};
+  return read;
 }
 
 template <class F>

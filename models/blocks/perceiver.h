@@ -9,6 +9,7 @@
 #include "models/blocks/layer_norm.h"
 #include "models/blocks/mlp.h"
 #include "models/prediction.h"
+#include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
 // What EQTNP, LBANP and CMANP are made of: the layers of Jaegle et al., "Perceiver: general perception with iterative
 // attention", ICML 2021, in the form that the authors of these models gave them.
@@ -50,6 +51,9 @@ class PerceiverLayer {
   const Tensor& residual(const Tensor& x, const Tensor& normal) const {
     return residual_ == Residual::input ? x : normal;
   }
+  /// How points x (B, N, E) of self-attention look at one another, in the mean over heads: (B, N, N), float64 on the
+  /// CPU.
+  Tensor weights_among(const Tensor& x) const;
   /// The layer from the sum r(x, n) + attention on. All (B, N, E).
   Tensor after_attention(const Tensor& residual, const Tensor& attended) const;
 
@@ -65,13 +69,23 @@ class PerceiverLayer {
   Residual residual_;
 };
 
+/// Latents (B, L, E) that have read N points, and how, while attention is kept (KeepAttention).
+struct Latents {
+  Tensor states;
+  /// (B, L, N), float64 on the CPU: weights of the points by attention alone, in the mean over heads; for each latent
+  /// they add up to 1.
+  Tensor reading{};
+};
+
 /// Latents read a context, then one another.
 class LatentLayer {
  public:
   LatentLayer(const PerceiverConfig& config, Initializer& init);
 
-  /// latents (B, L, E), context (B, N, E) → (B, L, E). In chunks of the context when nothing is recorded.
-  Tensor operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
+  /// latents (B, L, E), context (B, N, E). In chunks of the context when nothing is recorded.
+  Latents operator()(const Tensor& latents, const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
+  /// The layer from what its latents gathered of a context on; `kept` (B, L, E) is the residual of `cross`.
+  Latents after_gathering(const Tensor& kept, const AttentionState& gathered) const;
 
   void visit(ModuleVisitor& visitor);
 
@@ -100,8 +114,9 @@ class PerceiverDecoder {
  public:
   PerceiverDecoder(const PerceiverModelConfig& config, Initializer& init);
 
-  /// What layer `i` reads of a state (B, N, E).
-  KeysValues keys_values(std::size_t i, const Tensor& state) const { return layers[i].keys_values(state); }
+  /// What layer `i` reads of a state (B, N, E): of context points, or of latents.
+  KeysValues keys_values(std::size_t i, const Tensor& state) const { return keys_values(i, Latents{state}); }
+  KeysValues keys_values(std::size_t i, const Latents& latents) const;
   /// Targets xt (B, Nt, Dx) → (B, Nt, E); `context` has what each layer reads, else Error. Here and below in chunks of
   /// targets when nothing is recorded.
   Tensor encode(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask) const;

@@ -34,7 +34,7 @@ class NormalisedAttention {
 struct PlainAttention {
   KeysValues project(const Tensor& for_keys, const Tensor& for_values) const { return {for_keys, for_values}; }
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
-    return masked_attention(queries, context.keys, context.values, mask, options);
+    return attend(queries, context, mask, options);
   }
   void visit(ModuleVisitor& /*visitor*/) {}
 

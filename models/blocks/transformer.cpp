@@ -20,15 +20,16 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
   for_chunks(context.dim(1), chunk_points(context.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor points = points_between(context, begin, end);
     const KeysValues part = attention.project(norm_ == NormPlacement::pre ? norm1(points) : points, mask.after(begin));
-    if (attention.features) {
-      joined.summary = begin == 0 ? part.summary : merge(joined.summary, part.summary);
-    } else if (end - begin == context.dim(1)) {
+    if (end - begin == context.dim(1)) {
       joined = part;
-    } else {
-      if (begin == 0) joined = {Tensor::empty_like(context), Tensor::empty_like(context)};
-      copy_slice(part.keys, 1, begin, joined.keys);
-      copy_slice(part.values, 1, begin, joined.values);
+      return;
     }
+    if (attention.features) joined.summary = begin == 0 ? part.summary : merge(joined.summary, part.summary);
+    if (!part.keys.defined()) return;
+    if (begin == 0)
+      std::tie(joined.keys, joined.values) = std::pair(Tensor::empty_like(context), Tensor::empty_like(context));
+    copy_slice(part.keys, 1, begin, joined.keys);
+    copy_slice(part.values, 1, begin, joined.values);
   });
   return joined;
 }
@@ -65,6 +66,7 @@ TwoStreamTransformer::Encoded TwoStreamTransformer::encode(Tensor tokens, const 
   Tensor h = std::move(tokens);  // (B, Nc, E)
   for (std::size_t i = 0; i < layers.size(); ++i) {
     encoded.push_back(layers[i].keys_values(h, mask));
+    encoded.back().origin.layer = i;
     if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
     h = in_chunks(std::move(h), [&](const Tensor& points) { return layers[i](points, encoded.back(), mask); });
   }

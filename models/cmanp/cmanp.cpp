@@ -3,6 +3,7 @@
 #include "models/blocks/equal_layers.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
+#include "ops/matmul/matmul.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -30,12 +31,13 @@ AttentionState ConstantMemoryBlock::gather(const AttentionState& state, const Te
   return absorb(state, queries, context.keys, context.values, mask, options);
 }
 
-Tensor ConstantMemoryBlock::operator()(const AttentionState& state, const Tensor& entering) const {
+Latents ConstantMemoryBlock::operator()(const AttentionState& state, const Tensor& entering) const {
   const PerceiverLayer& cross = compress.cross;
-  const Tensor kept = cross.residual(latents.value, cross.norm1(latents.value));                        // (Lb, E)
-  const Tensor attended = cross.attention.out(state.mean);                                              // (B, Lb, E)
-  const Tensor own = compress.self(cross.after_attention(for_batch(kept, entering.dim(0)), attended));  // (B, Lb, E)
-  return read(entering, own);                                                                           // (B, L, E)
+  const Tensor kept = cross.residual(latents.value, cross.norm1(latents.value));              // (Lb, E)
+  const Latents own = compress.after_gathering(for_batch(kept, entering.dim(0)), state);      // (B, Lb, E)
+  Latents leaving = read(entering, own.states);                                               // (B, L, E)
+  leaving.reading = own.reading.defined() ? matmul(leaving.reading, own.reading) : Tensor();  // (B, L, Nc)
+  return leaving;
 }
 
 void ConstantMemoryBlock::visit(ModuleVisitor& visitor) {
@@ -78,9 +80,10 @@ std::unique_ptr<CmanpState> Cmanp::encode(std::vector<AttentionState> gathered) 
   auto state = std::make_unique<CmanpState>();
   Tensor h = for_batch(latents.value, gathered.front().mean.dim(0));  // (B, L, E)
   for (std::size_t i = 0; i < encoder.size(); ++i) {
-    h = encoder[i](gathered[i], h);  // (B, L, E)
+    const Latents leaving = encoder[i](gathered[i], h);      // (B, L, E)
+    state->read.push_back(decoder.keys_values(i, leaving));  // (B, L, E) each
+    h = leaving.states;
     state->latents.push_back(h);
-    state->read.push_back(decoder.keys_values(i, h));  // (B, L, E) each
   }
   state->gathered = std::move(gathered);
   return state;
@@ -158,9 +161,9 @@ std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
   std::map<std::string, Tensor> theirs;
   for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
     const std::string block = std::to_string(i);
-    const auto& [mean, log_sum_exp] = cmanp.gathered[i];
-    theirs[block + ".constant"] = log_sum_exp.to(Device::cpu);
-    theirs[block + ".embedding"] = by_head(mean, log_sum_exp.dim(1));
+    const AttentionState& gathered = cmanp.gathered[i];
+    theirs[block + ".constant"] = gathered.log_sum_exp.to(Device::cpu);
+    theirs[block + ".embedding"] = by_head(gathered.mean, gathered.log_sum_exp.dim(1));
     theirs[block + ".latents"] = cmanp.latents[i].to(Device::cpu);
   }
   return theirs;

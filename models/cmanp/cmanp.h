@@ -24,7 +24,7 @@ class ConstantMemoryBlock {
   AttentionState gather(const AttentionState& state, const Tensor& queries, const Tensor& points,
                         const PrefixMask& mask) const;
   /// latents (B, L, E) → (B, L, E)
-  Tensor operator()(const AttentionState& state, const Tensor& latents) const;
+  Latents operator()(const AttentionState& state, const Tensor& latents) const;
 
   void visit(ModuleVisitor& visitor);
 

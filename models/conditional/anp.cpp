@@ -65,6 +65,7 @@ DeepMindConfig config_of_deepmind(const LatentNpConfig& common, ConfigReader& re
   const bool laplace = c.attention == "laplace";
   check(multihead || product || laplace || c.attention == "uniform",
         "[anp] attention '{}' found, expected uniform, laplace, dot_product or multihead", c.attention);
+  c.common.uniform_attention = c.attention == "uniform";
   if (multihead || product) c.input_depth = reader.size("enc_qk_depth");
   if (laplace) {
     c.laplace_scale = reader.get<double>("laplace_scale", 1.0);

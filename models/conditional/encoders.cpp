@@ -100,7 +100,9 @@ Tensor AttendingEncoder::embed(const Tensor& points) const { return in_chunks(po
 KeysValues AttendingEncoder::encode(const Tensor& inputs, const Tensor& embedded, const PrefixMask& mask) const {
   Tensor h = embedded;  // (B, N, E)
   for (const PointAttention& layer : self_attention) h = layer.among(h, mask);
-  return cross_attention.project(inputs, h);
+  KeysValues context = cross_attention.project(inputs, h);
+  context.origin.layer = 0;
+  return context;
 }
 
 void AttendingEncoder::visit(ModuleVisitor& visitor) {

@@ -43,6 +43,13 @@ Tensor per_point(const Tensor& x, const Tensor& weights, std::int64_t points) {
 
 Tensor tokens_of(const Context& context) { return concat({context.xc, context.yc}, -1); }
 
+/// Points of each task.
+std::vector<double> counts_of(const Context& context) {
+  std::vector<double> counts(static_cast<std::size_t>(context.xc.dim(0)), static_cast<double>(context.xc.dim(1)));
+  if (context.lengths.defined()) std::ranges::copy(context.lengths.values<std::int64_t>(), counts.begin());
+  return counts;
+}
+
 /// Those given, or all `points`, anew for each repetition of a captured step.
 Tensor lengths_or_all(const Tensor& lengths, std::int64_t batch, std::int64_t points, Draws& draws) {
   if (lengths.defined()) return lengths;
@@ -61,7 +68,8 @@ void LatentNp::absorb_points(LatentContext& state, const Context& more) const {
   const PoolingEncoder& pooling = *deterministic.pooling;
   const std::array<const PoolingEncoder*, 2> encoders{&pooling, &latent};
   absorb(state.points, encoders, more, config_.model);
-  state.encoded.pooled = pooling.finish(state.points.means[0]);         // (B, E)
+  state.encoded.pooled = pooling.finish(state.points.means[0]);  // (B, E)
+  tell_of_mean(state.encoded, state.points.counts);
   state.prior = latent_gaussian(latent.finish(state.points.means[1]));  // (B, L)
   state.z = draw(state.prior, state.noise);                             // (K, B, L)
 }
@@ -77,6 +85,7 @@ std::unique_ptr<ContextState> LatentNp::condition(const Context& context, Draws&
   }
   const Context points = clear_padding(context);
   state->encoded = deterministic.encode(points);
+  tell_of_mean(state->encoded, counts_of(points));
   const Tensor mean = latent.pool(latent.embed(tokens_of(points)), points.lengths);  // (B, E)
   state->prior = latent_gaussian(latent.finish(mean));                               // (B, L)
   state->z = draw(state->prior, state->noise);                                       // (K, B, L)
@@ -90,13 +99,29 @@ std::unique_ptr<ContextState> LatentNp::update(const ContextState& state, const 
   return next;
 }
 
+void LatentNp::tell_of_mean(ContextEncoder::Encoded& encoded, std::span<const double> counts) const {
+  if (!config_.uniform_attention || !KeepAttention::on()) return;
+  const auto batch = std::ssize(counts), points = static_cast<std::int64_t>(std::ranges::max(counts));
+  Tensor reading = Tensor::zeros({batch, 1, points}, DType::float64, Device::cpu);
+  for (std::size_t b = 0; b < counts.size(); ++b)
+    std::fill_n(reading.data<double>() + static_cast<std::int64_t>(b) * points, static_cast<std::int64_t>(counts[b]),
+                1 / counts[b]);
+  encoded.attended.values = reshape(encoded.pooled, {batch, 1, encoded.pooled.dim(1)});
+  encoded.attended.origin = {0, reading};
+}
+
 Moments LatentNp::decode(const ContextEncoder::Encoded& context, const Tensor& z, const Tensor& xt) const {
   const std::int64_t count = z.dim(0), batch = z.dim(1), width = 2 * config_.dim_y;
   const Tensor drawn = reshape(z, {count, batch, 1, config_.latent});
   const std::int64_t chunk = std::max<std::int64_t>(chunk_points(xt.device()) / count, 1);
   const Tensor raw = join_chunks(xt.dim(1), chunk, [&](std::int64_t begin, std::int64_t end) {
     const Tensor x = points_between(xt, begin, end);
-    std::vector<Tensor> parts = deterministic.read(context, x);           // (B, n, E) or (B, 1, E)
+    std::vector<Tensor> parts = deterministic.read(context, x);  // (B, n, E) or (B, 1, E)
+    if (const auto& mean = context.attended; config_.uniform_attention && mean.origin.layer) {
+      const Shape each{xt.dim(0), 1, end - begin, 1};
+      tell_listener(mean.origin, mean.values, broadcast_to(mean.values, mean.values.shape().with(1, end - begin)),
+                    [&] { return Tensor::full(each, 1, DType::float64, Device::cpu); });
+    }
     parts.push_back(drawn);                                               // (K, B, 1, L)
     parts.insert(config_.inputs_first ? parts.begin() : parts.end(), x);  // (B, n, Dx)
     return reshape(of_parts(decoder, parts), {count * batch, end - begin, width});

@@ -14,7 +14,8 @@ struct LatentNpConfig {
   std::int64_t train_samples = 4;
   /// Functions of which dl4bi averages means and standard deviations, in training and in predictions.
   std::int64_t averaged = 1;
-  bool inputs_first = false;  // in what the decoder reads, as dl4bi's attentive one has it
+  bool inputs_first = false;       // in what the decoder reads, as dl4bi's attentive one has it
+  bool uniform_attention = false;  // what the mean that targets read stands for
   StdForm std{StdForm::Kind::softplus, 0.1};
 };
 
@@ -61,6 +62,8 @@ class LatentNp final : public Model {
 
  private:
   void absorb_points(LatentContext& state, const Context& more) const;
+  /// With uniform attention: a mean of so many points (B), each of them weighing as much.
+  void tell_of_mean(ContextEncoder::Encoded& encoded, std::span<const double> counts) const;
   /// z is (K, B, L), xt (B, Nt, Dx) → (K, B, Nt, Dy)
   Moments decode(const ContextEncoder::Encoded& context, const Tensor& z, const Tensor& xt) const;
   Tensor loss_of_all_points(const Task& task, Draws& draws) const;

@@ -35,10 +35,10 @@ std::unique_ptr<ContextState> Lbanp::condition(const Context& context, Draws& dr
   const PrefixMask mask = PrefixMask::lengths(context.lengths);
   const Tensor tokens =
       in_chunks(concat({points.xc, points.yc}, -1), [&](const Tensor& xy) { return embedder(xy); });  // (B, Nc, E)
-  Tensor h = broadcast_to(latents.value, {tokens.dim(0), config_.latents, config_.layer.width});      // (B, L, E)
+  Latents h{broadcast_to(latents.value, {tokens.dim(0), config_.latents, config_.layer.width})};      // (B, L, E)
   std::vector<KeysValues> read;
   for (const LatentLayer& layer : encoder) {
-    h = layer(h, tokens, mask);                           // (B, L, E)
+    h = layer(h.states, tokens, mask);                    // (B, L, E)
     read.push_back(decoder.keys_values(read.size(), h));  // (B, L, E) each
   }
   return std::make_unique<LbanpState>(HeldContext(context, draws, samples), std::move(read));

@@ -1,14 +1,17 @@
 #include "ops/incremental_cross_attention/incremental_cross_attention.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "engine/backend.h"
 #include "engine/measure/flops.h"
 #include "engine/tape.h"
+#include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/incremental_cross_attention/kernels.h"
+#include "ops/masked_attention/attention_weights.h"
 #include "ops/masked_attention/problem.h"
 
 namespace npzoo {
@@ -40,6 +43,27 @@ struct Merge {
 
   AttentionState a, b;
 };
+
+/// The weights of one state, as shares in the sum over the keys of both.
+Tensor shares_of_both(const AttentionState& one, const Tensor& log_sum_of_both) {
+  const auto host = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const Tensor own = host(one.log_sum_exp), both = host(log_sum_of_both);
+  Tensor shares = one.weights.clone();
+  const std::int64_t keys = shares.dim(-1);
+  for (std::int64_t row = 0; row < own.numel(); ++row) {
+    const double log_sum = own.data<double>()[row];
+    const double share = std::isfinite(log_sum) ? std::exp(log_sum - both.data<double>()[row]) : 0;
+    for (double& weight : shares.values<double>().subspan(std::size_t(row * keys), std::size_t(keys))) weight *= share;
+  }
+  return shares;
+}
+
+Tensor merged_weights(const AttentionState& a, const AttentionState& b, const Tensor& log_sum_of_both) {
+  std::vector<Tensor> parts;
+  for (const AttentionState* state : {&a, &b})
+    if (state->weights.defined()) parts.push_back(shares_of_both(*state, log_sum_of_both));
+  return parts.empty() ? Tensor() : concat(parts, -1);
+}
 
 void check_states(const AttentionState& a, const AttentionState& b) {
   check_one_device("merge", {a.mean, a.log_sum_exp, b.mean, b.log_sum_exp});
@@ -75,7 +99,7 @@ AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, con
            grads.add(k, std::move(d.k));
            grads.add(v, std::move(d.v));
          });
-  return {outs[0], outs[1]};
+  return {outs[0], outs[1], KeepAttention::on() ? attention_weights(q, k, mask, options) : Tensor()};
 }
 
 AttentionState merge(const AttentionState& a, const AttentionState& b) {
@@ -97,7 +121,7 @@ AttentionState merge(const AttentionState& a, const AttentionState& b) {
            grads.add(states.b.mean, std::move(d_b.mean));
            grads.add(states.b.log_sum_exp, std::move(d_b.log_sum_exp));
          });
-  return {outs[0], outs[1]};
+  return {outs[0], outs[1], merged_weights(a, b, outs[1])};
 }
 
 AttentionState absorb(const AttentionState& state, const Tensor& q, const Tensor& k, const Tensor& v,

@@ -9,6 +9,9 @@ namespace npzoo {
 struct AttentionState {
   Tensor mean;         // (B, L, H·Dv): softmax(scale · q kᵀ) v; 0 where no key was seen
   Tensor log_sum_exp;  // (B, H, L): of scale · q kᵀ over the keys; −∞ where no key was seen
+  /// Of the keys that were seen while a KeepAttention lived (attention_weights.h), in their order: their shares in the
+  /// softmax over all keys seen, (B, H, L, N), float64 on the CPU.
+  Tensor weights{};
 };
 
 /// Cross-attention that can go on. Arguments, mask and options as in `masked_attention`, q being those of the latents
