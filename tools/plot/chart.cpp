@@ -16,6 +16,8 @@ constexpr Color kInk{0.15, 0.15, 0.15};
 constexpr Stroke kFrameStroke{.color = {0.35, 0.35, 0.35}, .width = 0.8};
 constexpr Stroke kGridStroke{.color = {0.90, 0.90, 0.90}, .width = 0.7};
 
+constexpr double line_height(const TextStyle& style) { return 1.45 * style.size; }
+
 constexpr TextStyle kXTickText{.size = 8.0, .color = kInk, .align = Align::kCenter};
 constexpr TextStyle kYTickText{.size = 8.0, .color = kInk, .align = Align::kRight};
 constexpr TextStyle kBarTickText{.size = 8.0, .color = kInk};
@@ -28,7 +30,8 @@ constexpr TextStyle kFigureTitleText{.size = 12.0, .color = kInk, .align = Align
 constexpr double kMargin = 12.0;    // around the figure
 constexpr double kPanelGap = 18.0;  // between panels, labels included
 constexpr double kTickLength = 3.0;
-constexpr double kTickGap = 3.0;  // from a tick to its label
+constexpr double kTickGap = 3.0;                                        // from a tick to its label
+constexpr double kTicksHeight = kTickLength + line_height(kXTickText);  // below a panel
 constexpr double kSwatchWidth = 20.0;
 constexpr double kSwatchGap = 6.0;
 constexpr double kEntryGap = 18.0;
@@ -38,8 +41,6 @@ constexpr double kBarGap = 6.0;
 constexpr double kBarWidth = 9.0;
 
 constexpr Range kNoData{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-
-double line_height(const TextStyle& style) { return 1.45 * style.size; }
 
 Range padded(Range range, double share) {
   const double magnitude = std::max(std::abs(range.low), std::abs(range.high));
@@ -145,13 +146,14 @@ std::vector<Cell> make_cells(const Figure& figure, std::size_t columns) {
     const auto sharing = figure.share_y ? panels.subspan(row, std::min(columns, panels.size() - row)) : alone;
     const Range x = fit(alone, &Panel::x_range, 0.02, x_extent);
     const Range y = fit(sharing, &Panel::y_range, 0.06, y_extent);
+    const bool axes = panels[i].axes;
     cells.push_back({.panel = &panels[i],
                      .frame = {x, y},
-                     .x_ticks = ticks_of(x, figure.panel_width, 55.0),
-                     .y_ticks = ticks_of(y, figure.panel_height, 35.0),
+                     .x_ticks = axes ? ticks_of(x, figure.panel_width, 55.0) : std::vector<Tick>(),
+                     .y_ticks = axes ? ticks_of(y, figure.panel_height, 35.0) : std::vector<Tick>(),
                      .bar_ticks = panels[i].bar ? ticks_of(given(panels[i].bar->scale.shown), figure.panel_height, 35.0)
                                                 : std::vector<Tick>(),
-                     .y_labelled = !figure.share_y || i == row});
+                     .y_labelled = axes && (!figure.share_y || i == row)});
   }
   return cells;
 }
@@ -183,7 +185,8 @@ double place_rows(std::vector<Cell>& cells, std::size_t columns, double y) {
     y += row > 0 ? kPanelGap : 0.0;
     y += any(&Panel::title) ? 1.2 * line_height(kTitleText) : 0.0;
     for (Cell& cell : in_row) cell.frame.area.y = y;
-    y = in_row.front().frame.area.bottom() + kTickLength + line_height(kXTickText);
+    const bool axes = std::any_of(in_row.begin(), in_row.end(), [](const Cell& c) { return c.panel->axes; });
+    y = in_row.front().frame.area.bottom() + (axes ? kTicksHeight : kTickLength);
     y += any(&Panel::x_label) ? line_height(kXLabelText) : 0.0;
   }
   return y;
@@ -238,7 +241,8 @@ void paint_axes(Canvas& canvas, const Cell& cell) {
 void paint_labels(Canvas& canvas, const Cell& cell, double left) {
   const Rectangle& area = cell.frame.area;
   const double middle = area.x + 0.5 * area.width;
-  const double x_label = area.bottom() + kTickLength + line_height(kXTickText) + 0.5 * line_height(kXLabelText);
+  const double ticks = cell.panel->axes ? kTicksHeight : kTickLength;
+  const double x_label = area.bottom() + ticks + 0.5 * line_height(kXLabelText);
   canvas.text({middle, area.y - 0.6 * line_height(kTitleText)}, cell.panel->title, kTitleText);
   canvas.text({middle, x_label}, cell.panel->x_label, kXLabelText);
   if (cell.y_labelled) canvas.text({left, area.y + 0.5 * area.height}, cell.panel->y_label, kYLabelText);

@@ -23,6 +23,7 @@ struct Panel {
   std::optional<Range> y_range{};
   std::vector<Layer> layers{};  // drawn in this order
   std::optional<ColorBar> bar{};
+  bool axes = true;  // drawn and labelled; x_label stands alone where they are not
 };
 
 enum class LegendPlace { kNone, kBelow, kInside };  // inside: in the first panel's upper right corner

@@ -13,6 +13,7 @@ namespace {
 
 Range y_extent_of(const Band& band) { return range_of({band.lower, band.upper}); }
 Range y_extent_of(const Raster& raster) { return raster.grid.y; }
+Range y_extent_of(const Picture& picture) { return picture.y; }
 Range y_extent_of(const auto& line_or_points) { return range_of({line_or_points.y}); }
 
 void check_length(const std::string& label, std::span<const double> x, std::span<const double> y) {
@@ -29,6 +30,12 @@ void check_lengths_of(const Raster& raster) {
   const Grid& grid = raster.grid;
   check(raster.values.size() == grid.columns * grid.rows, "[plot] a grid of {} by {} cells has {} values, expected {}",
         grid.columns, grid.rows, raster.values.size(), grid.columns * grid.rows);
+}
+
+void check_lengths_of(const Picture& picture) {
+  const Image& image = picture.image;
+  check(image.pixels.size() == image.columns * image.rows, "[plot] an image of {} by {} pixels has {}, expected {}",
+        image.columns, image.rows, image.pixels.size(), image.columns * image.rows);
 }
 
 void check_lengths_of(const auto& line_or_points) {
@@ -93,6 +100,11 @@ void draw_layer(Canvas& canvas, const Frame& frame, const Raster& raster) {
   canvas.draw(image, frame.area);
 }
 
+void draw_layer(Canvas& canvas, const Frame& frame, const Picture& picture) {
+  const Point from = frame.at(picture.x.low, picture.y.high), to = frame.at(picture.x.high, picture.y.low);
+  canvas.draw(picture.image, {from.x, from.y, to.x - from.x, to.y - from.y});
+}
+
 void draw_swatch_of(Canvas& canvas, Point start, double width, const Band& band) {
   canvas.fill(Rectangle{start.x, start.y - 4.5, width, 9.0}, band.color);
 }
@@ -105,15 +117,17 @@ void draw_swatch_of(Canvas& canvas, Point start, double width, const Markers& po
   draw_marker(canvas, {start.x + 0.5 * width, start.y}, points);
 }
 
-void draw_swatch_of(Canvas&, Point, double, const Raster&) {}  // a colour bar tells of it
+// A colour bar tells of them, or nothing needs to.
+void draw_swatch_of(Canvas&, Point, double, const Raster&) {}
+void draw_swatch_of(Canvas&, Point, double, const Picture&) {}
 
-const std::string& label_of_layer(const Raster&) {
-  static const std::string none;
-  return none;
-}
+const std::string kNoLabel;
+const std::string& label_of_layer(const Raster&) { return kNoLabel; }
+const std::string& label_of_layer(const Picture&) { return kNoLabel; }
 const std::string& label_of_layer(const auto& layer) { return layer.label; }
 
 Range x_extent_of(const Raster& raster) { return raster.grid.x; }
+Range x_extent_of(const Picture& picture) { return picture.x; }
 Range x_extent_of(const auto& layer) { return range_of({layer.x}); }
 
 }  // namespace

@@ -46,7 +46,13 @@ struct Raster {
   ColorScale scale{};
 };
 
-using Layer = std::variant<Band, Line, Markers, Raster>;
+/// An image that fills a rectangle.
+struct Picture {
+  Image image;
+  Range x{}, y{};  // its edges
+};
+
+using Layer = std::variant<Band, Line, Markers, Raster, Picture>;
 
 /// Where a panel's data are on the canvas.
 struct Frame {
