@@ -1,0 +1,226 @@
+#include "ops/set_convolution/set_convolution.h"
+
+#include "ops/concat/concat.h"
+#include "tests/ops/gradcheck_all.h"
+#include "tests/testing.h"
+
+namespace npzoo {
+
+void set_convolution_gradcheck_cases(GradcheckCases& cases);
+
+namespace {
+
+using namespace testing;
+
+const RegularGrid kLine = RegularGrid::over({-2.5, 0.0625, 81});
+const RegularGrid kPlane = RegularGrid::over({-2, 0.21, 21}, {-2.5, 0.0625, 81});
+
+Shape shape_of(const RegularGrid& grid, std::int64_t batch, std::int64_t channels) {
+  const std::int64_t rows = grid.axis[0].count, columns = grid.axis[1].count;
+  return grid.dims == 1 ? Shape{batch, columns, channels} : Shape{batch, rows, columns, channels};
+}
+
+/// The weight of every pair of a point and a node, none left out: calls add(point, node, channel, weight).
+template <class Add>
+void for_weights(const Tensor& x, const Tensor& scales, const RegularGrid& grid, std::int64_t channels,
+                 const Add& add) {
+  const std::vector<double> places = doubles(x), lengths = doubles(scales);
+  const std::int64_t points = x.dim(0) * x.dim(1), nodes = grid.axis[0].count * grid.axis[1].count;
+  for (std::int64_t n = 0; n < points; ++n)
+    for (std::int64_t g = 0; g < nodes; ++g) {
+      const double* place = places.data() + n * grid.dims;
+      double squared = 0;
+      for (int i = 0; i < grid.dims; ++i) {
+        const GridAxis& axis = grid.axis[i + 2 - grid.dims];
+        const std::int64_t at = i + 2 - grid.dims == 0 ? g / grid.axis[1].count : g % grid.axis[1].count;
+        squared += std::pow(place[i] - (axis.origin + static_cast<double>(at) * axis.step), 2);
+      }
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const double length = lengths[lengths.size() == 1 ? 0 : static_cast<std::size_t>(c)];
+        add(n, n / x.dim(1) * nodes + g, c, std::exp(-squared / (2 * length * length)));
+      }
+    }
+}
+
+std::vector<double> dense_on_grid(const Tensor& x, const Tensor& values, const Tensor& scales,
+                                  const RegularGrid& grid) {
+  const std::int64_t channels = values.dim(2);
+  const std::vector<double> from = doubles(values);
+  std::vector<double> to(static_cast<std::size_t>(shape_of(grid, x.dim(0), channels).numel()));
+  for_weights(x, scales, grid, channels, [&](std::int64_t n, std::int64_t g, std::int64_t c, double weight) {
+    to[static_cast<std::size_t>(g * channels + c)] += weight * from[static_cast<std::size_t>(n * channels + c)];
+  });
+  return to;
+}
+
+std::vector<double> dense_at_points(const Tensor& x, const Tensor& nodes, const Tensor& scales,
+                                    const RegularGrid& grid) {
+  const std::int64_t channels = nodes.dim(-1);
+  const std::vector<double> from = doubles(nodes);
+  std::vector<double> to(static_cast<std::size_t>(x.dim(0) * x.dim(1) * channels));
+  for_weights(x, scales, grid, channels, [&](std::int64_t n, std::int64_t g, std::int64_t c, double weight) {
+    to[static_cast<std::size_t>(n * channels + c)] += weight * from[static_cast<std::size_t>(g * channels + c)];
+  });
+  return to;
+}
+
+/// Length scales from a step of the grid to some of them.
+template <class T>
+Tensor scales_of(std::int64_t count) {
+  Tensor scales = Tensor::empty({count}, dtype_of<T>(), Device::cpu);
+  double next = 0.07;
+  for (T& scale : scales.template values<T>()) scale = static_cast<T>(next = next > 0.3 ? 0.07 : next * 1.3);
+  return scales.to(default_device());
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("set convolution: onto a grid and back it is the dense sum over all weights", T, float, double) {
+  for (const RegularGrid& grid : {kLine, kPlane})
+    for (const std::int64_t points : {0, 1, 33})
+      for (const std::int64_t channels : {1, 2, 5, 33})
+        for (const std::int64_t count : {std::int64_t{1}, channels}) {
+          CAPTURE(grid.dims);
+          CAPTURE(points);
+          CAPTURE(channels);
+          CAPTURE(count);
+          const Tensor x = normal<T>({2, points, grid.dims}, 1), scales = scales_of<T>(count);
+          const Tensor values = normal<T>({2, points, channels}, 2);
+          const Tensor nodes = points_to_grid(x, values, scales, grid);
+          CHECK(nodes.shape() == shape_of(grid, 2, channels));
+          CHECK(error(nodes, dense_on_grid(x, values, scales, grid)) <= kTolerance<T>);
+          const Tensor field = normal<T>(nodes.shape(), 3), back = grid_to_points(x, field, scales, grid);
+          CHECK(back.shape() == values.shape());
+          // Sums of some hundred terms in T.
+          CHECK(error(back, dense_at_points(x, field, scales, grid)) <= 4 * kTolerance<T>);
+        }
+}
+
+TEST_CASE(
+    "set convolution: what is cut off is no larger than the square of the rounding, and what is nearer is exact") {
+  const RegularGrid grid = RegularGrid::over({0, 1, 31});
+  const Tensor one = Tensor::full({1, 1, 1}, 1, DType::float64), scale = Tensor::full({1}, 1, DType::float64);
+  const std::vector<double> nodes =
+      doubles(points_to_grid(Tensor::full({1, 1, 1}, 3, DType::float64), one, scale, grid));
+  for (int i = 0; i < 31; ++i) {
+    CAPTURE(i);
+    const double weight = std::exp(-0.5 * (i - 3) * (i - 3));
+    const double found = nodes[static_cast<std::size_t>(i)];
+    if (std::abs(i - 3) <= kSetConvolutionReach)
+      CHECK(std::abs(found - weight) <= 1e-15 * weight);
+    else
+      CHECK(std::abs(found - weight) <= std::pow(2, -103));
+  }
+  CHECK(nodes.back() == 0);
+}
+
+TEST_CASE("set convolution: padding is not read and has no gradient") {
+  for (const RegularGrid& grid : {kLine, kPlane}) {
+    Tensor x = normal<double>({2, 5, grid.dims}, 1), values = normal<double>({2, 5, 3}, 2);
+    const Tensor first = points_to_grid(slice(x, 1, 0, 2), slice(values, 1, 0, 2), scales_of<double>(3), grid);
+    const std::vector<double> kept = doubles(x), kept_values = doubles(values);
+    const auto with_padding = [](const Tensor& t, const std::vector<double>& from, double padding) {
+      std::vector<double> filled = from;
+      const std::int64_t width = t.dim(2);
+      for (std::size_t i = 0; i < filled.size(); ++i)
+        if (static_cast<std::int64_t>(i) / width % 5 >= 2) filled[i] = padding;
+      return Tensor::from<double>(t.shape(), std::span<const double>(filled)).to(default_device());
+    };
+    x = with_padding(x, kept, kNaN);
+    values = with_padding(values, kept_values, kNaN);
+    const Tensor lengths = Tensor::from<std::int64_t>({2}, {2, 2});
+    Tape tape;
+    tape.watch(values);
+    Tensor nodes;
+    {
+      const Recording on(tape);
+      nodes = points_to_grid(x, values, scales_of<double>(3), grid, lengths);
+    }
+    CHECK(same_bits(nodes, first));
+    const std::vector<double> slopes = doubles(tape.backward(nodes, cotangent(nodes)).of(values));
+    for (std::size_t i = 0; i < slopes.size(); ++i) CHECK((slopes[i] == 0) == (i / 3 % 5 >= 2));
+  }
+}
+
+TEST_CASE("set convolution: NaN reaches every node, and points far from the grid none") {
+  for (const RegularGrid& grid : {kLine, kPlane}) {
+    const auto at = [&](double place) { return Tensor::full({1, 1, grid.dims}, place, DType::float64); };
+    const Tensor one = Tensor::full({1, 1, 1}, 1, DType::float64), scale = scales_of<double>(1);
+    for (const double value : doubles(points_to_grid(at(kNaN), one, scale, grid))) CHECK(std::isnan(value));
+    const Tensor field = Tensor::full(shape_of(grid, 1, 1), 1, DType::float64);
+    CHECK(std::isnan(doubles(grid_to_points(at(kNaN), field, scale, grid)).front()));
+    for (const double place : {-1e300, -9.0, 9.0, kInfinity}) {
+      for (const double value : doubles(points_to_grid(at(place), one, scale, grid))) CHECK(value == 0);
+      CHECK(doubles(grid_to_points(at(place), field, scale, grid)).front() == 0);
+    }
+  }
+}
+
+TEST_CASE("set convolution: shifted points on a shifted grid, and a grid without nodes") {
+  const double shift = 24 * 0.0625;  // exact in binary, like the grid
+  const RegularGrid moved = RegularGrid::over({kLine.axis[1].origin + shift, 0.0625, 81});
+  Tensor x = Tensor::empty({1, 9, 1}, DType::float64, Device::cpu), there = x.clone();
+  Random random(4);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    x.data<double>()[i] = static_cast<double>(random.integer(-2048, 2048)) / 1024;
+    there.data<double>()[i] = x.data<double>()[i] + shift;
+  }
+  const Tensor values = normal<double>({1, 9, 2}, 3), scales = scales_of<double>(2);
+  const auto on_device = [](const Tensor& t) { return t.to(default_device()); };
+  CHECK(same_bits(points_to_grid(on_device(x), values, scales, kLine),
+                  points_to_grid(on_device(there), values, scales, moved)));
+  const RegularGrid empty = RegularGrid::over({0, 1, 0});
+  CHECK(points_to_grid(on_device(x), values, scales, empty).shape() == Shape{1, 0, 2});
+  CHECK(doubles(grid_to_points(on_device(x), Tensor::zeros({1, 0, 2}, DType::float64), scales, empty)) ==
+        std::vector<double>(18));
+}
+
+TEST_CASE("set convolution: float32 follows float64, the same bits for any number of threads") {
+  for (const RegularGrid& grid : {kLine, kPlane})
+    for (const std::int64_t count : {1, 3}) {
+      const Tensor x = normal<float>({2, 300, grid.dims}, 1);
+      const auto place = [x](const Tensor& like) { return x.to(like.dtype()); };
+      const Function onto = [=](const std::vector<Tensor>& in) {
+        return points_to_grid(place(in[0]), in[0], in[1], grid);
+      };
+      const Function back = [=](const std::vector<Tensor>& in) {
+        return grid_to_points(place(in[0]), in[0], in[1], grid);
+      };
+      const std::vector<Tensor> points{normal<float>({2, 300, 3}, 2), scales_of<float>(count)};
+      const std::vector<Tensor> nodes{normal<float>(shape_of(grid, 2, 3), 3), scales_of<float>(count)};
+      check_deterministic(onto, points);
+      check_deterministic(back, nodes);
+      // Sums of n = some hundred terms of either sign: n roundings of Σ |term|, of which the sum may be a tenth.
+      check_float_against_double(onto, points, 64 * kTolerance<float>);
+      check_float_against_double(back, nodes, 64 * kTolerance<float>);
+    }
+}
+
+TEST_CASE("set convolution: errors") {
+  const Tensor x = Tensor::zeros({2, 3, 1}), values = Tensor::zeros({2, 3, 4}), scales = Tensor::full({1}, 1);
+  CHECK_THROWS_WITH_AS(points_to_grid(Tensor::zeros({2, 3, 2}), values, scales, kLine),
+                       "[points_to_grid] x is (2, 3, 2), expected (B, N, 1)", Error);
+  CHECK_THROWS_WITH_AS(points_to_grid(x, Tensor::zeros({2, 4, 4}), scales, kLine),
+                       "[points_to_grid] values are (2, 4, 4), expected (2, 3, C)", Error);
+  CHECK_THROWS_WITH_AS(points_to_grid(x, values, Tensor::zeros({3}), kLine),
+                       "[points_to_grid] scales are (3), expected (1) or (4)", Error);
+  CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales.to(DType::float64), kLine),
+                       "[points_to_grid] x is float32, values float32, scales float64", Error);
+  CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales, RegularGrid::over({0, -1, 5})),
+                       "[points_to_grid] the grid has 5 nodes in steps of -1, expected 0 or more in steps above 0",
+                       Error);
+  CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales, kLine, Tensor::from<std::int64_t>({2}, {3, 4})),
+                       "[points_to_grid] length 1 is 4, expected in [0, 3]", Error);
+  CHECK_THROWS_WITH_AS(grid_to_points(x, Tensor::zeros({2, 80, 4}), scales, kLine),
+                       "[grid_to_points] values are (2, 80, 4), expected (2, 81, 4)", Error);
+  Tensor watched = x.clone();
+  Tape tape;
+  tape.watch(watched);
+  const Recording on(tape);
+  CHECK_THROWS_WITH_AS(points_to_grid(watched, values, scales, kLine),
+                       "[points_to_grid] x needs a gradient, which set convolutions do not have", Error);
+}
+
+TEST_CASE("set convolution: gradients") { gradcheck_all(set_convolution_gradcheck_cases); }
+
+}  // namespace npzoo
