@@ -100,13 +100,19 @@ std::map<std::string, Density> read_densities(TomlReader reader, const std::vect
   return densities;
 }
 
+Metric read_metric(TomlReader& reader, std::int64_t channels) {
+  const std::string name = reader.choice("metric", {"log-likelihood", "nll", "nll per channel"});
+  if (name == "nll per channel") return {.negative = true, .channels = channels};
+  return name == "nll" ? Metric::nll : Metric::log_likelihood;
+}
+
 EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
   EvaluationConfig e;
   e.batches = reader.integer("batches", 1);
   e.batch_size = reader.integer("batch_size", 1);
   e.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
   if (reader.has("trial")) e.trial = reader.text("trial");
-  e.metric = reader.choice("metric", {"log-likelihood", "nll"}) == "nll" ? Metric::nll : Metric::log_likelihood;
+  e.metric = read_metric(reader, data.dim_y());
   for (TomlReader& test : reader.tables("tests")) {
     TestConfig& config = e.tests.emplace_back();
     config.name = test.text("name");
@@ -133,6 +139,11 @@ std::map<std::string, ModelConfig> read_models(TomlReader reader) {
 }
 
 }  // namespace
+
+const char* to_string(const Metric& metric) {
+  if (metric.channels > 1) return "nll per channel";
+  return metric.negative ? "nll" : "log-likelihood";
+}
 
 Protocol parse_protocol(std::string_view text, const std::string& where) {
   TomlReader reader(text, "[protocol] " + where);

@@ -36,11 +36,32 @@ struct ValidationConfig {
   bool operator==(const ValidationConfig&) const = default;
 };
 
-/// Sign under which a source prints its figures.
-enum class Metric : std::uint8_t { log_likelihood, nll };
+/// How a source prints its figures: under which sign, and whether as the mean over the channels of a target point.
+struct Metric {
+  bool negative = false;
+  std::int64_t channels = 1;  // that figures are divided by
 
-/// npzoo reports log-likelihoods; this turns a figure in `metric` into one.
-inline double to_log_likelihood(Metric metric, double value) { return metric == Metric::nll ? -value : value; }
+  static const Metric log_likelihood, nll;
+  bool operator==(const Metric&) const = default;
+};
+inline constexpr Metric Metric::log_likelihood{}, Metric::nll{.negative = true};
+
+/// npzoo reports log-likelihoods of target points; this turns a figure in `metric` into one.
+inline double to_log_likelihood(const Metric& metric, double value) {
+  return static_cast<double>(metric.channels) * (metric.negative ? -value : value);
+}
+/// The same of a standard error.
+inline double error_of_log_likelihood(const Metric& metric, double error) {
+  return static_cast<double>(metric.channels) * error;
+}
+inline double in_metric(const Metric& metric, double log_likelihood) {
+  return (metric.negative ? -log_likelihood : log_likelihood) / static_cast<double>(metric.channels);
+}
+inline double error_in_metric(const Metric& metric, double error) {
+  return error / static_cast<double>(metric.channels);
+}
+/// As protocols write it: "log-likelihood", "nll" or "nll per channel".
+const char* to_string(const Metric& metric);
 
 /// A figure as printed, in the metric of the protocol.
 struct Published {
@@ -73,7 +94,7 @@ struct EvaluationConfig {
   std::int64_t batch_size = 0;
   std::uint64_t seed = 0;
   std::string trial = "likelihood";  // how models are judged, see models/trials
-  Metric metric = Metric::log_likelihood;
+  Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
   std::vector<TestConfig> tests;
 };

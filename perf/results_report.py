@@ -14,8 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NONE = "–"
 FIGURES = ["ours (seeds)", "published", "oracle", "verdict"]
-METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better"}
-SHORT_METRICS = {"log-likelihood": "LL ↑", "nll": "NLL ↓"}
+METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better",
+           "nll per channel": "negative log-likelihood per channel, lower is better"}
+SHORT_METRICS = {"log-likelihood": "LL ↑", "nll": "NLL ↓", "nll per channel": "NLL per channel ↓"}
 
 INTRODUCTION = """# Results
 

@@ -56,12 +56,13 @@ int printed_decimals(const TestConfig& test) {
   return decimals;
 }
 
-Estimate published_estimate(Metric metric, const TestConfig& test, const Published& row) {
+Estimate published_estimate(const Metric& metric, const TestConfig& test, const Published& row) {
   const double rounding = 0.5 * std::pow(10, -printed_decimals(test));
-  return {to_log_likelihood(metric, row.value), std::max(row.error.value_or(0), rounding)};
+  return {to_log_likelihood(metric, row.value),
+          error_of_log_likelihood(metric, std::max(row.error.value_or(0), rounding))};
 }
 
-std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Density density) {
+std::optional<Ceiling> ceiling(const Metric& metric, const OracleValues& oracle, Density density) {
   struct Candidate {
     const char* name;
     const std::optional<double>& value;
@@ -69,7 +70,8 @@ std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Densit
   const auto first_of = [&](const Candidate& bayes, const Candidate& known) -> std::optional<Ceiling> {
     const auto& [name, value] = bayes.value ? bayes : known;
     if (!value) return {};
-    return Ceiling{{to_log_likelihood(metric, *value), oracle.standard_error.value_or(kOracleError)},
+    return Ceiling{{to_log_likelihood(metric, *value),
+                    error_of_log_likelihood(metric, oracle.standard_error.value_or(kOracleError))},
                    name,
                    /*hyperparameters_known=*/!bayes.value};
   };

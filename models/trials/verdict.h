@@ -25,7 +25,7 @@ SeedMean mean_over_seeds(std::span<const Estimate> runs);
 int printed_decimals(const TestConfig& test);
 
 /// A published figure. Its standard error is at least half a unit of the last printed place: ".00" is not zero.
-Estimate published_estimate(Metric metric, const TestConfig& test, const Published& row);
+Estimate published_estimate(const Metric& metric, const TestConfig& test, const Published& row);
 
 /// What no figure of a density exceeds in expectation.
 struct Ceiling {
@@ -33,7 +33,7 @@ struct Ceiling {
   const char* oracle = "";             // which of the protocol's values it is, "bayes_diagonal"
   bool hyperparameters_known = false;  // so no model reaches it; stands in where they have not been integrated out
 };
-std::optional<Ceiling> ceiling(Metric metric, const OracleValues& oracle, Density density);
+std::optional<Ceiling> ceiling(const Metric& metric, const OracleValues& oracle, Density density);
 
 /// What the figures of a model are: as the registry says, for a model of this build, else as the protocol says of the
 /// published ones. These also tell whether a model of mixtures draws one function of each task, which is a Gaussian at

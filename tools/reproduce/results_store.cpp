@@ -23,11 +23,6 @@ using nlohmann::json;
 
 constexpr int kDecimals = 3;
 
-/// The sign that turns a figure into a log-likelihood turns it back.
-double in_metric(Metric metric, double log_likelihood) { return to_log_likelihood(metric, log_likelihood); }
-
-const char* metric_name(Metric metric) { return metric == Metric::nll ? "nll" : "log-likelihood"; }
-
 auto key_of(const json& run) {
   return std::tuple(run.at("model").get<std::string>(), run.at("seed").get<std::uint64_t>(),
                     run.at("steps").get<std::int64_t>());
@@ -97,7 +92,7 @@ json known_row(const EvaluationConfig& rules, const TestConfig& test, const std:
   }
   if (const auto best = reference_for(rules, test, model).best) {
     row["oracle"] = in_metric(rules.metric, best->best.value);
-    row["oracle_error"] = best->best.standard_error;
+    row["oracle_error"] = error_in_metric(rules.metric, best->best.standard_error);
     row["oracle_kind"] = best->oracle;
   }
   return row;
@@ -110,12 +105,12 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   const Reference against = reference_for(rules, test, model);
   const std::optional<Estimate>& published = against.published;
   const Verdict verdict = judge(ours, against);
-  const Metric metric = rules.metric;
+  const Metric& metric = rules.metric;
 
   json row = known_row(rules, test, model);
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
-  row["standard_error"] = number_or_null(ours.standard_error);
+  row["standard_error"] = number_or_null(error_in_metric(metric, ours.standard_error));
   row["difference"] = published ? number_or_null(in_metric(metric, ours.value - published->value)) : json(nullptr);
   row["verdict"] = verdict == Verdict::none ? json(nullptr) : json(to_string(verdict));
   return row;
@@ -243,7 +238,7 @@ json store_of(const Protocol& protocol, const json& runs) {
     }
   return {{"protocol", protocol.name},
           {"source", protocol.source},
-          {"metric", metric_name(rules.metric)},
+          {"metric", to_string(rules.metric)},
           {"runs", runs},
           {"rows", rows},
           {"not_run", not_run},
@@ -308,7 +303,7 @@ void print_table(const JsonValue& results, const std::vector<std::string>& faile
   }
   fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
              store.at("metric").get<std::string>(),
-             store.at("metric") == "nll" ? "lower is better" : "higher is better");
+             store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
   print_columns(columns);
   fmt::print(
       "\nours: mean over seeds ± its standard error; of one seed, the standard error over its test tasks\n"
