@@ -1,9 +1,7 @@
 #include "datasets/table/config.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
-#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -13,6 +11,7 @@
 #include "datasets/tables/table_reader.h"
 #include "datasets/task_config.h"
 #include "engine/error.h"
+#include "engine/io/byte_hash.h"
 #include "engine/io/file.h"
 #include "engine/io/toml.h"
 
@@ -101,15 +100,10 @@ toml::array array_of(const std::vector<std::string>& names) {
 
 std::string table_checksum(const std::filesystem::path& path) {
   ReadOnlyFile file(path);
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
-  XXH3_128bits_reset(state.get());
+  ByteHash hash;
   std::vector<std::byte> bytes(std::size_t{1} << 16);
-  while (const std::size_t count = file.read(bytes)) XXH3_128bits_update(state.get(), bytes.data(), count);
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state.get()));
-  std::string digits = "xxh3-128:";
-  for (const unsigned char byte : hash.digest) digits += fmt::format("{:02x}", byte);
-  return digits;
+  while (const std::size_t count = file.read(bytes)) hash.add(bytes.data(), count);
+  return hash.digest();
 }
 
 TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
