@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <tuple>
 
+#include "datasets/images/folder.h"
 #include "datasets/images/known_sets.h"
 #include "datasets/images/source.h"
 #include "datasets/permutation.h"
@@ -19,19 +22,24 @@ namespace {
 /// Images are read when a task of their part is asked for, and once: by all tests of a protocol together.
 class ImageShelf {
  public:
-  ImageShelf(const KnownImageSet& set, const ImageChoice& choice) : set_(set), choice_(choice) {}
+  using Read = std::function<std::shared_ptr<const ImageSet>(ImagePart part)>;
+
+  /// Without a test part, what is kept back of the training part is tested on.
+  ImageShelf(std::int64_t classes, bool has_validation, bool has_test, Read read)
+      : classes(classes), has_validation(has_validation), has_test(has_test), read_(std::move(read)) {}
 
   std::shared_ptr<const ImageSet> part(ImagePart part) {
     const std::lock_guard lock(mutex_);
     auto& images = parts_[part];
-    if (!images) images = std::make_shared<const ImageSet>(set_.read(set_, choice_, part));
+    if (!images) images = read_(part);
     return images;
   }
-  const KnownImageSet& set() const { return set_; }
+
+  const std::int64_t classes;
+  const bool has_validation, has_test;
 
  private:
-  const KnownImageSet& set_;
-  ImageChoice choice_;
+  Read read_;
   std::mutex mutex_;
   std::map<ImagePart, std::shared_ptr<const ImageSet>> parts_;
 };
@@ -55,7 +63,7 @@ class ImagesConfig final : public TaskConfig {
   /// A test may have other classes, and need not.
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
     auto tested = std::make_shared<ImagesConfig>(*this);
-    if (shelf_->set().classes > 0 && test.has("classes")) tested->read_classes(test);
+    if (shelf_->classes > 0 && test.has("classes")) tested->read_classes(test);
     return tested;
   }
   TaskExtents typical_extents() const override {
@@ -75,17 +83,18 @@ class ImagesConfig final : public TaskConfig {
             .narrowest_std = width};
   }
   void read_classes(TomlReader& table) {
-    std::tie(classes_.first, classes_.end) = table.range("classes", 0, shelf_->set().classes);
+    std::tie(classes_.first, classes_.end) = table.range("classes", 0, shelf_->classes);
   }
 
  private:
   ChosenImages images(Split split) const {
     const bool test = split == Split::evaluation || (split == Split::validation && !apart_);
+    if (!shelf_->has_test) return tenth(chosen(ImagePart::training), split != Split::training);
     if (test) return chosen(ImagePart::test);
-    if (shelf_->set().has_validation && apart_)
+    if (shelf_->has_validation && apart_)
       return chosen(split == Split::training ? ImagePart::training : ImagePart::validation);
-    ChosenImages all = chosen(ImagePart::training);
-    return apart_ ? tenth(std::move(all), split == Split::validation) : all;
+    if (!apart_) return chosen(ImagePart::all_but_test);
+    return tenth(chosen(ImagePart::training), split == Split::validation);
   }
 
   /// Those of the classes, class by class as the TNP family's code has them.
@@ -123,6 +132,23 @@ Affine onto(std::pair<double, double> interval, std::int64_t steps) {
   return {(interval.second - interval.first) / static_cast<double>(steps), interval.first};
 }
 
+/// Of images of any size, or of the only one that they have.
+ImageChoice read_choice(TomlReader& data, std::int64_t height, std::int64_t width, bool has_faces) {
+  constexpr NumberRule kSide{[](double x) { return x >= 2 && x <= 4096 && x == std::floor(x); },
+                             "an integer from 2 to 4096"};
+  const auto size = data.two_numbers("size", kSide);
+  ImageChoice choice{static_cast<std::int64_t>(size.first), static_cast<std::int64_t>(size.second)};
+  if (height > 0 && (choice.height != height || choice.width != width))
+    data.reject("size", fmt::format("[{}, {}]", choice.height, choice.width),
+                fmt::format("[{}, {}], which all images of the set have", height, width));
+  std::vector<std::string_view> crops{"none"};
+  if (height == 0) crops.push_back("centre");
+  if (has_faces) crops.push_back("face");
+  const std::string crop = data.choice("crop", crops);
+  choice.crop = crop == "face" ? Crop::face : crop == "centre" ? Crop::centre : Crop::none;
+  return choice;
+}
+
 std::pair<double, double> read_ends(TomlReader& data, std::string_view key) {
   const auto ends = data.two_numbers(key, kFinite);
   if (ends.first == ends.second)
@@ -144,22 +170,55 @@ PixelRules read_rules(TomlReader& data, std::int64_t pixels) {
   return r;
 }
 
+/// A set, and what its images are like.
+struct OpenedSet {
+  std::shared_ptr<ImageShelf> shelf;
+  ImageChoice choice;
+  std::int64_t channels = 1;
+};
+
+OpenedSet open_folder(TomlReader& data) {
+  ImageFolder folder{.path = data.text("path"), .choice = read_choice(data, 0, 0, false)};
+  folder.channels = data.integer("channels", 1, 3);
+  if (folder.channels == 2) data.reject("channels", "2", "1, grey, or 3, colours");
+  folder.skip_damaged = data.boolean("skip_damaged");
+  const auto read = [folder, checksum = data.text("checksum")](ImagePart /*all*/) {
+    const auto images = read_image_folder(folder);
+    check(images->checksum == checksum, "[images] {} has changed: checksum {} found, expected {}", folder.path,
+          images->checksum, checksum);
+    return std::shared_ptr<const ImageSet>(images, &images->set);
+  };
+  return {std::make_shared<ImageShelf>(0, false, false, read), folder.choice, folder.channels};
+}
+
+OpenedSet open_set(TomlReader& data) {
+  std::vector<std::string_view> names;
+  for (const KnownImageSet& set : known_image_sets()) names.push_back(set.name);
+  names.push_back("folder");
+  const std::string name = data.choice("set", names);
+  if (name == "folder") return open_folder(data);
+  const KnownImageSet& set = *std::ranges::find(known_image_sets(), name, &KnownImageSet::name);
+  const ImageChoice choice = read_choice(data, set.height, set.width, set.has_faces);
+  const auto read = [&set, choice](ImagePart part) {
+    return std::make_shared<const ImageSet>(set.read(set, choice, part));
+  };
+  return {std::make_shared<ImageShelf>(set.classes, set.has_validation, true, read), choice, set.channels};
+}
+
 }  // namespace
 
 std::shared_ptr<const TaskConfig> read_images_config(TomlReader& data) {
-  std::vector<std::string_view> names;
-  for (const KnownImageSet& set : known_image_sets()) names.push_back(set.name);
-  const std::string name = data.choice("set", names);
-  const KnownImageSet& set = *std::ranges::find(known_image_sets(), name, &KnownImageSet::name);
-  ImageChoice choice{set.height, set.width, set.channels};
+  const auto [shelf, choice, channels] = open_set(data);
   const auto inputs = read_ends(data, "inputs"), values = read_ends(data, "values");
   const ImageFormat format{
-      choice.height,    choice.width, choice.channels, onto(inputs, choice.height - 1), onto(inputs, choice.width - 1),
+      choice.height,    choice.width, channels, onto(inputs, choice.height - 1), onto(inputs, choice.width - 1),
       onto(values, 255)};
   const PixelRules rules = read_rules(data, choice.height * choice.width);
-  const bool apart = data.choice("validation", {"test", "apart"}) == "apart";
-  auto config = std::make_shared<ImagesConfig>(std::make_shared<ImageShelf>(set, choice), format, rules, apart);
-  if (set.classes > 0) config->read_classes(data);
+  std::vector<std::string_view> validations{"apart"};
+  if (shelf->has_test) validations.push_back("test");
+  const bool apart = data.choice("validation", validations) == "apart";
+  auto config = std::make_shared<ImagesConfig>(shelf, format, rules, apart);
+  if (shelf->classes > 0) config->read_classes(data);
   return config;
 }
 

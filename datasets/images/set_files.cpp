@@ -5,17 +5,18 @@
 
 namespace npzoo {
 
-std::filesystem::path set_file(const KnownImageSet& set, const std::string& name) {
+std::filesystem::path set_file(const KnownImageSet& set, std::initializer_list<std::string> names) {
   const std::filesystem::path folder = data_folder();
-  check(!folder.empty(),
-        "[images] {} is wanted, but neither --data nor NPZOO_DATA names a folder with it; it can be had from {}", name,
+  const std::string& first = *names.begin();
+  check(!folder.empty(), "[images] {} is wanted, but neither --data nor NPZOO_DATA names a folder; {}", first,
         set.obtained);
-  for (const char* ending : {"", ".gz", ".xz"}) {
-    const std::filesystem::path path = folder / (name + ending);
-    std::error_code unknown;
-    if (std::filesystem::exists(path, unknown)) return path;
-  }
-  fail("[images] {} has no {}, nor with .gz or .xz; it can be had from {}", folder.string(), name, set.obtained);
+  for (const std::string& name : names)
+    for (const char* ending : {"", ".gz", ".xz"}) {
+      const std::filesystem::path path = folder / (name + ending);
+      std::error_code unknown;
+      if (std::filesystem::exists(path, unknown)) return path;
+    }
+  fail("[images] {} has no {}, nor with .gz or .xz; {}", folder.string(), first, set.obtained);
 }
 
 }  // namespace npzoo

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 20;
 
-/// At most `count` of them.
+}  // namespace
+
 std::vector<std::uint8_t> next_bytes(ByteStream& file, std::int64_t count) {
   std::vector<std::uint8_t> bytes;
   for (std::int64_t have = 0; have < count;) {
@@ -24,8 +25,6 @@ std::vector<std::uint8_t> next_bytes(ByteStream& file, std::int64_t count) {
   }
   return bytes;
 }
-
-}  // namespace
 
 std::vector<std::uint8_t> read_bytes(ByteStream& file, std::int64_t count, std::string_view what) {
   std::vector<std::uint8_t> bytes = next_bytes(file, count);

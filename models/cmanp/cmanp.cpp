@@ -176,8 +176,8 @@ constexpr AuthorsCode kCmanpAuthors[] = {
 
 constexpr PublishedSize kCmanpSizes[] = {
     {"tnp/gp-rbf", 1'341'634},
-    {"tnp/gp-rbf", 1'341'762, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 1'342'406, R"({"dim_x": 2, "dim_y": 3})"},
+    {"tnp/emnist", 1'341'762},
+    {"tnp/celeba32", 1'342'406},
 };
 
 constexpr const char* kSmallCmanps[] = {

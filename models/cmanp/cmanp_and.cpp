@@ -90,8 +90,8 @@ constexpr AuthorsCode kCmanpAndAuthors[] = {
 
 constexpr PublishedSize kCmanpAndSizes[] = {
     {"tnp/gp-rbf", 1'460'951},
-    {"tnp/gp-rbf", 1'461'079, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 1'467'141, R"({"dim_x": 2, "dim_y": 3})"},
+    {"tnp/emnist", 1'461'079},
+    {"tnp/celeba32", 1'467'141},
 };
 
 constexpr const char* kSmallCmanpAnds[] = {

@@ -80,8 +80,8 @@ constexpr AuthorsCode kEqtnpAuthors[] = {{.recorded_as = "eqtnp", .place = autho
 
 constexpr PublishedSize kEqtnpSizes[] = {
     {"tnp/gp-rbf", 492'354},
-    {"tnp/gp-rbf", 492'482, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 493'126, R"({"dim_x": 2, "dim_y": 3})"},
+    {"tnp/emnist", 492'482},
+    {"tnp/celeba32", 493'126},
 };
 
 constexpr const char* kSmallEqtnps[] = {

@@ -86,9 +86,9 @@ constexpr AuthorsCode kLbanpAuthors[] = {{.recorded_as = "lbanp", .place = autho
 
 constexpr PublishedSize kLbanpSizes[] = {
     {"tnp/gp-rbf", 792'514},
+    {"tnp/emnist", 792'642},
+    {"tnp/celeba32", 793'286},
     {"tnp/gp-rbf", 784'834, R"({"num_latents": 8})"},
-    {"tnp/gp-rbf", 792'642, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 793'286, R"({"dim_x": 2, "dim_y": 3})"},
 };
 
 constexpr const char* kSmallLbanps[] = {

@@ -42,9 +42,9 @@ constexpr AuthorsCode kLbanpNdAuthors[] = {{.recorded_as = "lbanp-nd", .place = 
 
 constexpr PublishedSize kLbanpNdSizes[] = {
     {"tnp/gp-rbf", 911'831},
+    {"tnp/emnist", 911'959},
+    {"tnp/celeba32", 918'021},
     {"tnp/gp-rbf", 904'151, R"({"num_latents": 8})"},
-    {"tnp/gp-rbf", 911'959, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 918'021, R"({"dim_x": 2, "dim_y": 3})"},
 };
 
 constexpr const char* kSmallLbanpNds[] = {

@@ -318,7 +318,11 @@ namespace {
 
 constexpr AuthorsCode kTnpAAuthors[] = {{.recorded_as = "tnp-a", .place = authors_tnp}};
 
-constexpr PublishedSize kTnpASizes[] = {{"tnp/gp-rbf", 222'082}};
+constexpr PublishedSize kTnpASizes[] = {
+    {"tnp/gp-rbf", 222'082},
+    {"tnp/emnist", 222'146},
+    {"tnp/celeba32", 222'790},
+};
 
 constexpr const char* kSmallTnpAs[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2})",

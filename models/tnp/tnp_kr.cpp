@@ -93,17 +93,14 @@ constexpr AuthorsCode kFastAuthors[] = {
     {.recorded_as = "dl4bi-tnp-kr-fast", .place = authors_tnp_kr, .config = authors_fast}};
 
 constexpr PublishedSize kFullSizes[] = {
-    {"tnp-kr/gp1d-rbf", 226'754},
-    {"tnp-kr/gp1d-matern", 226'754},
-    {"tnp-kr/gp1d-periodic", 226'754},
-    {"tnp-kr/gp2d-rbf", 227'010},
+    {"tnp-kr/gp1d-rbf", 226'754}, {"tnp-kr/gp1d-matern", 226'754}, {"tnp-kr/gp1d-periodic", 226'754},
+    {"tnp-kr/gp2d-rbf", 227'010}, {"tnp-kr/mnist", 227'010},       {"tnp-kr/celeba32", 228'038},
 };
 
 // The projections are not trained.
 constexpr PublishedSize kFastSizes[] = {
-    {"tnp-kr/gp1d-rbf", 226'754},
-    {"tnp-kr/gp1d-matern", 226'754},
-    {"tnp-kr/gp1d-periodic", 226'754},
+    {"tnp-kr/gp1d-rbf", 226'754}, {"tnp-kr/gp1d-matern", 226'754}, {"tnp-kr/gp1d-periodic", 226'754},
+    {"tnp-kr/mnist", 227'010},    {"tnp-kr/celeba32", 228'038},
 };
 
 constexpr const char* kSmallFull[] = {

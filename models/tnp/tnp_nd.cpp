@@ -71,8 +71,8 @@ constexpr AuthorsCode kTnpNdAuthors[] = {
 
 constexpr PublishedSize kTnpNdSizes[] = {
     {"tnp/gp-rbf", 332'821},
-    {"tnp/gp-rbf", 332'885, R"({"dim_x": 2})"},
-    {"tnp/gp-rbf", 338'431, R"({"dim_x": 2, "dim_y": 3})"},
+    {"tnp/emnist", 332'885},
+    {"tnp/celeba32", 338'431},
     // As for the wheel bandit.
     {"tnp/gp-rbf", 47'406,
      R"({"dim_x": 2, "dim_y": 5, "d_model": 16, "dim_feedforward": 64, "nhead": 1, "num_layers": 4, "emb_depth": 3, "cov_approx": "lowrank"})"},

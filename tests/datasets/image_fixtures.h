@@ -63,6 +63,8 @@ inline void write_mnist(const DataFolder& folder, int training, int test) {
 
 inline const std::string kMnistData = R"(kind = "images"
 set = "mnist"
+size = [28, 28]
+crop = "none"
 inputs = [-1.0, 1.0]
 values = [-0.5, 0.5]
 points = 60

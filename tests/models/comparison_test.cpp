@@ -64,6 +64,33 @@ TEST_CASE("comparison: how a table was printed") {
   CHECK(estimate(Metric::nll, "a").value == -1.39);
 }
 
+TEST_CASE("comparison: figures per channel are brought to target points, and back") {
+  const Protocol p = load_protocol("tnp-kr/cifar10");
+  const Metric& metric = p.evaluation.metric;
+  CHECK(std::string(to_string(metric)) == "nll per channel");
+  const TestConfig& test = p.evaluation.tests[0];
+  const Estimate tnp_d = *reference_for(p.evaluation, test, "tnp-d").published;
+  CHECK(tnp_d.value == doctest::Approx(3 * 1.416));
+  CHECK(tnp_d.standard_error == doctest::Approx(3 * 0.004));
+  CHECK(in_metric(metric, tnp_d.value) == doctest::Approx(-1.416));
+  CHECK(error_in_metric(metric, tnp_d.standard_error) == doctest::Approx(0.004));
+  CHECK(std::string(to_string(Metric::nll)) == "nll");
+  CHECK(in_metric(Metric::log_likelihood, 1.25) == 1.25);
+  CHECK(load_protocol("tnp/celeba32").evaluation.metric == Metric::log_likelihood);
+}
+
+TEST_CASE("comparison: what is measured on a part of a set is held against nothing") {
+  for (const std::string& name : protocol_names()) {
+    if (!name.ends_with("-part")) continue;
+    CAPTURE(name);
+    const EvaluationConfig rules = load_protocol(name).evaluation;
+    for (const TestConfig& test : rules.tests) {
+      CHECK(test.published.empty());
+      CHECK(judge(reached(1, 0.01), reference_for(rules, test, "tnp-d")) == Verdict::none);
+    }
+  }
+}
+
 TEST_CASE("comparison: what is possible depends on what a figure is the density of") {
   OracleValues values;
   for (const Density density : {Density::marginal, Density::mixture, Density::joint})

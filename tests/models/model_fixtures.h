@@ -64,13 +64,16 @@ inline std::vector<ModelCase> small_models() {
   return cases;
 }
 
-/// Every preset of every protocol in the program.
+/// Every preset of every protocol in the program; where several have the same, the first one's.
 inline std::vector<ModelCase> preset_models() {
   std::vector<ModelCase> cases;
   for (const std::string& protocol_name : protocol_names()) {
     const Protocol protocol = load_protocol(protocol_name);
-    for (const auto& [model, config] : protocol.models)
-      cases.push_back({fmt::format("{} under {}", model, protocol_name), model_spec(protocol, model)});
+    for (const auto& [model, config] : protocol.models) {
+      const ModelSpec spec = model_spec(protocol, model);
+      if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
+        cases.push_back({fmt::format("{} under {}", model, protocol_name), spec});
+    }
   }
   return cases;
 }
