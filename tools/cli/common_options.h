@@ -22,6 +22,9 @@ void add_flags(Flags& flags, CommonOptions& common);
 Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint);
 void add_checkpoint(Flags& flags, std::string& checkpoint);
 
+/// --data, for commands that draw tasks.
+void add_data(Flags& flags, std::string& data);
+
 /// A protocol as a command line names it, and what it changes.
 struct ProtocolOptions {
   std::string name;  // or path

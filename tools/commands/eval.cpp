@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "datasets/data_folder.h"
 #include "engine/io/file.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -27,6 +28,7 @@ struct EvalCommand {
   CommonOptions common;
   std::string checkpoint;    // path or name, as in every command
   ProtocolOptions protocol;  // without a name: the one it was trained under
+  std::string data;
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
 };
@@ -35,6 +37,7 @@ void add_flags(Flags& flags, EvalCommand& c) {
   add_flags(flags, c.common);
   add_checkpoint(flags, c.checkpoint);
   add_flags(flags, c.protocol, "instead of the one it was trained under");
+  add_data(flags, c.data);
   flags.whole("--batches", c.batches, {1}, "instead of the protocol's");
   flags.seed("--seed", c.seed, "of the test tasks, instead of the protocol's");
 }
@@ -186,6 +189,7 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
 
 int run(const EvalCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   const std::filesystem::path path = find_weights(c.checkpoint);
   const Checkpoint checkpoint = load_checkpoint(path);
   const auto model = restore_model(checkpoint);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "datasets/data_folder.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -25,6 +26,7 @@ struct PlotCommand {
   std::vector<std::string> grid;
   std::filesystem::path out;
   ProtocolOptions protocol;
+  std::string data;
   TaskPicture drawn;
   bool attention = false;
   std::vector<std::string> target;
@@ -40,6 +42,7 @@ void add_flags(Flags& flags, PlotCommand& c) {
                         .excludes(checkpoint);
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
   add_flags(flags, c.protocol, "whose tasks to draw, instead of the one that the (first) model was trained under");
+  add_data(flags, c.data);
   flags.seed("--seed", c.drawn.seed, "of the tasks");
   const Flag tasks = flags.whole("--tasks", c.drawn.tasks, {1, 8}, "rows of the picture, one task each");
   const Flag samples = flags.whole(
@@ -107,6 +110,7 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
 
 int run(const PlotCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   const std::vector<std::string> names = c.grid.empty() ? std::vector{c.checkpoint} : c.grid;
   std::vector<NamedFile> inputs{{"--protocol", c.protocol.name}};
   for (const std::string& name : names)

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "datasets/data_folder.h"
 #include "engine/backend.h"
 #include "engine/parallel.h"
 #include "models/registry.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct ReproduceCommand {
   CommonOptions common;
-  std::string table;
+  std::string table, data;
   std::vector<std::string> models;  // empty: those that the table has
   std::vector<std::uint64_t> seeds{0};
   std::filesystem::path out = "runs", results = "perf/results";
@@ -36,6 +37,7 @@ struct ReproduceCommand {
 void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
   flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file").required();
+  add_data(flags, c.data);
   flags.texts("--models", c.models, "a list like cnp,tnp-d, instead of all that the table has");
   flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "a list like 0,1,2");
   flags.text("--out", c.out, "directory of the runs; those begun there are gone on with");
@@ -248,6 +250,7 @@ void check_all_well(const JsonValue& store, const std::vector<TableRun>& runs) {
 
 int run(const ReproduceCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   const Table table = read_table(c);
   const std::filesystem::path path = results_path(c.results, table.protocol);
   if (c.report) check_reportable(c, table.protocol, path);

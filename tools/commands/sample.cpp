@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "datasets/data_folder.h"
 #include "datasets/protocol.h"
 #include "engine/io/file.h"
 #include "tools/cli/command.h"
@@ -17,6 +18,7 @@ namespace {
 struct SampleCommand {
   CommonOptions common;
   ProtocolOptions protocol;
+  std::string data;
   std::int64_t tasks = 1;
   std::uint64_t seed = 0;
   std::filesystem::path out, truth, context, targets;
@@ -25,6 +27,7 @@ struct SampleCommand {
 void add_flags(Flags& flags, SampleCommand& c) {
   add_flags(flags, c.common);
   add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
+  add_data(flags, c.data);
   flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to draw; of several, a column tells which one a row is of");
   flags.seed("--seed", c.seed, "of the tasks");
   flags.text("--out", c.out, "CSV to write: all points, targets without values; '-' for standard output");
@@ -89,6 +92,7 @@ class Output {
 
 int run(const SampleCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   check_outputs("sample", c.common,
                 {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
                 {{"protocol", c.protocol.name}});

@@ -1,8 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
+#include "datasets/data_folder.h"
+#include "datasets/images/folder.h"
 #include "datasets/table/config.h"
 #include "engine/io/file.h"
 #include "models/registry.h"
@@ -23,8 +26,8 @@ namespace npzoo {
 
 namespace {
 
-constexpr const char* kTableModel =
-    "tnp-d";  // of a training on a table that names neither model nor weights, where there are none for tables
+/// Of a training on data of the user's own that names neither model nor weights, where there are none for such data.
+constexpr const char* kOwnDataModel = "tnp-d";
 
 struct TrainCommand {
   CommonOptions common;
@@ -32,6 +35,8 @@ struct TrainCommand {
   std::string model, init;
   std::string table, group;
   std::vector<std::string> inputs, values;  // columns of the table
+  std::string images, size, data, crop = "centre";
+  bool grey = false, skip_damaged = false;
   std::optional<std::int64_t> steps, batch, validation_batches;
   std::optional<double> lr;
   std::uint64_t seed = 0;
@@ -54,6 +59,15 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
   flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
+  flags.text("--images", c.images,
+             "folder, or tar archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
+  flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
+  flags.choice("--crop", c.crop, {"centre", "none"},
+               "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
+               "stretched");
+  flags.toggle("--grey", c.grey, "show --images to the model without colours");
+  flags.toggle("--skip-damaged", c.skip_damaged, "leave out files of --images that cannot be read, and name them");
+  add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1}, "number of updates instead of the protocol's");
   flags.whole("--batch", c.batch, {1}, "tasks per update instead of the protocol's");
@@ -64,8 +78,12 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
-    check(c.resume || !c.table.empty() || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
-          "--protocol and --model (or --table, or --resume) is required");
+    check(c.resume || !c.table.empty() || !c.images.empty() ||
+              (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+          "--protocol and --model (or --table, --images or --resume) is required");
+    check(c.table.empty() || c.images.empty(), "--table and --images exclude each other, expected one of them");
+    check(c.images.empty() == c.size.empty() && (!c.images.empty() || (!c.grey && !c.skip_damaged)),
+          "--images and --size belong together, and --grey and --skip-damaged to them, expected both");
     check(c.table.empty() == c.inputs.empty() && c.table.empty() == c.values.empty() &&
               (!c.table.empty() || c.group.empty()),
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
@@ -92,17 +110,51 @@ Protocol table_protocol(const TrainCommand& c) {
   return with_changes(parse_protocol(text, name), c.protocol.changes);
 }
 
+/// As --size has it: width, x, height.
+ImageChoice choice_of(const TrainCommand& c) {
+  ImageChoice choice;
+  const auto x = c.size.find('x');
+  const char* end = c.size.data() + c.size.size();
+  const auto width = std::from_chars(c.size.data(), end, choice.width);
+  const bool split = x != c.size.npos && width.ptr == c.size.data() + x;
+  const auto height = split ? std::from_chars(width.ptr + 1, end, choice.height) : width;
+  check(split && height.ec == std::errc() && height.ptr == end && std::min(choice.width, choice.height) >= 2 &&
+            std::max(choice.width, choice.height) <= 4096,
+        "[train] --size {} found, expected width and height from 2 to 4096, as 32x32", c.size);
+  choice.crop = c.crop == "centre" ? Crop::centre : Crop::none;
+  return choice;
+}
+
+/// Of the images, with the presets and, where one is named, the training of another protocol.
+Protocol image_protocol(const TrainCommand& c) {
+  const ImageFolder folder{.path = std::filesystem::absolute(c.images).lexically_normal().string(),
+                           .choice = choice_of(c),
+                           .channels = c.grey ? 1 : 3,
+                           .skip_damaged = c.skip_damaged};
+  for (const std::string& message : read_image_folder(folder)->skipped)
+    fmt::print(stderr, "npzoo: warning: skipped: {}\n", message);
+  const std::string base = !c.protocol.name.empty() ? c.protocol.name : c.grey ? "tnp/emnist" : "tnp/celeba32";
+  const std::string name = std::filesystem::path(folder.path).filename().string();
+  const std::string text = image_protocol(folder, load_protocol(base).text, name, c.protocol.name.empty());
+  return with_changes(parse_protocol(text, name), c.protocol.changes);
+}
+
+Protocol protocol_of(const TrainCommand& c) {
+  if (!c.table.empty()) return table_protocol(c);
+  return c.images.empty() ? load_protocol(c.protocol) : image_protocol(c);
+}
+
 TrainingRun describe(const TrainCommand& c) {
-  const bool on_table = !c.table.empty();
-  if (!on_table && !c.protocol.given() && c.model.empty() && c.init.empty())
+  const bool on_table = !c.table.empty(), on_own_data = on_table || !c.images.empty();
+  if (!on_own_data && !c.protocol.given() && c.model.empty() && c.init.empty())
     return load_checkpoint(c.out / "checkpoint.safetensors").run;
-  check(on_table || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+  check(on_own_data || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
         "[train] --protocol and --model must be given together");
   TrainingRun run;
-  run.protocol = on_table ? table_protocol(c) : load_protocol(c.protocol);
+  run.protocol = protocol_of(c);
   std::string model = c.model, init = c.init;
   if (on_table && model.empty() && init.empty()) init = weights_for_tables(run.protocol.data->dim_x());
-  if (model.empty() && init.empty()) model = kTableModel;
+  if (model.empty() && init.empty()) model = kOwnDataModel;
   if (!model.empty()) run.spec = model_spec(run.protocol, model);
   if (!init.empty()) begin_with(run, init);
   run.seed = c.seed;
@@ -206,6 +258,7 @@ void report(const TrainResult& result, bool as_json) {
 
 int run(const TrainCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
   const TrainResult result = train(run,

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "datasets/data_folder.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "models/registry.h"
@@ -53,6 +54,8 @@ ProcessCommand command(std::vector<std::string> arguments, const TableRunOptions
        {std::string("--protocol"), options.protocol, std::string("--device"), common.device, std::string("--precision"),
         common.precision, std::string("--threads"), std::to_string(common.threads)})
     arguments.push_back(argument);
+  if (const std::string data = data_folder().string(); !data.empty())
+    arguments.insert(arguments.end(), {"--data", data});
   return {.program = "/proc/self/exe", .arguments = std::move(arguments), .log = log};
 }
 

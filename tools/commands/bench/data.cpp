@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "datasets/data_folder.h"
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 
@@ -10,6 +11,7 @@ namespace {
 struct BenchDataCommand {
   CommonOptions common;
   ProtocolOptions protocol;
+  std::string data;
   StepCounts counts;
   std::optional<std::int64_t> batch;
   std::uint64_t seed = 0;
@@ -18,6 +20,7 @@ struct BenchDataCommand {
 void add_flags(Flags& flags, BenchDataCommand& c) {
   add_flags(flags, c.common);
   add_flags(flags, c.protocol, "whose data is drawn").required();
+  add_data(flags, c.data);
   add_flags(flags, c.counts, "batches");
   flags.whole("--batch", c.batch, {1}, "tasks instead of the protocol's number");
   flags.seed("--seed", c.seed, "of the data");
@@ -25,6 +28,7 @@ void add_flags(Flags& flags, BenchDataCommand& c) {
 
 int run(const BenchDataCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   const Protocol protocol = load_protocol(c.protocol);
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
   const auto tasks = protocol.data->source(
