@@ -69,6 +69,16 @@ class JpegReader {
   bool too_many_scans_ = false;
 };
 
+/// A block of 64 pixels takes one bit at least, unless it is coded arithmetically: what says less is not true, and
+/// takes no memory.
+void check_coded_bytes(const jpeg_decompress_struct& jpeg, std::size_t file_bytes, const std::string& name) {
+  constexpr std::int64_t kMostPixelsOfAByte = 64 * 8;
+  const std::int64_t pixels = static_cast<std::int64_t>(jpeg.image_width) * jpeg.image_height;
+  check(jpeg.arith_code == TRUE || pixels <= kMostPixelsOfAByte * static_cast<std::int64_t>(file_bytes),
+        "[images] {}: a damaged JPEG: {} x {} pixels in {} bytes", name, jpeg.image_width, jpeg.image_height,
+        file_bytes);
+}
+
 int orientation_of(const jpeg_decompress_struct& jpeg) {
   constexpr std::array<std::uint8_t, 6> kExif{'E', 'x', 'i', 'f', 0, 0};
   for (const auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
@@ -100,6 +110,7 @@ StoredPicture decode_jpeg(std::span<const std::uint8_t> file, const std::string&
   reader.run([](jpeg_decompress_struct& jpeg) { ::jpeg_read_header(&jpeg, TRUE); });
   const jpeg_decompress_struct& jpeg = reader.jpeg();
   check_picture_size(jpeg.image_width, jpeg.image_height, name);
+  check_coded_bytes(jpeg, file.size(), name);
   const int orientation = orientation_of(jpeg);  // what was read goes with the end
   reader.run([](jpeg_decompress_struct& decoder) {
     const bool inks = decoder.jpeg_color_space == JCS_CMYK || decoder.jpeg_color_space == JCS_YCCK;

@@ -225,6 +225,8 @@ TEST_CASE("[pictures] sizes that are not true take no memory") {
   CHECK(is_one_line(message_of(with_png_size(png, 9, 8))));
   CHECK(message_of(with_jpeg_size(jpeg, 65'000, 65'000)) ==
         "[images] a: 65000 x 65000 pixels found, expected at least one and 67108864 in all at most");
+  CHECK(message_of(with_jpeg_size(jpeg, 8000, 8000)) ==
+        fmt::format("[images] a: a damaged JPEG: 8000 x 8000 pixels in {} bytes", jpeg.size()));
   CHECK(is_one_line(message_of(with_jpeg_size(jpeg, 0, 8))));
   CHECK(message_of({}) == "[images] a: neither a PNG nor a JPEG, expected one of them");
   CHECK(message_of({'G', 'I', 'F', '8'}) == "[images] a: neither a PNG nor a JPEG, expected one of them");
