@@ -48,8 +48,13 @@ template <class T, int rows, int vectors>
   }
 }
 
+/// The reduction of several products of the same k, whose A and B lie `a_step` and `b_step` elements apart, into one.
+struct Pieces {
+  std::int64_t count = 1, a_step = 0, b_step = 0;
+};
+
 template <class T, int rows, int vectors, Isa isa = kIsa>
-void multiply(const Gemm<T>& p) {
+void multiply(const Gemm<T>& p, const Pieces& pieces) {
   using namespace simd;
   constexpr int kLanes = Simd<T>::kLanes;
   const auto c = [&p](int i, int j) { return p.c + i * p.c_row + j * kLanes; };
@@ -60,7 +65,8 @@ void multiply(const Gemm<T>& p) {
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = Vec<T>{}; });
   // Where there is a C already, it has left the cache since the pass before.
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { __builtin_prefetch(c(i, j), 1); });
-  add_product(sum, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row);
+  for (std::int64_t i = 0; i < pieces.count; ++i)
+    add_product(sum, p.k, p.a + i * pieces.a_step, p.a_row, p.a_col, p.b + i * pieces.b_step, p.b_row);
 
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] *= p.alpha; });
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += load_first(c(i, j), lanes(j)); });
@@ -72,7 +78,7 @@ void multiply(const Gemm<T>& p) {
 }
 
 template <class T>
-using Function = void (*)(const Gemm<T>&);
+using Function = void (*)(const Gemm<T>&, const Pieces&);
 
 template <class T, int rows, int vectors>
 constexpr Function<T> function() {
@@ -95,9 +101,9 @@ constexpr Table<T> kTable = []<int... i>(std::integer_sequence<int, i...>) {
 
 /// C = epilogue(alpha · A B (+ C)) for one tile. The rows of B must be readable in whole registers.
 template <class T>
-[[gnu::always_inline]] inline void multiply(const Gemm<T>& p) {
+[[gnu::always_inline]] inline void multiply(const Gemm<T>& p, const Pieces& pieces) {
   const std::int64_t vectors = (p.n + Simd<T>::kLanes - 1) / Simd<T>::kLanes;
-  kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p);
+  kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p, pieces);
 }
 
 /// What a product of whole registers is added to: 0, C, or one row for all rows.
@@ -116,6 +122,7 @@ struct Registers {
   std::int64_t c_row;
   const T* bias = nullptr;
   bool relu = false;  // of sums that start from a bias
+  Pieces pieces = {};
 };
 
 /// `tiles` tiles of `rows` rows, one below the other, from row `first` on.
@@ -128,7 +135,8 @@ void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t 
     Vec<T> sum[rows][vectors];
     for_each_register<rows, vectors>(
         [&](int i, int j) { sum[i][j] = start == Start::bias ? simd::load(p.bias + j * kLanes) : Vec<T>{}; });
-    add_product(sum, p.k, a, p.a_row, p.a_col, p.b, p.b_row);
+    for (std::int64_t i = 0; i < p.pieces.count; ++i)
+      add_product(sum, p.k, a + i * p.pieces.a_step, p.a_row, p.a_col, p.b + i * p.pieces.b_step, p.b_row);
     if constexpr (start == Start::c)
       for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] += simd::load(c + i * p.c_row + j * kLanes); });
     if (start == Start::bias && p.relu)
