@@ -62,6 +62,22 @@ Tensor Initializer::linear_bias(std::int64_t out, std::int64_t in) {
   return framework_ == Framework::torch ? uniform({out}, inverse_sqrt(in)) : Tensor::zeros({out});
 }
 
+Tensor Initializer::convolution_weight(const Shape& shape, std::optional<std::int64_t> fan_in) {
+  const std::int64_t out = shape.last(), inputs = shape.with(-1, 1).numel();
+  const std::int64_t taps = shape.with(-1, 1).with(-2, 1).numel(), fan = fan_in.value_or(inputs);
+  switch (framework_) {
+    case Framework::torch: return uniform(shape, inverse_sqrt(fan));
+    case Framework::flax: return truncated_normal(shape, inverse_sqrt(fan));
+    case Framework::tensorflow: return uniform(shape, std::sqrt(6.0) * inverse_sqrt(fan + taps * out));
+  }
+  fail("[init] unknown framework");
+}
+
+Tensor Initializer::xavier_normal(const Shape& shape, std::int64_t fan_in, std::int64_t fan_out) {
+  const double deviation = std::sqrt(2.0) * inverse_sqrt(fan_in + fan_out);
+  return make(shape, [&] { return random_.normal() * deviation; });
+}
+
 Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in) {
   return uniform({out, in}, std::sqrt(6.0) * inverse_sqrt(fan_in + fan_out));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "engine/random.h"
 #include "engine/tensor.h"
@@ -37,6 +38,12 @@ class Initializer {
   Tensor linear_weight(std::int64_t out, std::int64_t in);
   /// Its bias (out): torch U(±1/√in), the others zeros.
   Tensor linear_bias(std::int64_t out, std::int64_t in);
+  /// Weight of a convolution as the framework makes it by default, the same distributions by the inputs of an output,
+  /// taps · in. `shape` is (taps…, in, out) of one group's inputs and all outputs; `fan_in` is what the framework takes
+  /// for the inputs where that is something else.
+  Tensor convolution_weight(const Shape& shape, std::optional<std::int64_t> fan_in = {});
+  /// N(0, 2 / (fan_in + fan_out)) (Glorot and Bengio), of any shape.
+  Tensor xavier_normal(const Shape& shape, std::int64_t fan_in, std::int64_t fan_out);
   /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
   /// that this one is a block of.
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);

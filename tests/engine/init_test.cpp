@@ -61,6 +61,27 @@ TEST_CASE("init: linear layers as tensorflow makes them") {
   CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
 }
 
+TEST_CASE("init: convolutions, by taps and channels or by what the framework counts") {
+  const Shape shape{5, 5, 4, 1000};  // 100 inputs of an output
+  Initializer torch(Framework::torch, {.seed = 1}), flax(Framework::flax, {.seed = 1}),
+      tensorflow(Framework::tensorflow, {.seed = 1});
+  CHECK(torch.convolution_weight(shape).shape() == shape);
+  check_draws(torch.convolution_weight(shape), 0.1 / std::sqrt(3.0), 0.1);
+  check_draws(torch.convolution_weight(shape, 25), 0.2 / std::sqrt(3.0), 0.2);
+  check_draws(flax.convolution_weight(shape), 0.1, 0.2 / 0.87962566103423978);
+  const double limit = std::sqrt(6.0 / (100 + 25'000));
+  check_draws(tensorflow.convolution_weight(shape), limit / std::sqrt(3.0), limit);
+}
+
+TEST_CASE("init: xavier normal") {
+  Initializer init(Framework::torch, {.seed = 1});
+  const Tensor weight = init.xavier_normal({5, 5, 4, 1000}, 100, 700);
+  CHECK(weight.shape() == Shape{5, 5, 4, 1000});
+  const Summary s = summary(weight);
+  CHECK(std::abs(s.mean) <= 0.02 * 0.05);
+  CHECK(s.deviation == doctest::Approx(0.05).epsilon(0.02));
+}
+
 TEST_CASE("init: xavier") {
   Initializer init(Framework::torch, {.seed = 1});
   const double limit = std::sqrt(6.0 / 300);
