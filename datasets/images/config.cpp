@@ -71,6 +71,14 @@ class ImagesConfig final : public TaskConfig {
     const std::int64_t rest = std::min(rules_.points - context, rules_.most_training_targets) - 1;
     return {context, rules_.all ? rules_.points : (rules_.min_targets + rest) / 2};
   }
+  /// Images of the test in an order of the seed's, and all of their pixels.
+  Batch picture(std::int64_t tasks, std::uint64_t seed) const override {
+    PixelRules seen = rules_;
+    seen.all = true;
+    seen.points = format_.height * format_.width;
+    const SourceOptions options{.batch_size = tasks, .seed = seed, .split = Split::validation};
+    return ImageSource(images(Split::evaluation), format_, seen, options).batch(0);
+  }
   TrainingRange training_range() const override {
     const double low = format_.row(0), high = format_.row(static_cast<double>(format_.height - 1));
     constexpr double kUniformStd = 0.29;  // of what is uniform on an interval of length 1

@@ -17,7 +17,7 @@ from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_error, che
                          trained, write, write_safetensors, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "info", "devices", "train", "eval", "export", "oracle", "sample", "predict", "plot", "gradcheck", "parity", "stream", "reproduce",
+COMMANDS = ["list", "info", "devices", "train", "eval", "export", "oracle", "sample", "predict", "plot", "complete", "gradcheck", "parity", "stream", "reproduce",
             "bench train-step", "bench forward", "bench data", "bench scaling", "bench attention", "completion", "help", "version"]
 
 

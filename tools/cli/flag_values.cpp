@@ -47,6 +47,12 @@ double parse_positive(const std::string& text) {
   return *value;
 }
 
+double parse_share(const std::string& text) {
+  const std::optional<double> value = parse_all<double>(text);
+  check(value && *value > 0 && *value <= 1, "{} found, expected a number above 0, up to 1", excerpt(text));
+  return *value;
+}
+
 std::int64_t parse_bytes(const std::string& text) {
   struct Unit {
     std::string_view name;

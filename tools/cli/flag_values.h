@@ -24,6 +24,7 @@ struct Whole {
 // They throw Error, "what was found, what was expected", without the name of the flag.
 std::int64_t parse_whole(const std::string& text, const Whole& range);
 double parse_positive(const std::string& text);
+double parse_share(const std::string& text);
 /// With or without a unit: "512MB", "1GiB", "0".
 std::int64_t parse_bytes(const std::string& text);
 /// Not empty.

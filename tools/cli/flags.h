@@ -97,6 +97,11 @@ class Flags {
   Flag positive(const std::string& name, T& value, const std::string& help) {
     return add(name, value, help, FlagType::number, parse_positive);
   }
+  /// A number above 0, up to 1.
+  template <class T>
+  Flag share(const std::string& name, T& value, const std::string& help) {
+    return add(name, value, help, FlagType::number, parse_share);
+  }
   Flag bytes(const std::string& name, std::int64_t& value, const std::string& help) {
     return add(name, value, help, FlagType::bytes, parse_bytes);
   }

@@ -14,6 +14,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/pictures/attention.h"
+#include "tools/pictures/images.h"
 #include "tools/pictures/tasks.h"
 
 namespace npzoo {
@@ -28,6 +29,7 @@ struct PlotCommand {
   ProtocolOptions protocol;
   std::string data;
   TaskPicture drawn;
+  std::vector<std::int64_t> contexts;
   bool attention = false;
   std::vector<std::string> target;
   AttentionPicture looked_at;
@@ -50,6 +52,10 @@ void add_flags(Flags& flags, PlotCommand& c) {
       "functions of one input to draw through the band, as thin lines: samples of a model that predicts targets "
       "jointly, means of the functions that a model with latent variables or a bootstrap draws. A model that "
       "predicts each target by itself tells of one function alone, its mean");
+  const Flag contexts =
+      flags.wholes("--contexts", c.contexts, {1, kMostCount},
+                   "of images: how many of its pixels each is completed from, one row of the picture for each number; "
+                   "where not given, as many as the tasks have");
   flags
       .toggle(
           "--attention", c.attention,
@@ -57,7 +63,8 @@ void add_flags(Flags& flags, PlotCommand& c) {
           "head has a colour, with all heads of a layer beside them")
       .excludes(grid)
       .excludes(tasks)
-      .excludes(samples);
+      .excludes(samples)
+      .excludes(contexts);
   flags.texts(
       "--target", c.target,
       "with --attention: the target that looks, its inputs separated by commas, of an image row and column of a "
@@ -104,6 +111,10 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
     if (!c.target.empty()) std::ranges::transform(c.target, std::back_inserter(looked_at.target.emplace()), coordinate);
     return draw_attention(looked_at, models.front(), data, data.picture(1, c.drawn.seed));
   }
+  if (const auto format = data.image_format())
+    return draw_images({c.drawn.tasks, c.drawn.samples, c.contexts, c.drawn.seed}, models, *format,
+                       data.picture(c.drawn.tasks, c.drawn.seed));
+  check(c.contexts.empty(), "[plot] --contexts found, but the tasks are no images");
   const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
   return draw(c.drawn, models, data, data.picture(c.drawn.tasks, c.drawn.seed));
 }
@@ -123,8 +134,10 @@ int run(const PlotCommand& c) {
     const Model& model = *models[i].model;
     check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
           data.dim_x(), names[i], model.dim_x());
-    const bool drawn = c.attention ? data.dim_y() == model.dim_y() : data.dim_y() == 1 && model.dim_y() == 1;
-    check(drawn, "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
+    check(data.dim_y() == model.dim_y(), "[plot] {} has {} values per point, the model of {} predicts {}",
+          protocol.name, data.dim_y(), names[i], model.dim_y());
+    check(data.dim_y() == 1 || c.attention || data.image_format(),
+          "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
   }
   plot::write_figure(draw(c, models, data), c.out);
   if (c.common.json)

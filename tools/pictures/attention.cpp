@@ -118,29 +118,25 @@ plot::Figure by_layer(const std::vector<Head>& heads, const F& panel) {
   return figure;
 }
 
-/// The colours of an image's context, faded.
-plot::Color faded(const plot::Color& color) { return mixed(color, plot::kWhite, 0.55); }
-
+/// On the image itself, faded: points that are looked at have the colours of the heads.
 plot::Figure draw_on_image(const ImageFormat& format, const TaskRow& row, const std::vector<Head>& heads,
                            const plot::Point& pixel) {
+  constexpr double kUnknownFade = 0.82, kContextFade = 0.55;
   const auto height = static_cast<double>(format.height), width = static_cast<double>(format.width);
-  const plot::Image context = image_of(format, row.xc, row.yc, plot::kClear);
-  const auto panel = [&](const std::vector<Head>& some, const std::string& title) {
-    plot::Image image = context;
-    for (plot::Color& color : image.pixels) color = color.alpha > 0 ? faded(color) : plot::kWhite;
-    for (std::size_t i = 0; 2 * i < row.xc.size(); ++i) {
-      const auto r = static_cast<std::size_t>(std::lround(format.row.inverse(row.xc[2 * i])));
-      const auto c = static_cast<std::size_t>(std::lround(format.column.inverse(row.xc[2 * i + 1])));
-      plot::Color& color = image.pixels[r * image.columns + c];
-      color = color_of_point(color, some, i);
-    }
+  const plot::Image whole = image_of(picture_of(format, row.xt, row.yt));
+  const std::vector<std::size_t> context = pixels_at(format, row.xc);
+  plot::Figure figure = by_layer(heads, [&](const std::vector<Head>& some, const std::string& title) {
+    plot::Image image = whole;
+    for (plot::Color& color : image.pixels) color = mixed(color, plot::kWhite, kUnknownFade);
+    for (std::size_t i = 0; i < context.size(); ++i)
+      image.pixels[context[i]] = color_of_point(mixed(whole.pixels[context[i]], kUnseen, kContextFade), some, i);
     plot::Panel made = image_panel(std::move(image), title);
     add_cross(made, {pixel.x + 0.5, height - pixel.y - 0.5}, {0.028 * width, 0.028 * height});
     return made;
-  };
-  plot::Figure figure = by_layer(heads, panel);
-  figure.panel_width *= std::min(1.0, width / height);
-  figure.panel_height *= std::min(1.0, height / width);
+  });
+  const plot::Figure size = image_figure(format.height, format.width);
+  figure.panel_width = size.panel_width;
+  figure.panel_height = size.panel_height;
   return figure;
 }
 

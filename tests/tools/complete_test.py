@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Tests of `npzoo complete`, and of what `npzoo plot` draws of images: complete_test.py PATH_TO_NPZOO"""
+
+import functools
+import math
+import re
+import struct
+import sys
+import xml.etree.ElementTree
+import zlib
+
+from cli_support import HERE, as_json, case, checkpoint, expect, fail, run_cases, succeed, write, wrong_usage
+
+SIDE = 12
+
+
+def png(height, width, channels, at):
+    """The bytes of a PNG file; `at` gives the values of a pixel by row and column."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(v for c in range(width) for v in at(r, c)) for r in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def pixels(path):
+    """Height, width, channels and bytes of a PNG of 8 bits that is not interlaced."""
+    content, at, header, data = path.read_bytes(), 8, None, b""
+    expect(content.startswith(b"\x89PNG\r\n\x1a\n"), path, "is no PNG")
+    while at < len(content):
+        size, kind = struct.unpack(">I4s", content[at:at + 8])
+        body = content[at + 8:at + 8 + size]
+        header, data = body if kind == b"IHDR" else header, data + (body if kind == b"IDAT" else b"")
+        at += 12 + size
+    width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", header)
+    expect(depth == 8 and interlaced == 0 and color in (0, 2), path, depth, color, interlaced)
+    channels, raw, rows, before = 1 if color == 0 else 3, zlib.decompress(data), [], None
+    stride = width * channels
+    for r in range(height):
+        kind, line = raw[r * (stride + 1)], bytearray(raw[r * (stride + 1) + 1:(r + 1) * (stride + 1)])
+        before = before or bytes(stride)
+        for i in range(stride):
+            left = line[i - channels] if i >= channels else 0
+            corner = before[i - channels] if i >= channels else 0
+            paeth = min((left, before[i], corner), key=lambda v: abs(left + before[i] - corner - v))
+            line[i] = line[i] + (0, left, before[i], (left + before[i]) // 2, paeth)[kind] & 255
+        before = bytes(line)
+        rows.append(before)
+    return height, width, channels, b"".join(rows)
+
+
+def disc(size, centre, radius, colors):
+    """A disc of one colour on another, with soft edges."""
+    def at(r, c):
+        share = min(max(radius + 0.5 - math.hypot(r - centre[0], c - centre[1]), 0), 1)
+        return [round(b + share * (a - b)) for a, b in zip(*colors)]
+    return at
+
+
+@functools.cache
+def discs(channels):
+    """A folder of pictures of one kind, and a picture of the kind that is not in it."""
+    folder = HERE / f"discs{channels}"
+    folder.mkdir()
+    colors = [[250] * channels, [20, 40, 60][:channels]]
+    for i in range(30):
+        at = disc(SIDE, (3 + i % 6, 3 + i % 5), 2 + i % 3, colors)
+        (folder / f"{i}.png").write_bytes(png(SIDE, SIDE, channels, at))
+    return folder, write(f"disc{channels}.png", png(SIDE, SIDE, channels, disc(SIDE, (5.5, 5.5), 3.5, colors)))
+
+
+@functools.cache
+def trained_on_discs(channels, model, steps=20):
+    folder, _ = discs(channels)
+    out = HERE / f"{model}-of-discs{channels}-{steps}"
+    succeed("train", "--images", folder, "--size", f"{SIDE}x{SIDE}", "--model", model, "--steps", steps, "--batch", 4,
+            "--validation-batches", 1, "--out", out, *(["--grey"] if channels == 1 else []))
+    return out / "checkpoint.safetensors"
+
+
+def complete(channels, *args, model="tnp-d"):
+    picture = discs(channels)[1]
+    return ["complete", "--checkpoint", trained_on_discs(channels, model), "--image", picture, *args]
+
+
+@case
+def a_picture_at_its_size_and_at_four_times_its_size():
+    for channels in (1, 3):
+        _, picture = discs(channels)
+        out, large = HERE / "completed.png", HERE / "large.png"
+        own = as_json(*complete(channels, "--keep", 0.3, "--seed", 1, "--out", out))
+        expect({"mse", "log_likelihood", "seconds"} <= own.keys() and own["shown"] == round(0.3 * SIDE * SIDE), own)
+        *shape, found = pixels(out)
+        *given_shape, given = pixels(picture)
+        expect(shape == given_shape == [SIDE, SIDE, channels], shape, given_shape)
+        same = sum(found[i:i + channels] == given[i:i + channels] for i in range(0, len(found), channels))
+        expect(same >= own["shown"], same, "pixels are as they were, of which", own["shown"], "were shown")
+        finer = as_json(*complete(channels, "--keep", 0.3, "--seed", 1, "--size", f"{4 * SIDE}x{4 * SIDE}", "--out", large))
+        *shape, fine = pixels(large)
+        expect(shape == [4 * SIDE, 4 * SIDE, channels] and len(set(fine)) > 4, shape, "a picture of several values")
+        expect((finer["mse"], finer["log_likelihood"]) == (own["mse"], own["log_likelihood"]), own, finer)
+        wide = HERE / "wide.png"
+        succeed(*complete(channels, "--keep", 0.3, "--size", "20x10", "--out", wide))
+        expect(pixels(wide)[:2] == (10, 20), "width, then height")
+
+
+@case
+def what_was_learnt_is_seen():
+    """The score is that of the written picture, and a model of discs knows more of one than its mean colour."""
+    out = HERE / "completed.png"
+    at = trained_on_discs(1, "tnp-d", steps=300)
+    args = ["complete", "--checkpoint", at, "--image", discs(1)[1], "--keep", 0.4, "--seed", 3, "--out", out]
+    result = as_json(*args)
+    found, given = pixels(out)[3], pixels(discs(1)[1])[3]
+    hidden = len(given) - result["shown"]
+    squares = sum((a - b) ** 2 for a, b in zip(found, given)) / 255 ** 2 / hidden
+    # Rounding to bytes moves an error of 1 by at most 2 · 0.5 / 255; limiting to black and white makes it less.
+    expect(squares <= result["mse"] + 0.004, squares, "of the picture, told:", result["mse"])
+    mean = sum(given) / len(given)
+    flat = sum((b - mean) ** 2 for b in given) / 255 ** 2 / len(given)
+    expect(result["mse"] < flat, result["mse"], "found, expected less than", flat)
+
+
+@case
+def the_same_again_and_a_mask_like_it():
+    first, again, masked = HERE / "first.png", HERE / "again.png", HERE / "masked.png"
+    succeed(*complete(1, "--keep", 0.5, "--seed", 7, "--out", first))
+    succeed(*complete(1, "--keep", 0.5, "--seed", 7, "--out", again, "--threads", 1))
+    expect(first.read_bytes() == again.read_bytes(), "the seed says it all")
+    succeed(*complete(1, "--keep", 0.5, "--seed", 8, "--out", again))
+    expect(first.read_bytes() != again.read_bytes(), "another seed shows other pixels")
+    top = write("top.png", png(SIDE, SIDE, 1, lambda r, c: [200 if r < SIDE // 2 else 100]))
+    result = as_json(*complete(1, "--mask", top, "--out", masked))
+    expect(result["shown"] == SIDE * SIDE // 2, result)
+    half = SIDE * SIDE // 2
+    expect(pixels(masked)[3][:half] == pixels(discs(1)[1])[3][:half] != pixels(masked)[3][half:], "the upper half is as it was")
+    whole = as_json(*complete(1, "--keep", 1, "--out", masked))
+    expect(whole["mse"] is None and whole["log_likelihood"] is None, whole)
+    expect(pixels(masked) == pixels(discs(1)[1]), "all of it was shown")
+    text = succeed(*complete(1, "--keep", 0.5, "--out", masked))
+    expect(text.startswith(str(masked)) and "mse" in text and "log-likelihood" in text, text)
+
+
+def images(path):
+    xml.etree.ElementTree.parse(path)
+    return len(re.findall(r"<image", path.read_text()))
+
+
+@case
+def panels():
+    path = HERE / "panels.svg"
+    succeed(*complete(3, "--keep", 0.2, "--panels", path))
+    expect(images(path) == 4, images(path), "context, mean, deviation, truth")
+    succeed(*complete(1, "--keep", 0.2, "--panels", path, "--samples", 3, "--size", "24x24", model="np"))
+    expect(images(path) == 7, images(path), "samples of a model that draws functions")
+    for channels in (1, 3):
+        at = trained_on_discs(channels, "tnp-d")
+        succeed("plot", "--checkpoint", at, "--out", path, "--tasks", 2)
+        expect(images(path) == 2 * 4, images(path))
+        succeed("plot", "--checkpoint", at, "--out", path, "--tasks", 2, "--contexts", "5,20,144")
+        expect(images(path) == 2 * 3 * 4, images(path))
+    succeed("plot", "--grid", f"{at},{at}", "--out", path, "--tasks", 1)
+    expect(images(path) == 4, images(path), "context, two means, truth")
+    succeed("plot", "--attention", "--checkpoint", at, "--out", path, "--layer", 1)
+    all_heads = images(path)
+    succeed("plot", "--attention", "--checkpoint", at, "--out", path, "--layer", 1, "--head", 1, "--target", f"0,{SIDE - 1}")
+    expect(images(path) == 1 < all_heads, images(path), all_heads)
+    plot = ["plot", "--out", HERE / "none.svg", "--checkpoint", at]
+    fail(*plot, "--contexts", SIDE * SIDE + 1, naming=["a context of 145 pixels found, expected 1 to 144"])
+    fail(*plot, "--attention", "--target", f"0,{SIDE}", naming=["--target 0,12", "a column of 0 to 11"])
+    fail(*plot[:-1], checkpoint(), "--contexts", 3, naming=["the tasks are no images"])
+
+
+@case
+def what_cannot_be_completed():
+    out = HERE / "none.png"
+    _, grey = discs(1)
+    _, colours = discs(3)
+    args = lambda *more: [*complete(1), "--out", out, *more]  # noqa: E731
+    ask = ["complete", "--checkpoint", trained_on_discs(1, "tnp-d"), "--out", out, "--keep", 0.5, "--image"]
+    fail(*ask, colours, naming=["disc3.png has 3 channels, expected 1"])
+    fail(*ask, HERE / "nothing.png", naming=["nothing.png"])
+    fail(*ask, write("cut.png", grey.read_bytes()[:60]), naming=["cut.png"])
+    fail(*ask, write("text.png", "no picture"), naming=["text.png"])
+    fail(*args("--mask", write("small.png", png(4, 5, 1, lambda r, c: [255]))), naming=["small.png is 5 x 4 pixels, expected 12 x 12"])
+    fail(*args("--mask", write("dark.png", png(SIDE, SIDE, 1, lambda r, c: [9]))), naming=["no pixel is shown"])
+    fail(*args("--keep", 0.001), naming=["no pixel is shown"])
+    fail(*args("--keep", 0.5, "--size", "12"), naming=["--size '12' found, expected width and height"])
+    fail(*args("--keep", 0.5, "--size", "12x0"), naming=["--size '12x0'"])
+    fail(*args("--keep", 0.5, "--size", "12x12x1"), naming=["--size '12x12x1'"])
+    fail(*complete(1, "--keep", 0.5, "--out", HERE / "none.jpg"), naming=["none.jpg", ".png"])
+    fail(*complete(1, "--keep", 0.5, "--out", grey), naming=["disc1.png is --image as well, expected another file"])
+    fail(*args("--keep", 0.5, "--panels", out), naming=["none.png"])
+    fail(*args("--keep", 0.5, "--panels", HERE / "none.gif"), naming=["none.gif"])
+    fail("complete", "--checkpoint", checkpoint(), "--image", grey, "--keep", 0.5, "--out", out, naming=["knows no images"])
+    for keep in ("0", "1.5", "-0.1", "nan", "much"):
+        wrong_usage(*args("--keep", keep), naming=["expected a number above 0, up to 1"])
+    wrong_usage(*args(), naming=["--keep or --mask is required"])
+    wrong_usage(*args("--keep", 0.5, "--mask", grey))
+    wrong_usage(*complete(1), "--keep", 0.5, naming=["nothing to write"])
+    wrong_usage(*args("--keep", 0.5, "--samples", 2), naming=["--samples needs --panels"])
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())

@@ -1,0 +1,193 @@
+#include <fmt/core.h>
+
+#include <charconv>
+#include <chrono>
+#include <optional>
+
+#include "datasets/images/encode_png.h"
+#include "engine/io/file.h"
+#include "models/picture_completion.h"
+#include "models/training/checkpoint.h"
+#include "models/training/named_weights.h"
+#include "tools/cli/command.h"
+#include "tools/cli/common_options.h"
+#include "tools/cli/json_value.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
+#include "tools/pictures/images.h"
+
+namespace npzoo {
+
+namespace {
+
+struct CompleteCommand {
+  CommonOptions common;
+  std::string checkpoint, size;
+  std::filesystem::path image, mask, out, panels;
+  std::optional<double> keep;
+  std::uint64_t seed = 0;
+  std::int64_t samples = 0;
+};
+
+void add_flags(Flags& flags, CompleteCommand& c) {
+  add_flags(flags, c.common);
+  add_checkpoint(flags, c.checkpoint);
+  flags.text("--image", c.image, "PNG or JPEG, with as many channels as the model's images").required();
+  const Flag keep = flags.share("--keep", c.keep, "share of its pixels that the model is shown, chosen by --seed");
+  flags.text("--mask", c.mask, "PNG or JPEG of the same size instead: pixels that are light in it are shown")
+      .excludes(keep);
+  flags.text(
+      "--out", c.out,
+      "PNG to write: the model's mean; pixels that were shown are as they were, where it has the picture's size");
+  flags.text("--size", c.size, "width and height of what is predicted, as 256x256; where not given, the picture's");
+  flags.text("--panels", c.panels,
+             "picture to write, .svg or .png: what was shown, mean, standard deviation, samples and truth beside each "
+             "other");
+  flags.whole("--samples", c.samples, {0, 20},
+              "pictures that a model draws, in --panels: one with latent variables or a bootstrap, or that predicts "
+              "pixels jointly; others draw none");
+  flags.seed("--seed", c.seed, "of the pixels that are shown, and of samples");
+  flags.check_together([&c] {
+    check(c.keep || !c.mask.empty(), "--keep or --mask is required");
+    check(!c.out.empty() || !c.panels.empty(), "nothing to write found, expected --out or --panels");
+    check(c.samples == 0 || !c.panels.empty(), "--samples needs --panels, which shows them");
+  });
+}
+
+struct PixelSize {
+  std::int64_t height = 0, width = 0;
+};
+
+/// As --size has it: width, x, height. Nothing where it is not given.
+PixelSize read_pixel_size(const std::string& text) {
+  if (text.empty()) return {};
+  constexpr std::int64_t kMostSide = 8192;
+  PixelSize size;
+  const char* const end = text.data() + text.size();
+  const auto width = std::from_chars(text.data(), end, size.width);
+  const bool split = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
+  const auto height = split ? std::from_chars(width.ptr + 1, end, size.height) : width;
+  const auto fits = [](std::int64_t side) { return 1 <= side && side <= kMostSide; };
+  check(split && height.ec == std::errc() && height.ptr == end && fits(size.width) && fits(size.height),
+        "[complete] --size '{}' found, expected width and height of 1 to {}, as 256x256", text, kMostSide);
+  return size;
+}
+
+PixelMask read_mask(const CompleteCommand& c, const Picture& picture) {
+  if (c.keep) return random_pixels(picture.height * picture.width, *c.keep, c.seed);
+  const Picture mask = read_picture(c.mask, 1);
+  check(mask.height == picture.height && mask.width == picture.width,
+        "[complete] {} is {} x {} pixels, expected {} x {} as {} is", c.mask.string(), mask.width, mask.height,
+        picture.width, picture.height, c.image.string());
+  PixelMask shown;
+  for (const std::uint8_t light : mask.bytes) shown.push_back(light >= 128);
+  return shown;
+}
+
+/// What is asked, checked before any work.
+struct CompletionQuestion {
+  Checkpoint checkpoint;
+  ImageFormat format;
+  Picture picture;
+  PixelMask shown;
+  PixelSize size;
+};
+
+CompletionQuestion read_question(const CompleteCommand& c) {
+  const PixelSize size = read_pixel_size(c.size);
+  if (!c.out.empty())
+    check(c.out.extension() == ".png", "[complete] {} found, expected a name with the ending .png", c.out.string());
+  if (!c.panels.empty()) static_cast<void>(plot::format_of(c.panels));
+  CompletionQuestion question{load_checkpoint(find_weights(c.checkpoint)), {}, {}, {}, size};
+  const TrainingRun& run = question.checkpoint.run;
+  const auto format = run.protocol.data->image_format();
+  check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images", run.spec.name,
+        run.protocol.name);
+  question.format = *format;
+  question.picture = read_picture(c.image, 0);
+  check(question.picture.channels == format->channels,
+        "[complete] {} has {} channels, expected {} as the images of {} under {}", c.image.string(),
+        question.picture.channels, format->channels, run.spec.name, run.protocol.name);
+  question.shown = read_mask(c, question.picture);
+  return question;
+}
+
+/// Progress from the moment on that it is known how much there is to do.
+class PixelProgress {
+ public:
+  void show(std::int64_t done, std::int64_t all) {
+    if (!progress_) progress_.emplace("complete", all, Progress::Options{.unit = "pixels", .passing = true});
+    progress_->update(done);
+    if (done == all) progress_->finish();
+  }
+
+ private:
+  std::optional<Progress> progress_;
+};
+
+void write_outputs(const CompleteCommand& c, const CompletionQuestion& question, const CompletionRequest& request,
+                   const CompletedPicture& completed) {
+  if (!c.panels.empty()) {
+    plot::Figure figure = image_figure(completed.height, completed.width);
+    figure.panels = completion_panels(question.picture, question.shown, completed);
+    figure.columns = static_cast<int>(figure.panels.size());
+    plot::write_figure(figure, c.panels);
+  }
+  if (c.out.empty()) return;
+  AtomicFile file(c.out);
+  file.write(encode_png(finished_picture(request, completed), c.out.string()));
+  file.commit();
+}
+
+JsonValue as_json(const CompleteCommand& c, const CompletionQuestion& question, const CompletedPicture& completed,
+                  double seconds) {
+  const auto path = [](const std::filesystem::path& p) { return p.empty() ? JsonValue() : JsonValue(p.string()); };
+  return JsonValue::object({{"out", path(c.out)},
+                            {"panels", path(c.panels)},
+                            {"height", completed.height},
+                            {"width", completed.width},
+                            {"pixels", question.shown.size()},
+                            {"shown", std::ranges::count(question.shown, true)},
+                            {"mse", completed.squared_error},
+                            {"log_likelihood", completed.log_likelihood},
+                            {"seconds", seconds}});
+}
+
+int run(const CompleteCommand& c) {
+  apply(c.common);
+  check_outputs("complete", c.common, {{"--out", c.out}, {"--panels", c.panels}},
+                {{"--checkpoint", find_weights(c.checkpoint)}, {"--image", c.image}, {"--mask", c.mask}});
+  const CompletionQuestion question = read_question(c);
+  const auto began = std::chrono::steady_clock::now();
+  const std::unique_ptr<Model> model = restore_model(question.checkpoint);
+  const CompletionRequest request{.picture = question.picture,
+                                  .shown = question.shown,
+                                  .height = question.size.height,
+                                  .width = question.size.width,
+                                  .samples = c.samples,
+                                  .seed = c.seed};
+  const Density density = model_info(question.checkpoint.run.spec.name).density;
+  PixelProgress progress;
+  const CompletedPicture completed =
+      complete_picture(*model, density, question.format, request,
+                       [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  write_outputs(c, question, request, completed);
+  if (c.common.json) {
+    print_json(as_json(c, question, completed, seconds));
+    return 0;
+  }
+  for (const auto& path : {c.out, c.panels})
+    if (!path.empty()) fmt::print("{}\n", path.string());
+  if (completed.squared_error)
+    fmt::print("mse {:.4g}, log-likelihood {:.4g} of the pixels that were not shown\n", *completed.squared_error,
+               *completed.log_likelihood);
+  return 0;
+}
+
+}  // namespace
+
+extern const CommandInfo complete_command =
+    command<CompleteCommand, add_flags, run>("Complete a picture of which a model is shown a part, at any size.");
+
+}  // namespace npzoo
