@@ -12,35 +12,36 @@ namespace npzoo {
 
 namespace {
 
-constexpr const char* kDirect = "convolution";
-constexpr const char* kTransposed = "transposed_convolution";
+constexpr const char* kConvolution = "convolution";
+constexpr const char* kTransposedConvolution = "transposed_convolution";
 
 /// One axis of space. `wide` is the input of a convolution, the output of a transposed one; `narrow` has a position for
 /// each window.
-struct Axis {
+struct ConvolvedAxis {
   std::int64_t wide, narrow, kernel, stride, before;
 };
 
 /// What both kinds are, seen from the wide side; one axis of space is a column of height 1.
-struct Geometry {
+struct ConvolutionGeometry {
   std::int64_t batch, groups;
-  Axis rows, columns;
+  ConvolvedAxis rows, columns;
   std::int64_t wide_channels, narrow_channels;
 };
 
-void check_config(const char* where, const ConvolutionConfig& config, int axes) {
+void check_convolution_config(const char* where, const ConvolutionConfig& config, int axes) {
   check(config.groups >= 1, "[{}] {} groups found, expected 1 or more", where, config.groups);
   for (std::size_t i = 0; i < static_cast<std::size_t>(axes); ++i) {
     check(config.stride[i] >= 1, "[{}] stride {} found, expected 1 or more", where, config.stride[i]);
     check(config.padding[i].before >= 0 && config.padding[i].after >= 0,
           "[{}] padding {} and {} found, expected 0 or more", where, config.padding[i].before, config.padding[i].after);
-    check(config.output_padding[i] >= 0 && config.output_padding[i] < (where == kDirect ? 1 : config.stride[i]),
+    check(config.output_padding[i] >= 0 && config.output_padding[i] < (where == kConvolution ? 1 : config.stride[i]),
           "[{}] output padding {} found, expected {}", where, config.output_padding[i],
-          where == kDirect ? "0" : "less than the stride");
+          where == kConvolution ? "0" : "less than the stride");
   }
 }
 
-void check_tensors(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t groups) {
+void check_convolution_tensors(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                               std::int64_t groups) {
   check_one_device(where, {x, weight, bias});
   check((x.rank() == 3 || x.rank() == 4) && weight.rank() == x.rank(),
         "[{}] x {} and weight {} must be (B, L, C) and (K, C, O), or (B, H, W, C) and (KH, KW, C, O)", where, x.shape(),
@@ -58,61 +59,62 @@ void check_tensors(const char* where, const Tensor& x, const Tensor& weight, con
     check(weight.dim(i) >= 1, "[{}] weight {} has no taps, expected 1 or more along each axis", where, weight.shape());
 }
 
-Axis direct_axis(std::int64_t extent, std::int64_t kernel, std::int64_t stride, Padding padding) {
+ConvolvedAxis direct_axis(std::int64_t extent, std::int64_t kernel, std::int64_t stride, Padding padding) {
   const std::int64_t padded = extent + padding.before + padding.after;
-  check(padded >= kernel, "[{}] {} taps found, expected at most the {} positions of the padded input", kDirect, kernel,
-        padded);
+  check(padded >= kernel, "[{}] {} taps found, expected at most the {} positions of the padded input", kConvolution,
+        kernel, padded);
   return {extent, (padded - kernel) / stride + 1, kernel, stride, padding.before};
 }
 
-Axis transposed_axis(std::int64_t extent, std::int64_t kernel, std::int64_t stride, Padding padding,
-                     std::int64_t more) {
+ConvolvedAxis transposed_axis(std::int64_t extent, std::int64_t kernel, std::int64_t stride, Padding padding,
+                              std::int64_t more) {
   const std::int64_t wide = (extent - 1) * stride - padding.before - padding.after + kernel + more;
-  check(wide >= 1 && extent >= 1, "[{}] {} positions and {} taps with padding {} and {} give no output", kTransposed,
-        extent, kernel, padding.before, padding.after);
+  check(wide >= 1 && extent >= 1, "[{}] {} positions and {} taps with padding {} and {} give no output",
+        kTransposedConvolution, extent, kernel, padding.before, padding.after);
   return {wide, extent, kernel, stride, padding.before};
 }
 
-Geometry geometry(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const ConvolutionConfig& c) {
+ConvolutionGeometry convolution_geometry(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                         const ConvolutionConfig& c) {
   const int axes = x.rank() - 2;
-  check_config(where, c, axes);
-  check_tensors(where, x, weight, bias, c.groups);
-  const bool direct = where == kDirect;
+  check_convolution_config(where, c, axes);
+  check_convolution_tensors(where, x, weight, bias, c.groups);
+  const bool direct = where == kConvolution;
   const auto axis = [&](int i) {
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t extent = x.dim(1 + i), kernel = weight.dim(i);
     return direct ? direct_axis(extent, kernel, c.stride[at], c.padding[at])
                   : transposed_axis(extent, kernel, c.stride[at], c.padding[at], c.output_padding[at]);
   };
-  Geometry g{.batch = x.dim(0),
-             .groups = c.groups,
-             .rows = axes == 2 ? axis(0) : Axis{1, 1, 1, 1, 0},
-             .columns = axis(axes - 1),
-             .wide_channels = x.dim(-1),
-             .narrow_channels = weight.dim(-1)};
+  ConvolutionGeometry g{.batch = x.dim(0),
+                        .groups = c.groups,
+                        .rows = axes == 2 ? axis(0) : ConvolvedAxis{1, 1, 1, 1, 0},
+                        .columns = axis(axes - 1),
+                        .wide_channels = x.dim(-1),
+                        .narrow_channels = weight.dim(-1)};
   if (!direct) std::swap(g.wide_channels, g.narrow_channels);
   return g;
 }
 
 /// Each position of the narrow side looks at a window of the wide one.
-Windows windows(const Geometry& g) {
+Windows windows_of(const ConvolutionGeometry& g) {
   return {g.batch,           g.groups,         g.rows.wide,      g.columns.wide,   g.wide_channels,
           g.rows.kernel,     g.columns.kernel, g.rows.stride,    g.columns.stride, -g.rows.before,
           -g.columns.before, g.rows.narrow,    g.columns.narrow, g.narrow_channels};
 }
 
-void count(const Geometry& g) {
+void count_products(const ConvolutionGeometry& g) {
   count_flops(2 * g.batch * g.rows.narrow * g.columns.narrow * g.rows.kernel * g.columns.kernel *
               (g.wide_channels / g.groups) * g.narrow_channels);
 }
 
 /// From the wide side to the narrow one.
-void gather(const Geometry& g, const Tensor& wide, const Tensor& weight, const Tensor& bias, Tensor& narrow) {
-  count(g);
+void wide_to_narrow(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& weight, const Tensor& bias,
+                    Tensor& narrow) {
+  count_products(g);
   const std::int64_t row = g.columns.narrow * g.narrow_channels;
   run(wide, [&]<class T>(auto& device) {
-    correlate<T>(device, {windows(g), wide.data<T>(), weight.data<T>(), bias.data<T>(), narrow.data<T>(),
+    correlate<T>(device, {windows_of(g), wide.data<T>(), weight.data<T>(), bias.data<T>(), narrow.data<T>(),
                           g.rows.narrow * row, row, g.narrow_channels});
   });
 }
@@ -131,10 +133,10 @@ Tensor exchange_channels(const Tensor& weight, std::int64_t groups) {
 
 /// The positions of the wide side that the taps residue, residue + stride, … reach: each stride-th from `first` on.
 /// Seen from there the taps run backwards over neighbouring positions of the narrow side, from `narrow` on.
-struct Phase {
+struct ConvolutionPhase {
   std::int64_t first, count, taps, last_tap, narrow;
 
-  Phase(const Axis& a, std::int64_t residue)
+  ConvolutionPhase(const ConvolvedAxis& a, std::int64_t residue)
       : first(((residue - a.before) % a.stride + a.stride) % a.stride),
         count(first < a.wide ? (a.wide - first - 1) / a.stride + 1 : 0),
         taps(residue < a.kernel ? (a.kernel - residue - 1) / a.stride + 1 : 0),
@@ -144,15 +146,15 @@ struct Phase {
 
 /// From the narrow side to the wide one: as many convolutions of stride 1 as there are phases of the stride. The weight
 /// is that of a convolution (kernel, wide channels / groups, narrow channels) if `exchanged`, else of a transposed one.
-void scatter(const Geometry& g, const Tensor& narrow, const Tensor& weight, bool exchanged, const Tensor& bias,
-             Tensor& wide) {
-  count(g);
+void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Tensor& weight, bool exchanged,
+                    const Tensor& bias, Tensor& wide) {
+  count_products(g);
   const std::int64_t row = g.columns.wide * g.wide_channels;
   const std::int64_t in = weight.dim(-2), out = weight.dim(-1) / g.groups;
   Tensor taps = Tensor::empty({weight.numel()}, weight.dtype(), weight.device());
   for (std::int64_t i = 0; i < g.rows.stride; ++i)
     for (std::int64_t j = 0; j < g.columns.stride; ++j) {
-      const Phase rows(g.rows, i), columns(g.columns, j);
+      const ConvolutionPhase rows(g.rows, i), columns(g.columns, j);
       if (rows.count == 0 || columns.count == 0) continue;
       const Windows phase{
           g.batch, g.groups, g.rows.narrow, g.columns.narrow, g.narrow_channels, rows.taps,     columns.taps,
@@ -169,11 +171,11 @@ void scatter(const Geometry& g, const Tensor& narrow, const Tensor& weight, bool
 }
 
 /// Gradient of a weight of `shape` that takes the wide side to the narrow one.
-Tensor weight_gradient(const Geometry& g, const Tensor& wide, const Tensor& narrow, const Shape& shape) {
-  count(g);
+Tensor weight_gradient(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& narrow, const Shape& shape) {
+  count_products(g);
   Tensor d_weight = Tensor::empty(shape, wide.dtype(), wide.device());
   run(wide, [&]<class T>(auto& device) {
-    correlate_weights<T>(device, {windows(g), wide.data<T>(), narrow.data<T>(), d_weight.data<T>()});
+    correlate_weights<T>(device, {windows_of(g), wide.data<T>(), narrow.data<T>(), d_weight.data<T>()});
   });
   return d_weight;
 }
@@ -182,8 +184,8 @@ void add_bias_gradient(const Tensor& bias, const Tensor& d_y, Grads& grads) {
   if (grads.wants(bias)) grads.add(bias, sum(d_y.view({d_y.shape().rows(), d_y.dim(-1)}), 0));
 }
 
-Tensor output(const Tensor& x, const Axis& rows, const Axis& columns, std::int64_t Axis::*extent,
-              std::int64_t channels) {
+Tensor convolution_output(const Tensor& x, const ConvolvedAxis& rows, const ConvolvedAxis& columns,
+                          std::int64_t ConvolvedAxis::*extent, std::int64_t channels) {
   const Shape shape = x.rank() == 4 ? Shape{x.dim(0), rows.*extent, columns.*extent, channels}
                                     : Shape{x.dim(0), columns.*extent, channels};
   return Tensor::empty(shape, x.dtype(), x.device());
@@ -192,15 +194,15 @@ Tensor output(const Tensor& x, const Axis& rows, const Axis& columns, std::int64
 }  // namespace
 
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionConfig& config) {
-  const Geometry g = geometry(kDirect, x, weight, bias, config);
-  Tensor y = output(x, g.rows, g.columns, &Axis::narrow, g.narrow_channels);
-  gather(g, x, weight, bias, y);
+  const ConvolutionGeometry g = convolution_geometry(kConvolution, x, weight, bias, config);
+  Tensor y = convolution_output(x, g.rows, g.columns, &ConvolvedAxis::narrow, g.narrow_channels);
+  wide_to_narrow(g, x, weight, bias, y);
   record("convolution", y, {x, weight, bias}, [g, x, weight, bias = bias.symbol()](const Tensor& d_y, Grads& grads) {
     add_bias_gradient(bias, d_y, grads);
     if (grads.wants(weight)) grads.add(weight, weight_gradient(g, x, d_y, weight.shape()));
     if (!grads.wants(x)) return;
     Tensor d_x = Tensor::empty_like(x);
-    scatter(g, d_y, weight, true, {}, d_x);
+    narrow_to_wide(g, d_y, weight, true, {}, d_x);
     grads.add(x, std::move(d_x));
   });
   return y;
@@ -208,9 +210,9 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, co
 
 Tensor transposed_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               const ConvolutionConfig& config) {
-  const Geometry g = geometry(kTransposed, x, weight, bias, config);
-  Tensor y = output(x, g.rows, g.columns, &Axis::wide, g.wide_channels);
-  scatter(g, x, weight, false, bias, y);
+  const ConvolutionGeometry g = convolution_geometry(kTransposedConvolution, x, weight, bias, config);
+  Tensor y = convolution_output(x, g.rows, g.columns, &ConvolvedAxis::wide, g.wide_channels);
+  narrow_to_wide(g, x, weight, false, bias, y);
   record("transposed_convolution", y, {x, weight, bias},
          [g, x, weight, bias = bias.symbol()](const Tensor& d_y, Grads& grads) {
            add_bias_gradient(bias, d_y, grads);
@@ -220,7 +222,7 @@ Tensor transposed_convolution(const Tensor& x, const Tensor& weight, const Tenso
            }
            if (!grads.wants(x)) return;
            Tensor d_x = Tensor::empty_like(x);
-           gather(g, d_y, exchange_channels(weight, g.groups), {}, d_x);
+           wide_to_narrow(g, d_y, exchange_channels(weight, g.groups), {}, d_x);
            grads.add(x, std::move(d_x));
          });
   return y;
