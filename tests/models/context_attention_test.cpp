@@ -108,12 +108,13 @@ TEST_CASE("context attention: uniform and laplace attention have weights that ne
     const Task task = random_task(*model, kOneTarget);
     const auto layers = attention_of(*model, task);
     REQUIRE(layers.size() == 1);
+    const std::vector<double> xc = doubles(task.xc), xt = doubles(task.xt);
     std::vector<double> expected;
     for (std::int64_t b = 0; b < 2; ++b) {
       std::vector<double> row;
       for (std::int64_t j = 0; j < 7; ++j) {
-        const double* const x = task.xc.data<double>() + (b * 7 + j) * 2;
-        const double* const t = task.xt.data<double>() + b * 2;
+        const double* const x = xc.data() + (b * 7 + j) * 2;
+        const double* const t = xt.data() + b * 2;
         row.push_back(uniform ? 1 : std::exp(-(std::abs(x[0] - t[0]) + std::abs(x[1] - t[1])) / 0.5));
       }
       const double sum = std::accumulate(row.begin(), row.end(), 0.0);

@@ -190,6 +190,8 @@ def what_cannot_be_completed():
     fail(*args("--keep", 0.5, "--size", "12x12x1"), naming=["--size '12x12x1'"])
     fail(*complete(1, "--keep", 0.5, "--out", HERE / "none.jpg"), naming=["none.jpg", ".png"])
     fail(*complete(1, "--keep", 0.5, "--out", grey), naming=["disc1.png is --image as well, expected another file"])
+    fail(*complete(1, "--keep", 0.5, "--out", HERE / "no folder" / "none.png"), naming=["no folder"])
+    fail(*args("--keep", 0.5, "--panels", HERE / "no folder" / "none.svg"), naming=["no folder"])
     fail(*args("--keep", 0.5, "--panels", out), naming=["none.png"])
     fail(*args("--keep", 0.5, "--panels", HERE / "none.gif"), naming=["none.gif"])
     fail("complete", "--checkpoint", checkpoint(), "--image", grey, "--keep", 0.5, "--out", out, naming=["knows no images"])

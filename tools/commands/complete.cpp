@@ -118,12 +118,18 @@ class PixelProgress {
   void show(std::int64_t done, std::int64_t all) {
     if (!progress_) progress_.emplace("complete", all, Progress::Options{.unit = "pixels", .passing = true});
     progress_->update(done);
-    if (done == all) progress_->finish();
   }
 
  private:
   std::optional<Progress> progress_;
 };
+
+CompletedPicture complete_with_progress(const Model& model, Density density, const ImageFormat& format,
+                                        const CompletionRequest& request) {
+  PixelProgress progress;
+  return complete_picture(model, density, format, request,
+                          [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+}
 
 void write_outputs(const CompleteCommand& c, const CompletionQuestion& question, const CompletionRequest& request,
                    const CompletedPicture& completed) {
@@ -158,6 +164,8 @@ int run(const CompleteCommand& c) {
   check_outputs("complete", c.common, {{"--out", c.out}, {"--panels", c.panels}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--image", c.image}, {"--mask", c.mask}});
   const CompletionQuestion question = read_question(c);
+  for (const auto& path : {c.out, c.panels})
+    if (!path.empty()) check_can_be_written(path);
   const auto began = std::chrono::steady_clock::now();
   const std::unique_ptr<Model> model = restore_model(question.checkpoint);
   const CompletionRequest request{.picture = question.picture,
@@ -167,10 +175,7 @@ int run(const CompleteCommand& c) {
                                   .samples = c.samples,
                                   .seed = c.seed};
   const Density density = model_info(question.checkpoint.run.spec.name).density;
-  PixelProgress progress;
-  const CompletedPicture completed =
-      complete_picture(*model, density, question.format, request,
-                       [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+  const CompletedPicture completed = complete_with_progress(*model, density, question.format, request);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   write_outputs(c, question, request, completed);
   if (c.common.json) {
