@@ -2,7 +2,7 @@
 
 import math
 
-VARIANTS = ["eager", "sdpa", "sdpa-chunks", "compile"]
+VARIANTS = ["eager", "sdpa", "sdpa-chunks", "compile", "channels-last"]
 MORE_VARIANTS = ["compile-sdpa", "compile-explicit"]
 GPU_VARIANTS = ["graph", "compile-graph"]
 MORE_GPU_VARIANTS = ["graph-explicit"]
@@ -38,6 +38,7 @@ ATTENTION = {
     "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
     "10000x10000": {"batch": 1, "heads": 4, "queries": 10_000, "keys": 10_000, "width": 16},
 }
+CONVOLUTION = {f"{kernel}x{kernel}": {"batch": 16, "channels": 64, "size": 28, "kernel": kernel} for kernel in (3, 5)}
 FIXED = 100  # points of the kind that does not grow
 GOAL_SIZES = {"protocol": "perf/protocols/goals.toml", "batch": 1, "context": FIXED, "targets": FIXED}
 
@@ -53,6 +54,8 @@ SUITES = {
     "forward": {name: {"kind": "forward", **settings} for name, settings in MODELS.items()},
     "attention": {f"{kind}-{name}": {"kind": kind, **settings} for name, settings in ATTENTION.items()
                   for kind in ("attention", "attention-backward")},
+    "convolution": {f"{kind}-{name}": {"kind": kind, **settings} for name, settings in CONVOLUTION.items()
+                    for kind in ("convolution", "convolution-backward")},
     "data": {"gp-rbf": {"kind": "data", "protocol": "tnp/gp-rbf", "batch": 16}},
     "scaling": growing(["tnp-kr-full", "tnp-kr-fast", "tnp-d"], "targets"),
     "scaling-context": growing(["tnp-kr-full", "tnp-kr-fast"], "context"),
@@ -86,6 +89,8 @@ def variants_of(suite, case, chosen):
         usable = ["eager"]
     elif suite == "attention":
         usable = ["eager", "sdpa"]
+    elif suite == "convolution":
+        usable = ["eager", "channels-last"]
     elif suite in GROWING:
         usable = ["sdpa" if with_softmax else "eager", "graph"] + (["sdpa-chunks"] if suite == "scaling" else [])
     elif with_softmax:

@@ -9,6 +9,7 @@ TITLES = {
     "train-step": "Training step (forward, backward, optimiser)",
     "forward": "Forward (prediction for one batch)",
     "attention": "Attention alone",
+    "convolution": "Convolution alone",
     "data": "One batch of training data",
     "scaling": "Forward as targets grow, one task, 100 context points",
     "scaling-context": "Forward as the context grows, one task, 100 targets",
@@ -203,8 +204,8 @@ def agreement_table(results):
     if not lines:
         return ""
     header = ["case", "parameters", "npzoo's loss", "largest relative deviation", "of the losses of the first updates"]
-    return ("\n## Agreement\n\nWith equal weights; the programs have equally many parameters. \"Loss\" of attention is the\n"
-            "mean square of the output and of each gradient, added up.\n\n" + table(header, lines))
+    return ("\n## Agreement\n\nWith equal weights; the programs have equally many parameters. \"Loss\" of attention and\n"
+            "convolutions is the mean square of the output and of each gradient, added up.\n\n" + table(header, lines))
 
 
 def suite_section(record, suite):

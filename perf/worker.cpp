@@ -17,6 +17,7 @@
 #include "engine/measure/flops.h"
 #include "engine/memory.h"
 #include "models/config_json.h"
+#include "ops/convolution/convolution.h"
 #include "ops/masked_attention/masked_attention.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/support.h"
@@ -176,6 +177,13 @@ class ForwardCase final : public Case {
   Forward forward_;
 };
 
+double mean_square(const Tensor& x) {
+  double sum = 0;
+  const Tensor here = x.to(Device::cpu);
+  for (const float value : here.values<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum / static_cast<double>(x.numel());
+}
+
 /// Masked attention alone, all keys visible.
 class AttentionCase final : public Case {
  public:
@@ -213,12 +221,6 @@ class AttentionCase final : public Case {
   }
 
  private:
-  static double mean_square(const Tensor& x) {
-    double sum = 0;
-    const Tensor here = x.to(Device::cpu);
-    for (const float value : here.values<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
-    return sum / static_cast<double>(x.numel());
-  }
   Tensor attend() const { return masked_attention(q_, k_, v_, PrefixMask::all(), {.heads = static_cast<int>(heads_)}); }
   const Grads& gradients() {
     const Recording on(tape_);
@@ -231,6 +233,55 @@ class AttentionCase final : public Case {
   std::int64_t heads_;
   Random random_;
   Tensor q_, k_, v_, d_out_;
+  Tape tape_;
+};
+
+/// A convolution of square images with a square kernel that keeps their size.
+class ConvolutionCase final : public Case {
+ public:
+  ConvolutionCase(const json& c, bool backward)
+      : backward_(backward), kernel_(size_member(c, "kernel", 1)), random_(member<std::uint64_t>(c, "seed", 0)) {
+    const std::int64_t batch = size_member(c, "batch", 1), size = size_member(c, "size", 1),
+                       channels = size_member(c, "channels", 1);
+    x_ = random_normal(random_, {batch, size, size, channels});
+    weight_ = random_normal(random_, {kernel_, kernel_, channels, channels});
+    d_out_ = random_normal(random_, {batch, size, size, channels});
+  }
+
+  json describe() override {
+    return {{"gflop", gflop_of([this] { repeat(); })}};
+  }
+  void repeat() override {
+    if (backward_)
+      static_cast<void>(gradients());
+    else
+      static_cast<void>(convolve());
+  }
+  double export_to(const std::string& path) override {
+    save_safetensors(
+        path, {.metadata = {},
+               .tensors = {{"convolution.x", x_}, {"convolution.weight", weight_}, {"convolution.d_out", d_out_}}});
+    double sum = mean_square(convolve());
+    if (backward_) {
+      const Grads& grads = gradients();
+      for (const Tensor* x : {&x_, &weight_}) sum += mean_square(grads.of(*x));
+    }
+    return sum;
+  }
+
+ private:
+  Tensor convolve() const { return convolution(x_, weight_, {}, ConvolutionConfig::same(kernel_, kernel_)); }
+  const Grads& gradients() {
+    const Recording on(tape_);
+    for (Tensor* x : {&x_, &weight_}) tape_.watch(*x);
+    const Tensor out = convolve();
+    return tape_.backward(out, d_out_);
+  }
+
+  bool backward_;
+  std::int64_t kernel_;
+  Random random_;
+  Tensor x_, weight_, d_out_;
   Tape tape_;
 };
 
@@ -268,9 +319,14 @@ std::unique_ptr<Case> make_case(const json& c) {
   if (kind == "forward") return std::make_unique<ForwardCase>(c);
   if (kind == "attention" || kind == "attention-backward")
     return std::make_unique<AttentionCase>(c, kind == "attention-backward");
+  if (kind == "convolution" || kind == "convolution-backward")
+    return std::make_unique<ConvolutionCase>(c, kind == "convolution-backward");
   if (kind == "data") return std::make_unique<DataCase>(c);
   if (kind == "machine") return std::make_unique<MachineCase>();
-  fail("[worker] kind '{}' found, expected train-step, forward, attention, attention-backward, data or machine", kind);
+  fail(
+      "[worker] kind '{}' found, expected train-step, forward, attention, attention-backward, convolution, "
+      "convolution-backward, data or machine",
+      kind);
 }
 
 /// `count` repetitions, or fewer where they take longer than so many seconds.

@@ -8,6 +8,7 @@ Speaks the protocol of perf_worker (perf/README.md). The case has besides `varia
     sdpa-chunks       the same, targets predicted CHUNK at a time
     compile           torch.compile of the loss and its gradient, with the form of attention that is faster then
     compile-sdpa, compile-explicit   the two to choose from
+    channels-last     convolutions of images in the order of memory that ours have
     graph             on a GPU: the whole update or prediction as it is, with fused attention, captured in a CUDA graph
     graph-explicit    the same with attention as matmul, softmax, matmul
     compile-graph     on a GPU: torch.compile that captures what it makes in CUDA graphs (mode "reduce-overhead")
@@ -197,6 +198,44 @@ class AttentionCase:
         out.backward(self.d_out.to(out.dtype))
 
 
+class ConvolutionCase:
+    """Of square images with a square kernel that keeps their size."""
+
+    def __init__(self, case):
+        self.case = case
+        self.backward = case["kind"] == "convolution-backward"
+
+    def describe(self):
+        return {}
+
+    def load(self, path):
+        tensors = load_file(path, str(device_of(self.case)))
+        order = torch.channels_last if self.case["variant"] == "channels-last" else torch.contiguous_format
+        x, weight, d_out = (tensors[f"convolution.{name}"] for name in ("x", "weight", "d_out"))
+        self.x, self.d_out = (each.permute(0, 3, 1, 2).contiguous(memory_format=order) for each in (x, d_out))
+        self.weight = weight.permute(3, 2, 0, 1).contiguous(memory_format=order)
+        for each in (self.x, self.weight):
+            each.requires_grad_(self.backward)
+        found = [self.convolve().detach().float()]
+        if self.backward:
+            self.repeat()
+            found += [self.x.grad, self.weight.grad]
+        return {"loss": sum(each.square().mean().item() for each in found)}
+
+    def convolve(self):
+        with autocast(self.case):
+            return torch.nn.functional.conv2d(self.x, self.weight, padding=self.case["kernel"] // 2)
+
+    def repeat(self):
+        if not self.backward:
+            with torch.inference_mode():
+                self.convolve()
+            return
+        self.x.grad = self.weight.grad = None
+        out = self.convolve()
+        out.backward(self.d_out.to(out.dtype))
+
+
 class DataCase:
     """Tasks of tnp/gp-rbf, as the TNP authors' code draws them: one batch of covariances, float32."""
 
@@ -278,7 +317,8 @@ def serve(settings, answers):
     elif settings.get("memory_limit"):
         resource.setrlimit(resource.RLIMIT_DATA, (settings["memory_limit"], settings["memory_limit"]))
     kinds = {"train-step": ModelCase, "forward": ModelCase, "attention": AttentionCase,
-             "attention-backward": AttentionCase, "data": DataCase}
+             "attention-backward": AttentionCase, "convolution": ConvolutionCase,
+             "convolution-backward": ConvolutionCase, "data": DataCase}
     case = kinds[settings["kind"]](settings)
     gpu = pytorch_gpu.describe(settings) if on_gpu(settings) else {}
     print(json.dumps({"name": "pytorch", "version": torch.__version__, "variant": settings["variant"], "blas": blas(),

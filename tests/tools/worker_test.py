@@ -79,6 +79,19 @@ def attention():
 
 
 @case
+def convolutions():
+    path = HERE / "convolution.safetensors"
+    size = {"batch": 2, "channels": 3, "size": 5, "kernel": 3, "threads": 1}
+    losses = []
+    for kind in ("convolution", "convolution-backward"):
+        description, exported, timed = talk({"kind": kind, **size}, {"export": str(path)}, {"run": 2})
+        check_run(timed, 2)
+        losses.append((description["gflop"], exported["loss"]))
+    expect(all(a < b for a, b in zip(*losses)), "the backward pass adds to both", losses)
+    expect(set(read_safetensors(path)[1]) == {"convolution.x", "convolution.weight", "convolution.d_out"}, "names")
+
+
+@case
 def data_and_machine():
     description, timed = talk({"kind": "data", "protocol": "tnp/gp-rbf", "batch": 2, "threads": 1}, {"run": 3})
     expect(description["batch"] == 2 and description["points"] == 50, description)
