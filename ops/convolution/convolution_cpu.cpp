@@ -7,7 +7,7 @@ namespace {
 
 using namespace gemm_block;
 
-constexpr std::int64_t kDepth = 1024;          // of the sum that a pass over a block of windows takes
+constexpr std::int64_t kDepth = 2048;          // of the sum that a pass over a block of windows takes
 constexpr std::int64_t kWindowsAtOnce = 128;   // that a pass of the weights' gradient sums over
 constexpr std::int64_t kBlockBytes = 1 << 18;  // of input that a block of windows sees
 constexpr std::int64_t kBlockFlops = 1 << 21;  // that are worth handing to another thread
