@@ -4,6 +4,7 @@
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/mask_points/lengths.h"
+#include "ops/mask_points/mask_points.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/set_convolution/kernels.h"
@@ -85,13 +86,17 @@ Tensor points_to_grid(const Tensor& x, const Tensor& values, const Tensor& scale
   if (lengths.defined()) check_lengths("points_to_grid", x, lengths);
   const Places places{x.detach(), scales.detach(), grid, lengths.defined() ? lengths.to(x.device()) : Tensor()};
   Tensor nodes = onto_grid(places, values);
-  record("points_to_grid", nodes, {values, scales}, [places, values, scales](const Tensor& d_nodes, Grads& grads) {
-    Tensor d_values, moments;
-    const bool of_scales = grads.wants(scales);
-    at_points(places, d_nodes, &d_values, of_scales ? &moments : nullptr);
-    if (of_scales) grads.add(scales, scale_gradient(places.scales, values.detach(), moments));
-    grads.add(values, std::move(d_values));
-  });
+  record("points_to_grid", nodes, {values, scales},
+         [places, values, scales, lengths](const Tensor& d_nodes, Grads& grads) {
+           Tensor d_values, moments;
+           const bool of_scales = grads.wants(scales);
+           at_points(places, d_nodes, &d_values, of_scales ? &moments : nullptr);
+           if (of_scales) {
+             const Tensor real = lengths.defined() ? mask_points(values.detach(), lengths) : values.detach();
+             grads.add(scales, scale_gradient(places.scales, real, moments));
+           }
+           grads.add(values, std::move(d_values));
+         });
   return nodes;
 }
 

@@ -131,13 +131,16 @@ TEST_CASE("set convolution: padding is not read and has no gradient") {
     const Tensor lengths = Tensor::from<std::int64_t>({2}, {2, 2});
     Tape tape;
     tape.watch(values);
-    Tensor nodes;
+    Tensor nodes, scales = scales_of<double>(3);
+    tape.watch(scales);
     {
       const Recording on(tape);
-      nodes = points_to_grid(x, values, scales_of<double>(3), grid, lengths);
+      nodes = points_to_grid(x, values, scales, grid, lengths);
     }
     CHECK(same_bits(nodes, first));
-    const std::vector<double> slopes = doubles(tape.backward(nodes, cotangent(nodes)).of(values));
+    const Grads& grads = tape.backward(nodes, cotangent(nodes));
+    for (const double slope : doubles(grads.of(scales))) CHECK(std::isfinite(slope));
+    const std::vector<double> slopes = doubles(grads.of(values));
     for (std::size_t i = 0; i < slopes.size(); ++i) CHECK((slopes[i] == 0) == (i / 3 % 5 >= 2));
   }
 }
