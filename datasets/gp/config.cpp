@@ -67,11 +67,17 @@ std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
     const double total = static_cast<double>(d.points) + std::pow(static_cast<double>(d.grid), d.dims);
     if (total > kMaxDensePoints)
       data.reject("grid", fmt::format("{} per axis", d.grid), fmt::format("at most {} points", kMaxDensePoints));
+  } else if (data.has("target_count")) {
+    d.target_count.emplace();
+    std::tie(d.target_count->low, d.target_count->high) = data.range("target_count", 1, d.points);
   } else {
     d.min_targets = data.integer("min_targets", 1, d.points - 1);
   }
   const bool all = d.targets == GpDistribution::Targets::all;
-  std::tie(d.context.low, d.context.high) = data.range("context", 0, all ? d.points + 1 : d.points - d.min_targets);
+  const std::int64_t end = all              ? d.points + 1
+                           : d.target_count ? d.points - d.target_count->high + 2
+                                            : d.points - d.min_targets;
+  std::tie(d.context.low, d.context.high) = data.range("context", 0, end);
   d.ragged = data.choice("context_per", {"batch", "row"}) == "row";
   d.context_noise = data.number("context_noise", kNonNegative);
   d.target_noise = data.number("target_noise", kNonNegative);
@@ -94,7 +100,7 @@ TaskExtents GpConfig::typical_extents() const {
   if (d.targets == GpDistribution::Targets::all)
     return {(d.context.low + d.context.high - 1) / 2, d.points + grid_points(d)};
   const std::int64_t context = std::clamp(d.points / 2, d.context.low, d.context.high - 1);
-  return {context, d.points - context};
+  return {context, d.target_count ? (d.target_count->low + d.target_count->high - 1) / 2 : d.points - context};
 }
 
 TrainingRange GpConfig::training_range() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "datasets/gp/covariance.h"
@@ -55,8 +56,9 @@ struct GpDistribution {
   IntegerRange context{3, 47};  // Nc
   bool ragged = false;          // Nc is drawn for every row, and not once for the batch
   Targets targets = Targets::disjoint;
-  std::int64_t min_targets = 3;  // `disjoint` only: Nt is drawn from [min_targets, points − Nc)
-  double context_noise = 0;      // standard deviations of the noise on context and target values
+  std::int64_t min_targets = 3;                // `disjoint` only: Nt is drawn from [min_targets, points − Nc)
+  std::optional<IntegerRange> target_count{};  // `disjoint` only: Nt is drawn from here instead, whatever Nc is
+  double context_noise = 0;                    // standard deviations of the noise on context and target values
   double target_noise = 0;
   double jitter = 0;  // variance added to the diagonal of the covariance, part of the latent function
 
