@@ -13,12 +13,24 @@
 namespace npzoo {
 
 struct ContextState;
+struct Task;
 
-/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. One that is
-/// called kernel, as Flax does, is transposed.
+/// How the axes of an authors' tensor are ordered. PyTorch has the kernels of convolutions as (out, in, K), of
+/// transposed ones as (in, out, K), with one K or two; we as (K, in, out).
+enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution };
+
+/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that
+/// is called kernel, as Flax does, is transposed; a scalar is one of one element.
 struct AuthorsPlace {
   std::string name;
   std::int64_t part = 0, parts = 1;
+  AuthorsLayout layout = AuthorsLayout::same;
+};
+
+/// The optimiser of the updates that were recorded as "adam".
+struct RecordedAdam {
+  double lr = 5e-4;
+  double weight_decay = 0;  // added to the gradient
 };
 
 /// Code of a model's authors from which runs have been recorded, and how it compares with ours.
@@ -27,8 +39,14 @@ struct AuthorsCode {
   AuthorsPlace (*place)(const std::string& ours);  // of a parameter, by our name for it
   /// Our constructor parameters by theirs; null: they are the same.
   ModelConfig (*config)(ModelConfig theirs) = nullptr;
+  /// The one of theirs that may be a list of numbers; `config` is given a string of them.
+  const char* list = nullptr;
   /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
   std::map<std::string, Tensor> (*state)(const ContextState& state) = nullptr;
+  /// Our constructor parameters with those that theirs finds out from the recorded task, in float64 on the CPU; null:
+  /// there are none.
+  ModelConfig (*of_task)(ModelConfig ours, const Task& task) = nullptr;
+  RecordedAdam adam{};
 };
 
 // For those that write such a function, what several authors' codes have in common.

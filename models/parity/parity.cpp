@@ -12,6 +12,7 @@
 #include "models/predictions/joint_gaussian.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/gaussian_log_density/gaussian_log_density.h"
 #include "ops/reshape/reshape.h"
 
@@ -129,7 +130,8 @@ class Comparison {
     add_moments(kind + ".", *p);
     if (kind != "eval") return;
     if (record_.authors().state != nullptr && record_.first_points() == 0)
-      for (const auto& [name, ours] : record_.authors().state(*state)) add_recorded("eval." + name, ours);
+      for (const auto& [name, ours] : record_.authors().state(*state))
+        for (const char* kind_of : {"eval.", "train."}) add_recorded(kind_of + name, ours);
     densities(*state, *p);
     if (const auto* joint = dynamic_cast<const JointGaussian*>(p.get()))
       task_.target_lengths.defined() ? leading_factors() : joint_gaussian(*joint, draws);
@@ -151,7 +153,17 @@ class Comparison {
   }
 
   /// Ten updates, which change the model.
-  void adam() { updates("adam", {.name = "adam", .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, 0); }
+  void adam() {
+    const RecordedAdam& theirs = record_.authors().adam;
+    updates("adam",
+            {.name = "adam",
+             .lr = theirs.lr,
+             .beta1 = 0.9,
+             .beta2 = 0.999,
+             .epsilon = 1e-8,
+             .weight_decay = theirs.weight_decay},
+            0);
+  }
 
   /// The same by the optimiser of TNP-KR's authors.
   void yogi() { updates("yogi", {.name = "yogi", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3); }
@@ -224,6 +236,8 @@ class Comparison {
     const Tensor own = in_double(p.log_likelihood(task_.yt));
     if (record_.has("eval.nll")) add("eval.nll", scalar(-mean_by_channel(p)), tolerance_);
     add_recorded("eval.tar_ll", scalar(mean_of(own)));
+    add_recorded("eval.ll", scalar(mean_of(own)));
+    add_recorded("eval.loglik", p.joint_log_likelihood(task_.yt));
     pointwise("eval.pointwise.tar_ll", p, task_.yt);
     if (!record_.has("eval.pointwise.ctx_ll")) return;
     const auto context = model_->query(state, task_.xc);
@@ -328,6 +342,7 @@ class Comparison {
     };
     put(start + "mean", m.mean);
     put(start + "std", m.std);
+    put(start + "var", square(m.std));
   }
 
   void add_recorded(const std::string& name, const Tensor& ours) {

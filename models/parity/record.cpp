@@ -43,14 +43,42 @@ Tensor weights_of(const Tensor& lengths, std::int64_t points, DType dtype) {
   return weights.to(dtype);
 }
 
-/// (B, D0) → (D0, B): the transposed matrix.
-Tensor transposed(const Tensor& x) {
-  Tensor out = Tensor::empty({x.dim(1), x.dim(0)}, x.dtype());
+/// Constructor parameters; the one that may be a list becomes a string.
+ModelConfig config_from_json(const std::string& text, const char* list, const std::string& where) {
+  if (list == nullptr) return model_config_from_json(text, where);
+  nlohmann::json object = parse_json(text, where + ": the model's config");
+  if (object.is_object() && object.contains(list) && object[list].is_array()) {
+    std::string words;
+    for (const auto& each : object[list]) words += (words.empty() ? "" : " ") + each.dump();
+    object[list] = words;
+  }
+  return model_config_from_json(object.dump(), where);
+}
+
+/// The last two of the three axes (A, B, C) that x is read as exchanged: (A, C, B).
+Tensor exchanged(const Tensor& x, std::int64_t a, std::int64_t b, std::int64_t c, const Shape& shape) {
   check(x.dtype() == DType::float64, "[parity] {} kernel found, expected float64", to_string(x.dtype()));
-  for (std::int64_t i = 0; i < x.dim(0); ++i)
-    for (std::int64_t j = 0; j < x.dim(1); ++j)
-      out.data<double>()[j * x.dim(0) + i] = x.data<double>()[i * x.dim(1) + j];
+  Tensor out = Tensor::empty(shape, x.dtype(), Device::cpu);
+  for (std::int64_t i = 0; i < a; ++i)
+    for (std::int64_t j = 0; j < b; ++j)
+      for (std::int64_t k = 0; k < c; ++k)
+        out.data<double>()[(i * c + k) * b + j] = x.data<double>()[(i * b + j) * c + k];
   return out;
+}
+
+/// A tensor of theirs with its axes in our order.
+Tensor in_our_order(const AuthorsPlace& place, const Tensor& x) {
+  if (x.rank() == 0) return x.view({1});
+  if (place.name.ends_with(".kernel") && x.rank() == 2)
+    return exchanged(x, 1, x.dim(0), x.dim(1), {x.dim(1), x.dim(0)});
+  if (place.layout == AuthorsLayout::same || x.rank() < 3) return x;
+  const std::int64_t first = x.dim(0), second = x.dim(1), taps = x.numel() / std::max<std::int64_t>(1, first * second);
+  // (first, second, taps) → (taps, first, second), or that with the channels exchanged.
+  const Tensor taps_first = exchanged(x, 1, first * second, taps, {taps, first, second});
+  const bool flipped = place.layout == AuthorsLayout::convolution;
+  const std::int64_t in = flipped ? second : first, out = flipped ? first : second;
+  const Tensor ours = flipped ? exchanged(taps_first, taps, first, second, {taps, second, first}) : taps_first;
+  return ours.view(x.rank() == 3 ? Shape{x.dim(2), in, out} : Shape{x.dim(2), x.dim(3), in, out});
 }
 
 /// Indices of samples (B·K, N), row b·K + k, as (K, B, N).
@@ -84,7 +112,7 @@ Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(
       spec_.name = info.name;
     }
   check(authors_ != nullptr, "[parity] {}: recorded from model '{}', which this build does not have", path_, model);
-  spec_.config = model_config_from_json(recorded_fact(file_, "config", path_), where);
+  spec_.config = config_from_json(recorded_fact(file_, "config", path_), authors_->list, where);
   run_ = run_from_json(recorded_fact(file_, "run", path_), where);
   const auto from_run = [&](const char* name, const char* key) {
     if (const auto value = run_.find(name); value != run_.end()) spec_.config.emplace(key, value->second);
@@ -95,6 +123,9 @@ Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(
   }
   from_run("train_samples", "train_samples");
   if (authors_->config != nullptr) spec_.config = authors_->config(std::move(spec_.config));
+  if (authors_->of_task != nullptr)
+    spec_.config = authors_->of_task(std::move(spec_.config),
+                                     {in_double("xc"), in_double("yc"), in_double("xt"), in_double("yt")});
   if (file_.metadata.contains("no_gradient")) no_gradient_ = names_from_json(file_.metadata.at("no_gradient"), where);
 }
 
@@ -102,6 +133,12 @@ const Tensor& Record::at(const std::string& name) const {
   const auto found = file_.tensors.find(name);
   check(found != file_.tensors.end(), "[parity] {}: there is no tensor '{}'", path_, name);
   return found->second;
+}
+
+Tensor Record::in_double(const std::string& name) const {
+  const Tensor& points = at(name);
+  check(points.rank() == 3, "[parity] {}: '{}' has shape {}, expected (B, N, D)", path_, name, points.shape());
+  return points.to(DType::float64);
 }
 
 Task Record::task(DType dtype) const {
@@ -165,8 +202,7 @@ Tensor Record::of_parameter(const std::string& kind, const NamedParameter& ours)
   const AuthorsPlace place = authors_->place(ours.name);
   const Shape& shape = ours.parameter->value.shape();
   if (kind == "grad" && no_gradient_.contains(place.name)) return Tensor::zeros(shape, DType::float64);
-  const Tensor& found = at(kind + "." + place.name);
-  const Tensor theirs = place.name.ends_with(".kernel") && found.rank() == 2 ? transposed(found) : found;
+  const Tensor theirs = in_our_order(place, at(kind + "." + place.name));
   check(theirs.rank() == shape.rank() && theirs.dim(0) == place.parts * shape[0] &&
             theirs.shape().with(0, 1) == shape.with(0, 1),
         "[parity] {}: '{}.{}' has shape {}, expected {} of {}", path_, kind, place.name, theirs.shape(), place.parts,

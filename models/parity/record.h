@@ -50,6 +50,7 @@ class Record {
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const;
 
  private:
+  Tensor in_double(const std::string& name) const;
   Draws draws(const std::string& start) const;
   std::optional<std::int64_t> run_count(const std::string& name) const;
 

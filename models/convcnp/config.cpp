@@ -1,0 +1,110 @@
+#include "models/convcnp/config.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <sstream>
+
+namespace npzoo {
+
+namespace {
+
+constexpr const char* kModel = "convcnp";
+
+using Architecture = ConvCnpArchitecture;
+
+Architecture read_architecture(ConfigReader& reader) {
+  constexpr std::array<const char*, 5> kNames{"simple", "unet", "dl4bi", "convgnp-conv", "convgnp-unet"};
+  const auto name = reader.get<std::string>("architecture");
+  const auto found = std::ranges::find(kNames, name);
+  check(found != kNames.end(),
+        "[convcnp] architecture '{}' found, expected simple, unet, dl4bi, convgnp-conv or "
+        "convgnp-unet",
+        name);
+  return static_cast<Architecture>(found - kNames.begin());
+}
+
+/// "64 64 64"
+std::vector<std::int64_t> read_widths(ConfigReader& reader, const std::string& key) {
+  constexpr std::int64_t kMost = 65536;
+  const auto text = reader.get<std::string>(key);
+  std::istringstream words(text);
+  std::vector<std::int64_t> widths;
+  for (std::int64_t width = 0; words >> width;) widths.push_back(width);
+  const bool in_range = std::ranges::all_of(widths, [](std::int64_t w) { return 1 <= w && w <= kMost; });
+  check(words.eof() && in_range && !widths.empty() && widths.size() <= 16,
+        "[convcnp] {} is '{}', expected 1 to 16 numbers from 1 to {}", key, text, kMost);
+  return widths;
+}
+
+/// Of convgnp-conv: that of each layer, so that all of them together see `field`.
+std::int64_t kernel_of_field(double field, double points_per_unit, std::int64_t layers) {
+  const double nodes = std::ceil(1 + (field * points_per_unit - 1) / static_cast<double>(layers));
+  check(nodes >= 1 && nodes <= 4096, "[convcnp] conv_receptive_field is {}, expected layers of 1 to 4096 nodes", field);
+  const auto kernel = static_cast<std::int64_t>(nodes);
+  return kernel % 2 == 0 ? kernel + 1 : kernel;
+}
+
+void read_dl4bi(ConfigReader& reader, ConvCnpConfig& c) {
+  c.width = reader.size("width");
+  c.kernel = reader.size("kernel");
+  check(c.kernel % 2 == 1, "[convcnp] kernel is {}, expected an odd number", c.kernel);
+  c.blocks = reader.size("blocks");
+  c.head_hidden = reader.size("head_hidden");
+  c.min_std = reader.get<double>("min_std");
+}
+
+/// Returns how many nodes the grid is to be a multiple of.
+std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
+  switch (c.architecture) {
+    case Architecture::simple:
+      c.in_channels = reader.size("in_channels");
+      if (reader.has("out_channels")) c.out_channels = reader.size("out_channels");
+      return 1;
+    case Architecture::unet:
+      c.in_channels = reader.size("in_channels");
+      c.halvings = reader.get<std::int64_t>("halvings", kMostHalvings);
+      check(1 <= c.halvings && c.halvings <= kMostHalvings, "[convcnp] halvings is {}, expected 1 to {}", c.halvings,
+            kMostHalvings);
+      return std::int64_t{1} << c.halvings;
+    case Architecture::dl4bi: read_dl4bi(reader, c); return 1;
+    case Architecture::convgnp_conv:
+      c.channels = {reader.size("conv_channels")};
+      c.layers = reader.size("conv_layers");
+      c.kernel = kernel_of_field(reader.get<double>("conv_receptive_field"), c.points_per_unit, c.layers);
+      return 1;
+    case Architecture::convgnp_unet:
+      c.channels = read_widths(reader, "unet_channels");
+      return std::int64_t{1} << c.channels.size();
+  }
+  fail("[convcnp] unknown architecture");
+}
+
+}  // namespace
+
+ConvCnpConfig read_convcnp_config(const ModelConfig& config) {
+  ConfigReader reader(config, kModel);
+  ConvCnpConfig c;
+  c.architecture = read_architecture(reader);
+  c.dim_x = reader.size("dim_x");
+  c.dim_y = reader.size("dim_y");
+  c.points_per_unit = reader.get<double>("points_per_unit");
+  check(c.points_per_unit > 0 && std::isfinite(c.points_per_unit), "[convcnp] points_per_unit is {}, expected above 0",
+        c.points_per_unit);
+  const std::array<Extent, 2> extents = read_extents(reader, c.dim_x, kModel);
+  const std::int64_t multiple = read_network(reader, c);
+  const bool convgnp = !c.channels.empty();
+  const double margin = convgnp ? reader.get<double>("margin") : 0;
+  check(margin >= 0, "[convcnp] margin is {}, expected 0 or more", margin);
+  reader.finish();
+  const auto axis = [&](const Extent& extent) {
+    if (c.architecture == Architecture::dl4bi) return dl4bi_axis(extent, c.points_per_unit);
+    if (convgnp) return convgnp_axis(extent, c.points_per_unit, multiple, margin);
+    return convcnp_axis(extent, c.points_per_unit, multiple);
+  };
+  // Over one input the grid's axis is the last one.
+  c.grid = checked_grid(c.dim_x, axis(extents[0]), axis(extents[c.dim_x == 1 ? 0 : 1]), kModel);
+  return c;
+}
+
+}  // namespace npzoo
