@@ -154,15 +154,10 @@ class Comparison {
 
   /// Ten updates, which change the model.
   void adam() {
-    const RecordedAdam& theirs = record_.authors().adam;
-    updates("adam",
-            {.name = "adam",
-             .lr = theirs.lr,
-             .beta1 = 0.9,
-             .beta2 = 0.999,
-             .epsilon = 1e-8,
-             .weight_decay = theirs.weight_decay},
-            0);
+    OptimiserConfig config{
+        .name = "adam", .lr = record_.authors().adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    config.weight_decay = record_.authors().adam.weight_decay;
+    updates("adam", config, 0);
   }
 
   /// The same by the optimiser of TNP-KR's authors.
