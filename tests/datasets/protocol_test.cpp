@@ -122,6 +122,22 @@ TEST_CASE("[protocol] npzoo/gp-rbf is scored as tnp/gp-rbf is, after a training 
   CHECK(ours.models.at("tnp-d") == theirs.models.at("tnp-d"));
 }
 
+TEST_CASE("[protocol] convcnp/eq: targets are as many whatever the context is") {
+  const auto source = load_protocol("convcnp/eq").data->source({.batch_size = 2});
+  std::int64_t most = 0, fewest = 100, most_of_both = 0;
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const Task task = source->task(i);
+    const std::int64_t context = task.xc.dim(1), targets = task.xt.dim(1);
+    CHECK((3 <= context && context <= 50));
+    most = std::max(most, targets);
+    fewest = std::min(fewest, targets);
+    most_of_both = std::max(most_of_both, context + targets);
+  }
+  CHECK(fewest == 3);
+  CHECK(most == 50);
+  CHECK(most_of_both > 90);
+}
+
 TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
   const Protocol p = load_protocol("tnp-kr/gp1d-periodic");
   const GpDistribution& data = *gp_distribution(*p.data);
@@ -193,6 +209,10 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
                 "data.context is 48, expected integers 0 <= low < high <= 47"},
            Case{"context = [3, 47]", "context = [9, 9]", "data.context is [9, 9], expected integers 0 <= low < high"},
            Case{"min_targets = 3", "", "data.min_targets is missing"},
+           Case{"min_targets = 3", "target_count = [3, 60]",
+                "data.target_count is 60, expected integers 1 <= low < high <= 50"},
+           Case{"min_targets = 3", "target_count = [3, 11]",
+                "data.context is 47, expected integers 0 <= low < high <= 41"},
            Case{"min_targets = 3", "min_targets = 3\ngrid = 4", "data.grid is an unknown key"},
            Case{"targets = \"disjoint\"\nmin_targets = 3", "targets = \"all\"\ngrid = 4047",
                 "data.grid is 4047 per axis, expected at most 4096 points"},
