@@ -62,7 +62,8 @@ std::vector<Tick> ticks_of(Range range, double length, double units_per_tick) {
 
 struct Cell {
   const Panel* panel;
-  Frame frame;  // `area`: inside the lines around it
+  std::size_t line, column;  // where it stands
+  Frame frame;               // `area`: inside the lines around it
   std::vector<Tick> x_ticks, y_ticks, bar_ticks;
   bool y_labelled;
 };
@@ -136,68 +137,93 @@ double right_margin(Canvas& ruler, const Cell& cell) {
   return kBarGap + kBarWidth + kTickLength + kTickGap + widest(ruler, cell.bar_ticks) + label;
 }
 
-std::vector<Cell> make_cells(const Figure& figure, std::size_t columns) {
+/// How rows of panels are broken: parts of equal length, the last one may be shorter.
+struct Lines {
+  std::size_t rows, panels;  // of a row
+  std::size_t columns;       // panels of a line
+
+  explicit Lines(const Figure& figure)
+      : panels(std::clamp<std::size_t>(std::max(figure.columns, 1), 1, figure.panels.size())) {
+    const auto most = static_cast<std::size_t>(figure.most_columns), parts = (panels + most - 1) / most;
+    rows = (figure.panels.size() + panels - 1) / panels;
+    columns = (panels + parts - 1) / parts;
+  }
+};
+
+std::vector<Cell> make_cells(const Figure& figure, const Lines& lines) {
   const std::span<const Panel> panels(figure.panels);
   std::vector<Cell> cells;
   for (std::size_t i = 0; i < panels.size(); ++i) {
     for (const Layer& layer : panels[i].layers) check_lengths(layer);
     const auto alone = panels.subspan(i, 1);
-    const std::size_t row = i / columns * columns;
-    const auto sharing = figure.share_y ? panels.subspan(row, std::min(columns, panels.size() - row)) : alone;
+    const std::size_t row = i / lines.panels, in_row = i % lines.panels, first = i - in_row;
+    const auto sharing = figure.share_y ? panels.subspan(first, std::min(lines.panels, panels.size() - first)) : alone;
     const Range x = fit(alone, &Panel::x_range, 0.02, x_extent);
     const Range y = fit(sharing, &Panel::y_range, 0.06, y_extent);
     const bool axes = panels[i].axes;
+    const std::size_t column = in_row % lines.columns;
     cells.push_back({.panel = &panels[i],
+                     .line = in_row / lines.columns * lines.rows + row,
+                     .column = column,
                      .frame = {x, y},
                      .x_ticks = axes ? ticks_of(x, figure.panel_width, 55.0) : std::vector<Tick>(),
                      .y_ticks = axes ? ticks_of(y, figure.panel_height, 35.0) : std::vector<Tick>(),
                      .bar_ticks = panels[i].bar ? ticks_of(given(panels[i].bar->scale.shown), figure.panel_height, 35.0)
                                                 : std::vector<Tick>(),
-                     .y_labelled = axes && (!figure.share_y || i == row)});
+                     .y_labelled = axes && (!figure.share_y || column == 0)});
   }
   return cells;
 }
 
-// Sets the left edges and the sizes of the cells; returns the width of the figure.
+/// Those that stand in a line, or in a column, from left to right or from top to bottom.
+std::vector<Cell*> cells_of(std::vector<Cell>& cells, std::size_t Cell::*place, std::size_t index) {
+  std::vector<Cell*> some;
+  for (Cell& cell : cells)
+    if (cell.*place == index) some.push_back(&cell);
+  return some;
+}
+
 double place_columns(std::vector<Cell>& cells, const Figure& figure, std::size_t columns, Canvas& ruler) {
   double x = kMargin - kPanelGap;
   for (std::size_t column = 0; column < columns; ++column) {
+    const std::vector<Cell*> in_column = cells_of(cells, &Cell::column, column);
     double left = 0.0, right = 0.0;
-    for (std::size_t i = column; i < cells.size(); i += columns) {
-      left = std::max(left, left_margin(ruler, cells[i]));
-      right = std::max(right, right_margin(ruler, cells[i]));
+    for (const Cell* cell : in_column) {
+      left = std::max(left, left_margin(ruler, *cell));
+      right = std::max(right, right_margin(ruler, *cell));
     }
     x += kPanelGap + left;
-    for (std::size_t i = column; i < cells.size(); i += columns)
-      cells[i].frame.area = {x, 0.0, figure.panel_width, figure.panel_height};
+    for (Cell* cell : in_column) cell->frame.area = {x, 0.0, figure.panel_width, figure.panel_height};
     x += figure.panel_width + right;
   }
   return x + kMargin;
 }
 
-// Sets the upper edges of the cells, the first row at `y`; returns the lower end of the last row with its labels.
-double place_rows(std::vector<Cell>& cells, std::size_t columns, double y) {
-  for (std::size_t row = 0; row < cells.size(); row += columns) {
-    const auto in_row = std::span(cells).subspan(row, std::min(columns, cells.size() - row));
-    const auto any = [&](auto member) {
-      return std::any_of(in_row.begin(), in_row.end(), [&](const Cell& c) { return !(c.panel->*member).empty(); });
+// Sets the upper edges of the cells, the first line at `y`; returns the lower end of the last line with its labels.
+double place_lines(std::vector<Cell>& cells, double y) {
+  const std::size_t last = std::ranges::max(cells, {}, &Cell::line).line;
+  for (std::size_t line = 0; line <= last; ++line) {
+    const std::vector<Cell*> in_line = cells_of(cells, &Cell::line, line);
+    if (in_line.empty()) continue;  // the end of a row that is shorter than the others
+    const auto any = [&](auto has) {
+      return std::any_of(in_line.begin(), in_line.end(), [&](const Cell* c) { return has(*c->panel); });
     };
-    y += row > 0 ? kPanelGap : 0.0;
-    y += any(&Panel::title) ? 1.2 * line_height(kTitleText) : 0.0;
-    for (Cell& cell : in_row) cell.frame.area.y = y;
-    const bool axes = std::any_of(in_row.begin(), in_row.end(), [](const Cell& c) { return c.panel->axes; });
-    y = in_row.front().frame.area.bottom() + (axes ? kTicksHeight : kTickLength);
-    y += any(&Panel::x_label) ? line_height(kXLabelText) : 0.0;
+    y += line > 0 ? kPanelGap : 0.0;
+    y += any([](const Panel& p) { return !p.title.empty(); }) ? 1.2 * line_height(kTitleText) : 0.0;
+    for (Cell* cell : in_line) cell->frame.area.y = y;
+    y = in_line.front()->frame.area.bottom() +
+        (any([](const Panel& p) { return p.axes; }) ? kTicksHeight : kTickLength);
+    y += any([](const Panel& p) { return !p.x_label.empty(); }) ? line_height(kXLabelText) : 0.0;
   }
   return y;
 }
 
 Plan make_plan(const Figure& figure, Canvas& ruler) {
-  const auto columns = std::clamp<std::size_t>(std::max(figure.columns, 1), 1, figure.panels.size());
-  Plan plan{.cells = make_cells(figure, columns)};
-  plan.width = place_columns(plan.cells, figure, columns, ruler);
+  const Lines lines(figure);
+  Plan plan{.cells = make_cells(figure, lines)};
+  plan.width = place_columns(plan.cells, figure, lines.columns, ruler);
   plan.height = kMargin + (figure.title.empty() ? 0.0 : line_height(kFigureTitleText));
-  plan.height = place_rows(plan.cells, columns, plan.height);
+  plan.height = place_lines(plan.cells, plan.height);
   plan.legend_top = plan.height + kLegendInset;
   double room = 0.0;
   for (Entry& entry : legend_entries(figure)) {

@@ -28,10 +28,12 @@ struct Panel {
 
 enum class LegendPlace { kNone, kBelow, kInside };  // inside: in the first panel's upper right corner
 
-/// Panels in rows of `columns`, from left to right and from top to bottom. Sizes are canvas units.
+/// Panels in rows of `columns`, from left to right and from top to bottom. Sizes are canvas units. Rows that are too
+/// long to be read are broken: first come the first parts of all rows, then their next ones.
 struct Figure {
   std::string title{};
   int columns = 1;
+  int most_columns = 8;  // beside each other
   double panel_width = 250.0;
   double panel_height = 160.0;
   bool share_y = false;  // the panels of a row have one y range, labelled at the first
