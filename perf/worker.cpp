@@ -9,6 +9,10 @@
 
 #include <iostream>
 #include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "datasets/gp/config.h"
 #include "engine/config.h"
@@ -184,19 +188,9 @@ double mean_square(const Tensor& x) {
   return sum / static_cast<double>(x.numel());
 }
 
-/// Masked attention alone, all keys visible.
-class AttentionCase final : public Case {
+/// An operation alone, of one output, forward or with the gradients of all that it is given.
+class OperationCase : public Case {
  public:
-  AttentionCase(const json& c, bool backward)
-      : backward_(backward), heads_(size_member(c, "heads", 1)), random_(member<std::uint64_t>(c, "seed", 0)) {
-    const std::int64_t batch = size_member(c, "batch", 1), channels = heads_ * size_member(c, "width", 1),
-                       queries = size_member(c, "queries", 1), keys = size_member(c, "keys", 1);
-    q_ = random_normal(random_, {batch, queries, channels});
-    k_ = random_normal(random_, {batch, keys, channels});
-    v_ = random_normal(random_, {batch, keys, channels});
-    d_out_ = random_normal(random_, {batch, queries, channels});
-  }
-
   json describe() override {
     return {{"gflop", gflop_of([this] { repeat(); })}};
   }
@@ -204,85 +198,90 @@ class AttentionCase final : public Case {
     if (backward_)
       static_cast<void>(gradients());
     else
-      static_cast<void>(attend());
+      static_cast<void>(forward(given_));
   }
   /// The "loss" is the mean square of the output and, for backward cases, of each gradient, added up.
   double export_to(const std::string& path) override {
-    save_safetensors(
-        path,
-        {.metadata = {},
-         .tensors = {{"attention.q", q_}, {"attention.k", k_}, {"attention.v", v_}, {"attention.d_out", d_out_}}});
-    double sum = mean_square(attend());
+    double sum = mean_square(forward(given_));
     if (backward_) {
       const Grads& grads = gradients();
-      for (const Tensor* x : {&q_, &k_, &v_}) sum += mean_square(grads.of(*x));
+      for (const Tensor& x : given_) sum += mean_square(grads.of(x));
     }
+    std::map<std::string, Tensor> tensors{{name_ + ".d_out", d_out_}};
+    for (std::size_t i = 0; i < given_.size(); ++i) tensors[name_ + "." + names_[i]] = given_[i];
+    save_safetensors(path, {.metadata = {}, .tensors = tensors});
     return sum;
   }
 
+ protected:
+  OperationCase(std::string name, const json& c, bool backward)
+      : name_(std::move(name)), backward_(backward), random_(member<std::uint64_t>(c, "seed", 0)) {}
+
+  /// Random numbers that it is given, and at last those of the gradient that comes back.
+  void give(const char* name, const Shape& shape) {
+    names_.emplace_back(name);
+    given_.push_back(random_normal(random_, shape));
+  }
+  void give_gradient(const Shape& shape) { d_out_ = random_normal(random_, shape); }
+
+  virtual Tensor forward(const std::vector<Tensor>& given) const = 0;
+
  private:
-  Tensor attend() const { return masked_attention(q_, k_, v_, PrefixMask::all(), {.heads = static_cast<int>(heads_)}); }
   const Grads& gradients() {
     const Recording on(tape_);
-    for (Tensor* x : {&q_, &k_, &v_}) tape_.watch(*x);
-    const Tensor out = attend();
+    for (Tensor& x : given_) tape_.watch(x);
+    const Tensor out = forward(given_);
     return tape_.backward(out, d_out_);
   }
 
+  std::string name_;
   bool backward_;
-  std::int64_t heads_;
   Random random_;
-  Tensor q_, k_, v_, d_out_;
+  std::vector<std::string> names_;
+  std::vector<Tensor> given_;
+  Tensor d_out_;
   Tape tape_;
 };
 
-/// A convolution of square images with a square kernel that keeps their size.
-class ConvolutionCase final : public Case {
+/// Masked attention, all keys visible.
+class AttentionCase final : public OperationCase {
  public:
-  ConvolutionCase(const json& c, bool backward)
-      : backward_(backward), kernel_(size_member(c, "kernel", 1)), random_(member<std::uint64_t>(c, "seed", 0)) {
-    const std::int64_t batch = size_member(c, "batch", 1), size = size_member(c, "size", 1),
-                       channels = size_member(c, "channels", 1);
-    x_ = random_normal(random_, {batch, size, size, channels});
-    weight_ = random_normal(random_, {kernel_, kernel_, channels, channels});
-    d_out_ = random_normal(random_, {batch, size, size, channels});
-  }
-
-  json describe() override {
-    return {{"gflop", gflop_of([this] { repeat(); })}};
-  }
-  void repeat() override {
-    if (backward_)
-      static_cast<void>(gradients());
-    else
-      static_cast<void>(convolve());
-  }
-  double export_to(const std::string& path) override {
-    save_safetensors(
-        path, {.metadata = {},
-               .tensors = {{"convolution.x", x_}, {"convolution.weight", weight_}, {"convolution.d_out", d_out_}}});
-    double sum = mean_square(convolve());
-    if (backward_) {
-      const Grads& grads = gradients();
-      for (const Tensor* x : {&x_, &weight_}) sum += mean_square(grads.of(*x));
-    }
-    return sum;
+  AttentionCase(const json& c, bool backward)
+      : OperationCase("attention", c, backward), heads_(size_member(c, "heads", 1)) {
+    const std::int64_t batch = size_member(c, "batch", 1), channels = heads_ * size_member(c, "width", 1),
+                       queries = size_member(c, "queries", 1), keys = size_member(c, "keys", 1);
+    give("q", {batch, queries, channels});
+    give("k", {batch, keys, channels});
+    give("v", {batch, keys, channels});
+    give_gradient({batch, queries, channels});
   }
 
  private:
-  Tensor convolve() const { return convolution(x_, weight_, {}, ConvolutionConfig::same(kernel_, kernel_)); }
-  const Grads& gradients() {
-    const Recording on(tape_);
-    for (Tensor* x : {&x_, &weight_}) tape_.watch(*x);
-    const Tensor out = convolve();
-    return tape_.backward(out, d_out_);
+  Tensor forward(const std::vector<Tensor>& given) const override {
+    return masked_attention(given[0], given[1], given[2], PrefixMask::all(), {.heads = static_cast<int>(heads_)});
   }
 
-  bool backward_;
+  std::int64_t heads_;
+};
+
+/// A convolution of square images with a square kernel that keeps their size.
+class ConvolutionCase final : public OperationCase {
+ public:
+  ConvolutionCase(const json& c, bool backward)
+      : OperationCase("convolution", c, backward), kernel_(size_member(c, "kernel", 1)) {
+    const std::int64_t batch = size_member(c, "batch", 1), size = size_member(c, "size", 1),
+                       channels = size_member(c, "channels", 1);
+    give("x", {batch, size, size, channels});
+    give("weight", {kernel_, kernel_, channels, channels});
+    give_gradient({batch, size, size, channels});
+  }
+
+ private:
+  Tensor forward(const std::vector<Tensor>& given) const override {
+    return convolution(given[0], given[1], {}, ConvolutionConfig::same(kernel_, kernel_));
+  }
+
   std::int64_t kernel_;
-  Random random_;
-  Tensor x_, weight_, d_out_;
-  Tape tape_;
 };
 
 /// One batch of a protocol's training data, another one each time.

@@ -3,6 +3,7 @@
 #include "datasets/permutation.h"
 #include "datasets/protocol.h"
 #include "engine/random.h"
+#include "tests/small_protocol.h"
 
 // A kind of tasks of tests alone: a finite set of lines with two values a point, of which no truth is known. It shows
 // what any kind is held to.
@@ -93,46 +94,12 @@ constexpr TaskFamily kLines{"lines", LinesConfig::read};
 
 /// `extra` stands in the table of its test.
 inline std::string lines_protocol(const std::string& extra = "") {
-  return R"(
-name = "lines"
-description = "for tests"
-source = "npzoo"
-
-[data]
-kind = "lines"
+  constexpr const char* kData = R"(kind = "lines"
 items = 10
 points = 9
 steepness = 1.0
-
-[training]
-steps = 8
-batch_size = 4
-clip_norm = 1.0
-keep = "best"
-optimiser = { name = "adam", lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }
-schedule = { name = "constant" }
-
-[validation]
-every = 4
-batches = 2
-seed = 0
-
-[evaluation]
-batches = 100
-batch_size = 4
-seed = 0
-metric = "log-likelihood"
-
-[models.cnp]
-architecture = "tnp"
-dim_hid = 8
-enc_pre_depth = 2
-enc_post_depth = 2
-dec_depth = 2
-
-[[evaluation.tests]]
-name = "lines"
-)" + extra;
+)";
+  return small_protocol("lines", kData, extra);
 }
 
 }  // namespace npzoo::testing

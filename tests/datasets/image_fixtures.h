@@ -8,6 +8,7 @@
 #include "datasets/data_folder.h"
 #include "datasets/protocol.h"
 #include "tests/datasets/task_fixtures.h"
+#include "tests/small_protocol.h"
 
 // Sets of images that tests make themselves.
 
@@ -80,43 +81,7 @@ classes = [0, 10]
 
 /// A protocol of such tasks.
 inline std::string images_protocol(const std::string& data = kMnistData, const std::string& test = "") {
-  return R"(
-name = "images"
-description = "for tests"
-source = "npzoo"
-
-[data]
-)" + data +
-         R"(
-[training]
-steps = 8
-batch_size = 4
-clip_norm = 1.0
-keep = "best"
-optimiser = { name = "adam", lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }
-schedule = { name = "constant" }
-
-[validation]
-every = 4
-batches = 2
-seed = 0
-
-[evaluation]
-batches = 100
-batch_size = 4
-seed = 0
-metric = "log-likelihood"
-
-[models.cnp]
-architecture = "tnp"
-dim_hid = 8
-enc_pre_depth = 2
-enc_post_depth = 2
-dec_depth = 2
-
-[[evaluation.tests]]
-name = "images"
-)" + test;
+  return small_protocol("images", data, test);
 }
 
 inline std::shared_ptr<const TaskConfig> image_tasks(const std::string& data = kMnistData) {
