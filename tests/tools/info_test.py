@@ -153,10 +153,10 @@ def words_are_completed():
     every = {command[0] for command in commands()}
     expect(every <= set(candidates("npzoo ")), candidates("npzoo "))
     cases = {"npzoo tr": ["train"], "npzoo train --res": ["--resume"], "npzoo bench sc": ["scaling"],
-             "npzoo bench scaling --me": ["--memory-limit"], "npzoo oracle q": ["quick/gp1d"], "npzoo info quick": ["quick/gp1d"],
+             "npzoo bench scaling --me": ["--memory-limit"], "npzoo oracle quick/g": ["quick/gp1d"], "npzoo info quick/g": ["quick/gp1d"],
              "npzoo info cnp:quick": [NAME],
              "npzoo train --device cu": ["cuda"], "npzoo list w": ["weights"], "npzoo list --device=em": ["--device=emulated"],
-             "npzoo help exp": ["export"], "npzoo train --model tnp-kr-fa": ["tnp-kr-fast"], "npzoo reproduce quick": ["quick/gp1d"],
+             "npzoo help exp": ["export"], "npzoo train --model tnp-kr-fa": ["tnp-kr-fast"], "npzoo reproduce quick/g": ["quick/gp1d"],
              "npzoo bench scaling --models cnp,tnp-kr-fu": ["cnp,tnp-kr-full"], "npzoo train --steps ": [], "npzoo train --out x": [],
              "npzoo train --steps 3 --mod": ["--model"], "npzoo frobnicate x": [], "npzoo train --frob=": [], "npzoo bench attention --mask c":
              ["causal"], "npzoo completion ": ["bash", "zsh", "fish", "candidates", "--help"]}
