@@ -11,10 +11,10 @@ namespace npzoo {
 /// One value column of one group, or of one block of rows: rows whose inputs are all known.
 struct TableSeries {
   std::string group;
-  std::vector<double> x;              // (rows, Dx), of one input in ascending order
-  std::vector<double> y;              // (rows), NaN where it is missing
-  std::vector<std::int64_t> known;    // rows with a value, ascending
-  std::vector<std::int64_t> missing;  // the others
+  std::vector<double> x{};              // (rows, Dx), of one input in ascending order
+  std::vector<double> y{};              // (rows), NaN where it is missing
+  std::vector<std::int64_t> known{};    // rows with a value, ascending
+  std::vector<std::int64_t> missing{};  // the others
 };
 
 /// The series of a table. Groups, or blocks where there is one group alone, are held out as wholes: which ones depends

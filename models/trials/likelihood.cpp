@@ -22,15 +22,15 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// What a model says of a batch.
 struct PredictedBatch {
   DensityForms forms;
-  std::optional<Marginals> targets, context;  // where they are asked for
-  std::unique_ptr<ContextState> state;        // that `together` may refer to
-  std::unique_ptr<Prediction> together;       // of the targets, where their joint density is wanted
+  std::optional<Marginals> targets{}, context{};  // where they are asked for
+  std::unique_ptr<ContextState> state{};          // that `together` may refer to
+  std::unique_ptr<Prediction> together{};         // of the targets, where their joint density is wanted
 };
 
 struct ScoredBatch {
   DensityForms forms;
-  std::optional<double> log_likelihood, joint;  // mean over tasks, per target
-  Tensor crps, central_mass;                    // (B, Nt, Dy)
+  std::optional<double> log_likelihood{}, joint{};  // mean over tasks, per target
+  Tensor crps{}, central_mass{};                    // (B, Nt, Dy)
   std::int64_t tasks = 0;
   double context_squares = 0;  // sum of (mean − value)² at the context's points
   std::int64_t context_values = 0;

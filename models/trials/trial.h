@@ -31,7 +31,7 @@ struct Figure {
 
 /// What a trial found.
 struct Findings {
-  std::vector<Figure> figures;  // the first is the headline, which published tables print
+  std::vector<Figure> figures{};  // the first is the headline, which published tables print
   std::int64_t tasks = 0;
   /// What the headline lacks of that of the truth, on the same tasks, where a truth is known.
   std::optional<Estimate> lacking{};

@@ -43,8 +43,8 @@ Density density_of(const EvaluationConfig& rules, const std::string& model);
 /// What a log-likelihood of this density of a model on a test is held against. A published one of another density is
 /// not comparable.
 struct Reference {
-  std::optional<Estimate> published;
-  std::optional<Ceiling> best;
+  std::optional<Estimate> published{};
+  std::optional<Ceiling> best{};
 };
 /// Nothing for a figure without a density: what a protocol tells are log-likelihoods.
 Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
