@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "engine/error.h"
+
 namespace npzoo {
 
 namespace {
@@ -19,6 +21,21 @@ std::filesystem::path data_folder() {
   if (!chosen_folder().empty()) return chosen_folder();
   const char* named = std::getenv("NPZOO_DATA");
   return named ? named : "";
+}
+
+std::filesystem::path data_file(std::string_view where, std::initializer_list<std::string> names,
+                                std::string_view obtained) {
+  const std::filesystem::path folder = data_folder();
+  const std::string& first = *names.begin();
+  check(!folder.empty(), "[{}] {} is wanted, but neither --data nor NPZOO_DATA names a folder; {}", where, first,
+        obtained);
+  for (const std::string& name : names)
+    for (const char* ending : {"", ".gz", ".xz"}) {
+      const std::filesystem::path path = folder / (name + ending);
+      std::error_code unknown;
+      if (std::filesystem::exists(path, unknown)) return path;
+    }
+  fail("[{}] {} has no {}, nor with .gz or .xz; {}", where, folder.string(), first, obtained);
 }
 
 }  // namespace npzoo

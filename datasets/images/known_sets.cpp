@@ -8,15 +8,19 @@
 #include <string>
 #include <unordered_set>
 
+#include "datasets/data_folder.h"
 #include "datasets/images/cifar.h"
 #include "datasets/images/idx.h"
 #include "datasets/images/image_builder.h"
-#include "datasets/images/set_files.h"
 #include "engine/error.h"
 
 namespace npzoo {
 
 namespace {
+
+std::filesystem::path set_file(const KnownImageSet& set, std::initializer_list<std::string> names) {
+  return data_file("images", names, set.obtained);
+}
 
 /// Grey images and their labels in two IDX files.
 ImageSet read_labelled(const KnownImageSet& set, const std::string& name) {
