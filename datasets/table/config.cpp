@@ -106,6 +106,11 @@ std::string table_checksum(const std::filesystem::path& path) {
   return hash.digest();
 }
 
+void check_table_unchanged(const std::filesystem::path& path, const std::string& checksum) {
+  const std::string found = table_checksum(path);
+  check(found == checksum, "[table] {} has changed: checksum {} found, expected {}", path.string(), found, checksum);
+}
+
 TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
                           std::vector<std::string> values) {
   check(path != "-", "[table] - found, expected a file: a training that goes on reads it again");

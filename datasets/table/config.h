@@ -20,6 +20,8 @@ struct TableTasks {
 
 /// What tells a file's bytes from all others. Throws Error where it cannot be read.
 std::string table_checksum(const std::filesystem::path& path);
+/// Throws Error where it is not that of the bytes there.
+void check_table_unchanged(const std::filesystem::path& path, const std::string& checksum);
 
 /// Describes the tasks of a table, of which header and columns are read. Throws Error for columns that it does not
 /// have.

@@ -57,9 +57,7 @@ TableSeries series_of(const std::string& group, const std::vector<std::int64_t>&
 }  // namespace
 
 TableData read_table_data(const TableTasks& tasks) {
-  const std::string found = table_checksum(tasks.path);
-  check(found == tasks.checksum, "[table] {} has changed: checksum {} found, expected {}", tasks.path, found,
-        tasks.checksum);
+  check_table_unchanged(tasks.path, tasks.checksum);
   Table table = Table::read(tasks.path);
   std::vector<std::size_t> indices;
   for (const auto* names : {&tasks.inputs, &tasks.values})

@@ -21,15 +21,14 @@ inline std::string error_of_protocol(const std::string& text) {
   return error_of([&] { parse_protocol(text, "f.toml"); });
 }
 
-/// Whether what its tasks are made of is on this machine: sets of images need not be.
+/// Whether what its tasks are made of is on this machine: published sets need not be.
 inline bool is_at_hand(const Protocol& p) {
-  if (!p.data->image_format()) return true;
   const std::string error = error_of([&] {
     for (const Split split : {Split::training, Split::evaluation}) p.data->source({.batch_size = 1, .split = split});
   });
   const bool missing =
       error.find("nor with .gz or .xz") != error.npos || error.find("neither --data nor") != error.npos;
-  if (missing) MESSAGE("skipped, its images are not there: ", p.name);
+  if (missing) MESSAGE("skipped, its data are not there: ", p.name);
   return !missing;
 }
 

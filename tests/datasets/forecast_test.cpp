@@ -1,0 +1,262 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "datasets/forecast/config.h"
+#include "datasets/table/config.h"
+#include "tests/datasets/task_fixtures.h"
+#include "tests/small_protocol.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+struct SeriesFile {
+  TemporaryDirectory directory;
+  std::filesystem::path path = directory / "s.csv";
+
+  explicit SeriesFile(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+  std::string data(const std::string& changed_line = "") const {
+    std::string text = fmt::format(R"(kind = "forecast"
+set = "table"
+path = "{}"
+checksum = "{}"
+time = "date"
+values = ["v"]
+split = "points"
+training = 10
+validation = 5
+test = 5
+context = 3
+horizon = 2
+stride = 1
+context_before = false
+grid = "window"
+calendar = "none"
+)",
+                                   path.string(), table_checksum(path));
+    if (const auto key = changed_line.substr(0, changed_line.find(" =")); !changed_line.empty()) {
+      const auto from = text.find("\n" + key + " =") + 1;
+      text.replace(from, text.find('\n', from) - from, changed_line);
+    }
+    return text;
+  }
+  std::shared_ptr<const TaskConfig> config(const std::string& changed_line = "") const {
+    return parse_protocol(small_protocol("s", data(changed_line)), "f.toml").data;
+  }
+  std::string error(const std::string& changed_line, Split split = Split::training) const {
+    std::string message = error_of([&] { config(changed_line)->source({.batch_size = 2, .split = split}); });
+    if (const auto at = message.find(path.string()); at != message.npos) message.replace(at, path.string().size(), "s");
+    return message;
+  }
+};
+
+/// Hours from 2020-02-28 20:00 on; those in `missing` have no row.
+std::string hours(int count, std::initializer_list<int> missing = {}) {
+  std::string text = "date,v,w\n";
+  for (int i = count - 1; i >= 0; --i) {  // any order will do
+    if (std::ranges::find(missing, i) != missing.end()) continue;
+    const int hour = 20 + i;
+    text += fmt::format("2020-02-{:02} {:02}:00,{},{}\n", 28 + hour / 24, hour % 24, i * i, i);
+  }
+  return text;
+}
+
+Task exact_task(const TaskConfig& config, Split split, std::uint64_t index, std::int64_t batch = 1) {
+  return config.source({.batch_size = batch, .seed = 1, .split = split, .dtype = DType::float64})->task(index);
+}
+
+/// Of squares 0 … 81, which training sees.
+double scaled(double value) { return (value - 28.5) / std::sqrt(721.05); }
+
+}  // namespace
+
+TEST_CASE("forecast: every window of the test once and in order, standardised by the training part") {
+  const SeriesFile file(hours(20));
+  const auto config = file.config();
+  const auto source = config->source({.batch_size = 1, .split = Split::evaluation, .dtype = DType::float64});
+  CHECK(source->size() == 1);
+  const Task task = source->task(0);
+  CHECK_FALSE(task.lengths.defined());
+  CHECK(doubles(task.xc) == std::vector<double>{-1, -0.5, 0});
+  CHECK(doubles(task.xt) == std::vector<double>{0.5, 1});
+  CHECK(largest_difference(task.yc, {scaled(225), scaled(256), scaled(289)}) < 1e-12);
+  CHECK(largest_difference(task.yt, {scaled(324), scaled(361)}) < 1e-12);
+  CHECK(error_of([&] { source->batch(1); }) == "[forecast] batch 1 asked for, expected one of 1");
+
+  const auto reaching = file.config("context_before = true");
+  const auto more = reaching->source({.batch_size = 3, .split = Split::evaluation, .dtype = DType::float64});
+  CHECK(more->size() == 2);
+  const Task first = more->task(0);
+  CHECK(largest_difference(first.yc, {scaled(144), scaled(169), scaled(196), scaled(169), scaled(196), scaled(225),
+                                      scaled(196), scaled(225), scaled(256)}) < 1e-12);
+  CHECK(more->task(1).yc.dim(0) == 1);
+  CHECK(reaching->source({.batch_size = 1, .split = Split::validation})->size() == 4);
+}
+
+TEST_CASE("forecast: training draws windows of its own part alone, all of them") {
+  const SeriesFile file(hours(20));
+  const Task task = exact_task(*file.config("context_before = true"), Split::training, 0, 200);
+  const std::vector<double> last = doubles(task.yt);
+  std::vector<int> seen(6);
+  for (std::size_t row = 0; row < 200; ++row)
+    ++seen.at(static_cast<std::size_t>(std::llround(std::sqrt(last[2 * row + 1] * std::sqrt(721.05) + 28.5))) - 4);
+  CHECK(std::ranges::min(seen) > 0);
+}
+
+TEST_CASE("forecast: a test may have another horizon and stride") {
+  const SeriesFile file(hours(20));
+  const std::string text = small_protocol("s", file.data("context_before = true"), "horizon = 1\nstride = 2\n");
+  const Protocol p = parse_protocol(text, "f.toml");
+  const auto source = p.evaluation.tests[0].data->source({.batch_size = 1, .split = Split::evaluation});
+  CHECK(source->size() == 3);
+  CHECK(source->task(0).xt.dim(1) == 1);
+  CHECK(p.data->source({.batch_size = 1})->task(0).xt.dim(1) == 2);
+  CHECK(protocol_version(p, "s", "cnp") !=
+        protocol_version(parse_protocol(replaced(text, "stride = 2\n", ""), "f.toml"), "s", "cnp"));
+}
+
+TEST_CASE("forecast: what was not measured is left out, and the others keep their places") {
+  const SeriesFile file(hours(20, {16, 18}));
+  const auto config = file.config("context_before = true");
+  const Task task = exact_task(*config, Split::evaluation, 0, 4);
+  CHECK(task.xc.dim(1) == 3);
+  CHECK(task.xt.dim(1) == 2);
+  CHECK(std::ranges::equal(task.lengths.values<std::int64_t>(), std::vector<std::int64_t>{3, 3, 2, 2}));
+  CHECK(std::ranges::equal(task.target_lengths.values<std::int64_t>(), std::vector<std::int64_t>{1, 1, 1, 1}));
+  CHECK(doubles(task.target_weights) == std::vector<double>{1, 0, 1, 0, 1, 0, 1, 0});
+  CHECK(doubles(task.xt) == std::vector<double>{0.5, 0, 1, 0, 0.5, 0, 1, 0});
+  const std::vector<double> x = doubles(task.xc);
+  CHECK(std::vector(x.begin() + 6, x.end()) == std::vector<double>{-1, -0.5, 0, -1, 0, 0});
+
+  const SeriesFile blank(replaced(hours(20), "2020-02-29 12:00,256", "2020-02-29 12:00,"));
+  CHECK(same_points(exact_task(*SeriesFile(hours(20, {16})).config(), Split::evaluation, 0),
+                    exact_task(*blank.config(), Split::evaluation, 0)));
+}
+
+TEST_CASE("forecast: rows at times of their own are places by themselves, or at their true times") {
+  std::string text = "date,v\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("{},{}\n", i + 0.3 * (i % 2), i);
+  const SeriesFile file(text);
+  CHECK(doubles(exact_task(*file.config(), Split::evaluation, 0).xc) == std::vector<double>{-1, -0.5, 0});
+  const Task task = exact_task(*file.config("grid = \"time\""), Split::evaluation, 0);
+  const double step = 1.3;  // of steps 1.3 and 0.7 the former comes once more
+  CHECK(largest_difference(task.xc, {-1, -1 + 0.5 * 0.7 / step, -1 + 0.5 * 2 / step}) < 1e-12);
+  CHECK(largest_difference(task.xt, {-1 + 0.5 * 2.7 / step, -1 + 0.5 * 4 / step}) < 1e-12);
+}
+
+TEST_CASE("forecast: calendar features go from -1/2 to 1/2") {
+  const auto at = [](std::string_view name, double days) {
+    return std::ranges::find(calendar_features(), name, &CalendarFeature::name)->at(days);
+  };
+  constexpr double kNewYear = 18262, kLeapDay = kNewYear + 59;  // 2020-01-01, a Wednesday
+  CHECK(at("minute-of-hour", kNewYear + 59.0 / 1440) == 0.5);
+  CHECK(at("hour-of-day", kNewYear) == -0.5);
+  CHECK(at("hour-of-day", kNewYear + 22.9 / 24) == 22.0 / 23 - 0.5);
+  CHECK(at("day-of-week", kNewYear) == 2.0 / 6 - 0.5);
+  CHECK(at("day-of-week", kNewYear + 4) == 0.5);
+  CHECK(at("day-of-month", kLeapDay) == 28.0 / 30 - 0.5);
+  CHECK(at("day-of-year", kLeapDay) == 59.0 / 365 - 0.5);
+  CHECK(at("day-of-year", kNewYear + 365) == 0.5);
+  CHECK(at("day-of-year", kNewYear - 1) == 364.0 / 365 - 0.5);
+
+  const SeriesFile file(hours(20));
+  const auto config = file.config("calendar = [\"hour-of-day\", \"day-of-month\"]");
+  CHECK(config->dim_x() == 3);
+  const double month = 28.0 / 30 - 0.5;
+  CHECK(largest_difference(exact_task(*config, Split::evaluation, 0).xt,
+                           {0.5, 14.0 / 23 - 0.5, month, 1, 15.0 / 23 - 0.5, month}) < 1e-12);
+}
+
+TEST_CASE("forecast: parts by shares and by dates") {
+  const SeriesFile file(hours(20));
+  const auto parts = [&](const std::string& changes) {
+    std::string data = file.data("split = \"shares\"");
+    data.replace(data.find("training"), data.find("context") - data.find("training"), changes);
+    const Protocol p = parse_protocol(small_protocol("s", data), "f.toml");
+    std::vector<std::int64_t> ends;
+    for (const SeriesPart& part : dynamic_cast<const ForecastConfig&>(*p.data).series()->parts)
+      ends.push_back(part.end);
+    return ends;
+  };
+  CHECK(parts("training = 0.69\nvalidation = 0.11\ntest = 0.20\n") == std::vector<std::int64_t>{13, 16, 20});
+  CHECK(error_of([&] { parts("training = 0.69\nvalidation = 0.11\ntest = 0.21\n"); }) ==
+        "[protocol] f.toml: data.test is 0.21, expected what makes 1 with training and validation");
+  CHECK(error_of([&] { parts("training = 1\nvalidation = 0.11\ntest = 0.21\n"); }) ==
+        "[protocol] f.toml: data.training is 1, expected a number > 0 and < 1");
+
+  std::string data = file.data("split = \"dates\"");
+  data.replace(data.find("training"), data.find("context") - data.find("training"),
+               "validation = \"2020-02-29\"\ntest = \"2020-02-29 08:30\"\n");
+  const Protocol p = parse_protocol(small_protocol("s", data), "f.toml");
+  CHECK(dynamic_cast<const ForecastConfig&>(*p.data).series()->parts[1].begin == 4);
+  CHECK(dynamic_cast<const ForecastConfig&>(*p.data).series()->parts[2].begin == 13);
+  CHECK(error_of_protocol(small_protocol("s", replaced(data, "2020-02-29\"", "2020-02-30\""))) ==
+        "[protocol] f.toml: data.validation is '2020-02-30', expected a date as 2017-07-01");
+  CHECK(error_of_protocol(small_protocol("s", replaced(data, "2020-02-29 08:30", "2020-02-28"))) ==
+        "[protocol] f.toml: data.test is no later than validation, expected a later date");
+}
+
+TEST_CASE("forecast: what cannot be is told in one line") {
+  const SeriesFile file(hours(20));
+  const std::string where = "[protocol] f.toml: data.";
+  CHECK(file.error("set = \"ett\"") ==
+        where +
+            "set is 'ett', expected one of \"table\", \"etth1\", \"etth2\", \"ettm1\", \"ettm2\", \"exchange\", "
+            "\"electricity-mt200\"");
+  CHECK(file.error("values = [\"v\", \"v\"]") == where + "values is 'v' twice, expected each once");
+  CHECK(file.error("values = [\"u\"]") == "[s:1] has no column \"u\", found \"date\", \"v\", \"w\"");
+  CHECK(file.error("calendar = [\"hour\"]") == where +
+                                                   "calendar is of 'hour', expected some of minute-of-hour, "
+                                                   "hour-of-day, day-of-week, day-of-month, day-of-year");
+  CHECK(file.error("context = 1") == where + "context is 1, expected an integer from 2 to 4096");
+  CHECK(file.error("test = 6") ==
+        "[forecast] s: parts of 10, 5 and 6 points found, expected at least one each of 20 in all");
+  CHECK(file.error("horizon = 3", Split::evaluation) ==
+        "[forecast] a part of 5 points found, expected one window of 3 + 3 that are known");
+  CHECK(file.error("checksum = \"0\"").starts_with("[table] s has changed: checksum "));
+  CHECK(SeriesFile("date,v\n2020-01-01,1\n").error("") == "[forecast] s: 1 rows with a time found, expected 2 or more");
+  CHECK(SeriesFile(hours(20) + "2020-02-29 01:00,3,4\n").error("") ==
+        "[forecast] s: two rows of the time 2020-02-29T01:00:00 found, expected one");
+  CHECK(error_of_protocol(replaced(load_protocol("taylorformer/exchange").text, "\"OT\"", "\"8\"")) ==
+        where + "values is of '8', expected some of 0,1,2,3,4,5,6,OT");
+}
+
+TEST_CASE("forecast: the published series, as their makers and others have counted them") {
+  struct Expected {
+    const char* protocol;
+    std::int64_t points, windows;
+  };
+  for (const auto& [name, points, windows] :
+       {Expected{"taylorformer/exchange", 7588, 1327}, Expected{"taylorformer/exchange-720", 7588, 703},
+        Expected{"taylorformer/etth2", 17420, 3293}, Expected{"taylorformer/ettm2", 69680, 13745},
+        Expected{"taylorformer/electricity-mt200", 35064, 6822}, Expected{"autoformer/exchange", 7588, 1422},
+        Expected{"autoformer/etth2", 17420, 2785}, Expected{"autoformer/ettm2", 69680, 11425}}) {
+    CAPTURE(name);
+    const Protocol p = load_protocol(name);
+    if (!is_at_hand(p)) continue;
+    const auto series = dynamic_cast<const ForecastConfig&>(*p.data).series();
+    CHECK(series->series.size() == points);
+    CHECK(series->series.regular);
+    CHECK_FALSE(series->gaps);
+    CHECK(p.data->source({.batch_size = 1, .split = Split::evaluation})->size() == windows);
+  }
+}
+
+TEST_CASE("forecast: to say the same as yesterday is off by .00154 on the exchange rate's test") {
+  const Protocol p = load_protocol("taylorformer/exchange");
+  if (!is_at_hand(p)) return;
+  const auto series = dynamic_cast<const ForecastConfig&>(*p.data).series();
+  const SeriesPart& test = series->part(Split::evaluation);
+  double squares = 0;
+  for (std::int64_t day = test.begin + 1; day < test.end; ++day)
+    squares += std::pow(series->standardised(day, 0) - series->standardised(day - 1, 0), 2);
+  const double mse = squares / static_cast<double>(test.size() - 1);
+  CHECK(mse == doctest::Approx(0.00154).epsilon(0.003));
+  CHECK(mse * static_cast<double>(test.size() - 96 - 96) / static_cast<double>(test.size()) ==
+        doctest::Approx(0.00134).epsilon(0.004));
+}
