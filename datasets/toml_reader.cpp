@@ -65,6 +65,14 @@ struct TomlReader::State {
     return *value;
   }
 
+  std::vector<double> numbers_at(std::string_view key, const toml::node& found, const NumberRule& rule) const {
+    if (!found.is_array() || found.as_array()->empty()) reject(key, describe(found), "an array of numbers");
+    std::vector<double> numbers;
+    for (const toml::node& element : *found.as_array())
+      numbers.push_back(number_at(fmt::format("{}[{}]", key, numbers.size()), element, rule));
+    return numbers;
+  }
+
   const toml::array& two(std::string_view key) {
     const toml::node& found = node(key, "an array of two numbers");
     if (!found.is_array() || found.as_array()->size() != 2) reject(key, describe(found), "an array of two numbers");
@@ -94,6 +102,11 @@ bool TomlReader::is_table(std::string_view key) const {
 bool TomlReader::is_array(std::string_view key) const {
   const toml::node* found = state_->table->get(key);
   return found && found->is_array();
+}
+
+bool TomlReader::is_text(std::string_view key) const {
+  const toml::node* found = state_->table->get(key);
+  return found && found->is_string();
 }
 
 std::vector<std::string> TomlReader::keys() const {
@@ -146,6 +159,20 @@ double TomlReader::number(std::string_view key, const NumberRule& rule) {
 std::pair<double, double> TomlReader::two_numbers(std::string_view key, const NumberRule& rule) {
   const toml::array& found = state_->two(key);
   return {state_->number_at(key, found[0], rule), state_->number_at(key, found[1], rule)};
+}
+
+std::vector<double> TomlReader::numbers(std::string_view key, const NumberRule& rule) {
+  return state_->numbers_at(key, state_->node(key, "an array of numbers"), rule);
+}
+
+std::vector<std::vector<double>> TomlReader::rows(std::string_view key, const NumberRule& rule) {
+  constexpr const char* kExpected = "an array of arrays of numbers";
+  const toml::node& found = state_->node(key, kExpected);
+  if (!found.is_array() || found.as_array()->empty()) reject(key, describe(found), kExpected);
+  std::vector<std::vector<double>> rows;
+  for (const toml::node& row : *found.as_array())
+    rows.push_back(state_->numbers_at(fmt::format("{}[{}]", key, rows.size()), row, rule));
+  return rows;
 }
 
 std::pair<std::int64_t, std::int64_t> TomlReader::range(std::string_view key, std::int64_t min_low,

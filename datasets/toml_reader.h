@@ -35,6 +35,7 @@ class TomlReader {
   bool has(std::string_view key) const;
   bool is_table(std::string_view key) const;
   bool is_array(std::string_view key) const;
+  bool is_text(std::string_view key) const;
   /// All of them, sorted.
   std::vector<std::string> keys() const;
 
@@ -46,6 +47,9 @@ class TomlReader {
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high = 1'000'000'000);
   double number(std::string_view key, const NumberRule& rule);
   std::pair<double, double> two_numbers(std::string_view key, const NumberRule& rule);
+  /// An array of numbers, at least one; an array of such arrays, at least one.
+  std::vector<double> numbers(std::string_view key, const NumberRule& rule);
+  std::vector<std::vector<double>> rows(std::string_view key, const NumberRule& rule);
   /// [low, high) with low < high, both within the bounds given.
   std::pair<std::int64_t, std::int64_t> range(std::string_view key, std::int64_t min_low, std::int64_t max_high);
   /// True, false, a finite number or a string.

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "datasets/events/source.h"
+#include "datasets/events/table.h"
+#include "datasets/task_config.h"
+
+namespace npzoo {
+
+/// `kind = "events"`: sequences of events, simulated or of a file.
+class EventsConfig : public TaskConfig {
+ public:
+  explicit EventsConfig(const EventTaskRules& rules) : rules_(rules) {}
+
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 2; }
+  std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override = 0;
+  TrainingRange training_range() const override;
+
+  /// M.
+  virtual std::int64_t marks() const = 0;
+  /// Where sequences are simulated.
+  virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
+  /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.
+  virtual std::shared_ptr<const Poisson> poisson() const = 0;
+  /// Sequences to show, as many as there are of those asked for: of the test or, simulated, drawn with `seed`.
+  virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;
+
+  const EventTaskRules& rules() const { return rules_; }
+
+ private:
+  EventTaskRules rules_;
+};
+
+/// Null where tasks are no events.
+const EventsConfig* events_config(const TaskConfig& config);
+
+}  // namespace npzoo

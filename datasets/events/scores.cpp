@@ -1,0 +1,50 @@
+#include "datasets/events/scores.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "datasets/events/table.h"
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/io/text.h"
+
+namespace npzoo {
+
+Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts) {
+  const double count = std::accumulate(counts.begin(), counts.end(), 0.0);
+  check(count > 0, "[events] no event found, expected one at least");
+  const double ratio = std::accumulate(sums.begin(), sums.end(), 0.0) / count;
+  const auto n = static_cast<double>(sums.size());
+  if (n < 2) return {ratio, std::numeric_limits<double>::quiet_NaN()};
+  double squares = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(sums[i] - ratio * counts[i], 2);
+  return {ratio, std::sqrt(squares * n / (n - 1)) / count};
+}
+
+ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process_file) {
+  TomlReader reader(read_text(process_file), "[oracle] " + process_file.string());
+  const auto process = read_process(reader);
+  EventTableForm form{.marks = process->marks()};
+  if (reader.has("end")) form.end = reader.number("end", kPositive);
+  reader.finish();
+
+  ProcessScores scores;
+  scores.process = process->name();
+  std::vector<double> sums, counts;
+  for (const NamedSequence& sequence : read_event_table(table, form)) {
+    sums.push_back(process->log_likelihood(sequence.events, 0));
+    check(std::isfinite(sums.back()),
+          "[oracle] {}: sequence {} has log-likelihood {} under {}, expected a finite number", table.string(),
+          in_quotes(sequence.name), sums.back(), process_file.string());
+    counts.push_back(static_cast<double>(sequence.events.events()));
+    scores.events += sequence.events.events();
+    scores.total += sums.back();
+  }
+  scores.sequences = std::ssize(sums);
+  scores.log_likelihood = ratio_of_sums(sums, counts);
+  return scores;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "datasets/scores.h"
+
+namespace npzoo {
+
+/// Σ sums / Σ counts over independent sequences, to first order in what they vary by; a standard error of two at least.
+/// Throws Error where all counts are 0.
+Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts);
+
+/// A table of events under a process.
+struct ProcessScores {
+  std::string process;
+  std::int64_t sequences = 0, events = 0;
+  double total = 0;         // log-likelihood of all, nats
+  Estimate log_likelihood;  // per event
+};
+
+/// `process` is a TOML file as read_process has it, and may have `end`, until when each sequence is observed; where
+/// not, until its last event. The table's columns are sequence, time and mark, which one of one mark need not have.
+/// Throws Error as read_event_table does, and where a sequence is impossible.
+ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process);
+
+}  // namespace npzoo

@@ -1,0 +1,246 @@
+#include "datasets/events/config.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "datasets/events/table.h"
+#include "tests/datasets/task_fixtures.h"
+#include "tests/small_protocol.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr const char* kProcess = R"(process = { kind = "hawkes", baseline = [0.2, 0.3], excitation = [[0.8, 0.1], )"
+                                 R"([0.4, 0.5]], decay = [[2.0, 1.0], [1.5, 1.0]] }
+)";
+
+std::string event_protocol(const std::string& data) {
+  return small_protocol("events", "kind = \"events\"\n" + data, "");
+}
+
+const EventsConfig& events_of_protocol(const Protocol& p) { return *events_config(*p.data); }
+
+std::filesystem::path event_file(const TemporaryDirectory& directory, const std::string& text) {
+  std::ofstream(directory / "e.csv") << text;
+  return directory / "e.csv";
+}
+
+std::vector<NamedSequence> read_events(const std::string& text, const EventTableForm& form = {}) {
+  const TemporaryDirectory directory;
+  return read_event_table(event_file(directory, text), form);
+}
+
+std::vector<NamedSequence> read_jodie(const std::string& text, const EventTableForm& form) {
+  const TemporaryDirectory directory;
+  return read_jodie_table(event_file(directory, text), form);
+}
+
+/// Without the folder.
+std::string event_refusal(const std::string& text, const EventTableForm& form = {}) {
+  const TemporaryDirectory directory;
+  const std::string message = error_of([&] { read_event_table(event_file(directory, text), form); });
+  return replaced(message, (directory / "e.csv").string(), "e.csv");
+}
+
+std::vector<double> event_row(const Tensor& x, std::int64_t row) {
+  const std::vector<double> all = doubles(x);
+  const std::int64_t width = x.dim(1) * x.dim(2);
+  return {all.begin() + row * width, all.begin() + (row + 1) * width};
+}
+
+/// Three sequences, of 1, 4 and 2 events.
+std::string three_sequences() {
+  return "mark,sequence,other,time\n1,a,x,0.5\n0,b,x,0\n2,b,,1.5\n1,c,x,3\n1,b,x,2\n0,c,x,3.25\n1,b,x,4\n";
+}
+
+}  // namespace
+
+TEST_CASE("events: a table's sequences") {
+  const auto all = read_events(three_sequences(), {.marks = 3});
+  REQUIRE(all.size() == 3);
+  CHECK((all[0].name == "a" && all[1].name == "b" && all[2].name == "c"));
+  CHECK(all[1].events.times == std::vector<double>{0, 1.5, 2, 4});
+  CHECK(all[1].events.marks == std::vector<std::int64_t>{0, 2, 1, 1});
+  CHECK(all[1].events.end == 4);
+  const auto other = read_events("s;t\n1;2,5\n1;5\n", {.sequence = "s", .time = "t", .unit = 2, .end = 4});
+  CHECK(other[0].events.times == std::vector<double>{1.25, 2.5});
+  CHECK(other[0].events.marks == std::vector<std::int64_t>{0, 0});
+  CHECK(other[0].events.end == 4);
+  const auto apart = read_events("sequence,time\na,1\na,1\na,1\na,5\n", {.least_gap = 0.25});
+  CHECK(apart[0].events.times == std::vector<double>{1, 1.25, 1.5, 5});
+}
+
+TEST_CASE("events: what a table may not hold") {
+  const std::string head = "sequence,time,mark\na,1,0\n";
+  CHECK(event_refusal(head + "a,0.5,0\n") ==
+        "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the event before in its sequence");
+  CHECK(event_refusal(head + "b,7,0\na,1,0\n") ==
+        "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the event before in its sequence");
+  CHECK(event_refusal(head + "a,0.5,0\n", {.least_gap = 0.1}) ==
+        "[e.csv:3] column \"time\" holds \"0.5\", expected at least 1, the time of the event before in its sequence");
+  CHECK(event_refusal(head + "b,-0.5,0\n") == "[e.csv:3] column \"time\" holds \"-0.5\", expected a time of 0 or more");
+  CHECK(event_refusal(head + "b,2.5,0\n", {.end = 2}) ==
+        "[e.csv:3] column \"time\" holds \"2.5\", expected at most the end, 2");
+  CHECK(event_refusal(head + "b,2020-01-01,0\n") ==
+        "[e.csv:3] column \"time\" holds \"2020-01-01\", expected a number, as others of the column are");
+  CHECK(event_refusal("sequence,time\na,2020-01-01\n") ==
+        "[e.csv:2] column \"time\" holds \"2020-01-01\", expected a number, not a date");
+  CHECK(event_refusal(head + "b,2,1\n") == "[e.csv:3] column \"mark\" holds \"1\", expected the mark 0");
+  for (const char* mark : {"3", "-1", "0.5"})
+    CHECK(event_refusal(head + "b,2," + mark + "\n", {.marks = 3}) ==
+          std::string("[e.csv:3] column \"mark\" holds \"") + mark + "\", expected a mark, one of 0 … 2");
+  CHECK(event_refusal(head + "b,2,buy\n", {.marks = 3}) ==
+        "[e.csv:3] column \"mark\" holds \"buy\", expected a number");
+  CHECK(event_refusal(head + ",2,0\n") == "[e.csv:3] the sequence has no name, expected one in every row");
+  CHECK(event_refusal("sequence,time\na,1\n", {.marks = 2}) ==
+        "[e.csv:1] has no column \"mark\", found \"sequence\", \"time\"");
+  CHECK(event_refusal("sequence,time\n") == "[e.csv] has no events, expected one at least");
+}
+
+TEST_CASE("events: files of JODIE") {
+  const std::string head = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n";
+  const auto all = read_jodie(head + "7,1,0.0,0,0.1,0.2,0.3\n8,0,2.0,0,0.1,-0.2,5\n7,1,10,1,1,2,3\n7,0,10,0,1,2,3\n",
+                              {.marks = 2, .unit = 10, .least_gap = 0.5});
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].name == "7");
+  CHECK(all[0].events.times == std::vector<double>{0, 1, 1.5});
+  CHECK(all[0].events.marks == std::vector<std::int64_t>{1, 1, 0});
+  const auto error = [](const std::string& text) { return error_of([&] { read_jodie(text, {.marks = 2}); }); };
+  CHECK(error(head + "7,1,0.0\n")
+            .ends_with("e.csv:2] has too few fields, expected user, item, timestamp, label and features"));
+  CHECK(
+      error("a,b\n1,2\n")
+          .ends_with("e.csv] has 2 columns, expected user, item, timestamp, label and features, separated by commas"));
+  CHECK(error(head + "7,2,0.0,0,1\n").ends_with("column \"item_id\" holds \"2\", expected a mark, one of 0 … 1"));
+}
+
+TEST_CASE("events: sequences as tasks") {
+  const auto all = read_events(three_sequences(), {.marks = 3, .end = 4});
+  std::vector<SequencePiece> pieces;
+  for (const NamedSequence& one : all) pieces.push_back({&one.events, 0, one.events.events()});
+  const SourceOptions options{.dtype = DType::float64};
+  const Task task = event_task(pieces, {.context = 2}, options);
+  CHECK(task.xc.shape() == Shape{3, 2, 1});
+  CHECK(task.yt.shape() == Shape{3, 2, 2});
+  CHECK(event_row(task.xc, 1) == std::vector<double>{0, 1});
+  CHECK(event_row(task.yc, 1) == std::vector<double>{0, 0, 1.5, 2});
+  CHECK(event_row(task.xt, 1) == std::vector<double>{2, 3});
+  CHECK(event_row(task.yt, 1) == std::vector<double>{0.5, 1, 2, 1});  // its end is its last event
+  CHECK(event_row(task.yc, 0) == std::vector<double>{0.5, 1, 0, kNoEvent});
+  CHECK(event_row(task.yt, 0) == std::vector<double>{3.5, kNoEvent, 0, kNoEvent});
+  CHECK(event_row(task.yt, 2) == std::vector<double>{0.75, kNoEvent, 0, kNoEvent});
+  CHECK(std::ranges::equal(task.lengths.values<std::int64_t>(), std::vector<std::int64_t>{1, 2, 2}));
+  CHECK(std::ranges::equal(task.target_lengths.values<std::int64_t>(), std::vector<std::int64_t>{1, 2, 1}));
+  CHECK(doubles(task.target_weights) == std::vector<double>{1, 0, 1, 1, 1, 0});
+  CHECK(doubles(task.target_totals) == std::vector<double>(3, 2.0 / 3));
+
+  const auto events = events_of(task);
+  for (std::size_t b = 0; b < 3; ++b) {
+    CHECK(events[b].sequence.times == all[b].events.times);
+    CHECK(events[b].sequence.marks == all[b].events.marks);
+    CHECK(events[b].sequence.end == 4);
+  }
+  CHECK((events[0].first_target == 1 && events[1].first_target == 2));
+
+  const Task piece = event_task({{&all[1].events, 1, 3}}, {.context = 1}, options);
+  CHECK(event_row(piece.xc, 0) == std::vector<double>{1});
+  CHECK(event_row(piece.yc, 0) == std::vector<double>{1.5, 2});
+  CHECK(event_row(piece.yt, 0) == std::vector<double>{0.5, 1});
+  CHECK_FALSE(piece.lengths.defined());
+}
+
+TEST_CASE("events: the truth of simulated tasks is that of their process") {
+  for (const char* extent : {"events = 20\n", "end = 25.0\n"}) {
+    const Protocol p = parse_protocol(event_protocol(std::string("context = 3\n") + extent + kProcess), "f.toml");
+    const EventsConfig& config = events_of_protocol(p);
+    const Batch batch = config.source({4, 1, Split::evaluation, DType::float64})->batch(2);
+    CHECK(batch.truth->name() == "true Hawkes process");
+    CHECK_FALSE(batch.truth->log_likelihood(batch.task, Density::mixture));
+    const auto scores = *batch.truth->log_likelihood(batch.task, Density::joint);
+    Random random(1, static_cast<std::uint64_t>(Split::evaluation) << 56 | 2);
+    for (const double score : scores) {
+      const EventSequence s =
+          config.process()->draw(extent[1] == 'v' ? SimulatedExtent{.events = 20} : SimulatedExtent{.end = 25}, random);
+      CHECK(score == doctest::Approx(config.process()->log_likelihood(s, 3)).epsilon(1e-12));
+    }
+    CHECK(batch.task.target_weights.defined() == (extent[1] == 'n'));
+    CHECK(config.marks() == 2);
+    CHECK(config.shown(3, 5).size() == 3);
+    // Stationary rates are (I − α / β)⁻¹ μ, 0.476 and 0.854; without a past there are fewer events at first.
+    const auto rates = config.poisson()->rates();
+    CHECK((rates[0] > 0.3 && rates[0] < 0.476));
+    CHECK((rates[1] > 0.5 && rates[1] < 0.854));
+  }
+}
+
+TEST_CASE("events: a file's sequences are divided, and seen once") {
+  const TemporaryDirectory directory;
+  std::string text = "id,when\n";
+  for (int s = 0; s < 10; ++s)
+    for (int i = 1; i <= 3 + s; ++i) text += std::to_string(s) + ',' + std::to_string(100 * s + i) + '\n';
+  const std::string data =
+      "context = 1\nfile = \"" + event_file(directory, text).string() +
+      "\"\nform = \"table\"\nmarks = 1\nsequence = \"id\"\ntime = \"when\"\nunit = 1.0\nend = \"last "
+      "event\"\nleast_gap = 0.0\npoints = 5\nheld_out = [0.2, 0.3]\n";
+  const Protocol p = parse_protocol(event_protocol(data), "f.toml");
+  const auto firsts = [](const Task& task, std::set<std::int64_t>& seen) {
+    for (std::int64_t b = 0; b < task.xc.dim(0); ++b) {
+      const std::vector<double> gap = event_row(task.yc, b), number = event_row(task.xc, b);
+      if (number[0] == 0) seen.insert(static_cast<std::int64_t>(gap[0]) / 100);
+    }
+  };
+  std::set<std::int64_t> all;
+  std::size_t count = 0;
+  for (const Split split : {Split::validation, Split::evaluation}) {
+    const auto source = p.data->source({2, 0, split});
+    std::set<std::int64_t> part;
+    for (std::int64_t i = 0; i < *source->size(); ++i) firsts(source->task(static_cast<std::uint64_t>(i)), part);
+    CHECK(part.size() == (split == Split::validation ? 2 : 3));
+    count += part.size();
+    all.merge(part);
+  }
+  CHECK(count == 5);
+  const auto training = p.data->source({5, 0, Split::training});
+  CHECK_FALSE(training->size());
+  std::set<std::int64_t> trained;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const Task task = training->task(i);
+    CHECK(task.xc.dim(0) == 5);
+    CHECK(task.xt.dim(1) <= 4);
+    firsts(task, trained);
+  }
+  CHECK(trained.size() == 5);
+  for (const std::int64_t s : trained) CHECK(all.insert(s).second);
+  CHECK(events_of_protocol(p).poisson()->rates().size() == 1);
+  CHECK(events_of_protocol(p).process() == nullptr);
+}
+
+TEST_CASE("events: keys that cannot be") {
+  const std::string head = "context = 1\n";
+  const auto error = [](const std::string& data) { return error_of_protocol(event_protocol(data)); };
+  CHECK(error(head + kProcess) == "[protocol] f.toml: data.end is missing, and events too, expected one of them");
+  CHECK(error(head + kProcess + "end = 1.0\nevents = 5\n") ==
+        "[protocol] f.toml: data.end is there beside events, expected one of them");
+  CHECK(error(head + kProcess + "events = 1\n") ==
+        "[protocol] f.toml: data.events is 1, expected an integer from 2 to 1048576");
+  CHECK(error(head + "events = 5\nprocess = { kind = \"poisson\", rates = [1], mu = 1 }\n") ==
+        "[protocol] f.toml: data.process.mu is an unknown key, expected one of: kind, rates");
+  const std::string file =
+      head +
+      "file = \"no/such.csv\"\nform = \"table\"\nmarks = 1\nsequence = \"id\"\ntime = \"when\"\nunit "
+      "= 1.0\nend = 1.0\nleast_gap = 0.0\npoints = 5\nheld_out = [0.2, 0.2]\n";
+  CHECK(error(replaced(file, "[0.2, 0.2]", "[0.5, 0.5]")) ==
+        "[protocol] f.toml: data.held_out is all of the sequences, expected shares for validation and test that leave "
+        "some for training");
+  CHECK(error(replaced(file, "end = 1.0", "end = \"never\"")) ==
+        "[protocol] f.toml: data.end is 'never', expected one of \"last event\"");
+  CHECK(error(replaced(file, "marks = 1", "marks = 2")) ==
+        "[protocol] f.toml: data.mark is missing, expected a string");
+  CHECK(error(replaced(file, "\"table\"", "\"parquet\"")) ==
+        "[protocol] f.toml: data.form is 'parquet', expected one of \"table\", \"jodie\"");
+}
