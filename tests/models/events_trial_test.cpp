@@ -1,0 +1,204 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/events/config.h"
+#include "models/predictions/event_prediction.h"
+#include "models/trials/trial.h"
+#include "tests/models/events.h"
+#include "tests/small_protocol.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr double kLogMean = -0.3, kLogStd = 0.8;  // of the logarithm of gaps
+
+std::string renewal_protocol(const std::string& extent) {
+  return small_protocol("events", "kind = \"events\"\ncontext = 1\n" + extent +
+                                      "process = { kind = \"renewal\", gaps = { kind = \"log-normal\", mean = -0.3, "
+                                      "std = 0.8 } }\n");
+}
+
+/// Knows such gaps; marks are as likely as `mark` says.
+class RenewalModel final : public Model {
+ public:
+  explicit RenewalModel(std::vector<double> mark) : mark_(std::move(mark)) {}
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return std::make_unique<HeldContext>(context, draws, samples);
+  }
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+    return std::make_unique<Sequence>(*this, state, xt);
+  }
+  void visit(ModuleVisitor&) override {}
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 2; }
+
+  NextEvent each(const Tensor& xt) const {
+    const Shape shape{xt.dim(0), xt.dim(1), 1};
+    const auto all = [&](double value) { return Tensor::full(shape, value, xt.dtype(), xt.device()); };
+    std::vector<Tensor> marks;
+    for (const double p : mark_) marks.push_back(all(std::log(p)));
+    return NextEvent({all(0), all(kLogMean), all(kLogStd)}, concat(marks, 2));
+  }
+
+ private:
+  class Sequence final : public EventPrediction {
+   public:
+    Sequence(const RenewalModel& model, const ContextState& state, const Tensor& xt)
+        : EventPrediction(state, xt, some_draws(), 1, 1), model_(model), xt_(xt) {}
+
+    EventScores score(const Tensor& y) const override { return score_events(model_.each(xt_), y); }
+    Tensor intensities(const Tensor&, const Tensor& elapsed) const override {
+      return npzoo::intensities(model_.each(xt_), elapsed);
+    }
+
+   protected:
+    std::unique_ptr<Prediction> next(const ContextState&, const Tensor& xt) const override {
+      return std::make_unique<NextEvent>(model_.each(xt));
+    }
+    std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
+      return model_.update(state, observed);
+    }
+
+   private:
+    const RenewalModel& model_;
+    Tensor xt_;
+  };
+
+  std::vector<double> mark_;
+};
+
+TrialOptions event_options() {
+  return {.tasks = {.batch_size = 4,
+                    .seed = 3,
+                    .split = Split::evaluation,
+                    .dtype = DType::float64,
+                    .device = default_device()},
+          .batches = 20,
+          .density = Density::joint};
+}
+
+double event_figure(const Findings& found, const std::string& name) {
+  const auto at = std::ranges::find(found.figures, name, &Figure::name);
+  REQUIRE(at != found.figures.end());
+  CHECK(at->how == "teacher-forced");
+  return at->value.value;
+}
+
+}  // namespace
+
+TEST_CASE("events trial: who knows the process lacks nothing, ends of sequences included") {
+  const RenewalModel model({1.0});
+  for (const char* extent : {"events = 12\n", "end = 9.0\n"}) {
+    const Protocol p = parse_protocol(renewal_protocol(extent), "f.toml");
+    const Findings found = find_trial("events").run(model, *p.data, event_options());
+    REQUIRE(found.lacking);
+    CHECK(std::abs(found.lacking->value) <= 1e-12);
+    CHECK(found.tasks == 80);
+    CHECK(found.headline().name == "log_likelihood");
+    CHECK(found.headline().density == Density::joint);
+    const double whole = event_figure(found, "log_likelihood");
+    CHECK(whole == doctest::Approx(event_figure(found, "true_log_likelihood")).epsilon(1e-12));
+    CHECK(whole == doctest::Approx(event_figure(found, "time_log_likelihood")).epsilon(1e-12));
+    CHECK(event_figure(found, "mark_log_likelihood") == 0);
+    CHECK(event_figure(found, "mark_accuracy") == 1);
+    CHECK(event_figure(found, "poisson_log_likelihood") < whole);
+
+    double events = 0, squares = 0, of_sums = 0, sum = 0;
+    const auto source = p.data->source(event_options().tasks);
+    for (std::uint64_t i = 0; i < 20; ++i)
+      for (const TaskEvents& task : events_of(source->task(i))) {
+        double error = 0;
+        for (auto e = static_cast<std::size_t>(task.first_target); e < task.sequence.times.size(); ++e) {
+          const double gap = task.sequence.times[e] - task.sequence.times[e - 1];
+          const double off = gap - std::exp(kLogMean + kLogStd * kLogStd / 2);
+          error += off;
+          squares += off * off;
+          ++events;
+        }
+        of_sums += error * error;
+        sum += events_config(*p.data)->poisson()->log_likelihood(task.sequence, task.first_target);
+      }
+    CHECK(event_figure(found, "gap_rmse") == doctest::Approx(std::sqrt(squares / events)).epsilon(1e-10));
+    CHECK(event_figure(found, "gap_rmse_of_sums") == doctest::Approx(std::sqrt(of_sums / events)).epsilon(1e-10));
+    CHECK(event_figure(found, "poisson_log_likelihood") == doctest::Approx(sum / events).epsilon(1e-10));
+    CHECK(found.headline_lines.back().starts_with("true renewal process"));
+  }
+}
+
+TEST_CASE("events trial: marks") {
+  const RenewalModel model({0.2, 0.5, 0.3});
+  const std::string poisson =
+      "kind = \"events\"\ncontext = 1\nevents = 12\nprocess = { kind = \"poisson\", rates = [1, "
+      "2, 1] }\n";
+  const Protocol p = parse_protocol(small_protocol("events", poisson), "f.toml");
+  const Findings found = find_trial("events").run(model, *p.data, event_options());
+  std::vector<double> counts(3);
+  const auto source = p.data->source(event_options().tasks);
+  for (std::uint64_t i = 0; i < 20; ++i)
+    for (const TaskEvents& task : events_of(source->task(i)))
+      for (std::size_t e = 1; e < 12; ++e) ++counts[static_cast<std::size_t>(task.sequence.marks[e])];
+  const double events = 80 * 11;
+  CHECK(event_figure(found, "mark_accuracy") == doctest::Approx(counts[1] / events));
+  CHECK(event_figure(found, "mark_log_likelihood") ==
+        doctest::Approx((counts[0] * std::log(0.2) + counts[1] * std::log(0.5) + counts[2] * std::log(0.3)) / events));
+  CHECK(event_figure(found, "time_log_likelihood") + event_figure(found, "mark_log_likelihood") ==
+        doctest::Approx(event_figure(found, "log_likelihood")).epsilon(1e-12));
+}
+
+TEST_CASE("events trial: the same on any number of threads, and of the headline alone") {
+  const RenewalModel model({1.0});
+  const Protocol p = parse_protocol(renewal_protocol("end = 9.0\n"), "f.toml");
+  const auto figures = [&](int threads, bool headline_only) {
+    const ThreadCount count(threads);
+    TrialOptions options = event_options();
+    options.headline_only = headline_only;
+    std::vector<double> all;
+    for (const Figure& f : find_trial("events").run(model, *p.data, options).figures) all.push_back(f.value.value);
+    return all;
+  };
+  const std::vector<double> one = figures(1, false);
+  CHECK(figures(3, false) == one);
+  CHECK(figures(9, false) == one);
+  CHECK(figures(3, true) == std::vector<double>{one[0]});
+}
+
+TEST_CASE("events trial: what it cannot judge") {
+  const Protocol events = parse_protocol(renewal_protocol("events = 12\n"), "f.toml"), gp = load_protocol("quick/gp1d");
+  const auto run = [](const Model& model, const Protocol& p) {
+    return error_of([&] { find_trial("events").run(model, *p.data, event_options()); });
+  };
+  CHECK(run(RenewalModel({1.0}), gp) == "[events] the tasks are no sequences of events, expected kind = \"events\"");
+  const auto cnp = varied_model(model_spec(events, "cnp"));
+  CHECK(run(*cnp, events) == "[events] the model does not predict events, expected one that does, such as thp-plus");
+}
+
+TEST_CASE("event prediction: scores of each are those of all together, and intensities integrate to survival") {
+  const NextEvent each = events_of(raw(DType::float64));
+  const Tensor y = some_events();
+  const EventScores scores = score_events(each, y);
+  const std::vector<double> whole = doubles(each.log_likelihood(y));
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    CHECK(scores.time.values<double>()[i] + scores.mark.values<double>()[i] ==
+          doctest::Approx(whole[i]).epsilon(1e-12));
+  const Tensor end = score_events(each, events(0.7, -1)).time;
+  CHECK(difference(end, each.log_survival(Tensor::full({2, 3}, 0.7, DType::float64))) <= 1e-14);
+  CHECK(difference(score_events(each, events(0, -1)).time, Tensor::zeros({2, 3}, DType::float64)) <= 1e-14);
+
+  constexpr std::int64_t kSteps = 4000;  // of the midpoint rule, whose error is quadratic in their length
+  Tensor elapsed = Tensor::empty({2, 3, kSteps}, DType::float64, Device::cpu);
+  for (std::int64_t i = 0; i < elapsed.numel(); ++i)
+    elapsed.data<double>()[i] = 0.7 * (static_cast<double>(i % kSteps) + 0.5) / kSteps;
+  const Tensor hazard = intensities(each, elapsed);
+  CHECK(hazard.shape() == Shape{2, 3, kSteps, kMarks});
+  for (std::int64_t target = 0; target < 6; ++target) {
+    double integral = 0;
+    for (std::int64_t i = 0; i < kSteps * kMarks; ++i)
+      integral += hazard.data<double>()[target * kSteps * kMarks + i] * 0.7 / kSteps;
+    CHECK(-integral == doctest::Approx(doubles(end)[static_cast<std::size_t>(target)]).epsilon(1e-5));
+  }
+}
