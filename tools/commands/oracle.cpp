@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datasets/events/scores.h"
 #include "datasets/gp/oracle.h"
 #include "datasets/protocol.h"
 #include "engine/error.h"
@@ -16,7 +17,8 @@ namespace {
 
 struct OracleCommand {
   CommonOptions common;
-  ProtocolOptions protocol;
+  ProtocolOptions protocol;        // with `process`, its name is a table of events
+  std::filesystem::path process;   // of events; empty: the tasks of a protocol
   std::vector<std::string> tests;  // empty: all
   std::int64_t tasks = 6000;
   std::optional<std::uint64_t> seed;
@@ -25,11 +27,25 @@ struct OracleCommand {
 
 void add_flags(Flags& flags, OracleCommand& c) {
   add_flags(flags, c.common);
-  add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
-  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out");
-  flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little");
-  flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's");
-  flags.whole("--nodes", c.nodes, {4, 32}, "of the quadrature, along each side of a cell");
+  add_flags(flags, c.protocol,
+            "name (see: npzoo list protocols) or path of a TOML file; with --process, a table of events (columns "
+            "sequence, time and mark) or '-'",
+            "protocol")
+      .required();
+  const Flag process = flags.text(
+      "--process", c.process,
+      "TOML file of a process with given parameters, kind poisson, hawkes, self-correcting or renewal, that a table of "
+      "events is scored under: the log-likelihood per event, observed from time 0 to each sequence's last event or to "
+      "the file's end");
+  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")
+      .excludes(process);
+  flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little")
+      .excludes(process);
+  flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's").excludes(process);
+  flags.whole("--nodes", c.nodes, {4, 32}, "of the quadrature, along each side of a cell").excludes(process);
+  flags.check_together([&c] {
+    check(c.process.empty() || c.protocol.changes.empty(), "--set found, expected a protocol and not --process");
+  });
 }
 
 /// Batches with known kernels for each task whose kernel is not: they cost little, and make all figures better.
@@ -144,8 +160,28 @@ OracleResult compute(const EvaluationConfig& rules, const TestConfig& test, cons
   return {test, c.tasks, known_batches * rules.batch_size, estimates, std::move(bayes)};
 }
 
+int score_table(const OracleCommand& c) {
+  const ProcessScores scores = score_events(c.protocol.name, c.process);
+  const auto& [value, error] = scores.log_likelihood;
+  if (c.common.json) {
+    print_json(JsonValue::object({{"table", c.protocol.name},
+                                  {"process", scores.process},
+                                  {"sequences", scores.sequences},
+                                  {"events", scores.events},
+                                  {"log_likelihood", value},
+                                  {"standard_error", error},
+                                  {"total", scores.total}}));
+  } else {
+    fmt::print("{}: {} events in {} sequences under the {} process\n", c.protocol.name, scores.events, scores.sequences,
+               scores.process);
+    fmt::print("  {:<20} {:.6f} ± {:.6f}  (nats per event)\n", "log-likelihood", value, error);
+  }
+  return 0;
+}
+
 int run(const OracleCommand& c) {
   apply(c.common);
+  if (!c.process.empty()) return score_table(c);
   const Protocol protocol = load_protocol(c.protocol);
   JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
@@ -164,7 +200,7 @@ int run(const OracleCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo oracle_command =
-    command<OracleCommand, add_flags, run>("Compute the best values that are possible under a protocol.");
+extern const CommandInfo oracle_command = command<OracleCommand, add_flags, run>(
+    "Compute the best values that are possible under a protocol, or score a table of events under a process.");
 
 }  // namespace npzoo

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/data_folder.h"
+#include "datasets/events/config.h"
 #include "datasets/protocol.h"
 #include "engine/io/file.h"
 #include "tools/cli/command.h"
@@ -30,7 +31,8 @@ void add_flags(Flags& flags, SampleCommand& c) {
   add_data(flags, c.data);
   flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to draw; of several, a column tells which one a row is of");
   flags.seed("--seed", c.seed, "of the tasks");
-  flags.text("--out", c.out, "CSV to write: all points, targets without values; '-' for standard output");
+  flags.text("--out", c.out,
+             "CSV to write: all points, targets without values, or all events of sequences; '-' for standard output");
   flags.text("--truth", c.truth, "CSV of the targets with their values");
   flags.text("--context", c.context, "CSV of the points of the context alone");
   flags.text("--targets", c.targets, "CSV of the inputs of the targets alone");
@@ -90,6 +92,23 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
+/// Sequences of events, whole.
+int write_events(const SampleCommand& c, const EventsConfig& config) {
+  check(c.truth.empty() && c.context.empty() && c.targets.empty(),
+        "[sample] --truth, --context or --targets found, expected --out alone: sequences of events are written whole");
+  Output out(c.out, {"sequence", "time", "mark"});
+  std::int64_t rows = 0, number = 0;
+  const std::vector<EventSequence> sequences = config.shown(c.tasks, c.seed);
+  for (const EventSequence& s : sequences) {
+    ++number;
+    for (std::size_t i = 0; i < s.times.size(); ++i, ++rows)
+      out.write({std::to_string(number), fmt::format("{}", s.times[i]), std::to_string(s.marks[i])});
+  }
+  out.commit();
+  if (c.common.json) print_json(JsonValue::object({{"tasks", std::ssize(sequences)}, {"rows", rows}, {"targets", 0}}));
+  return 0;
+}
+
 int run(const SampleCommand& c) {
   apply(c.common);
   set_data_folder(c.data);
@@ -97,6 +116,7 @@ int run(const SampleCommand& c) {
                 {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
                 {{"protocol", c.protocol.name}});
   const Protocol protocol = load_protocol(c.protocol);
+  if (const EventsConfig* events = events_config(*protocol.data)) return write_events(c, *events);
   const auto source = protocol.data->source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});
   const Task task = source->task(0).to(Device::cpu);
   std::vector<std::string> inputs, all;

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Tests of sequences of events in the program: events_test.py PATH_TO_NPZOO"""
+
+import math
+import sys
+
+from cli_support import HERE, as_json, case, check_keys, expect, fail, run_cases, succeed, write, wrong_usage
+
+MU = [0.2, 0.3]
+ALPHA = [[0.8, 0.1], [0.4, 0.5]]
+BETA = [[2.0, 1.0], [1.5, 1.0]]
+HAWKES = f'kind = "hawkes"\nbaseline = {MU}\nexcitation = {ALPHA}\ndecay = {BETA}\n'
+EVENTS = {"a": [(0.5, 0), (1.25, 1), (1.5, 1), (4.0, 0)], "b": [(2.0, 1)], "c": [(0.0, 0), (0.125, 0)]}
+
+
+def table(events=EVENTS, head="sequence,time,mark"):
+    rows = [f"{name},{time},{mark}" for name, row in events.items() for time, mark in row]
+    return write("events.csv", "\n".join([head, *rows]) + "\n")
+
+
+def naive(events, end=None):
+    """Every event against every other one, and the integral of every intensity in closed form."""
+    total = 0
+    for row in events.values():
+        until = end or row[-1][0]
+        for i, (time, k) in enumerate(row):
+            total += math.log(MU[k] + sum(ALPHA[k][j] * math.exp(-BETA[k][j] * (time - s)) for s, j in row[:i]))
+        for k in range(2):
+            total -= MU[k] * until + sum(ALPHA[k][j] / BETA[k][j] * (1 - math.exp(-BETA[k][j] * (until - s))) for s, j in row)
+    return total
+
+
+@case
+def oracle_of_a_table():
+    path, process = table(), write("hawkes.toml", HAWKES)
+    found = as_json("oracle", path, "--process", process)
+    check_keys(found, "table", "process", "sequences", "events", "log_likelihood", "standard_error", "total")
+    expect((found["process"], found["sequences"], found["events"]) == ("Hawkes", 3, 7), found)
+    expect(math.isclose(found["total"], naive(EVENTS), rel_tol=1e-12), found, naive(EVENTS))
+    expect(math.isclose(found["log_likelihood"], naive(EVENTS) / 7, rel_tol=1e-12), found)
+    later = as_json("oracle", path, "--process", write("later.toml", HAWKES + "end = 6\n"))
+    expect(math.isclose(later["total"], naive(EVENTS, 6), rel_tol=1e-12), later, naive(EVENTS, 6))
+    text = succeed("oracle", path, "--process", process)
+    expect("7 events in 3 sequences under the Hawkes process" in text and "nats per event" in text, text)
+
+
+@case
+def oracle_without_marks_or_errors():
+    one = {name: [(time, 0) for time, _ in row] for name, row in EVENTS.items()}
+    plain = write("plain.csv", "".join(f"{name},{time}\n" if name else "" for name, time in
+                                       [("sequence", "time")] + [(n, t) for n, row in one.items() for t, _ in row]))
+    poisson = write("poisson.toml", 'kind = "poisson"\nrates = [0.5]\n')
+    found = as_json("oracle", plain, "--process", poisson)
+    expect(math.isclose(found["total"], 7 * math.log(0.5) - 0.5 * 6.125, rel_tol=1e-12), found)
+    expect(found == {**as_json("oracle", table(one), "--process", poisson), "table": str(plain)}, "marks of 0 change something")
+    single = as_json("oracle", table({"a": [(1.0, 0)]}), "--process", poisson)
+    expect(single["standard_error"] is None, single)
+
+
+@case
+def oracle_refuses():
+    process = write("hawkes.toml", HAWKES)
+    score = lambda rows, *parts: fail("oracle", write("events.csv", "sequence,time,mark\n" + rows), "--process", process, naming=parts)
+    score("a,2,0\na,1,0\n", "events.csv:3]", '"time" holds "1"', "expected more than 2")
+    score("a,2,0\na,2,1\n", "events.csv:3]", '"time" holds "2"', "expected more than 2")
+    score("a,-1,0\n", "events.csv:2]", "expected a time of 0 or more")
+    score("a,1,2\n", "events.csv:2]", '"mark" holds "2"', "expected a mark, one of 0 … 1")
+    score("a,1,x\n", "events.csv:2]", "expected a number")
+    score("", "has no events")
+    fail("oracle", write("events.csv", "sequence,time\na,1\n"), "--process", process, naming=["no column", "mark"])
+    fail("oracle", HERE / "no.csv", "--process", process, naming=["no.csv"])
+    fail("oracle", table(), "--process", HERE / "no.toml", naming=["no.toml"])
+    bad = lambda text, *parts: fail("oracle", table(), "--process", write("bad.toml", text), naming=parts)
+    bad(HAWKES.replace("[[0.8, 0.1], [0.4, 0.5]]", "[[0.8, 0.1]]"), "excitation is of 1 rows with 2 numbers", "expected 2 rows of 2")
+    bad(HAWKES.replace("[1.5, 1.0]", "[1.5, 0.0]"), "decay[1][1] is 0", "expected a number > 0")
+    bad(HAWKES.replace("0.8", "-0.8"), "excitation[0][0] is -0.8", "expected a number >= 0")
+    bad(HAWKES + "end = 3.0\n", "events.csv:5]", "expected at most the end, 3")
+    bad(HAWKES + "gamma = 3.0\n", "gamma is an unknown key")
+    bad(HAWKES.replace("hawkes", "cox"), "kind is 'cox'")
+    fail("oracle", table({"a": [(1.0, 1)]}), "--process", write("bad.toml", 'kind = "poisson"\nrates = [1, 0]\n'), naming=['sequence "a"', "-inf"])
+    wrong_usage("oracle", table(), "--process", process, "--tasks", 3)
+    wrong_usage("oracle", table(), "--process", process, "--set", "data.points=3", naming=["--set"])
+
+
+@case
+def sampled_sequences_score_alike():
+    out = HERE / "sampled.csv"
+    told = as_json("sample", "events/hawkes", "--tasks", 30, "--seed", 5, "--out", out)
+    expect(told == {"tasks": 30, "rows": 30 * 64, "targets": 0}, told)
+    process = write("hawkes.toml", HAWKES)
+    found = as_json("oracle", out, "--process", process)
+    expect((found["events"], found["sequences"]) == (1920, 30), found)
+    other = as_json("oracle", out, "--process", write("other.toml", HAWKES.replace("[0.2, 0.3]", "[0.5, 0.6]")))
+    expect(found["log_likelihood"] > other["log_likelihood"] + 0.01, found, other)
+    fail("sample", "events/hawkes", "--truth", HERE / "truth.csv", naming=["--out alone"])
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
