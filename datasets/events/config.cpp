@@ -111,6 +111,7 @@ class RecordedEventsConfig final : public EventsConfig {
     return {rules().context, std::max<std::int64_t>(rules().points / 2, 1)};
   }
   std::int64_t marks() const override { return read_->file.form.marks; }
+  double unit() const override { return read_->file.form.unit; }
   std::shared_ptr<const Poisson> poisson() const override {
     std::vector<EventSequence> all;
     for (const auto& sequence : read_->parts(rules()).training) all.push_back(*sequence);

@@ -23,6 +23,8 @@ class EventsConfig : public TaskConfig {
 
   /// M.
   virtual std::int64_t marks() const = 0;
+  /// Of times in a table, that those of tasks are divided by.
+  virtual double unit() const { return 1; }
   /// Where sequences are simulated.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
   /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.

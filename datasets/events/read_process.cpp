@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "datasets/events/hawkes.h"

@@ -23,6 +23,21 @@ Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> cou
   return {ratio, std::sqrt(squares * n / (n - 1)) / count};
 }
 
+Estimate true_log_likelihood(const EventsConfig& config, std::int64_t tasks, std::uint64_t seed) {
+  constexpr std::int64_t kTogether = 50;
+  check(config.process() != nullptr,
+        "[oracle] the events are recorded, expected simulated ones, whose process is known");
+  const auto source =
+      config.source({.batch_size = kTogether, .seed = seed, .split = Split::evaluation, .dtype = DType::float64});
+  std::vector<double> sums, counts;
+  for (std::uint64_t index = 0; std::ssize(sums) < tasks; ++index)
+    for (const TaskEvents& task : events_of(source->task(index))) {
+      sums.push_back(config.process()->log_likelihood(task.sequence, task.first_target));
+      counts.push_back(static_cast<double>(task.sequence.events() - task.first_target));
+    }
+  return ratio_of_sums(sums, counts);
+}
+
 ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process_file) {
   TomlReader reader(read_text(process_file), "[oracle] " + process_file.string());
   const auto process = read_process(reader);

@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "datasets/events/config.h"
-#include "models/predictions/event_prediction.h"
 #include "models/trials/trial.h"
-#include "tests/models/events.h"
+#include "tests/models/renewal_model.h"
 #include "tests/small_protocol.h"
 
 using namespace npzoo;
@@ -14,63 +13,11 @@ using namespace npzoo::testing;
 
 namespace {
 
-constexpr double kLogMean = -0.3, kLogStd = 0.8;  // of the logarithm of gaps
-
 std::string renewal_protocol(const std::string& extent) {
   return small_protocol("events", "kind = \"events\"\ncontext = 1\n" + extent +
                                       "process = { kind = \"renewal\", gaps = { kind = \"log-normal\", mean = -0.3, "
                                       "std = 0.8 } }\n");
 }
-
-/// Knows such gaps; marks are as likely as `mark` says.
-class RenewalModel final : public Model {
- public:
-  explicit RenewalModel(std::vector<double> mark) : mark_(std::move(mark)) {}
-
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
-    return std::make_unique<HeldContext>(context, draws, samples);
-  }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
-    return std::make_unique<Sequence>(*this, state, xt);
-  }
-  void visit(ModuleVisitor&) override {}
-  std::int64_t dim_x() const override { return 1; }
-  std::int64_t dim_y() const override { return 2; }
-
-  NextEvent each(const Tensor& xt) const {
-    const Shape shape{xt.dim(0), xt.dim(1), 1};
-    const auto all = [&](double value) { return Tensor::full(shape, value, xt.dtype(), xt.device()); };
-    std::vector<Tensor> marks;
-    for (const double p : mark_) marks.push_back(all(std::log(p)));
-    return NextEvent({all(0), all(kLogMean), all(kLogStd)}, concat(marks, 2));
-  }
-
- private:
-  class Sequence final : public EventPrediction {
-   public:
-    Sequence(const RenewalModel& model, const ContextState& state, const Tensor& xt)
-        : EventPrediction(state, xt, some_draws(), 1, 1), model_(model), xt_(xt) {}
-
-    EventScores score(const Tensor& y) const override { return score_events(model_.each(xt_), y); }
-    Tensor intensities(const Tensor&, const Tensor& elapsed) const override {
-      return npzoo::intensities(model_.each(xt_), elapsed);
-    }
-
-   protected:
-    std::unique_ptr<Prediction> next(const ContextState&, const Tensor& xt) const override {
-      return std::make_unique<NextEvent>(model_.each(xt));
-    }
-    std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-      return model_.update(state, observed);
-    }
-
-   private:
-    const RenewalModel& model_;
-    Tensor xt_;
-  };
-
-  std::vector<double> mark_;
-};
 
 TrialOptions event_options() {
   return {.tasks = {.batch_size = 4,

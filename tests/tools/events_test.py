@@ -95,5 +95,61 @@ def sampled_sequences_score_alike():
     fail("sample", "events/hawkes", "--truth", HERE / "truth.csv", naming=["--out alone"])
 
 
+@case
+def oracle_of_protocols():
+    (row,) = as_json("oracle", "events/poisson", "--tasks", 400)
+    expect((row["protocol"], row["test"], row["tasks"], row["differs"]) == ("events/poisson", "test", 400, []), row)
+    entropy = sum(p * math.log(p) for p in (0.2, 0.3, 0.5)) - 1  # of a rate of 1
+    expect(abs(row["known_joint"]["value"] - entropy) <= 4 * row["known_joint"]["standard_error"], row, entropy)
+    expect("Poisson process" in succeed("oracle", "events/poisson", "--tasks", 400), "its name expected")
+    recorded = write("recorded.toml", f"""name = "recorded"
+description = "for tests"
+source = "npzoo"
+extends = "events/taxi"
+[data]
+file = "{table()}"
+""")
+    fail("oracle", recorded, naming=["recorded, expected simulated ones"])
+
+
+def trained():
+    """A model that predicts no events, under a protocol of events."""
+    path = write("cnp.toml", """name = "events-cnp"
+description = "for tests"
+source = "npzoo"
+extends = "events/hawkes"
+[training]
+steps = 2
+batch_size = 2
+schedule = { name = "constant" }
+[validation]
+every = 2
+batches = 1
+[evaluation]
+trial = "likelihood"
+[models.cnp]
+architecture = "tnp"
+dim_hid = 8
+enc_pre_depth = 2
+enc_post_depth = 2
+dec_depth = 2
+""")
+    succeed("train", "--protocol", path, "--model", "cnp", "--out", HERE / "run")
+    return HERE / "run" / "checkpoint.safetensors"
+
+
+@case
+def what_predict_refuses():
+    weights, path = trained(), table()
+    fail("predict", path, "--checkpoint", weights, naming=["the model does not predict events"])
+    fail("eval", "--checkpoint", weights, "--set", 'evaluation.trial = "events"', naming=["the model does not predict events"])
+    fail("plot", "--checkpoint", weights, "--out", HERE / "p.svg", naming=["the model does not predict events"])
+    fail("predict", path, "--checkpoint", weights, "--values", "kind", naming=["no column", "kind"])
+    fail("predict", path, "--checkpoint", weights, "--horizon", 3, naming=["--horizon found", "--samples"])
+    fail("predict", path, "--checkpoint", weights, "--truth", path, naming=["--truth", "a TABLE of events alone"])
+    fail("predict", write("late.csv", "sequence,time,mark\na,2,0\na,1,0\n"), "--checkpoint", weights, naming=["late.csv:3]", "expected more than 2"])
+    fail("predict", path, "--horizon", 3, naming=["--horizon found, expected a --checkpoint of a model of events"])
+
+
 if __name__ == "__main__":
     sys.exit(run_cases())

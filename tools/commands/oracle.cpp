@@ -160,6 +160,32 @@ OracleResult compute(const EvaluationConfig& rules, const TestConfig& test, cons
   return {test, c.tasks, known_batches * rules.batch_size, estimates, std::move(bayes)};
 }
 
+/// Of simulated events, whose process is known.
+JsonValue score_process(const OracleCommand& c, const Protocol& protocol, const TestConfig& test,
+                        const EventsConfig& events) {
+  const EvaluationConfig& rules = protocol.evaluation;
+  const Estimate known = true_log_likelihood(events, c.tasks, c.seed.value_or(rules.seed));
+  const OracleValues& o = test.oracle;
+  std::optional<double> stated;
+  if (o.known_joint) stated = to_log_likelihood(rules.metric, *o.known_joint);
+  const bool differs = stated && !agrees(known, *stated, o.standard_error.value_or(0));
+  if (!c.common.json) {
+    fmt::print("{} / {}: {} sequences (nats per event, higher is better)\n", protocol.name, test.name, c.tasks);
+    fmt::print("  {:<20} {:.4f} ± {:.4f}  (stated: {})\n", events.process()->name() + " process", known.value,
+               known.standard_error, stated ? fmt::format("{:.4f}", *stated) : "-");
+    if (differs) fmt::print("  the protocol states another value\n");
+  }
+  JsonValue differing = JsonValue::array();
+  if (differs) differing.push_back("known_joint");
+  return JsonValue::object(
+      {{"protocol", protocol.name},
+       {"test", test.name},
+       {"tasks", c.tasks},
+       {"known_joint", JsonValue::object({{"value", known.value}, {"standard_error", known.standard_error}})},
+       {"stated", JsonValue::object({{"known_joint", stated}, {"standard_error", o.standard_error}})},
+       {"differs", differing}});
+}
+
 int score_table(const OracleCommand& c) {
   const ProcessScores scores = score_events(c.protocol.name, c.process);
   const auto& [value, error] = scores.log_likelihood;
@@ -185,6 +211,10 @@ int run(const OracleCommand& c) {
   const Protocol protocol = load_protocol(c.protocol);
   JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
+    if (const EventsConfig* events = events_config(*test.data)) {
+      results.push_back(score_process(c, protocol, test, *events));
+      continue;
+    }
     const OracleResult result = compute(protocol.evaluation, test, c);
     if (result.bayes.quadrature_error > kConverged)
       fmt::print(stderr, "npzoo: {}: the quadrature has not converged, its error is {:.3f}: give it more --nodes\n",

@@ -14,6 +14,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/pictures/attention.h"
+#include "tools/pictures/events.h"
 #include "tools/pictures/images.h"
 #include "tools/pictures/tasks.h"
 
@@ -115,6 +116,7 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
     return draw_images({c.drawn.tasks, c.drawn.samples, c.contexts, c.drawn.seed}, models, *format,
                        data.picture(c.drawn.tasks, c.drawn.seed));
   check(c.contexts.empty(), "[plot] --contexts found, but the tasks are no images");
+  if (const EventsConfig* events = events_config(data)) return draw_events(c.drawn, models, *events);
   const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
   return draw(c.drawn, models, data, data.picture(c.drawn.tasks, c.drawn.seed));
 }
@@ -136,7 +138,7 @@ int run(const PlotCommand& c) {
           data.dim_x(), names[i], model.dim_x());
     check(data.dim_y() == model.dim_y(), "[plot] {} has {} values per point, the model of {} predicts {}",
           protocol.name, data.dim_y(), names[i], model.dim_y());
-    check(data.dim_y() == 1 || c.attention || data.image_format(),
+    check(data.dim_y() == 1 || c.attention || data.image_format() || events_config(data),
           "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
   }
   plot::write_figure(draw(c, models, data), c.out);
@@ -149,7 +151,7 @@ int run(const PlotCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo plot_command =
-    command<PlotCommand, add_flags, run>("Draw predictions beside the truth, as curves of one input or maps of two.");
+extern const CommandInfo plot_command = command<PlotCommand, add_flags, run>(
+    "Draw predictions beside the truth: curves of one input, maps of two, or intensities of events.");
 
 }  // namespace npzoo

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "datasets/events/config.h"
 #include "datasets/synthetic/config.h"
 #include "engine/io/file.h"
 #include "engine/tape.h"
@@ -51,8 +52,10 @@ void check_flags(PredictCommand& c) {
 
 void add_flags(Flags& flags, PredictCommand& c) {
   add_flags(flags, c.common);
-  flags.words("TABLE", c.words,
-              "table of observed points ('-' for standard input), whose rows without a value are predicted");
+  flags.words(
+      "TABLE", c.words,
+      "table of observed points ('-' for standard input), whose rows without a value are predicted; for a model "
+      "of events their sequence, time and mark: what comes after each sequence is predicted");
   add_optional_checkpoint(flags, c.checkpoint);
   flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
   flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
@@ -77,6 +80,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "
               "draws functions, then takes all targets at once; others draw each target by itself");
+  flags.positive(
+      "--horizon", c.horizon,
+      "of a model of events: how long after the last event of each sequence samples go on, in the table's unit");
   flags.text("--samples-out", c.samples_out,
              "table to write them to: the rows, sample (from 1 on) and the values; '-' for standard output");
   flags.check_together([&c] { check_flags(c); });
@@ -90,8 +96,11 @@ bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
 }
 
 int predict(const PredictOptions& c) {
+  check(!c.checkpoint.empty() || !c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of events");
   if (c.checkpoint.empty()) return predict_series(c, std::nullopt);
   TrainedModel trained = load_model(c.checkpoint);
+  if (events_config(*trained.checkpoint.run.protocol.data)) return predict_events(c, trained);
+  check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of events");
   return is_one_task(c, trained) ? predict_one_task(c, trained) : predict_series(c, std::move(trained));
 }
 
@@ -131,6 +140,6 @@ TrainedModel load_model(const std::string& weights) {
 }
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
-    "Fill a table: predict where a value is missing, or at the points of another table.");
+    "Fill a table: predict where a value is missing, or at the points of another table, or the events that follow.");
 
 }  // namespace npzoo

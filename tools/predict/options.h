@@ -31,6 +31,7 @@ struct PredictOptions {
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none
+  std::optional<double> horizon;      // of events: how long after the last one samples go on
 };
 
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
@@ -51,5 +52,7 @@ int predict_one_task(const PredictOptions& options, const TrainedModel& trained)
 /// Every value column of every group as a series of its own, or all columns of a group where the model has several
 /// values; tables are held in memory. Without a model by the default weights. Returns the exit status.
 int predict_series(const PredictOptions& options, std::optional<TrainedModel> trained);
+/// What comes after the events of each sequence of a table. Returns the exit status.
+int predict_events(const PredictOptions& options, const TrainedModel& trained);
 
 }  // namespace npzoo

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "datasets/events/config.h"
+#include "tools/pictures/shown.h"
+#include "tools/pictures/tasks.h"
+#include "tools/plot/chart.h"
+
+namespace npzoo {
+
+/// A row for each sequence: its events on the axis of time, a colour for each mark, below the intensity of all marks
+/// together, of the models and, where it is known, of the process. Each moment's is given the events before it.
+plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& models, const EventsConfig& data);
+
+}  // namespace npzoo
