@@ -55,6 +55,7 @@ def oracle_without_marks_or_errors():
     expect(found == {**as_json("oracle", table(one), "--process", poisson), "table": str(plain)}, "marks of 0 change something")
     single = as_json("oracle", table({"a": [(1.0, 0)]}), "--process", poisson)
     expect(single["standard_error"] is None, single)
+    expect("nan" not in succeed("oracle", table({"a": [(1.0, 0)]}), "--process", poisson), "of one sequence no error is known")
 
 
 @case

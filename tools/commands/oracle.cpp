@@ -200,7 +200,8 @@ int score_table(const OracleCommand& c) {
   } else {
     fmt::print("{}: {} events in {} sequences under the {} process\n", c.protocol.name, scores.events, scores.sequences,
                scores.process);
-    fmt::print("  {:<20} {:.6f} ± {:.6f}  (nats per event)\n", "log-likelihood", value, error);
+    fmt::print("  {:<20} {:.6f}{}  (nats per event)\n", "log-likelihood", value,
+               scores.sequences > 1 ? fmt::format(" ± {:.6f}", error) : "");
   }
   return 0;
 }
