@@ -56,6 +56,7 @@ EventScores score_events(const NextEvent& each, const Tensor& y) {
   const auto marks = static_cast<std::size_t>(here.log_mark().dim(2));
   for (std::size_t i = 0; i < static_cast<std::size_t>(here.targets()); ++i) {
     const double mark = events.values<double>()[2 * i + 1];
+    check(mark < static_cast<double>(marks), "[prediction] mark {} found, expected one of 0 … {}", mark, marks - 1);
     if (mark < 0)
       scores.time.values<double>()[i] = survival.values<double>()[i];
     else

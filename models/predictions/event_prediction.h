@@ -15,7 +15,7 @@ struct EventScores {
   Tensor mark_probability;  // (B, Nt, M) of the mark of the event, before its gap is known
 };
 
-/// Where one prediction of all targets is at hand.
+/// Where one prediction of all targets is at hand. Throws Error for a mark that there is not.
 EventScores score_events(const NextEvent& each, const Tensor& y);
 
 /// Sequences of events, each given those before: what models of events predict.

@@ -136,6 +136,8 @@ TEST_CASE("event prediction: scores of each are those of all together, and inten
   CHECK(difference(end, each.log_survival(Tensor::full({2, 3}, 0.7, DType::float64))) <= 1e-14);
   CHECK(difference(score_events(each, events(0, -1)).time, Tensor::zeros({2, 3}, DType::float64)) <= 1e-14);
 
+  CHECK(error_of([&] { score_events(each, events(1, kMarks)); }) == "[prediction] mark 4 found, expected one of 0 … 3");
+
   constexpr std::int64_t kSteps = 4000;  // of the midpoint rule, whose error is quadratic in their length
   Tensor elapsed = Tensor::empty({2, 3, kSteps}, DType::float64, Device::cpu);
   for (std::int64_t i = 0; i < elapsed.numel(); ++i)
