@@ -89,6 +89,12 @@ std::map<std::string, Published> read_published(TomlReader reader) {
   return rows;
 }
 
+std::map<std::string, std::map<std::string, Published>> read_published_figures(TomlReader reader) {
+  std::map<std::string, std::map<std::string, Published>> figures;
+  for (const std::string& figure : reader.keys()) figures[figure] = read_published(reader.table(figure));
+  return figures;
+}
+
 std::map<std::string, Density> read_densities(TomlReader reader, const std::vector<TestConfig>& tests) {
   std::map<std::string, Density> densities;
   for (const std::string& name : reader.keys()) {
@@ -121,6 +127,8 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
     config.data = data.with_test_overrides(test);
     if (test.has("oracle")) config.oracle = read_oracle(test.table("oracle"));
     if (test.has("published")) config.published = read_published(test.table("published"));
+    if (test.has("published_figures"))
+      config.published_figures = read_published_figures(test.table("published_figures"));
     test.finish();
   }
   if (reader.has("densities")) e.densities = read_densities(reader.table("densities"), e.tests);

@@ -87,6 +87,8 @@ struct TestConfig {
   std::shared_ptr<const TaskConfig> data;
   OracleValues oracle;
   std::map<std::string, Published> published;  // by model
+  /// The same of figures that are no headline, by their names: in the units of the figure, whatever the metric.
+  std::map<std::string, std::map<std::string, Published>> published_figures;
 };
 
 struct EvaluationConfig {

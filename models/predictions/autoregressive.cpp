@@ -15,6 +15,28 @@ namespace {
 /// The first of samples (n, …).
 Tensor first_of(const Tensor& samples) { return slice(samples, 0, 0, 1).view(samples.shape().without(0)); }
 
+/// Marginals of targets that come one block after the other.
+class SideBySide {
+ public:
+  void add(const Marginals& block) {
+    mean_.push_back(block.mean);
+    std_.push_back(block.std);
+    if (block.log_weight.defined()) weight_.push_back(block.log_weight);
+    form_ = block;
+  }
+  Marginals joined() const {
+    Marginals all = form_;
+    all.mean = concat(mean_, 2);
+    all.std = concat(std_, 2);
+    if (!weight_.empty()) all.log_weight = concat(weight_, 2);
+    return all;
+  }
+
+ private:
+  std::vector<Tensor> mean_, std_, weight_;
+  Marginals form_;
+};
+
 }  // namespace
 
 Autoregressive::Autoregressive(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples,
@@ -40,28 +62,30 @@ void Autoregressive::walk(const F& visit) const {
 
 Marginals Autoregressive::marginals() const {
   Draws draws = draws_;
+  std::vector<Tensor> mean, std, weight;  // of each path, (K, B, Nt, Dy); (K, B, Nt)
   Marginals all;
-  std::vector<Tensor> means, deviations, weights;  // of each path, (K, B, Nt, Dy); (K, B, Nt)
   for (std::int64_t path = 0; path < samples_; ++path) {
-    std::vector<Tensor> mean, std, weight;  // of each block
+    SideBySide blocks;
     walk([&](const Prediction& block, std::int64_t, std::int64_t) {
-      const Marginals m = block.marginals();
-      mean.push_back(m.mean);
-      std.push_back(m.std);
-      if (m.log_weight.defined()) weight.push_back(m.log_weight);
-      all.scale = m.scale;
-      all.labels = m.labels;
+      blocks.add(block.marginals());
       return first_of(block.sample(1, draws));
     });
-    means.push_back(concat(mean, 2));
-    deviations.push_back(concat(std, 2));
-    if (!weight.empty())
-      weights.push_back(affine(concat(weight, 2), 1, -std::log(static_cast<double>(samples_))));  // paths are equal
+    all = blocks.joined();
+    mean.push_back(all.mean);
+    std.push_back(all.std);
+    if (all.log_weight.defined())
+      weight.push_back(affine(all.log_weight, 1, -std::log(static_cast<double>(samples_))));  // paths are equal
   }
-  all.mean = concat(means, 0);
-  all.std = concat(deviations, 0);
-  if (!weights.empty()) all.log_weight = concat(weights, 0);
+  all.mean = concat(mean, 0);
+  all.std = concat(std, 0);
+  if (!weight.empty()) all.log_weight = concat(weight, 0);
   return all;
+}
+
+Marginals Autoregressive::given_those_before(const Tensor& y) const {
+  SideBySide blocks;
+  teacher_forced(y, [&](const Prediction& block, std::int64_t, std::int64_t) { blocks.add(block.marginals()); });
+  return blocks.joined();
 }
 
 void Autoregressive::teacher_forced(

@@ -21,6 +21,9 @@ class Autoregressive : public Prediction {
   Tensor sample(std::int64_t n, Draws& draws) const override;
   /// "teacher-forced": the values of what came before are those of the targets.
   DensityForms forms() const override;
+  /// Of each target, given the values y (B, Nt, Dy) of those before its block: what `joint_log_likelihood` is the
+  /// density of. This default goes block by block; a heir that has it by one pass of a network overrides it.
+  virtual Marginals given_those_before(const Tensor& y) const;
   /// Calls visit(prediction, first target, end) for each block, given the values y of those before it.
   void teacher_forced(const Tensor& y,
                       const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const;

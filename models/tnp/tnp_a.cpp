@@ -92,12 +92,9 @@ class TnpA::TargetByTarget final : public Autoregressive {
     return {std::move(paths.moments.mean), std::move(paths.moments.std)};
   }
 
-  Tensor joint_log_likelihood(const Tensor& y) const override {
-    check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));
-    Draws draws = state_.draws;
-    const Moments each = given_those_before(y.to(xt_.dtype()).to(xt_.device()), draws);
-    return Independent(each).joint_log_likelihood(y);
-  }
+  Tensor joint_log_likelihood(const Tensor& y) const override { return each_given(y).joint_log_likelihood(y); }
+
+  Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
 
   Tensor sample(std::int64_t n, Draws& draws) const override {
     return follow(n, draws).values.to(Device::cpu).to(DType::float64);
@@ -146,6 +143,12 @@ class TnpA::TargetByTarget final : public Autoregressive {
   }
 
  private:
+  Independent each_given(const Tensor& y) const {
+    check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));
+    Draws draws = state_.draws;
+    return Independent(given_those_before(y.to(xt_.dtype()).to(xt_.device()), draws));
+  }
+
   struct Paths {
     Moments moments;  // (K, B, Nt, Dy)
     Tensor values;

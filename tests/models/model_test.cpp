@@ -305,11 +305,15 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
     CAPTURE(protocol_name);
     const Protocol protocol = load_protocol(protocol_name);
     for (const auto& [model, config] : protocol.models) with_preset.insert(model);
-    for (const TestConfig& test : protocol.evaluation.tests)
-      for (const auto& row : test.published) {
-        CAPTURE(row.first);
-        CHECK(std::ranges::count(model_names(), row.first) == static_cast<int>(protocol.models.contains(row.first)));
-      }
+    for (const TestConfig& test : protocol.evaluation.tests) {
+      std::vector<std::map<std::string, Published>> tables{test.published};
+      for (const auto& [figure, rows] : test.published_figures) tables.push_back(rows);
+      for (const auto& rows : tables)
+        for (const auto& [model, row] : rows) {
+          CAPTURE(model);
+          CHECK(std::ranges::count(model_names(), model) == static_cast<int>(protocol.models.contains(model)));
+        }
+    }
   }
   for (const ModelInfo& info : built_in_models()) {
     CAPTURE(std::string(info.name));

@@ -106,6 +106,11 @@ TEST_CASE("identity 6: the density of all targets in one pass is that of cached 
       const auto prediction = model->query(*state, task.xt);
       const Tensor one_pass = prediction->joint_log_likelihood(task.yt);
       CHECK(difference(one_pass, as_sequence(*prediction).Autoregressive::joint_log_likelihood(task.yt)) <= kRounding);
+      const Marginals each = as_sequence(*prediction).given_those_before(task.yt),
+                      walked = as_sequence(*prediction).Autoregressive::given_those_before(task.yt);
+      CHECK(each.mean.shape() == Shape{1, 3, 7, task.yt.dim(2)});
+      CHECK(difference(each.mean, walked.mean) <= kRounding);
+      CHECK(difference(each.std, walked.std) <= kRounding);
       const Tensor nats = affine(mean(one_pass), -1.0 / 7, 0);
       CHECK(loss(*model, task).item() == doctest::Approx(nats.item()).epsilon(1e-13));
       CHECK(prediction->forms().joint == "teacher-forced");

@@ -89,6 +89,15 @@ std::optional<Ceiling> best_possible(const Subject& subject, const TestRow& row,
   return reference_for(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
 }
 
+/// Of figures that are no headline.
+std::map<std::string, double> published_figures(const Subject& subject, const TestRow& row) {
+  std::map<std::string, double> values;
+  for (const auto& [figure, models] : row.test.published_figures)
+    if (const auto found = models.find(subject.run.spec.name); found != models.end())
+      values[figure] = found->second.value;
+  return values;
+}
+
 /// Under its name and, where they are told, its error and its number of batches. The headline's error has no other
 /// name.
 void add_figure(JsonValue& row, const Figure& figure, const std::string& error_name) {
@@ -111,11 +120,12 @@ JsonValue to_json(const Subject& subject, const TestRow& row) {
   const auto group = [&groups](const std::string& name) -> JsonValue& {
     return groups.try_emplace(name, JsonValue::object()).first->second;
   };
+  for (const auto& [figure, published] : published_figures(subject, row))
+    group("published_figures").set(figure, published);
   for (const Figure& figure : row.found.figures) {
-    if (!figure.how.empty()) {
-      group("how").set(figure.name, figure.how);
+    if (!figure.how.empty()) group("how").set(figure.name, figure.how);
+    if (figure.density && !figure.how.empty())
       group("oracles").set(figure.name, value_of(best_possible(subject, row, figure)));
-    }
     const std::size_t dot = figure.name.find('.');
     if (dot == std::string::npos) {
       add_figure(json, figure, &figure == &row.found.headline() ? "standard_error" : figure.name + "_error");
@@ -133,7 +143,7 @@ void print(const Subject& subject, const TestRow& row) {
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
   std::vector<std::string> oracles;
   for (const Figure& figure : row.found.figures)
-    if (!figure.how.empty())
+    if (figure.density && !figure.how.empty())
       oracles.push_back((&figure == &row.found.headline()   ? ""
                          : figure.density == Density::joint ? "joint "
                                                             : "each by itself ") +
@@ -141,6 +151,9 @@ void print(const Subject& subject, const TestRow& row) {
   fmt::print("  Bayes oracle         {}\n  published            {}\n", fmt::join(oracles, ", "),
              cell(value_of(row.against.published)));
   for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
+  for (const auto& [name, published] : published_figures(subject, row))
+    for (const Figure& figure : row.found.figures)
+      if (figure.name == name) fmt::print("  {:<20} {:.5g}, published {:.5g}\n", name, figure.value.value, published);
   warn_of_clamped_denominators(row.clamped_denominators);
 }
 
