@@ -14,7 +14,6 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kMostPlaces = 4096;  // of a context, and of a horizon
 constexpr NumberRule kShareOfSeries{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
 
 double read_date(TomlReader& data, std::string_view key) {
@@ -63,11 +62,20 @@ bool has_column(const KnownSeries& series, const std::string& name) {
   return fmt::format(",{},", series.columns).find(fmt::format(",{},", name)) != std::string::npos;
 }
 
+SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
+  SeriesScale scale{reader.numbers("mean", kFinite), reader.numbers("std", kPositive)};
+  for (const auto& [key, count] : {std::pair{"mean", scale.mean.size()}, std::pair{"std", scale.std.size()}})
+    if (count != channels)
+      reader.reject(key, fmt::format("of {} numbers", count), fmt::format("{}, one for each value", channels));
+  return scale;
+}
+
 ForecastConfig::Data read_data(TomlReader& reader) {
   std::vector<std::string_view> sets{"table"};
   for (const KnownSeries& series : known_series()) sets.push_back(series.name);
   ForecastConfig::Data data{.set = reader.choice("set", sets)};
   if (data.set == "table") data.table = {reader.text("path"), reader.text("checksum"), reader.text("time")};
+  const bool has_scale = data.set == "table" && reader.has("mean");
   data.values = reader.texts("values");
   const auto known = std::ranges::find(known_series(), data.set, &KnownSeries::name);
   for (const std::string& name : data.values) {
@@ -76,6 +84,7 @@ ForecastConfig::Data read_data(TomlReader& reader) {
     if (known != known_series().end() && !has_column(*known, name))
       reader.reject("values", fmt::format("of '{}'", name), fmt::format("some of {}", known->columns));
   }
+  if (has_scale) data.table.scale = read_scale(reader, data.values.size());
   data.split = read_split(reader);
   return data;
 }
@@ -99,7 +108,7 @@ struct ForecastConfig::Read {
     const std::string& name = own ? data.table.path : data.set;
     ForecastSeries result{.series = order_by_time(std::move(measured), std::ssize(data.values), name)};
     result.parts = parts_of(result.series, data.split, name);
-    result.scale = scale_of(result.series, result.part(Split::training));
+    result.scale = data.table.scale.value_or(scale_of(result.series, result.part(Split::training)));
     result.gaps = result.series.has_gaps();
     return result;
   }
@@ -115,6 +124,8 @@ ForecastConfig::ForecastConfig(Data data, WindowRules rules)
 const ForecastConfig::Data& ForecastConfig::data() const { return read_->data; }
 
 std::shared_ptr<const ForecastSeries> ForecastConfig::series() const { return read_->get(); }
+
+SeriesScale ForecastConfig::scale() const { return data().table.scale ? *data().table.scale : series()->scale; }
 
 std::unique_ptr<TaskSource> ForecastConfig::source(const SourceOptions& options) const {
   return std::make_unique<ForecastSource>(series(), rules_, options);

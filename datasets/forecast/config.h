@@ -20,6 +20,8 @@ class ForecastConfig final : public TaskConfig {
     std::string path;      // absolute
     std::string checksum;  // of its bytes: other ones are another table
     std::string time;      // a column
+    /// Of the training part, where the protocol says it: then a forecast is possible without the table.
+    std::optional<SeriesScale> scale{};
   };
   struct Data {
     std::string set;  // "table", or a published one
@@ -42,6 +44,7 @@ class ForecastConfig final : public TaskConfig {
 
   const Data& data() const;
   const WindowRules& rules() const { return rules_; }
+  SeriesScale scale() const;
   /// Reads the series when it is asked for, and once. Throws Error where it is not at hand.
   std::shared_ptr<const ForecastSeries> series() const;
 

@@ -41,6 +41,11 @@ class PaddedPoints {
 
 }  // namespace
 
+void check_calendar(const WindowRules& rules, const TimeSeries& series) {
+  check(rules.calendar.empty() || series.time_form.kind == ColumnForm::Kind::time,
+        "[forecast] times that are numbers found, expected dates for calendar features");
+}
+
 std::vector<std::int64_t> window_starts(const ForecastSeries& series, const WindowRules& rules, Split split) {
   const SeriesPart& part = series.part(split);
   const bool training = split == Split::training;
@@ -76,6 +81,7 @@ ForecastSource::ForecastSource(std::shared_ptr<const ForecastSeries> series, con
                                const SourceOptions& options)
     : series_(std::move(series)), rules_(rules), options_(options) {
   check(options.batch_size > 0, "[forecast] batch size {}, expected at least 1", options.batch_size);
+  check_calendar(rules_, series_->series);
   starts_ = window_starts(*series_, rules_, options.split);
   check(!starts_.empty(), "[forecast] a part of {} points found, expected one window of {} + {} that are known",
         series_->part(options.split).size(), rules.context, rules.horizon);

@@ -9,6 +9,8 @@
 
 namespace npzoo {
 
+inline constexpr std::int64_t kMostPlaces = 4096;  // of a context, and of a horizon
+
 /// How windows of a series become tasks.
 struct WindowRules {
   static constexpr std::int64_t kLeastContext = 2;  // points of it that are known
@@ -37,6 +39,9 @@ struct ForecastSeries {
     return (series.y[static_cast<std::size_t>(place * series.dim_y + c)] - scale.mean[channel]) / scale.std[channel];
   }
 };
+
+/// Throws Error where there are calendar features, but the times of the series are no dates.
+void check_calendar(const WindowRules& rules, const TimeSeries& series);
 
 /// First places of the windows of a part, ascending: those with known points enough in the context, and one in the
 /// horizon.

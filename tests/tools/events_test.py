@@ -149,7 +149,7 @@ def what_predict_refuses():
     fail("predict", path, "--checkpoint", weights, "--horizon", 3, naming=["--horizon found", "--samples"])
     fail("predict", path, "--checkpoint", weights, "--truth", path, naming=["--truth", "a TABLE of events alone"])
     fail("predict", write("late.csv", "sequence,time,mark\na,2,0\na,1,0\n"), "--checkpoint", weights, naming=["late.csv:3]", "expected more than 2"])
-    fail("predict", path, "--horizon", 3, naming=["--horizon found, expected a --checkpoint of a model of events"])
+    fail("predict", path, "--horizon", 3, naming=["--horizon found, expected a --checkpoint of a model of forecasts or of events"])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ SHORTER = {
     "--steps 5000": "--steps 20 --batch 2",
     "--steps 2000": "--steps 20 --batch 2",
     "--init tnp-d:tnp/gp-rbf --out mine": "--init tnp-d:tnp/gp-rbf --steps 20 --batch 2 --out mine",
+    "--horizon 24 --out next": "--horizon 24 --steps 20 --batch 2 --out next",
     "npzoo eval --checkpoint run/checkpoint.safetensors": "npzoo eval --checkpoint run/checkpoint.safetensors --batches 2 --json > scores.json",
     "npzoo export": "npzoo export --evaluation scores.json",  # of fewer batches than the protocol's, which eval leaves nowhere
     "npzoo oracle tnp/gp-rbf": "npzoo oracle tnp/gp-rbf --tasks 4",

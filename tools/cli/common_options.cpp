@@ -43,9 +43,10 @@ Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint) {
 void add_checkpoint(Flags& flags, std::string& checkpoint) { add_optional_checkpoint(flags, checkpoint).required(); }
 
 void add_data(Flags& flags, std::string& data) {
-  flags.text("--data", data,
-             "folder with published data sets, each in a folder of its own: mnist, emnist, cifar10, celeba; without it "
-             "NPZOO_DATA names one");
+  flags.text(
+      "--data", data,
+      "folder with published data sets, each in a folder of its own: mnist, emnist, cifar10, celeba, ett and others; "
+      "without it NPZOO_DATA names one");
 }
 
 Flag add_flags(Flags& flags, ProtocolOptions& protocol, const std::string& help, const char* flag) {

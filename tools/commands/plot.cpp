@@ -15,6 +15,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/pictures/attention.h"
 #include "tools/pictures/events.h"
+#include "tools/pictures/forecasts.h"
 #include "tools/pictures/images.h"
 #include "tools/pictures/tasks.h"
 
@@ -115,6 +116,8 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
   if (const auto format = data.image_format())
     return draw_images({c.drawn.tasks, c.drawn.samples, c.contexts, c.drawn.seed}, models, *format,
                        data.picture(c.drawn.tasks, c.drawn.seed));
+  if (const auto* forecasts = dynamic_cast<const ForecastConfig*>(&data))
+    return draw_forecasts(c.drawn, models, *forecasts, data.picture(c.drawn.tasks, c.drawn.seed));
   check(c.contexts.empty(), "[plot] --contexts found, but the tasks are no images");
   if (const EventsConfig* events = events_config(data)) return draw_events(c.drawn, models, *events);
   const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
@@ -131,7 +134,9 @@ int run(const PlotCommand& c) {
   check_outputs("plot", c.common, {{"--out", c.out}}, inputs);
   const auto [models, protocol] = load(c, names);
   const TaskConfig& data = *protocol.data;
-  check(data.dim_x() <= 2, "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
+  const bool forecasts = dynamic_cast<const ForecastConfig*>(&data) != nullptr && !c.attention;
+  check(data.dim_x() <= 2 || forecasts, "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name,
+        data.dim_x());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Model& model = *models[i].model;
     check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,

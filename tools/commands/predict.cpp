@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "datasets/data_folder.h"
 #include "datasets/events/config.h"
+#include "datasets/forecast/config.h"
 #include "datasets/synthetic/config.h"
 #include "engine/io/file.h"
 #include "engine/tape.h"
@@ -21,6 +23,7 @@ struct PredictCommand : PredictOptions {
   std::vector<std::string> words;        // TABLE
   std::filesystem::path context;         // the same by its flag
   std::vector<std::string> probability;  // of quantiles, as they were written
+  std::string data;
 };
 
 double probability(const std::string& text) {
@@ -82,10 +85,18 @@ void add_flags(Flags& flags, PredictCommand& c) {
               "draws functions, then takes all targets at once; others draw each target by itself");
   flags.positive(
       "--horizon", c.horizon,
-      "of a model of events: how long after the last event of each sequence samples go on, in the table's unit");
+      "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones "
+      "go "
+      "on from paths that it has drawn. Of events: how long after the last one of each sequence samples go on, in the "
+      "table's unit");
   flags.text("--samples-out", c.samples_out,
              "table to write them to: the rows, sample (from 1 on) and the values; '-' for standard output");
+  add_data(flags, c.data);
   flags.check_together([&c] { check_flags(c); });
+}
+
+bool is_forecaster(const TrainedModel& trained) {
+  return dynamic_cast<const ForecastConfig*>(trained.checkpoint.run.protocol.data.get()) != nullptr;
 }
 
 /// Weights that were not trained on tables take two tables as they stand, unless more was asked for.
@@ -96,16 +107,18 @@ bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
 }
 
 int predict(const PredictOptions& c) {
-  check(!c.checkpoint.empty() || !c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of events");
-  if (c.checkpoint.empty()) return predict_series(c, std::nullopt);
-  TrainedModel trained = load_model(c.checkpoint);
-  if (events_config(*trained.checkpoint.run.protocol.data)) return predict_events(c, trained);
-  check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of events");
-  return is_one_task(c, trained) ? predict_one_task(c, trained) : predict_series(c, std::move(trained));
+  std::optional<TrainedModel> trained;
+  if (!c.checkpoint.empty()) trained = load_model(c.checkpoint);
+  if (trained && is_forecaster(*trained)) return predict_forecast(c, *trained);
+  if (trained && events_config(*trained->checkpoint.run.protocol.data)) return predict_events(c, *trained);
+  check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of forecasts or of events");
+  if (!trained) return predict_series(c, std::nullopt);
+  return is_one_task(c, *trained) ? predict_one_task(c, *trained) : predict_series(c, std::move(trained));
 }
 
 int run(const PredictCommand& c) {
   apply(c.common);
+  set_data_folder(c.data);
   check(c.out != "-" || c.samples_out != "-",
         "[predict] --out - and --samples-out - are both for standard output, expected a file for one of them");
   const std::pair<const char*, const std::filesystem::path&> inputs[] = {

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "datasets/data_folder.h"
+#include "datasets/forecast/own_table.h"
+#include "datasets/forecast/source.h"
 #include "datasets/images/folder.h"
 #include "datasets/table/config.h"
 #include "engine/io/file.h"
@@ -35,6 +37,8 @@ struct TrainCommand {
   std::string model, init;
   std::string table, group;
   std::vector<std::string> inputs, values;  // columns of the table
+  std::string time;                         // the same, of forecasts
+  std::optional<std::int64_t> context, horizon;
   std::string images, size, data, crop = "centre";
   bool grey = false, skip_damaged = false;
   std::optional<std::int64_t> steps, batch, validation_batches;
@@ -59,6 +63,11 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
   flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
+  flags.text("--time", c.time,
+             "instead of --inputs: the column of dates or numbers that rows of --table follow each other by; tasks are "
+             "to forecast --values together, of the first 70 % of the rows, and a tenth is for validation");
+  flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
+  flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
   flags.text("--images", c.images,
              "folder, or tar archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
   flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
@@ -84,7 +93,11 @@ void add_flags(Flags& flags, TrainCommand& c) {
     check(c.table.empty() || c.images.empty(), "--table and --images exclude each other, expected one of them");
     check(c.images.empty() == c.size.empty() && (!c.images.empty() || (!c.grey && !c.skip_damaged)),
           "--images and --size belong together, and --grey and --skip-damaged to them, expected both");
-    check(c.table.empty() == c.inputs.empty() && c.table.empty() == c.values.empty() &&
+    check(c.time.empty() == !c.context && c.time.empty() == !c.horizon && (c.time.empty() || !c.table.empty()),
+          "--table, --time, --context and --horizon belong together, expected all or none");
+    check(c.time.empty() || (c.inputs.empty() && c.group.empty()),
+          "--time excludes --inputs and --group, expected --time alone");
+    check(c.table.empty() == (c.inputs.empty() && c.time.empty()) && c.table.empty() == c.values.empty() &&
               (!c.table.empty() || c.group.empty()),
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
@@ -107,6 +120,15 @@ Protocol table_protocol(const TrainCommand& c) {
                                                       : "npzoo/any-2d";
   const std::string name = std::filesystem::path(c.table).filename().string();
   const std::string text = table_protocol(tasks, load_protocol(base).text, name, c.protocol.name.empty());
+  return with_changes(parse_protocol(text, name), c.protocol.changes);
+}
+
+/// Of forecasts of the table, in the same way.
+Protocol forecast_protocol(const TrainCommand& c) {
+  const OwnForecast own{c.table, c.time, c.values, *c.context, *c.horizon};
+  const std::string base = c.protocol.name.empty() ? "taylorformer/exchange" : c.protocol.name;
+  const std::string name = std::filesystem::path(c.table).filename().string();
+  const std::string text = forecast_protocol(own, load_protocol(base).text, name, c.protocol.name.empty());
   return with_changes(parse_protocol(text, name), c.protocol.changes);
 }
 
@@ -140,6 +162,7 @@ Protocol image_protocol(const TrainCommand& c) {
 }
 
 Protocol protocol_of(const TrainCommand& c) {
+  if (!c.time.empty()) return forecast_protocol(c);
   if (!c.table.empty()) return table_protocol(c);
   return c.images.empty() ? load_protocol(c.protocol) : image_protocol(c);
 }
@@ -153,7 +176,8 @@ TrainingRun describe(const TrainCommand& c) {
   TrainingRun run;
   run.protocol = protocol_of(c);
   std::string model = c.model, init = c.init;
-  if (on_table && model.empty() && init.empty()) init = weights_for_tables(run.protocol.data->dim_x());
+  if (on_table && model.empty() && init.empty() && run.protocol.data->dim_y() == 1)
+    init = weights_for_tables(run.protocol.data->dim_x());
   if (model.empty() && init.empty()) model = kOwnDataModel;
   if (!model.empty()) run.spec = model_spec(run.protocol, model);
   if (!init.empty()) begin_with(run, init);

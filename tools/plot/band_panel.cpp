@@ -56,7 +56,16 @@ Panel make_panel(const BandPanel& shown) {
     }
     panel.layers.emplace_back(std::move(truth));
   }
-  panel.layers.emplace_back(Markers{.x = shown.context.x, .y = shown.context.y, .label = "context"});
+  if (!shown.history.x.empty()) {
+    Line history{.x = {}, .y = {}, .color = kBlack, .width = 1, .label = "history"};
+    for (const std::size_t i : ascending(shown.history.x)) {
+      history.x.push_back(shown.history.x[i]);
+      history.y.push_back(shown.history.y[i]);
+    }
+    panel.layers.emplace_back(std::move(history));
+  }
+  if (!shown.context.x.empty() || shown.history.x.empty())
+    panel.layers.emplace_back(Markers{.x = shown.context.x, .y = shown.context.y, .label = "context"});
   return panel;
 }
 

@@ -20,7 +20,8 @@ struct BandPanel {
   std::vector<double> x, mean, std;            // of equal length, in any order
   std::vector<std::vector<double>> samples{};  // functions at x, drawn as thin lines
   Series context;
-  Series truth{};  // empty: not drawn
+  Series truth{};    // empty: not drawn
+  Series history{};  // the same: a line of what was known before
 };
 
 /// Without title and ranges. Throws Error where lengths differ.

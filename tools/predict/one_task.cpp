@@ -132,12 +132,13 @@ JsonValue result(const PredictOptions& c, const PredictionReport& report, double
   return json;
 }
 
-std::unique_ptr<Picture> make_picture(const PredictOptions& c, const Question& question, const std::string& model) {
+std::unique_ptr<PredictionPicture> make_picture(const PredictOptions& c, const Question& question,
+                                                const std::string& model) {
   if (c.plot.empty()) return {};
   std::vector<std::string> axes;
   for (std::size_t i = 0; i < question.x_names.size(); ++i)
     axes.push_back(axis_title(question.x_names[i], question.forms[i]));
-  auto picture = std::make_unique<Picture>(c.plot, model, axes, question.y_names);
+  auto picture = std::make_unique<PredictionPicture>(c.plot, model, axes, question.y_names);
   const std::size_t dim_x = axes.size(), dim_y = question.y_names.size();
   for (std::size_t i = 0; i < question.context.y.size(); ++i)
     picture->add_context(i % dim_y, std::span(question.context.x).subspan(i / dim_y * dim_x, dim_x),
@@ -178,7 +179,7 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
   if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.targets->style());
   std::optional<SampleTable> samples;
   if (c.samples > 0) samples.emplace(c, report, question, density);
-  const std::unique_ptr<Picture> picture = make_picture(c, question, checkpoint.run.spec.name);
+  const std::unique_ptr<PredictionPicture> picture = make_picture(c, question, checkpoint.run.spec.name);
   for (; rows.count() > 0; chunks.next(rows)) {
     if (give_up()) return kInterruptedExit;
     const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));

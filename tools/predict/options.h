@@ -31,7 +31,7 @@ struct PredictOptions {
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none
-  std::optional<double> horizon;      // of events: how long after the last one samples go on
+  std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
 };
 
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
@@ -54,5 +54,7 @@ int predict_one_task(const PredictOptions& options, const TrainedModel& trained)
 int predict_series(const PredictOptions& options, std::optional<TrainedModel> trained);
 /// What comes after the events of each sequence of a table. Returns the exit status.
 int predict_events(const PredictOptions& options, const TrainedModel& trained);
+/// What comes behind the end of a table, by a model that was trained to forecast. Returns the exit status.
+int predict_forecast(const PredictOptions& options, const TrainedModel& trained);
 
 }  // namespace npzoo

@@ -13,19 +13,28 @@ std::string axis_title(const std::string& name, const ColumnForm& form) {
              : name;
 }
 
-Picture::Picture(const std::filesystem::path& path, const std::string& model, const std::vector<std::string>& x_labels,
-                 const std::vector<std::string>& y_names)
+PredictionPicture::PredictionPicture(const std::filesystem::path& path, const std::string& model,
+                                     const std::vector<std::string>& x_labels, const std::vector<std::string>& y_names)
     : path_(path), file_(path), model_(model), x_labels_(x_labels) {
   for (const std::string& name : y_names) values_.push_back({name, {}, {}, {}, {}, {}});
 }
 
-void Picture::add_context(std::size_t value, std::span<const double> x, double y) {
+void PredictionPicture::add_context(std::size_t value, std::span<const double> x, double y) {
   Value& v = values_[value];
   v.context_x.insert(v.context_x.end(), x.begin(), x.end());
   v.context_y.push_back(y);
 }
 
-void Picture::add(std::size_t value, std::span<const double> x, double mean, double std) {
+void PredictionPicture::add_history(std::size_t value, double x, double y) {
+  values_[value].history.x.push_back(x);
+  values_[value].history.y.push_back(y);
+}
+
+void PredictionPicture::add_sample(std::size_t value, std::vector<double> path) {
+  values_[value].samples.push_back(std::move(path));
+}
+
+void PredictionPicture::add(std::size_t value, std::span<const double> x, double mean, double std) {
   if (std::isnan(mean)) return;
   Value& v = values_[value];
   v.x.insert(v.x.end(), x.begin(), x.end());
@@ -33,7 +42,7 @@ void Picture::add(std::size_t value, std::span<const double> x, double mean, dou
   v.std.push_back(std);
 }
 
-plot::Figure Picture::bands() const {
+plot::Figure PredictionPicture::bands() const {
   plot::Figure figure{.panel_width = 480, .panel_height = 220};
   for (const Value& v : values_)
     figure.panels.push_back(plot::make_panel({.name = model_,
@@ -42,11 +51,14 @@ plot::Figure Picture::bands() const {
                                               .x = v.x,
                                               .mean = v.mean,
                                               .std = v.std,
-                                              .context = {v.context_x, v.context_y}}));
+                                              .samples = v.samples,
+                                              .context = {v.context_x, v.context_y},
+                                              .truth = {},
+                                              .history = v.history}));
   return figure;
 }
 
-plot::Figure Picture::maps() const {
+plot::Figure PredictionPicture::maps() const {
   std::vector<double> all;
   for (const Value& v : values_)
     for (const auto* x : {&v.context_x, &v.x}) all.insert(all.end(), x->begin(), x->end());
@@ -64,7 +76,7 @@ plot::Figure Picture::maps() const {
   return figure;
 }
 
-void Picture::draw() {
+void PredictionPicture::draw() {
   file_.write(plot::draw_figure(x_labels_.size() == 1 ? bands() : maps(), path_));
   file_.flush();
 }

@@ -17,14 +17,18 @@ std::string axis_title(const std::string& name, const ColumnForm& form);
 
 /// A picture of predictions, for each value a panel with a band where there is one input and three maps where there are
 /// two, drawn when all predictions are there.
-class Picture {
+class PredictionPicture {
  public:
   /// One or two titles of axes.
-  Picture(const std::filesystem::path& path, const std::string& model, const std::vector<std::string>& x_labels,
-          const std::vector<std::string>& y_names);
+  PredictionPicture(const std::filesystem::path& path, const std::string& model,
+                    const std::vector<std::string>& x_labels, const std::vector<std::string>& y_names);
 
   /// x has as many numbers as there are inputs.
   void add_context(std::size_t value, std::span<const double> x, double y);
+  /// The same of one input, to be drawn as a line.
+  void add_history(std::size_t value, double x, double y);
+  /// A path over all that is predicted of one input.
+  void add_sample(std::size_t value, std::vector<double> path);
   /// Nothing where the mean is NaN.
   void add(std::size_t value, std::span<const double> x, double mean, double std);
 
@@ -43,6 +47,8 @@ class Picture {
   struct Value {
     std::string name;
     std::vector<double> context_x, context_y, x, mean, std;  // x row-major
+    plot::Series history{};
+    std::vector<std::vector<double>> samples{};
   };
   std::vector<Value> values_;
 };

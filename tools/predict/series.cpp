@@ -237,7 +237,7 @@ class Outputs {
   std::vector<std::string> comments_;
   std::filesystem::path path_;
   std::optional<TableWriter> out_, samples_;
-  std::optional<Picture> picture_;
+  std::optional<PredictionPicture> picture_;
 };
 
 void check_picture(const PredictOptions& c, const Tables& tables) {

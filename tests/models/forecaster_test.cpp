@@ -1,0 +1,82 @@
+#include "models/series/forecaster.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/models/walk_model.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// A value at each day from 10 on.
+TimeSeries days(std::vector<double> y) {
+  Measurements m{.time_form = {.kind = ColumnForm::Kind::time}};
+  for (std::size_t i = 0; i < y.size(); ++i) m.time.push_back(10 + static_cast<double>(i));
+  m.y = std::move(y);
+  return order_by_time(std::move(m), 1, "s");
+}
+
+SeriesForecast forecast(const Walk& model, const TimeSeries& series, const ForecastOptions& options) {
+  return Forecaster(model, {.context = 3, .horizon = 2}, {{4}, {2}}).forecast(series, options);
+}
+
+}  // namespace
+
+TEST_CASE("forecaster: goes on behind the last known value, in the units of the table") {
+  const SeriesForecast said = forecast(Walk(0.5, false), days({1, 2, 8, 6, kNaN, kNaN}),
+                                       {.horizon = 2, .quantiles = {0.5, 0.975}, .samples = 400});
+  CHECK(said.time == std::vector<double>{14, 15});
+  CHECK(said.mean == std::vector<double>{6, 6});
+  CHECK(said.std == std::vector<double>{1, 1});
+  CHECK(largest_difference(Tensor::from<double>({4}, said.quantiles), {6, 7.95996, 6, 7.95996}) < 1e-4);
+  CHECK(said.how == "one-shot, exact");
+  CHECK(said.first_context == 1);
+  CHECK(said.context_points == 3);
+  REQUIRE(said.samples.size() == 800);
+  double mean = 0;
+  for (const double sample : said.samples) mean += sample / 800;
+  CHECK(std::abs(mean - 6) < 5 / std::sqrt(800.0));
+}
+
+TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose spread grows") {
+  const SeriesForecast said = forecast(Walk(0.5, false), days({1, 2, 8, 6}), {.horizon = 5, .quantiles = {0.5}});
+  CHECK(said.time == std::vector<double>{14, 15, 16, 17, 18});
+  CHECK(said.how == "free-running, 200 paths of windows of 2, each at one shot");
+  CHECK(said.samples.empty());
+  for (std::size_t h = 0; h < 5; ++h) {
+    const double variance = 1 + static_cast<double>(h / 2);  // of the last value of the window before, and its own
+    CAPTURE(h);
+    CHECK(std::abs(said.mean[h] - 6) < 5 * std::sqrt(variance / 200));
+    CHECK(std::abs(said.std[h] * said.std[h] - variance) < 5 * variance * std::sqrt(2.0 / 200));
+    CHECK(std::abs(said.quantiles[h] - 6) < 6 * std::sqrt(variance / 200));
+  }
+  const SeriesForecast walk = forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 3, .samples = 300});
+  CHECK(walk.how == "free-running, 300 paths of windows of 2");
+  CHECK(walk.samples.size() == 900);
+  CHECK(std::abs(walk.std[2] * walk.std[2] - 3) < 5 * 3 * std::sqrt(2.0 / 300));
+  CHECK(forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 2}).how == "free-running, 20 samples");
+}
+
+TEST_CASE("forecaster: the same numbers every time, and others of another seed") {
+  const ForecastOptions options{.horizon = 5, .samples = 2, .seed = 1};
+  const auto samples = [&](const ForecastOptions& o) {
+    return forecast(Walk(0.5, true), days({1, 2, 8, 6}), o).samples;
+  };
+  CHECK(samples(options) == samples(options));
+  CHECK(samples(options) != samples({.horizon = 5, .samples = 2, .seed = 2}));
+}
+
+TEST_CASE("forecaster: what it cannot go on from") {
+  CHECK(error_of([] {
+          forecast(Walk(1, false), days({1, 2, kNaN, kNaN, 8}), {.horizon = 2});
+        }) == "[forecast] 1 known points found in the last 3, expected 2 or more");
+  TimeSeries numbers = days({1, 2, 3});
+  numbers.time_form.kind = ColumnForm::Kind::number;
+  CHECK(error_of([&] {
+          Forecaster(Walk(1, false), {.context = 3, .horizon = 2, .calendar = {&calendar_features()[0]}}, {{0}, {1}})
+              .forecast(numbers, {.horizon = 2});
+        }) == "[forecast] times that are numbers found, expected dates for calendar features");
+}

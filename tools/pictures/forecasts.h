@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "datasets/forecast/config.h"
+#include "tools/pictures/tasks.h"
+
+namespace npzoo {
+
+/// Rows of windows: what came before, bands and paths of the models, and what came, in steps from the first that is
+/// forecast and in the units of the series.
+plot::Figure draw_forecasts(const TaskPicture& drawn, const std::vector<Shown>& models, const ForecastConfig& data,
+                            const Batch& batch);
+
+}  // namespace npzoo

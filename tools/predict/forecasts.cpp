@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "datasets/forecast/config.h"
+#include "datasets/tables/prediction_rows.h"
+#include "datasets/tables/table_reader.h"
+#include "datasets/tables/table_writer.h"
+#include "engine/config.h"
+#include "engine/parallel.h"
+#include "models/series/forecaster.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/json_value.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
+#include "tools/predict/options.h"
+#include "tools/predict/picture.h"
+
+namespace npzoo {
+
+namespace {
+
+void check_forecast_flags(const PredictOptions& c, const std::string& model) {
+  const std::pair<const char*, bool> others[] = {
+      {"--context", c.strict},       {"--targets", !c.targets.empty()}, {"--group", !c.columns.group.empty()},
+      {"--truth", !c.truth.empty()}, {"--no-standardise", c.as_is},     {"--neighbours", c.neighbours != 0}};
+  for (const auto& [flag, given] : others)
+    check(!given, "[predict] {} found, but {} was trained to forecast, expected TABLE and --horizon", flag, model);
+}
+
+/// Steps: those of training where nothing is said.
+std::int64_t horizon_of(const PredictOptions& c, const WindowRules& rules) {
+  const double wanted = c.horizon.value_or(static_cast<double>(rules.horizon));
+  check(wanted == std::floor(wanted) && wanted >= 1 && wanted <= static_cast<double>(kMostPlaces),
+        "[predict] --horizon {} found, expected a whole number of steps from 1 to {}", wanted, kMostPlaces);
+  return static_cast<std::int64_t>(wanted);
+}
+
+/// The columns of time and of values: those of training, unless others are named.
+struct ForecastColumns {
+  std::string time;
+  std::vector<std::string> values;
+};
+
+ForecastColumns columns_of(const PredictOptions& c, const ForecastConfig& config) {
+  check(c.columns.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
+        c.columns.inputs.size(), fmt::join(c.columns.inputs, ", "));
+  check(c.columns.values.empty() || std::ssize(c.columns.values) == config.dim_y(),
+        "[predict] {} columns of values found, {}, expected {} in the order of training, {}", c.columns.values.size(),
+        fmt::join(c.columns.values, ", "), config.dim_y(), fmt::join(config.data().values, ", "));
+  const std::string& time = config.data().table.time;
+  return {c.columns.inputs.empty() ? (time.empty() ? "date" : time) : c.columns.inputs[0],
+          c.columns.values.empty() ? config.data().values : c.columns.values};
+}
+
+/// What `predict` was asked, and what came of it.
+struct ForecastAnswer {
+  const PredictOptions& options;
+  const TrainingRun& run;
+  std::int64_t steps;  // of training
+  ForecastColumns columns;
+  TimeSeries series;
+  SeriesForecast forecast{};
+
+  std::size_t channels() const { return columns.values.size(); }
+  std::string time(std::size_t h) const { return series.time_form.text(forecast.time[h]); }
+  /// What float32 knows of a value of channel c.
+  double digits(double value, std::size_t c, const SeriesScale& scale) const {
+    return few_digits(value, scale.mean[c]);
+  }
+  std::vector<std::string> comments() const {
+    return {fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
+                        run.protocol.name, run.seed, steps),
+            fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
+            fmt::format("context: {} known points from {} on", forecast.context_points,
+                        series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
+  }
+};
+
+/// The table of predictions: time, and of each value a column for every figure.
+void write_forecast(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+  std::vector<std::string> prefixes{"mean_", "std_"};
+  for (const double p : a.options.quantiles) prefixes.push_back(fmt::format("q{}_", p));
+  const std::vector<std::string> time{a.columns.time},
+      header = prediction_header({}, time, prefixes, a.columns.values, a.options.table);
+  out.emplace(a.options.out, header, a.comments());
+  const std::size_t channels = a.channels(), quantiles = a.options.quantiles.size();
+  for (std::size_t h = 0; h < a.forecast.time.size(); ++h) {
+    std::vector<double> numbers;
+    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(a.digits(a.forecast.mean[h * channels + c], c, scale));
+    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(few_digits(a.forecast.std[h * channels + c]));
+    for (std::size_t q = 0; q < quantiles; ++q)
+      for (std::size_t c = 0; c < channels; ++c)
+        numbers.push_back(a.digits(a.forecast.quantiles[(h * channels + c) * quantiles + q], c, scale));
+    out->write(a.time(h), numbers);
+  }
+}
+
+void write_paths(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+  const auto count = static_cast<std::size_t>(a.options.samples), channels = a.channels();
+  std::vector<std::string> comments = a.comments();
+  comments.push_back(fmt::format("samples: {} paths", count));
+  const std::vector<std::string> time{a.columns.time};
+  out.emplace(a.options.samples_out, sample_header(time, a.columns.values, a.options.table, a.options.table), comments);
+  for (std::size_t h = 0; h < a.forecast.time.size(); ++h)
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<double> numbers{static_cast<double>(k + 1)};
+      for (std::size_t c = 0; c < channels; ++c)
+        numbers.push_back(a.digits(a.forecast.samples[(h * channels + c) * count + k], c, scale));
+      out->write(a.time(h), numbers);
+    }
+  out->flush();
+}
+
+/// What came before, the band, and the first paths.
+void draw_forecast(const ForecastAnswer& a, PredictionPicture& picture) {
+  constexpr std::size_t kMostPaths = 20;
+  const std::size_t channels = a.channels(), count = static_cast<std::size_t>(a.options.samples);
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::int64_t place = a.forecast.first_context; place < a.series.size(); ++place)
+      if (a.series.known[static_cast<std::size_t>(place)])
+        picture.add_history(c, a.series.time[static_cast<std::size_t>(place)],
+                            a.series.y[static_cast<std::size_t>(place) * channels + c]);
+    for (std::size_t h = 0; h < a.forecast.time.size(); ++h)
+      picture.add(c, {&a.forecast.time[h], 1}, a.forecast.mean[h * channels + c], a.forecast.std[h * channels + c]);
+    for (std::size_t k = 0; k < std::min(count, kMostPaths); ++k) {
+      std::vector<double> path;
+      for (std::size_t h = 0; h < a.forecast.time.size(); ++h)
+        path.push_back(a.forecast.samples[(h * channels + c) * count + k]);
+      picture.add_sample(c, std::move(path));
+    }
+  }
+  picture.draw();
+}
+
+JsonValue to_json(const ForecastAnswer& a, double seconds) {
+  JsonValue json = JsonValue::object({{"model", a.run.spec.name},
+                                      {"protocol", a.run.protocol.name},
+                                      {"how", a.forecast.how},
+                                      {"rows", std::ssize(a.forecast.time)},
+                                      {"context_rows", a.forecast.context_points},
+                                      {"first", a.time(0)},
+                                      {"last", a.time(a.forecast.time.size() - 1)},
+                                      {"seconds", seconds}});
+  const PredictOptions& c = a.options;
+  if (!c.out.empty()) json.set("out", c.out.string());
+  if (!c.plot.empty()) json.set("plot", c.plot.string());
+  if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
+  return json;
+}
+
+}  // namespace
+
+int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto& [checkpoint, model] = trained;
+  const auto& config = dynamic_cast<const ForecastConfig&>(*checkpoint.run.protocol.data);
+  check_forecast_flags(c, checkpoint.run.spec.name);
+  ForecastColumns columns = columns_of(c, config);
+  const std::int64_t horizon = horizon_of(c, config.rules());
+  if (!c.plot.empty()) plot::format_of(c.plot);
+  const SeriesScale scale = config.scale();
+  TimeSeries series =
+      order_by_time(read_measurements(c.table, columns.time, columns.values), config.dim_y(), c.table.string());
+  for (const auto& path : {c.out, c.samples_out, c.plot})
+    if (!path.empty()) check_can_be_written(path);
+  ForecastAnswer answer{c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series)};
+  Progress progress("predict", 0, {.unit = "rows", .passing = true});
+  answer.forecast =
+      Forecaster(*model, config.rules(), scale)
+          .forecast(answer.series,
+                    {.horizon = horizon, .quantiles = c.quantiles, .samples = c.samples, .seed = checkpoint.run.seed});
+  std::optional<TableWriter> out, samples;
+  std::optional<PredictionPicture> picture;
+  if (!c.out.empty()) write_forecast(answer, scale, out);
+  if (c.samples > 0) write_paths(answer, scale, samples);
+  if (!c.plot.empty()) {
+    const std::vector<std::string> axis{axis_title(answer.columns.time, answer.series.time_form)};
+    picture.emplace(c.plot, checkpoint.run.spec.name, axis, answer.columns.values);
+    draw_forecast(answer, *picture);
+  }
+  if (out) out->commit();
+  if (samples) samples->commit();
+  if (picture) picture->commit();
+  progress.finish();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (c.common.json) print_json(to_json(answer, seconds.count()));
+  return 0;
+}
+
+}  // namespace npzoo
