@@ -177,19 +177,19 @@ TEST_CASE("forecast: the published series, as their makers and others have count
     const char* protocol;
     std::int64_t points, windows;
   };
-  for (const auto& [name, points, windows] :
+  for (const Expected& expected :
        {Expected{"taylorformer/exchange", 7588, 1327}, Expected{"taylorformer/exchange-720", 7588, 703},
         Expected{"taylorformer/etth2", 17420, 3293}, Expected{"taylorformer/ettm2", 69680, 13745},
         Expected{"taylorformer/electricity-mt200", 35064, 6822}, Expected{"autoformer/exchange", 7588, 1422},
         Expected{"autoformer/etth2", 17420, 2785}, Expected{"autoformer/ettm2", 69680, 11425}}) {
-    CAPTURE(name);
-    const Protocol p = load_protocol(name);
+    CAPTURE(std::string(expected.protocol));
+    const Protocol p = load_protocol(expected.protocol);
     if (!is_at_hand(p)) continue;
     const auto series = dynamic_cast<const ForecastConfig&>(*p.data).series();
-    CHECK(series->series.size() == points);
+    CHECK(series->series.size() == expected.points);
     CHECK(series->series.regular);
     CHECK_FALSE(series->gaps);
-    CHECK(p.data->source({.batch_size = 1, .split = Split::evaluation})->size() == windows);
+    CHECK(p.data->source({.batch_size = 1, .split = Split::evaluation})->size() == expected.windows);
   }
 }
 
