@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "datasets/events/source.h"
+#include "engine/tape.h"
 #include "models/predictions/components.h"
 #include "models/predictions/host.h"
 #include "ops/concat/concat.h"
@@ -31,6 +33,11 @@ Tensor numbers(std::int64_t count, const Tensor& like) {
 void check_gap(double gap) { check(!(gap < 0), "[prediction] gap {} found, expected 0 or more", gap); }
 
 }  // namespace
+
+/// By arithmetic instead of an index, since marks may be on a device and nothing waits for them.
+Tensor chosen_marks(const Tensor& mark, std::int64_t count) {
+  return relu(affine(abs(sub(mark, numbers(count, mark))), -1, 1));
+}
 
 NextEvent::NextEvent(LogNormalMixture gap, Tensor mark_log_probability)
     : gap_(std::move(gap)), mark_(std::move(mark_log_probability)) {
@@ -61,33 +68,44 @@ void NextEvent::check_events(const Tensor& y) const {
     check_gap(values[i]);
     if (!mark_.defined()) continue;
     const double mark = values[i + 1];
-    check(mark >= 0 && mark < static_cast<double>(mark_.dim(2)) && mark == std::floor(mark),
-          "[prediction] mark {} found, expected one of 0 … {}", mark, mark_.dim(2) - 1);
+    check(mark == kNoEvent || (mark >= 0 && mark < static_cast<double>(mark_.dim(2)) && mark == std::floor(mark)),
+          "[prediction] mark {} found, expected one of 0 … {}, or -1 for an end", mark, mark_.dim(2) - 1);
   }
 }
 
-/// (B, Nt). By arithmetic instead of an index, since y may be on a device and nothing waits for it.
-Tensor NextEvent::mark_log_likelihood(const Tensor& y) const {
-  const Tensor distance = abs(sub(slice(y, 2, 1, 2), numbers(mark_.dim(2), y)));  // (B, Nt, M)
-  return logsumexp(add(mark_, log(relu(affine(distance, -1, 1)))), 2);            // all but the mark's are −∞
+/// log P(mark) of what happened, and of an end that of any mark, which is 0. All (B, Nt, 1) but the result, (B, Nt).
+Tensor NextEvent::mark_log_likelihood(const Tensor& mark, const Tensor& ends) const {
+  return logsumexp(add(mark_, log(add(chosen_marks(mark, mark_.dim(2)), ends))), 2);  // all but the mark's are −∞
 }
 
 Tensor NextEvent::log_likelihood(const Tensor& y) const {
   check_events(y);
   const Tensor gaps = Prediction::log_likelihood(y);  // (B, Nt)
-  return mark_.defined() ? add(gaps, mark_log_likelihood(y)) : gaps;
+  if (!mark_.defined()) return gaps;
+  const auto of_targets = [&](const Tensor& x) { return reshape(x, gaps.shape()); };
+  const Tensor mark = slice(y, 2, 1, 2), ends = clamp(affine(mark, -1, 0), 0, 1), end = of_targets(ends);
+  return add(mul(affine(end, -1, 1), add(gaps, mark_log_likelihood(mark, ends))),
+             mul(end, log_survival(of_targets(slice(y, 2, 0, 1)))));
 }
 
 Tensor NextEvent::joint_log_likelihood(const Tensor& y) const {
+  const NoGrad off;
   const Tensor events = on_host(y);
   check_events(events);
   Tensor each = npzoo::log_likelihood(marginals(), events);
   if (mark_.defined()) {
     const Tensor marks = on_host(mark_);
+    const NextEvent here({on_host(gap_.log_weight), on_host(gap_.mean), on_host(gap_.std)});
+    const Tensor survival = here.log_survival(reshape(slice(events, 2, 0, 1), each.shape()));
     const auto classes = static_cast<std::size_t>(mark_.dim(2));
-    for (std::size_t i = 0; i < each.values<double>().size(); ++i)
-      each.values<double>()[i] +=
-          marks.values<double>()[i * classes + static_cast<std::size_t>(events.values<double>()[2 * i + 1])];
+    for (std::size_t i = 0; i < each.values<double>().size(); ++i) {
+      const double mark = events.values<double>()[2 * i + 1];
+      double& value = each.values<double>()[i];
+      if (mark == kNoEvent)
+        value = survival.values<double>()[i];
+      else
+        value += marks.values<double>()[i * classes + static_cast<std::size_t>(mark)];
+    }
   }
   return sum_of_points(each);
 }

@@ -2,6 +2,7 @@
 
 #include <numbers>
 
+#include "datasets/events/source.h"
 #include "engine/gradcheck.h"
 #include "tests/models/events.h"
 
@@ -112,6 +113,29 @@ TEST_CASE("next event: what survives keeps its digits however long it takes") {
   for (std::size_t i = 0; i < 5; ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-14));
 }
 
+TEST_CASE_TEMPLATE("next event: an end has the probability that nothing happens until then", T, float, double) {
+  std::vector<Tensor> parameters = raw(dtype_of<T>());
+  // A mark that cannot be changes nothing.
+  parameters[3] = concat({parameters[3], Tensor::full(kEvents, -kInfinity, dtype_of<T>())}, 2);
+  const NextEvent p = events_of(parameters);
+  const Tensor y = some_events(dtype_of<T>()), gap = slice(y, 2, 0, 1), survival = p.log_survival(reshape(gap, {2, 3}));
+  const Tensor ends = concat({gap, Tensor::full(kEvents, kNoEvent, dtype_of<T>())}, 2);
+  CHECK(same_bits(p.log_likelihood(ends), survival));
+  // Two events and an end.
+  const Tensor both = concat({slice(y, 1, 0, 2), slice(ends, 1, 2, 3)}, 1);
+  const std::vector<double> each = doubles(p.log_likelihood(both)), events = doubles(p.log_likelihood(y)),
+                            left = doubles(survival), joint = doubles(p.joint_log_likelihood(both));
+  const double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-13;
+  for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t i = 3 * b; i < 3 * b + 2; ++i) CHECK(each[i] == events[i]);
+    CHECK(each[3 * b + 2] == left[3 * b + 2]);
+    CHECK(joint[b] == doctest::Approx(each[3 * b] + each[3 * b + 1] + each[3 * b + 2]).epsilon(tolerance));
+  }
+  const Tensor at_once = concat({Tensor::zeros(kEvents, dtype_of<T>()), slice(ends, 2, 1, 2)}, 2);  // padding
+  CHECK(largest_difference(p.log_likelihood(at_once), std::vector<double>(6, 0)) <= 8 * kTolerance<T>);
+  CHECK(largest_difference(p.joint_log_likelihood(at_once), std::vector<double>(2, 0)) <= 8 * kTolerance<T>);
+}
+
 TEST_CASE("next event: gradients of what is trained on") {
   for (const bool marks : {false, true}) {
     const Tensor y = marks ? some_events() : slice(some_events(), 2, 0, 1);
@@ -121,6 +145,11 @@ TEST_CASE("next event: gradients of what is trained on") {
     CHECK(gradcheck(log_likelihood, parameters).max_error <= 1e-6);
     const auto mean = [&](const std::vector<Tensor>& in) { return nll(events_of(in, marks), y); };
     CHECK(gradcheck(mean, parameters).max_error <= 1e-6);
+    if (!marks) continue;
+    const Tensor ends = concat({slice(y, 2, 0, 1), Tensor::full(kEvents, kNoEvent, DType::float64)}, 2),
+                 both = concat({slice(y, 1, 0, 2), slice(ends, 1, 2, 3)}, 1);
+    const auto with_end = [&](const std::vector<Tensor>& in) { return events_of(in).log_likelihood(both); };
+    CHECK(gradcheck(with_end, parameters).max_error <= 1e-6);
   }
   const Tensor gap = exp(normal<double>({2, 3}, 6, 2));
   std::vector<Tensor> parameters = raw(DType::float64);
@@ -277,9 +306,10 @@ TEST_CASE("next event: what is no event is refused in one line") {
   CHECK(said(gaps, some_events()) == "[prediction] y (2, 3, 2) found, expected (2, 3, 1)");
   CHECK(said(p, events(-0.5, 1)) == "[prediction] gap -0.5 found, expected 0 or more");
   CHECK(said(gaps, Tensor::full(kEvents, -2, DType::float64)) == "[prediction] gap -2 found, expected 0 or more");
-  for (const auto& [mark, text] : {std::pair(-1.0, "-1"), std::pair(4.0, "4"), std::pair(0.5, "0.5"),
-                                   std::pair(kNaN, "nan"), std::pair(kInfinity, "inf")})
-    CHECK(said(p, events(1, mark)) == fmt::format("[prediction] mark {} found, expected one of 0 … 3", text));
+  for (const auto& [mark, text] : {std::pair(-2.0, "-2"), std::pair(-0.5, "-0.5"), std::pair(4.0, "4"),
+                                   std::pair(0.5, "0.5"), std::pair(kNaN, "nan"), std::pair(kInfinity, "inf")})
+    CHECK(said(p, events(1, mark)) ==
+          fmt::format("[prediction] mark {} found, expected one of 0 … 3, or -1 for an end", text));
   CHECK(error_of([&] { p.log_survival(flat.view({3, 2})); }) == "[prediction] gaps (3, 2) found, expected (2, 3)");
   CHECK(error_of([&] {
           p.log_survival(Tensor::full({2, 3}, -1, DType::float64));
