@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "datasets/objectives/search_space.h"
+#include "datasets/task_config.h"
+#include "models/decisions/surrogate.h"
+#include "models/model.h"
+
+namespace npzoo {
+
+/// Whether a model's operations have gradients with respect to inputs: those of TNP-A's paths are not recorded, and to
+/// kriging and set convolutions places are constants.
+bool has_input_gradients(std::string_view model);
+
+struct ModelSurrogateOptions {
+  std::string name;                     // of the model
+  Density density = Density::marginal;  // of its row
+  TrainingRange range{};    // inputs that the unit cube stands for, and the deviation that values are brought to
+  bool standardise = true;  // values, by those of each task; else they are used as they are
+  std::int64_t samples = kSamples;  // functions, of a model that draws them
+  std::uint64_t seed = 0;
+};
+
+/// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. Where the model
+/// tells of several targets together each point is asked for by itself, unless a function is to be drawn.
+class ModelSurrogate final : public Surrogate {
+ public:
+  /// The model must live as long as this and predict one value.
+  ModelSurrogate(Model& model, std::int64_t tasks, ModelSurrogateOptions options);
+  ~ModelSurrogate() override;
+
+  std::int64_t tasks() const override { return tasks_; }
+  std::int64_t dims() const override { return model_.dim_x(); }
+  void observe(std::span<const double> x, std::span<const double> y) override;
+  Belief believe(std::span<const double> x) const override;
+  /// By the tape; by differences of the fourth order where the model has no gradients of inputs.
+  Judged judge(std::span<const double> x, const Judge& judge) const override;
+  std::vector<double> sample(std::span<const double> x, Draws& draws) const override;
+  bool samples_functions() const override;
+  std::string name() const override { return options_.name; }
+
+ private:
+  struct Question;
+  Tensor tensor(std::vector<double> values, const Shape& shape) const;
+  std::vector<double> inputs(std::span<const double> x) const;
+  Context context(std::int64_t first, std::int64_t copies) const;
+  Question ask(std::span<const double> x) const;
+  Judged judge_by_differences(std::span<const double> x, const Judge& judge) const;
+  Belief belief_of(const Marginals& marginals) const;
+
+  Model& model_;
+  std::int64_t tasks_;
+  ModelSurrogateOptions options_;
+  DType dtype_;
+  std::vector<Observations> seen_;     // of each task
+  std::vector<double> shift_, scale_;  // of each task's values
+  std::unique_ptr<ContextState> state_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/objectives/search_space.h"
+#include "datasets/objectives/sobol.h"
+
+using namespace npzoo;
+
+TEST_CASE("sobol: every box of a grid of powers of two holds as many points, for each pair of coordinates") {
+  constexpr std::int64_t kPoints = 4096;
+  for (const std::uint64_t seed : {0, 7}) {
+    const std::vector<double> points = sobol_points(kMostSobolDims, 0, kPoints, seed);
+    for (std::size_t a = 0; a < kMostSobolDims; ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        // The quality t of a pair of the first six coordinates is at most 4: boxes of 2^4 points have exactly those.
+        std::vector<int> boxes(256);
+        for (std::size_t i = 0; i < kPoints; ++i)
+          ++boxes[static_cast<std::size_t>(points[i * kMostSobolDims + a] * 16) * 16 +
+                  static_cast<std::size_t>(points[i * kMostSobolDims + b] * 16)];
+        CHECK(std::ranges::all_of(boxes, [](int n) { return n == 16; }));
+      }
+  }
+  const std::vector<double> later = sobol_points(3, 5, 2, 1), all = sobol_points(3, 0, 7, 1);
+  CHECK(std::ranges::equal(later, std::span(all).subspan(15)));
+  CHECK(sobol_points(3, 0, 4, 1) != sobol_points(3, 0, 4, 2));
+}
+
+TEST_CASE("search space: values and the unit cube are each other's inverse, integers whole, held axes held") {
+  const SearchSpace space({{"a", -1, 3},
+                           {"b", 1e-4, 1e2, true},
+                           {"n", 1, 64, true, true},
+                           {"held", 5, 5, false, false, 5.0},
+                           {"within", 0, 1, false, false, 0.25}});
+  REQUIRE(space.dims() == 4);
+  CHECK(space.is_held(3));
+  for (const double u : {0.0, 0.1, 0.5, 0.9, 1.0}) {
+    const std::vector<double> unit{u, 1 - u, u, 0.7}, values = space.values(unit);
+    CHECK(values[0] == doctest::Approx(-1 + 4 * u).epsilon(1e-14));
+    CHECK(std::log10(values[1]) == doctest::Approx(-4 + 6 * (1 - u)).epsilon(1e-13));
+    CHECK(values[2] == std::round(std::clamp(std::pow(64.0, u), 1.0, 64.0)));
+    CHECK(values[3] == 5);
+    CHECK(values[4] == 0.25);
+    const std::vector<double> back = space.unit(values), nearest = space.nearest(unit);
+    CHECK(back[0] == doctest::Approx(u).epsilon(1e-14));
+    CHECK(back[1] == doctest::Approx(1 - u).epsilon(1e-13));
+    CHECK(back[3] == 0.25);
+    CHECK(space.values(nearest) == space.values(space.nearest(nearest)));
+  }
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Tests of `npzoo optimise`: optimise_test.py PATH_TO_NPZOO"""
+
+import csv
+import io
+import json
+import math
+import xml.etree.ElementTree
+
+from cli_support import HERE, case, checkpoint, expect, npzoo, run_cases, write
+
+ONE = '[[axis]]\nname = "x"\nlow = -2.0\nhigh = 4.0\n'
+TWO = ONE + '[[axis]]\nname = "k"\nlow = 1\nhigh = 1000\nscale = "log"\ntype = "integer"\n'
+
+
+def ask(space=ONE, table=None, *more):
+    write("space.toml", space)
+    if table is None:
+        (HERE / "results.csv").unlink(missing_ok=True)
+    else:
+        write("results.csv", table)
+    return npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "results.csv", *more)
+
+
+def rows(done):
+    expect(done.returncode == 0, done.stderr)
+    return [{name: float(cell) for name, cell in row.items()} for row in csv.DictReader(io.StringIO(done.stdout))]
+
+
+def table_of(points, f, names=("x",)):
+    return ",".join(names) + ",value\n" + "".join(
+        ",".join(repr(p[n]) for n in names) + f",{f(p)!r}\n" for p in points)
+
+
+@case
+def without_rows_a_design_fills_the_space():
+    missing = rows(ask(ONE, None, "--ask", 8))
+    expect(len(missing) == 8 and all(-2 <= r["x"] <= 4 for r in missing), missing)
+    expect(missing == rows(ask(ONE, "", "--ask", 8)) == rows(ask(ONE, "x,value\n", "--ask", 8)), "an empty table differs")
+    expect(sorted(int((r["x"] + 2) / .75) for r in missing) == list(range(8)), f"{missing}: not one in each eighth")
+    expect(missing != rows(ask(ONE, None, "--ask", 8, "--seed", 1)), "the seed changes nothing")
+    part = rows(ask(ONE, table_of(missing[:2], lambda p: p["x"]), "--ask", 2))
+    expect(part == missing[2:4], "the design does not go on where the table ends")
+
+
+@case
+def axes_are_what_they_are_said_to_be():
+    points = rows(ask(TWO + '[[axis]]\nname = "held"\nfixed = 0.25\n', None, "--ask", 16))
+    expect(all(r["k"] == int(r["k"]) and 1 <= r["k"] <= 1000 and r["held"] == .25 for r in points), points)
+    expect(sum(r["k"] < 32 for r in points) == 8, f"{points}: half of a log axis is below its geometric middle")
+    held = TWO.replace("high = 4.0", "high = 4.0\nfixed = 1.5")
+    seen = [{"x": -2 + i / 2, "k": 2. ** (i % 9)} for i in range(10)]
+    asked = rows(ask(held, table_of(seen, lambda p: p["x"] ** 2 + math.log(p["k"]), ("x", "k")), "--ask", 2))
+    expect(all(r["x"] == 1.5 for r in asked) and asked[0] != asked[1], asked)
+
+
+@case
+def a_minimum_is_found_and_a_maximum():
+    for flags, sign in (((), 1), (("--maximise",), -1)):
+        points = rows(ask(ONE, None, "--ask", 4))
+        f = lambda p: sign * (p["x"] - 1.234) ** 2 + 5
+        for _ in range(12):
+            points += rows(ask(ONE, table_of(points, f), *flags))
+        least = min(abs(p["x"] - 1.234) for p in points)
+        expect(least < .06, f"{points}: {least} from the optimum, a hundredth of the range is .06")
+
+
+@case
+def the_gaussian_process_answers_where_no_weights_fit_and_says_so():
+    three = "".join(f'[[axis]]\nname = "{n}"\nlow = 0\nhigh = 1\n' for n in "abc")
+    points = rows(ask(three, None, "--ask", 8))
+    f = lambda p: sum((p[n] - .3) ** 2 for n in "abc")
+    for _ in range(8):
+        done = ask(three, table_of(points, f, "abc"))
+        expect("a Gaussian process answers" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+        points += rows(done)
+    expect(min(map(f, points)) < .01, points)
+    table = table_of(rows(ask(ONE, None, "--ask", 5)), lambda p: p["x"])
+    for flags, by in (((), "kriging-tnp"), (("--gaussian-process",), "gp")):
+        done = ask(ONE, table, "--json", *flags)
+        expect(done.stderr == "" and json.loads(done.stdout)["proposals"][0]["by"] == by, done)
+    both = ask(ONE, table, "--gaussian-process", "--checkpoint", checkpoint())
+    expect(both.returncode != 0 and "expected one of them" in both.stderr, both.stderr)
+
+
+@case
+def batches_are_of_different_points_by_either_rule():
+    points = rows(ask(ONE, None, "--ask", 6))
+    table = table_of(points, lambda p: math.sin(3 * p["x"]) + p["x"])
+    for rule in ("fantasies", "thompson"):
+        first = ask(ONE, table, "--ask", 4, "--batch", rule)
+        batch = [r["x"] for r in rows(first)]
+        expect(len(set(batch)) == 4 and not set(batch) & {p["x"] for p in points}, f"{rule}: {batch}")
+        expect(ask(ONE, table, "--ask", 4, "--batch", rule).stdout == first.stdout, f"{rule}: another answer to the same table")
+    refused = ask(ONE, table, "--ask", 2, "--batch", "thompson", "--checkpoint", checkpoint())
+    expect(refused.returncode != 0 and "predicts each point by itself" in refused.stderr, refused.stderr)
+
+
+@case
+def integers_come_once_as_long_as_there_are_others():
+    few = '[[axis]]\nname = "n"\nlow = 0\nhigh = 6\ntype = "integer"\n'
+    points = []
+    for _ in range(7):
+        points += rows(ask(few, table_of(points, lambda p: (p["n"] - 4) ** 2, ("n",))))
+    expect(sorted(p["n"] for p in points) == list(range(7)), points)
+    expect(len(rows(ask(few, table_of(points, lambda p: p["n"], ("n",))))) == 1, "a space that is used up")
+
+
+@case
+def the_picture_and_json_show_what_is_believed():
+    points = rows(ask(TWO, None, "--ask", 7))
+    table = table_of(points, lambda p: p["x"] - math.log(p["k"]), ("x", "k"))
+    done = ask(TWO, table, "--plot", HERE / "p.svg", "--json", "--maximise")
+    expect(done.returncode == 0, done.stderr)
+    one = json.loads(done.stdout)["proposals"][0]
+    expect(set(one) == {"point", "by", "mean", "std", "acquisition"} and one["std"] > 0, one)
+    picture = (HERE / "p.svg").read_text()
+    expect(xml.etree.ElementTree.fromstring(picture).tag.endswith("svg") and len(picture) > 10_000, len(picture))
+    ask(TWO, table, "--plot", HERE / "p.svg", "--maximise", "--acquisition", "pi")
+    expect((HERE / "p.svg").read_text() != picture, "another acquisition, the same picture")
+    expect(table == (HERE / "results.csv").read_text(), "the table was written to")
+    refused = ask(TWO, None, "--plot", HERE / "p.svg")
+    expect(refused.returncode != 0 and "nothing was observed so far" in refused.stderr, refused.stderr)
+    for kind in ("ei", "ucb", "pi"):
+        expect(len(rows(ask(TWO, table, "--acquisition", kind))) == 1, kind)
+
+
+def spaces():
+    axis = lambda **keys: "[[axis]]\n" + "".join(f"{k} = {v}\n" for k, v in ({"name": '"x"', "low": 0, "high": 1} | keys).items())
+    yield "", "axis is missing"
+    yield "axis = 3\n", "axis"
+    yield "axis = []\n", "axis"
+    yield '[axis]\nname = "x"\n', "axis"
+    yield "[[axis]\n", "space.toml"
+    yield '[[axis]]\nlow = 0\nhigh = 1\n', "name is missing"
+    yield '[[axis]]\nname = "x"\nhigh = 1\n', "low is missing"
+    yield '[[axis]]\nname = "x"\nlow = 1\n', "high is missing"
+    yield axis(name=3), "name is 3"
+    yield axis(name='""'), "name of an axis"
+    yield axis(name='"a\\nb"'), "name of an axis"
+    yield axis(name='"value"'), "called value"
+    yield axis() + axis(), "two axes are called x"
+    yield axis(low='"a"'), "low is 'a'"
+    yield axis(low="nan"), "low is nan"
+    yield axis(high="inf"), "high is inf"
+    yield axis(high="1e301"), "1e+301"
+    yield axis(low=2), "low 2 above high 1"
+    yield axis(low=1), "is fixed"
+    yield axis(low=1e6, high="1000000.0000000001"), "further apart"
+    yield axis(scale='"cubic"'), "scale is 'cubic'"
+    yield axis(scale='"log"'), "expected low > 0"
+    yield axis(type='"bool"'), "type is 'bool'"
+    yield axis(type='"integer"', low=.5), "expected a whole number"
+    yield axis(type='"integer"', high=1e17), "expected a whole number"
+    yield axis(fixed=2), "fixed at 2"
+    yield axis(fixed=.5), "every axis is fixed"
+    yield axis(step=.1), "step"
+    yield axis() + "extra = { a = 1 }\n", "extra"
+    yield "seed = 1\n" + axis(), "seed"
+    yield "".join(axis(name=f'"x{i}"') for i in range(7)), "7 axes found"
+    yield b"\xff\xfe[[axis]]", "space.toml"
+
+
+def tables():
+    yield "value\n1\n", "x"
+    yield "x\n1\n", "value"
+    yield "x,x,value\n1,1,1\n", "x"
+    yield "1,2\n3,4\n", "results.csv"
+    yield "x,value\n1\n", ":2]"
+    yield "x,value\n1,2,3\n", ":2]"
+    yield "x,value\n1,\n", ":2]"
+    yield "x,value\n1,nan\n", ":2]"
+    yield "x,value\n1,inf\n", ":2]"
+    yield "x,value\n1,1e200\n", "1e+200"
+    yield "x,value\n,3\n", ":2]"
+    yield "x,value\n1,good\n", "good"
+    yield "x,value\none,1\n", "one"
+    yield "x,value\n5,1\n", "expected a number from -2 to 4"
+    yield "x,value\n0,1\n-2.5,1\n", ":3]"
+    yield "x,value\n2024-01-01,1\n", "dates"
+    yield 'x,value\n"1,1\n', "results.csv"
+    yield "x,value\n" + "1,1\n" * 2001, "expected at most 2000"
+    yield "x;value,y\n1;2,3\n", "results.csv"
+    yield b"PK\x03\x04\x00\x00", "results.csv"
+    yield "x,value\n1,1\n\n2,2\n", "results.csv"
+
+
+@case
+def what_is_wrong_gets_one_line():
+    def check(done, part, what):
+        lines = done.stderr.splitlines()
+        expect(done.returncode not in (0, -11, -6) and done.stdout == "" and len(lines) == 1, f"{what!r}: {done}")
+        expect(lines[0].startswith("npzoo: error: [") and part in lines[0], f"{what!r}: {lines[0]!r} lacks {part!r}")
+
+    (HERE / "results.csv").unlink(missing_ok=True)
+    bad_spaces, bad_tables = list(spaces()), list(tables())
+    expect(len(bad_spaces) + len(bad_tables) >= 40, "too few")
+    for text, part in bad_spaces:
+        (HERE / "space.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        check(npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "none.csv"), part, text)
+    write("space.toml", ONE)
+    for text, part in bad_tables:
+        (HERE / "results.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+        check(npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "results.csv"), part, text)
+    write("space.toml", TWO)
+    write("results.csv", "x,k,value\n1,2.5,3\n")
+    check(npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "results.csv"), "expected a whole number", "2.5")
+    check(npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE), "director", "a folder")
+    check(npzoo("optimise", "--space", HERE / "no.toml", "--tell", HERE / "results.csv"), "no.toml", "no space")
+    write("results.csv", "x,k,value\n" + "".join(f"{i / 4},{i + 1},{i}\n" for i in range(9)))
+    check(npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "results.csv", "--checkpoint", checkpoint()),
+          "takes 1 inputs", "weights of one input")
+
+
+run_cases()
