@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "datasets/events/config.h"
+
 namespace npzoo {
 
 namespace {
@@ -43,6 +45,8 @@ ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
   ModelSpec spec{model_info(model).name, model_config(protocol, model)};
   spec.config["dim_x"] = protocol.data->dim_x();
   spec.config["dim_y"] = protocol.data->dim_y();
+  const EventsConfig* events = events_config(*protocol.data);
+  if (events != nullptr && model_info(model).of_events) spec.config["num_classes"] = events->marks();
   return spec;
 }
 

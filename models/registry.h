@@ -32,6 +32,8 @@ struct ModelInfo {
   bool resamples = false;
   /// A point that is given twice counts twice.
   bool counts_points = false;
+  /// It is of sequences of events (datasets/events/source.h): the order of points means something.
+  bool of_events = false;
 };
 
 /// Every model of this build, and those that are added.

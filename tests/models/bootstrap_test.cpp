@@ -19,7 +19,7 @@ constexpr std::int64_t kSamplesOfTraining = 2;  // in the small forms
 /// BNP and BANP of both lineages, for each of the dimensions.
 std::vector<ModelCase> bootstraps() {
   std::vector<ModelCase> found = small_models();
-  std::erase_if(found, [](const ModelCase& c) { return is_of_sets(c.spec.name); });
+  std::erase_if(found, [](const ModelCase& c) { return !model_info(c.spec.name).resamples; });
   return found;
 }
 

@@ -33,6 +33,7 @@ class WeightsTimesValues final : public AttentionListener {
 
 /// By the names of its parameters, or what it is told to have.
 bool attends(const ModelCase& c, Model& model) {
+  if (model_info(c.spec.name).of_events) return false;  // a history is read before its targets are asked for
   return c.spec.config.contains("attention") || std::ranges::any_of(named_tensors(model), [](const NamedParameter& p) {
            return p.name.find("attention.") != std::string::npos;
          });

@@ -5,6 +5,7 @@
 #include "datasets/protocol.h"
 #include "engine/memory.h"
 #include "models/config_json.h"
+#include "models/events/event_model.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -22,7 +23,25 @@ struct TaskSize {
   std::int64_t batch = 3, nc = 7, nt = 5;
 };
 
+/// Gaps and marks (B, n, 2), all of them events.
+inline Tensor random_events(const Shape& shape, std::int64_t marks, std::uint64_t seed) {
+  Tensor y = normal<double>(shape, seed, 0.5).to(Device::cpu);
+  Random random(seed);
+  for (std::int64_t i = 0; i < y.numel(); i += 2) {
+    y.data<double>()[i] = std::exp(y.data<double>()[i]);
+    y.data<double>()[i + 1] = static_cast<double>(random.integer(0, marks));
+  }
+  return y.to(default_device());
+}
+
 inline Task random_task(const Model& model, const TaskSize& size, DType dtype = DType::float64) {
+  if (const auto* events = dynamic_cast<const EventModel*>(&model)) {
+    const auto numbers = [&](std::int64_t count) { return Tensor::zeros({size.batch, count, 1}, dtype); };
+    const auto values = [&](std::int64_t count, std::uint64_t seed) {
+      return random_events({size.batch, count, 2}, events->marks(), seed).to(dtype);
+    };
+    return {numbers(size.nc), values(size.nc, 12), numbers(size.nt), values(size.nt, 14), {}};
+  }
   const auto points = [&](std::int64_t count, std::int64_t width, std::uint64_t seed) {
     return normal<double>({size.batch, count, width}, seed).to(dtype);
   };
@@ -53,11 +72,13 @@ inline std::vector<ModelCase> small_models() {
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
       for (const ModelInfo& model : models()) {
+        if (model.of_events && (dim_x != 1 || dim_y != 1)) continue;  // they have dimensions of their own
         int form = 0;
         for (const char* text : model.small_forms) {
           ModelConfig config = model_config_from_json(text, model.name);
-          config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", dim_y}});
-          cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", model.name, form++, dim_x, dim_y),
+          const std::int64_t channels = model.of_events ? 2 : dim_y;
+          config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", channels}});
+          cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", model.name, form++, dim_x, channels),
                            {model.name, std::move(config)}});
         }
       }
@@ -86,11 +107,13 @@ inline std::vector<ModelCase> all_models() {
 
 /// Whether what it predicts from a context does not depend on how the points are ordered, or how often they are given,
 /// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then).
-inline bool is_of_sets(const std::string& model) { return !model_info(model).resamples; }
+inline bool is_of_sets(const std::string& model) {
+  return !model_info(model).resamples && !model_info(model).of_events;
+}
 
 /// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.
 inline bool is_whole_gradient(const ModelCase& c) {
-  return is_of_sets(c.spec.name) || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
+  return !model_info(c.spec.name).resamples || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
 }
 
 /// The first of a model's small forms. Throws Error for a model that has none.

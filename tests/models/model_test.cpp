@@ -52,11 +52,12 @@ TEST_CASE("model: shapes and dtypes") {
       const auto state = condition(model, context_of(task));
       const auto prediction = model.query(*state, task.xt);
       const Marginals each = prediction->marginals();
-      CHECK(each.mean.shape().without(0) == Shape{size.batch, size.nt, model.dim_y()});
+      const std::int64_t channels = model.dim_y() - each.labels;
+      CHECK(each.mean.shape().without(0) == Shape{size.batch, size.nt, channels});
       CHECK(each.std.shape() == each.mean.shape());
       CHECK(each.mean.dtype() == DType::float64);
       const Moments p = moments(*prediction);
-      CHECK(p.mean.shape() == Shape{size.batch, size.nt, model.dim_y()});
+      CHECK(p.mean.shape() == Shape{size.batch, size.nt, channels});
       CHECK(p.std.shape() == p.mean.shape());
       CHECK(prediction->log_likelihood(task.yt).shape() == Shape{size.batch, size.nt});
       CHECK(prediction->joint_log_likelihood(task.yt).shape() == Shape{size.batch});
@@ -76,8 +77,9 @@ TEST_CASE("model: no context, one context point and no target") {
       CHECK(all_finite(p.std));
       for (const Tensor& gradient : gradients(model, [&] { return loss(model, task); })) CHECK(all_finite(gradient));
     }
-    CHECK(predict(model, random_task(model, {2, 3, 0})).mean.shape() == Shape{2, 0, model.dim_y()});
-    CHECK(predict(model, random_task(model, {2, 0, 0})).std.shape() == Shape{2, 0, model.dim_y()});
+    const std::int64_t channels = predict(model, random_task(model, {2, 3, 1})).mean.dim(2);
+    CHECK(predict(model, random_task(model, {2, 3, 0})).mean.shape() == Shape{2, 0, channels});
+    CHECK(predict(model, random_task(model, {2, 0, 0})).std.shape() == Shape{2, 0, channels});
   });
 }
 
