@@ -152,5 +152,48 @@ def what_predict_refuses():
     fail("predict", path, "--horizon", 3, naming=["--horizon found, expected a --checkpoint of a model of forecasts or of events"])
 
 
+@case
+def a_model_of_events_from_training_to_picture():
+    small = [flag for change in ("data.events=12", "evaluation.batches=3", "validation.every=20", "validation.batches=2",
+                                 "training.schedule.warmup_steps=2", "models.thp-plus.d_model=8", "models.thp-plus.d_inner=8",
+                                 "models.thp-plus.d_k=8", "models.thp-plus.d_v=8", "models.thp-plus.n_layers=1")
+             for flag in ("--set", change)]
+    succeed("train", "--protocol", "events/hawkes", "--model", "thp-plus", "--steps", 20, *small, "--out", HERE / "thp")
+    weights = HERE / "thp" / "checkpoint.safetensors"
+    (scores,) = as_json("eval", "--checkpoint", weights)
+    check_keys(scores, "log_likelihood", "time_log_likelihood", "mark_log_likelihood", "mark_accuracy", "gap_rmse", "gap_rmse_of_sums",
+               "poisson_log_likelihood", "true_log_likelihood", "how")
+    expect(scores["headline"] == "log_likelihood" and set(scores["how"].values()) == {"teacher-forced"}, scores)
+    expect(math.isclose(scores["time_log_likelihood"] + scores["mark_log_likelihood"], scores["log_likelihood"], rel_tol=1e-9), scores)
+    text = succeed("eval", "--checkpoint", weights)
+    expect("the model lacks" in text and "nats per event, teacher-forced" in text and "Poisson" in text, text)
+
+    out, paths = HERE / "next.csv", HERE / "paths.csv"
+    told = as_json("predict", table(), "--checkpoint", weights, "--quantiles", "0.1,0.9", "--out", out, "--samples", 4, "--horizon", 5,
+                   "--samples-out", paths)
+    expect((told["sequences"], told["events"], told["samples"]) == (3, 7, 4), told)
+    rows = [line.split(",") for line in out.read_text().splitlines() if not line.startswith("#")]
+    expect(rows[0] == ["sequence", "last_time", "mean_time", "q0.1_time", "q0.9_time", "p_mark_0", "p_mark_1"], rows[0])
+    expect([row[0] for row in rows[1:]] == ["a", "b", "c"], rows)
+    for name, *numbers in rows[1:]:
+        last, mean, low, high, first, second = map(float, numbers)
+        expect(last == EVENTS[name][-1][0] and last < low < high and last < mean, name, numbers)
+        expect(math.isclose(first + second, 1, rel_tol=1e-5), numbers)
+    lines = paths.read_text().splitlines()
+    expect(any("free-running" in line for line in lines), lines[:3])
+    before = None
+    for line in [line for line in lines if not line.startswith("#")][1:]:
+        name, sample, time, mark = line.split(",")
+        expect(1 <= int(sample) <= 4 and mark in "01", line)
+        last = EVENTS[name][-1][0]
+        expect(last <= float(time) <= last + 5, line)
+        expect(before is None or before[:2] != (name, sample) or before[2] <= float(time), "times ascend:", line)
+        before = (name, sample, float(time))
+    succeed("plot", "--checkpoint", weights, "--out", HERE / "p.svg", "--tasks", 1)
+    picture = (HERE / "p.svg").read_text()
+    expect("<svg" in picture and picture.count("<path") > 3, "curves and events expected")
+    fail("predict", table({"a": [(1.0, 2)]}), "--checkpoint", weights, naming=["expected a mark, one of 0 … 1"])
+
+
 if __name__ == "__main__":
     sys.exit(run_cases())
