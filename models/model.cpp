@@ -62,6 +62,17 @@ Tensor Model::loss(const Task& task, Draws& draws) const {
   return nll(*query(*state, task.xt), task.yt, task.target_weights, task.target_totals);
 }
 
+Tensor nearest_places(const Model& model, const Tensor& x) {
+  const auto grid = model.places();
+  if (!grid) return x;
+  Tensor at = x.to(Device::cpu).to(DType::float64).clone();
+  for (std::int64_t i = 0; i < at.numel(); ++i) {
+    double& place = at.data<double>()[i];
+    place = grid->axis[2 - grid->dims + i % grid->dims].nearest(place);
+  }
+  return at.to(x.dtype()).to(x.device());
+}
+
 Tensor mean_over_channels(const Tensor& loss, std::int64_t dim_y) {
   return dim_y == 1 ? loss : affine(loss, 1 / static_cast<double>(dim_y), 0);
 }

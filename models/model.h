@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/module.h"
 #include "models/prediction.h"
+#include "ops/set_convolution/regular_grid.h"
 
 namespace npzoo {
 
@@ -85,9 +86,14 @@ class Model {
 
   /// The least standard deviation that the model can predict, where there is one: it limits every log-likelihood.
   virtual std::optional<double> std_floor() const { return {}; }
+  /// The grid whose nodes are the only points that the model takes, where it takes no others.
+  virtual std::optional<RegularGrid> places() const { return {}; }
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
 };
+
+/// x (…, Dx), or what is next to it of the model's places: points that a model can be tried on.
+Tensor nearest_places(const Model& model, const Tensor& x);
 
 /// A loss whose terms are sums over channels, as dl4bi has them: per channel.
 Tensor mean_over_channels(const Tensor& loss, std::int64_t dim_y);

@@ -14,14 +14,31 @@ constexpr const char* kModel = "convcnp";
 using Architecture = ConvCnpArchitecture;
 
 Architecture read_architecture(ConfigReader& reader) {
-  constexpr std::array<const char*, 5> kNames{"simple", "unet", "dl4bi", "convgnp-conv", "convgnp-unet"};
+  constexpr std::array<const char*, 6> kNames{"simple", "unet", "dl4bi", "convgnp-conv", "convgnp-unet", "on-grid"};
   const auto name = reader.get<std::string>("architecture");
   const auto found = std::ranges::find(kNames, name);
   check(found != kNames.end(),
-        "[convcnp] architecture '{}' found, expected simple, unet, dl4bi, convgnp-conv or "
-        "convgnp-unet",
+        "[convcnp] architecture '{}' found, expected simple, unet, dl4bi, convgnp-conv, "
+        "convgnp-unet or on-grid",
         name);
   return static_cast<Architecture>(found - kNames.begin());
+}
+
+double read_points_per_unit(ConfigReader& reader) {
+  const auto found = reader.get<double>("points_per_unit");
+  check(found > 0 && std::isfinite(found), "[convcnp] points_per_unit is {}, expected above 0", found);
+  return found;
+}
+
+/// Pixels along each input: grid_size of all, unless there is a grid_size_2 for the second.
+std::array<std::int64_t, 2> read_grid_sizes(ConfigReader& reader, std::int64_t dim_x) {
+  const auto read = [&](const char* key) {
+    const std::int64_t size = reader.size(key);
+    check(size >= 2, "[convcnp] {} is {}, expected 2 or more", key, size);
+    return size;
+  };
+  const std::int64_t first = read("grid_size");
+  return {first, dim_x == 2 && reader.has("grid_size_2") ? read("grid_size_2") : first};
 }
 
 /// "64 64 64"
@@ -45,10 +62,16 @@ std::int64_t kernel_of_field(double field, double points_per_unit, std::int64_t 
   return kernel % 2 == 0 ? kernel + 1 : kernel;
 }
 
-void read_dl4bi(ConfigReader& reader, ConvCnpConfig& c) {
+std::int64_t read_kernel(ConfigReader& reader, const char* key) {
+  const std::int64_t kernel = reader.size(key);
+  check(kernel % 2 == 1, "[convcnp] {} is {}, expected an odd number", key, kernel);
+  return kernel;
+}
+
+/// What dl4bi and on-grid have in common.
+void read_residual(ConfigReader& reader, ConvCnpConfig& c) {
   c.width = reader.size("width");
-  c.kernel = reader.size("kernel");
-  check(c.kernel % 2 == 1, "[convcnp] kernel is {}, expected an odd number", c.kernel);
+  c.kernel = read_kernel(reader, "kernel");
   c.blocks = reader.size("blocks");
   c.head_hidden = reader.size("head_hidden");
   c.min_std = reader.get<double>("min_std");
@@ -67,7 +90,11 @@ std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
       check(1 <= c.halvings && c.halvings <= kMostHalvings, "[convcnp] halvings is {}, expected 1 to {}", c.halvings,
             kMostHalvings);
       return std::int64_t{1} << c.halvings;
-    case Architecture::dl4bi: read_dl4bi(reader, c); return 1;
+    case Architecture::dl4bi: read_residual(reader, c); return 1;
+    case Architecture::on_grid:
+      read_residual(reader, c);
+      c.density_kernel = read_kernel(reader, "density_kernel");
+      return 1;
     case Architecture::convgnp_conv:
       c.channels = {reader.size("conv_channels")};
       c.layers = reader.size("conv_layers");
@@ -88,22 +115,24 @@ ConvCnpConfig read_convcnp_config(const ModelConfig& config) {
   c.architecture = read_architecture(reader);
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
-  c.points_per_unit = reader.get<double>("points_per_unit");
-  check(c.points_per_unit > 0 && std::isfinite(c.points_per_unit), "[convcnp] points_per_unit is {}, expected above 0",
-        c.points_per_unit);
+  const bool on_grid = c.architecture == Architecture::on_grid;
+  if (!on_grid) c.points_per_unit = read_points_per_unit(reader);
   const std::array<Extent, 2> extents = read_extents(reader, c.dim_x, kModel);
   const std::int64_t multiple = read_network(reader, c);
   const bool convgnp = !c.channels.empty();
   const double margin = convgnp ? reader.get<double>("margin") : 0;
   check(margin >= 0, "[convcnp] margin is {}, expected 0 or more", margin);
+  const std::array<std::int64_t, 2> sizes = on_grid ? read_grid_sizes(reader, c.dim_x) : std::array<std::int64_t, 2>{};
   reader.finish();
-  const auto axis = [&](const Extent& extent) {
+  const auto axis = [&](std::size_t input) {
+    const Extent& extent = extents[input];
+    if (on_grid) return pixel_axis(extent, sizes[input]);
     if (c.architecture == Architecture::dl4bi) return dl4bi_axis(extent, c.points_per_unit);
     if (convgnp) return convgnp_axis(extent, c.points_per_unit, multiple, margin);
     return convcnp_axis(extent, c.points_per_unit, multiple);
   };
   // Over one input the grid's axis is the last one.
-  c.grid = checked_grid(c.dim_x, axis(extents[0]), axis(extents[c.dim_x == 1 ? 0 : 1]), kModel);
+  c.grid = checked_grid(c.dim_x, axis(0), axis(c.dim_x == 1 ? 0 : 1), kModel);
   return c;
 }
 

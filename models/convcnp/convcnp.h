@@ -20,7 +20,8 @@ enum class ConvCnpArchitecture : std::uint8_t {
   unet,          // the same, UNet
   dl4bi,         // github.com/MLGlobalHealth/dl4bi
   convgnp_conv,  // construct_convgnp(likelihood="het") of github.com/wesselb/neuralprocesses, plain
-  convgnp_unet   // the same, U-Net
+  convgnp_unet,  // the same, U-Net
+  on_grid        // for images: GridConvCNP of github.com/YannDubs/Neural-Process-Family, batch normalisation left out
 };
 
 struct ConvCnpConfig {
@@ -30,10 +31,11 @@ struct ConvCnpConfig {
   double points_per_unit = 64;
   std::int64_t in_channels = 8, out_channels = 8;                        // of simple and, the first, of unet
   std::int64_t halvings = 6;                                             // of unet
-  std::int64_t width = 128, kernel = 19, blocks = 5, head_hidden = 128;  // of dl4bi
+  std::int64_t width = 128, kernel = 19, blocks = 5, head_hidden = 128;  // of dl4bi and on-grid
   double min_std = 0;
   std::vector<std::int64_t> channels{};  // of convgnp-unet; of convgnp-conv one
   std::int64_t layers = 6;               // of convgnp-conv, which has a kernel as well
+  std::int64_t density_kernel = 11;      // of on-grid
 };
 
 /// Convolutional conditional neural process (Gordon et al., "Convolutional conditional neural processes", ICLR 2020),
@@ -43,6 +45,9 @@ struct ConvCnpConfig {
 ///
 /// The grid is a parameter of the model (see grids.h). Sums on it go on, so `update` takes the time of the new points
 /// and of one pass of the network.
+///
+/// on_grid takes points at nodes of its grid alone. Others are refused, except by a captured training step, where what
+/// they say is lost.
 class ConvCnp final : public Model {
  public:
   ConvCnp(const ConvCnpConfig& config, Initializer& init);
@@ -55,6 +60,7 @@ class ConvCnp final : public Model {
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return decoder_->std_floor(); }
+  std::optional<RegularGrid> places() const override;
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 
@@ -62,9 +68,11 @@ class ConvCnp final : public Model {
   /// The state of a context with these sums.
   std::unique_ptr<ContextState> from_sums(Tensor sums) const;
   Tensor sums_of(const Context& context) const;
+  std::unique_ptr<Prediction> predict(const GriddedContext& state, const Tensor& xt) const;
+  void check_places(const Tensor& x, const Tensor& lengths) const;
 
   ConvCnpConfig config_;
-  GridEncoder encoder_;
+  std::unique_ptr<GridEncoder> encoder_;
   std::unique_ptr<GridNetwork> network_;
   std::unique_ptr<GridDecoder> decoder_;
 };

@@ -11,10 +11,28 @@ namespace {
 
 constexpr double kDensityFloor = 1e-8;
 
-/// x with a channel of ones in front.
-Tensor with_ones(const Tensor& x) {
-  return concat({Tensor::full(x.shape().with(x.rank() - 1, 1), 1, x.dtype(), x.device()), x}, -1);
-}
+class SetConvolutionEncoder final : public GridEncoder {
+ public:
+  SetConvolutionEncoder(std::int64_t scales, double initial_log_scale, double floor, std::optional<Linear> linear)
+      : points_(scales, initial_log_scale), linear_(std::move(linear)), floor_(floor) {}
+
+  Tensor sums(const Tensor& x, const Tensor& y, const Tensor& lengths, const RegularGrid& grid) const override {
+    return points_.onto(x, with_ones(y), grid, lengths);
+  }
+  Tensor encode(const Tensor& sums) const override {
+    const Tensor each = over_density(sums, floor_);
+    return linear_ ? (*linear_)(each) : each;
+  }
+  void visit(ModuleVisitor& visitor) override {
+    visitor("points", points_);
+    if (linear_) visitor("linear", *linear_);
+  }
+
+ private:
+  SetConvolution points_;
+  std::optional<Linear> linear_;
+  double floor_;
+};
 
 /// A set convolution and a linear layer.
 struct Readout {
@@ -113,16 +131,13 @@ Tensor over_density(const Tensor& sums, double floor) {
   return concat({parts[0], div(parts[1], affine(parts[0], 1, floor))}, -1);
 }
 
-GridEncoder::GridEncoder(std::int64_t dim_y, double initial_log_scale, bool one_scale, double floor)
-    : points(one_scale ? 1 : 1 + dim_y, initial_log_scale), floor_(floor) {}
-
-Tensor GridEncoder::sums(const Tensor& x, const Tensor& y, const Tensor& lengths, const RegularGrid& grid) const {
-  return points.onto(x, with_ones(y), grid, lengths);
+Tensor with_ones(const Tensor& x) {
+  return concat({Tensor::full(x.shape().with(x.rank() - 1, 1), 1, x.dtype(), x.device()), x}, -1);
 }
 
-void GridEncoder::visit(ModuleVisitor& visitor) {
-  visitor("points", points);
-  if (linear) visitor("linear", *linear);
+std::unique_ptr<GridEncoder> set_convolution_encoder(std::int64_t scales, double initial_log_scale, double floor,
+                                                     std::optional<Linear> linear) {
+  return std::make_unique<SetConvolutionEncoder>(scales, initial_log_scale, floor, std::move(linear));
 }
 
 std::unique_ptr<GridDecoder> separate_decoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale,

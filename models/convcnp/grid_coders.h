@@ -29,27 +29,25 @@ class SetConvolution {
 /// The first channel, which is a density, and the others divided by it and `floor`.
 Tensor over_density(const Tensor& sums, double floor);
 
+/// x with a channel of ones in front.
+Tensor with_ones(const Tensor& x);
+
 /// A density and the values at the points of a context, on a grid.
 class GridEncoder {
  public:
-  /// `features` 0: densities and values themselves are the features.
-  GridEncoder(std::int64_t dim_y, double initial_log_scale, bool one_scale, double floor);
+  virtual ~GridEncoder() = default;
 
   /// Sums, to which those of further points may be added: (B, G, 1 + Dy).
-  Tensor sums(const Tensor& x, const Tensor& y, const Tensor& lengths, const RegularGrid& grid) const;
+  virtual Tensor sums(const Tensor& x, const Tensor& y, const Tensor& lengths, const RegularGrid& grid) const = 0;
   /// (B, G, features)
-  Tensor encode(const Tensor& sums) const {
-    const Tensor each = over_density(sums, floor_);
-    return linear ? (*linear)(each) : each;
-  }
-  void visit(ModuleVisitor& visitor);
-
-  SetConvolution points;
-  std::optional<Linear> linear;
-
- private:
-  double floor_;
+  virtual Tensor encode(const Tensor& sums) const = 0;
+  virtual void visit(ModuleVisitor& visitor) = 0;
 };
+
+/// A set convolution from points anywhere, with one length scale for each channel or for all of them; `linear` makes
+/// the features of density and values, which themselves are the features where there is none.
+std::unique_ptr<GridEncoder> set_convolution_encoder(std::int64_t scales, double initial_log_scale, double floor,
+                                                     std::optional<Linear> linear);
 
 /// From features on a grid to a Gaussian for each channel of each target.
 class GridDecoder {

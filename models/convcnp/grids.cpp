@@ -53,6 +53,10 @@ GridAxis convgnp_axis(const Extent& extent, double points_per_unit, std::int64_t
   return {first * step, step, static_cast<std::int64_t>(std::min(count, static_cast<double>(kMostNodes) + 1))};
 }
 
+GridAxis pixel_axis(const Extent& extent, std::int64_t count) {
+  return between(extent.low, extent.high, static_cast<double>(count));
+}
+
 RegularGrid checked_grid(std::int64_t dim_x, const GridAxis& first, const GridAxis& last, const char* model) {
   const std::int64_t nodes = dim_x == 1 ? last.count : first.count * last.count;
   check(nodes >= 1 && nodes <= kMostNodes, "[{}] the grid has {} nodes, expected 1 to {}", model, nodes, kMostNodes);

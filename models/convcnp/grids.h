@@ -30,6 +30,9 @@ GridAxis dl4bi_axis(const Extent& extent, double points_per_unit);
 /// neuralprocesses: `margin` and a step farther on each side, a multiple of nodes, at whole multiples of the step.
 GridAxis convgnp_axis(const Extent& extent, double points_per_unit, std::int64_t multiple, double margin);
 
+/// Pixels of an image: `count` nodes, from 2 on, the ends of the extent among them.
+GridAxis pixel_axis(const Extent& extent, std::int64_t count);
+
 /// Throws Error, opened by `model`, for more nodes than a model can want.
 RegularGrid checked_grid(std::int64_t dim_x, const GridAxis& first, const GridAxis& last, const char* model);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "engine/cuda/device_function.h"
@@ -13,6 +14,11 @@ struct GridAxis {
   std::int64_t count = 1;
 
   NPZOO_DEVICE double node(std::int64_t i) const { return origin + static_cast<double>(i) * step; }
+  /// The node next to x, which may be NaN: then any.
+  double nearest(double x) const {
+    const double i = std::nearbyint((x - origin) / step);
+    return node(i > 0 ? i < static_cast<double>(count) ? static_cast<std::int64_t>(i) : count - 1 : 0);
+  }
 
   bool operator==(const GridAxis&) const = default;
 };

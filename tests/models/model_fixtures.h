@@ -45,9 +45,9 @@ inline Task random_task(const Model& model, const TaskSize& size, DType dtype = 
   const auto points = [&](std::int64_t count, std::int64_t width, std::uint64_t seed) {
     return normal<double>({size.batch, count, width}, seed).to(dtype);
   };
-  return {points(size.nc, model.dim_x(), 11),
+  return {nearest_places(model, points(size.nc, model.dim_x(), 11)),
           points(size.nc, model.dim_y(), 12),
-          points(size.nt, model.dim_x(), 13),
+          nearest_places(model, points(size.nt, model.dim_x(), 13)),
           points(size.nt, model.dim_y(), 14),
           {}};
 }
@@ -85,13 +85,16 @@ inline std::vector<ModelCase> small_models() {
   return cases;
 }
 
-/// Every preset of every protocol in the program; where several have the same, the first one's.
+/// Every preset of every protocol in the program; where several have the same, the first one's. Grids of pixels are
+/// smaller than images: what is tested does not depend on their size.
 inline std::vector<ModelCase> preset_models() {
   std::vector<ModelCase> cases;
   for (const std::string& protocol_name : protocol_names()) {
     const Protocol protocol = load_protocol(protocol_name);
     for (const auto& [model, config] : protocol.models) {
-      const ModelSpec spec = model_spec(protocol, model);
+      ModelSpec spec = model_spec(protocol, model);
+      if (const auto pixels = spec.config.find("grid_size"); pixels != spec.config.end())
+        pixels->second = std::int64_t{6};
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
         cases.push_back({fmt::format("{} under {}", model, protocol_name), spec});
     }

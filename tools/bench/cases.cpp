@@ -5,16 +5,16 @@
 
 namespace npzoo {
 
-Task typical_task(const Protocol& protocol, const BenchCase& c) {
+Task typical_task(const Model& model, const Protocol& protocol, const BenchCase& c) {
   const TaskConfig& data = *protocol.data;
   const TaskExtents typical = data.typical_extents();
   const std::int64_t batch = c.batch.value_or(protocol.training.batch_size);
   const std::int64_t nc = c.context.value_or(typical.context);
   const std::int64_t nt = c.targets.value_or(typical.targets);
   Random random(c.seed);
-  return {random_normal(random, {batch, nc, data.dim_x()}),
+  return {nearest_places(model, random_normal(random, {batch, nc, data.dim_x()})),
           random_normal(random, {batch, nc, data.dim_y()}),
-          random_normal(random, {batch, nt, data.dim_x()}),
+          nearest_places(model, random_normal(random, {batch, nt, data.dim_x()})),
           random_normal(random, {batch, nt, data.dim_y()}),
           {}};
 }
@@ -25,7 +25,7 @@ TrainStep::TrainStep(const Protocol& protocol, const BenchCase& c)
       optimiser_(config_.optimiser, named_parameters(*model_)),
       step_(make_training_step(*model_, optimiser_)),
       profiled_(*model_, optimiser_),
-      task_(typical_task(protocol, c)),
+      task_(typical_task(*model_, protocol, c)),
       draws_(c.seed, Purpose::training, 0) {}
 
 double TrainStep::operator()(StepProfile* profile) {
@@ -48,7 +48,7 @@ std::vector<Tensor> TrainStep::drawn() const {
 
 Forward::Forward(const Protocol& protocol, const BenchCase& c)
     : model_(make_model(model_spec(protocol, c.model), {.seed = c.seed})),
-      task_(typical_task(protocol, c)),
+      task_(typical_task(*model_, protocol, c)),
       draws_(c.seed, Purpose::prediction, 0) {}
 
 std::unique_ptr<ContextState> Forward::encoded() const {

@@ -16,8 +16,8 @@ struct BenchCase {
   std::uint64_t seed = 0;
 };
 
-/// Standard normal points of the case's sizes; every context is full.
-Task typical_task(const Protocol& protocol, const BenchCase& c);
+/// Standard normal points of the case's sizes, or the model's places next to them; every context is full.
+Task typical_task(const Model& model, const Protocol& protocol, const BenchCase& c);
 
 /// Updates of a model in training, all on one task and with the learning rate of the first.
 class TrainStep {

@@ -47,7 +47,7 @@ class BoundedPrediction {
     const auto state = encode(nc);
     for (std::int64_t begin = 0, count = 0; begin < nt; begin += count) {
       count = std::min(targets_, nt - begin);
-      const Tensor xt = points(count, model_.dim_x());
+      const Tensor xt = places(count);
       elapsed_ms_ += milliseconds([&] { static_cast<void>(model_.query(*state, xt)->marginals()); });
     }
     return elapsed_ms_;
@@ -55,7 +55,8 @@ class BoundedPrediction {
 
  private:
   Tensor points(std::int64_t count, std::int64_t width) { return random_normal(random_, {1, count, width}); }
-  Context context(std::int64_t count) { return {points(count, model_.dim_x()), points(count, model_.dim_y()), {}}; }
+  Tensor places(std::int64_t count) { return nearest_places(model_, points(count, model_.dim_x())); }
+  Context context(std::int64_t count) { return {places(count), points(count, model_.dim_y()), {}}; }
 
   std::unique_ptr<ContextState> encode(std::int64_t nc) {
     const std::int64_t chunk = model_.streams() ? largest_chunk() : std::max<std::int64_t>(nc, 1);
