@@ -68,7 +68,8 @@ class Coordinates {
   Coordinates(const KernelPrior& prior, double nugget) : kernel_{.kind = prior.kind, .nugget = nugget} {
     add(prior.lengthscale, &Kernel::lengthscale);
     add(prior.scale, &Kernel::scale);
-    if (prior.kind == KernelKind::periodic) add(prior.period, &Kernel::period);
+    if (has_period(prior.kind)) add(prior.period, &Kernel::period);
+    if (prior.kind == KernelKind::rbf_mixture) add(prior.second_lengthscale, &Kernel::second_lengthscale);
   }
 
   Kernel kernel(std::span<const double> u) const {

@@ -31,12 +31,17 @@ std::vector<KernelPrior> read_kernels(TomlReader& owner) {
   std::vector<KernelPrior> kernels;
   for (TomlReader& reader : owner.tables("kernels")) {
     KernelPrior& kernel = kernels.emplace_back();
-    const std::string kind = reader.choice("kind", {"rbf", "matern32", "matern52", "periodic"});
-    for (KernelKind candidate : {KernelKind::matern32, KernelKind::matern52, KernelKind::periodic})
+    constexpr KernelKind kKinds[] = {KernelKind::rbf,      KernelKind::matern32,        KernelKind::matern52,
+                                     KernelKind::periodic, KernelKind::weakly_periodic, KernelKind::rbf_mixture};
+    std::vector<std::string_view> names;
+    for (const KernelKind candidate : kKinds) names.push_back(to_string(candidate));
+    const std::string kind = reader.choice("kind", names);
+    for (const KernelKind candidate : kKinds)
       if (kind == to_string(candidate)) kernel.kind = candidate;
     kernel.lengthscale = read_prior(reader, "lengthscale");
     kernel.scale = read_prior(reader, "scale");
-    if (kernel.kind == KernelKind::periodic) kernel.period = read_prior(reader, "period");
+    if (has_period(kernel.kind)) kernel.period = read_prior(reader, "period");
+    if (kernel.kind == KernelKind::rbf_mixture) kernel.second_lengthscale = read_prior(reader, "second_lengthscale");
     reader.finish();
   }
   return kernels;

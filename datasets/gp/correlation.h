@@ -41,6 +41,17 @@ NPZOO_DEVICE void with_correlation(const Kernel& kernel, F&& f) {
         return std::exp(factor * s * s);
       });
     }
+    case KernelKind::weakly_periodic: {
+      const double frequency = std::numbers::pi / kernel.period, factor = -0.5 / (l * l);
+      return f([=](double d2) {
+        const double s = std::sin(frequency * std::sqrt(d2));
+        return std::exp(factor * d2 - 2 * s * s);
+      });
+    }
+    case KernelKind::rbf_mixture: {
+      const double m = kernel.second_lengthscale, factor = -0.5 / (l * l), second = -0.5 / (m * m);
+      return f([=](double d2) { return 0.5 * (std::exp(factor * d2) + std::exp(second * d2)); });
+    }
   }
 }
 

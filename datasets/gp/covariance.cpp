@@ -10,10 +10,14 @@ std::string_view to_string(KernelKind kind) {
     case KernelKind::rbf: return "rbf";
     case KernelKind::matern32: return "matern32";
     case KernelKind::matern52: return "matern52";
-    case KernelKind::periodic: break;
+    case KernelKind::periodic: return "periodic";
+    case KernelKind::weakly_periodic: return "weakly-periodic";
+    case KernelKind::rbf_mixture: break;
   }
-  return "periodic";
+  return "rbf-mixture";
 }
+
+bool has_period(KernelKind kind) { return kind == KernelKind::periodic || kind == KernelKind::weakly_periodic; }
 
 namespace {
 

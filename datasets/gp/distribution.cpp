@@ -24,7 +24,8 @@ Kernel KernelPrior::draw(Random& random) const {
   Kernel kernel{.kind = kind};
   kernel.lengthscale = lengthscale.draw(random);
   kernel.scale = scale.draw(random);
-  if (kind == KernelKind::periodic) kernel.period = period.draw(random);
+  if (has_period(kind)) kernel.period = period.draw(random);
+  if (kind == KernelKind::rbf_mixture) kernel.second_lengthscale = second_lengthscale.draw(random);
   return kernel;
 }
 

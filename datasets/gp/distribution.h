@@ -26,8 +26,9 @@ struct Prior {
 struct KernelPrior {
   KernelKind kind = KernelKind::rbf;
   Prior lengthscale, scale, period;
+  Prior second_lengthscale{};
 
-  /// Draws lengthscale, scale and, for a periodic kernel, period in this order.
+  /// Draws lengthscale, scale and then period or second length scale, where the kernel has one.
   Kernel draw(Random& random) const;
   bool operator==(const KernelPrior&) const = default;
 };

@@ -146,6 +146,18 @@ TEST_CASE("[bayes posterior] integrals over one hyper-parameter are those of a f
                 2,
                 flat,
                 {.kind = KernelKind::periodic, .lengthscale = 0.8, .period = 0.8}},
+           Case{{KernelKind::weakly_periodic, constant(0.8), constant(1), uniform(0.5, 2)},
+                &Kernel::period,
+                0.5,
+                2,
+                flat,
+                {.kind = KernelKind::weakly_periodic, .lengthscale = 0.8, .period = 0.8}},
+           Case{{KernelKind::rbf_mixture, constant(1), constant(1), {}, uniform(0.1, 0.6)},
+                &Kernel::second_lengthscale,
+                0.1,
+                0.6,
+                flat,
+                {.kind = KernelKind::rbf_mixture, .second_lengthscale = 0.3}},
        }) {
     CAPTURE(to_string(c.prior.kind));
     const GpDistribution d = distribution({c.prior});

@@ -21,8 +21,8 @@ double at_distance(const Kernel& kernel, double distance) {
 }  // namespace
 
 TEST_CASE("[gp kernel] values follow the formulas, in the plane as well") {
-  constexpr double l = 0.7, s = 1.3, p = 0.9;
-  const Kernel base{.lengthscale = l, .scale = s, .period = p};
+  constexpr double l = 0.7, s = 1.3, p = 0.9, m = 0.2;
+  const Kernel base{.lengthscale = l, .scale = s, .period = p, .second_lengthscale = m};
   const auto with = [&base](KernelKind kind) {
     Kernel kernel = base;
     kernel.kind = kind;
@@ -37,6 +37,9 @@ TEST_CASE("[gp kernel] values follow the formulas, in the plane as well") {
     CHECK(at_distance(with(KernelKind::matern52), d) ==
           expected(s * s * (1 + r5 + 5 * d * d / (3 * l * l)) * std::exp(-r5)));
     CHECK(at_distance(with(KernelKind::periodic), d) == expected(s * s * std::exp(-2 * wave * wave / (l * l))));
+    const double wide = std::exp(-d * d / (2 * l * l)), narrow = std::exp(-d * d / (2 * m * m));
+    CHECK(at_distance(with(KernelKind::weakly_periodic), d) == expected(s * s * wide * std::exp(-2 * wave * wave)));
+    CHECK(at_distance(with(KernelKind::rbf_mixture), d) == expected(s * s * (wide + narrow) / 2));
   }
   CHECK(at_distance(with(KernelKind::periodic), 3 * p) == doctest::Approx(s * s));
 }
@@ -46,7 +49,8 @@ TEST_CASE("[gp kernel] covariance of a set with itself is the rectangular form, 
   std::vector<double> x(5 * 3);
   for (double& value : x) value = random.uniform(-1, 1);
   x.insert(x.end(), x.begin(), x.begin() + 3);  // point 5 repeats point 0
-  for (KernelKind kind : {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic}) {
+  for (KernelKind kind : {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic,
+                          KernelKind::weakly_periodic, KernelKind::rbf_mixture}) {
     CAPTURE(to_string(kind));
     const Kernel kernel{.kind = kind, .lengthscale = 0.4, .scale = 2, .nugget = 0.5};
     const auto k = covariance(kernel, {x, 3});

@@ -328,6 +328,8 @@ TEST_CASE("[gp sampler] on a CUDA device: other kernels, a grid in space, own lo
   GpDistribution d = fixed_distribution();
   d.kernels.push_back({KernelKind::matern52, {Prior::Kind::uniform, 0.5, 1}, {}, {}});
   d.kernels.push_back({KernelKind::rbf, {Prior::Kind::uniform, 0.5, 1}, {}, {}});
+  d.kernels.push_back(
+      {KernelKind::rbf_mixture, {Prior::Kind::uniform, 0.5, 1}, {}, {}, {Prior::Kind::uniform, 0.2, 1}});
   for (bool shared : {false, true})
     for (std::int64_t dims : {1, 3})
       for (std::int64_t points : {4, 16, 33, 530}) {

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,6 +138,34 @@ TEST_CASE("[protocol] convcnp/eq: targets are as many whatever the context is") 
   CHECK(fewest == 3);
   CHECK(most == 50);
   CHECK(most_of_both > 90);
+}
+
+TEST_CASE("[protocol] convcnp/noisy-mixture is a sum of two kernels of variance 1, and noise of variance 1e-3") {
+  const Protocol p = load_protocol("convcnp/noisy-mixture");
+  const GpDistribution& data = *gp_distribution(*p.data);
+  REQUIRE(data.kernels.size() == 1);
+  Random random(0);
+  Kernel kernel = data.kernels[0].draw(random);
+  kernel.nugget = data.jitter;
+  const auto at = [&](double d) { return covariance(kernel, {std::vector<double>{0}}, {std::vector<double>{d}})[0]; };
+  CHECK(at(0) == doctest::Approx(2 + 1e-3 + 1e-6).epsilon(1e-14));
+  for (const double d : {0.1, 0.4, 2.0})
+    CHECK(at(d) == doctest::Approx(std::exp(-d * d / 2) + std::exp(-8 * d * d)).epsilon(1e-14));
+}
+
+TEST_CASE("[protocol] convcnp/weakly-periodic is a product of two kernels, as theirs is") {
+  const Protocol p = load_protocol("convcnp/weakly-periodic");
+  const GpDistribution& data = *gp_distribution(*p.data);
+  REQUIRE(data.kernels.size() == 1);
+  Random random(0);
+  const Kernel kernel = data.kernels[0].draw(random);
+  for (const double d : {0.1, 0.25, 0.6}) {
+    // Theirs is exp(-r^2 / 2), r being the distance of places on a circle of radius 1.
+    const double angle = 2 * std::numbers::pi * d / 0.25,
+                 r2 = std::pow(std::cos(angle) - 1, 2) + std::pow(std::sin(angle), 2);
+    CHECK(covariance(kernel, {std::vector<double>{0}}, {std::vector<double>{d}})[0] ==
+          doctest::Approx(std::exp(-2 * d * d) * std::exp(-r2 / 2)).epsilon(1e-13));
+  }
 }
 
 TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
