@@ -2,14 +2,17 @@
 """Tests of `npzoo complete`, and of what `npzoo plot` draws of images: complete_test.py PATH_TO_NPZOO"""
 
 import functools
+import itertools
 import math
 import re
+import signal
 import struct
 import sys
 import xml.etree.ElementTree
 import zlib
 
-from cli_support import HERE, as_json, case, checkpoint, expect, fail, run_cases, succeed, write, wrong_usage
+from cli_support import HERE, TIMEOUT, as_json, case, checkpoint, expect, fail, run_cases, succeed, write, wrong_usage
+from signals_support import start
 
 SIDE = 12
 
@@ -119,6 +122,21 @@ def what_was_learnt_is_seen():
     mean = sum(given) / len(given)
     flat = sum((b - mean) ** 2 for b in given) / 255 ** 2 / len(given)
     expect(result["mse"] < flat, result["mse"], "found, expected less than", flat)
+
+
+@case
+def a_completion_that_is_stopped_writes_nothing():
+    args = complete(1, "--keep", 0.3, "--size", "2000x2000", "--threads", 1)  # many seconds
+    files = [write(name, "precious") for name in ("stopped.png", "stopped.svg")] + [HERE / "new.png", HERE / "new.svg"]
+    for number, name in itertools.product((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), ("stopped", "new")):
+        before = sorted(HERE.iterdir())
+        with start(*args, "--out", HERE / f"{name}.png", "--panels", HERE / f"{name}.svg") as process:
+            process.stderr.readline()  # printed once some of the way is done
+            process.send_signal(number)
+            said, errors = process.communicate(timeout=TIMEOUT)
+        expect(process.returncode == -number and "error" not in errors and not said, "exit status", process.returncode, errors)
+        expect(sorted(HERE.iterdir()) == before, "files appeared or went:", set(HERE.iterdir()) ^ set(before))
+        expect([path.read_text() for path in files if path.exists()] == 2 * ["precious"], "an old file was lost")
 
 
 @case

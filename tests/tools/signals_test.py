@@ -14,21 +14,9 @@ import time
 
 from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, metrics, model_hash, predict_args,
                          read_safetensors, run_cases, small_protocol, trained, write)
+from signals_support import mask_of, set_signals, start
 
 STEPS = 4000  # about a second: a test that is held up must not find the run at its end
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
-
-
-def set_signals(ignored=()):
-    """Signals do what they do by default, whatever the tests themselves were started with, or are ignored."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-
-
-def start(*args, ignored=(), **options):
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen([PROGRAM, *map(str, args)], stdin=subprocess.DEVNULL, preexec_fn=lambda: set_signals(ignored),
-                            restore_signals=False, **options)
 
 
 def train(out):
@@ -87,13 +75,6 @@ def the_end_of_its_terminal_saves():
         process.wait(TIMEOUT)
     expect(process.returncode > 0, "exit status", process.returncode)
     check_saved("terminal")
-
-
-def mask_of(process, kind):
-    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith(f"{kind}:"):
-            return int(line.split()[1], 16)
-    return 0
 
 
 @case
