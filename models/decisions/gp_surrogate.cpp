@@ -40,6 +40,17 @@ Slope slope_of(const GpHyperparameters& h, double square) {
       const double turn = r > 1e-9 ? std::sin(2 * w * r) / (2 * r) : w;
       return {e, -2 / (l * l) * w * turn * e};
     }
+    case KernelKind::weakly_periodic: {
+      const double l = h.lengthscales[0], w = std::numbers::pi * l / h.period, sine = std::sin(w * r);
+      const double e = std::exp(-0.5 * square - 2 * sine * sine);
+      const double turn = r > 1e-9 ? std::sin(2 * w * r) / (2 * r) : w;
+      return {e, (-0.5 - 2 * w * turn) * e};
+    }
+    case KernelKind::rbf_mixture: {
+      const double shrunk = 1 / (h.second * h.second), e = std::exp(-0.5 * square);
+      const double second = std::exp(-0.5 * shrunk * square);
+      return {0.5 * (e + second), -0.25 * (e + shrunk * second)};
+    }
   }
   return {};
 }
@@ -132,7 +143,8 @@ void thin(std::int64_t dims, std::vector<double>& x, std::vector<double>& y) {
 }  // namespace
 
 GpEvidence log_evidence(const GpHyperparameters& h, std::span<const double> x, std::span<const double> y) {
-  check(h.kind != KernelKind::periodic, "[gp] the evidence of a periodic kernel asked for, expected another kernel");
+  check(h.kind != KernelKind::periodic && h.kind != KernelKind::weakly_periodic,
+        "[gp] the evidence of a periodic kernel asked for, expected another kernel");
   const std::size_t dims = h.lengthscales.size(), n = y.size();
   const Cholesky factor = factor_of(h, x);
   const std::vector<double> inverse = inverse_of(factor), white = lower_times(inverse, y);

@@ -12,10 +12,11 @@ namespace npzoo {
 /// A zero-mean Gaussian process with a lengthscale for each input.
 struct GpHyperparameters {
   KernelKind kind = KernelKind::matern52;
-  std::vector<double> lengthscales;  // (D), of inputs; a periodic kernel has equal ones
+  std::vector<double> lengthscales;  // (D), of inputs; a kernel with a period has equal ones
   double scale = 1;                  // a standard deviation
   double noise = 1e-3;               // a standard deviation, of every observation
   double period = 1;
+  double second = 1;  // lengthscales of the other half of a mixture, relative to these
 };
 
 /// What they make of observations x (n, D) and y (n).
@@ -23,7 +24,8 @@ struct GpEvidence {
   double log_density = 0;     // log p(y), nats
   std::vector<double> d_log;  // with respect to the logarithms of lengthscales, scale and noise: (D + 2)
 };
-/// Throws Error where the covariance is not positive definite, and for a periodic kernel, whose slope is not needed.
+/// Throws Error where the covariance is not positive definite, and for a kernel with a period, whose slope is not
+/// needed.
 GpEvidence log_evidence(const GpHyperparameters& hyperparameters, std::span<const double> x, std::span<const double> y);
 
 /// Those of the largest posterior density given standardised values of a function of the unit cube, by gradient ascent

@@ -16,7 +16,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-std::string message(const std::string& before, const std::string& after) {
+std::string sawtooth_message(const std::string& before, const std::string& after) {
   return error_of_protocol(replaced(protocol_text("convcnp/sawtooth"), before, after));
 }
 
@@ -93,14 +93,17 @@ TEST_CASE("[sawtooth] context and targets of a task are values of one wave, with
 }
 
 TEST_CASE("[sawtooth] keys are read strictly") {
-  CHECK(message("frequency = [3.0, 5.0]", "frequency = [5.0, 3.0]")
+  CHECK(sawtooth_message("frequency = [3.0, 5.0]", "frequency = [5.0, 3.0]")
             .ends_with("data.frequency is [5, 3], expected low < high"));
-  CHECK(message("frequency = [3.0, 5.0]", "frequency = [0.0, 3.0]").find("data.frequency") != std::string::npos);
-  CHECK(message("shift = [-5.0, 5.0]", "shift = [1.0, 1.0]").ends_with("data.shift is [1, 1], expected low < high"));
-  CHECK(message("domain = [-2.0, 2.0]", "domain = 3").find("data.domain") != std::string::npos);
-  CHECK(message("terms = [10, 21]", "terms = [0, 21]").find("data.terms") != std::string::npos);
-  CHECK(message("context = [3, 101]", "context = [3, 3]").find("data.context") != std::string::npos);
-  CHECK(message("target_count = [3, 101]", "target_count = [0, 3]").find("data.target_count") != std::string::npos);
-  CHECK(message("terms = [10, 21]", "terms = [10, 21]\namplitude = 2.0").find("data.amplitude is an unknown key") !=
+  CHECK(sawtooth_message("frequency = [3.0, 5.0]", "frequency = [0.0, 3.0]").find("data.frequency") !=
         std::string::npos);
+  CHECK(sawtooth_message("shift = [-5.0, 5.0]", "shift = [1.0, 1.0]")
+            .ends_with("data.shift is [1, 1], expected low < high"));
+  CHECK(sawtooth_message("domain = [-2.0, 2.0]", "domain = 3").find("data.domain") != std::string::npos);
+  CHECK(sawtooth_message("terms = [10, 21]", "terms = [0, 21]").find("data.terms") != std::string::npos);
+  CHECK(sawtooth_message("context = [3, 101]", "context = [3, 3]").find("data.context") != std::string::npos);
+  CHECK(sawtooth_message("target_count = [3, 101]", "target_count = [0, 3]").find("data.target_count") !=
+        std::string::npos);
+  CHECK(sawtooth_message("terms = [10, 21]", "terms = [10, 21]\namplitude = 2.0")
+            .find("data.amplitude is an unknown key") != std::string::npos);
 }
