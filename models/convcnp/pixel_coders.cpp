@@ -78,7 +78,7 @@ class PixelDecoder final : public GridDecoder {
   double min_std_;
 };
 
-std::string extent_of(const RegularGrid& grid) {
+std::string pixels_in_words(const RegularGrid& grid) {
   const GridAxis &rows = grid.axis[0], &columns = grid.axis[1];
   const auto range = [](const GridAxis& a) { return fmt::format("{:g} to {:g}", a.origin, a.node(a.count - 1)); };
   if (grid.dims == 1) return fmt::format("{} pixels from {}", columns.count, range(columns));
@@ -108,7 +108,7 @@ void check_on_grid(const Tensor& x, const Tensor& lengths, const RegularGrid& gr
       const GridAxis& axis = grid.axis[2 - grid.dims + input];
       const double place = here.data<double>()[b * points * grid.dims + i], node = axis.nearest(place);
       check(std::abs(place - node) <= kOff * axis.step, "[{}] input {} of point {} is {}, expected one of {}", model,
-            input + 1, i / grid.dims + 1, place, extent_of(grid));
+            input + 1, i / grid.dims + 1, place, pixels_in_words(grid));
     }
   }
 }

@@ -189,7 +189,9 @@ TEST_CASE("perceiver: errors of configuration and of use") {
     for (const std::string& other : model_names()) {
       if (other == name || other == name + "-nd") continue;  // which encodes a context as `name` does
       CAPTURE(other);
-      const auto foreign = condition(*varied_model(small_model(other)), {task.xc, task.yc, {}});
+      const auto other_model = varied_model(small_model(other));
+      const Task its_own = random_task(*other_model, {2, 3, 2});
+      const auto foreign = condition(*other_model, {its_own.xc, its_own.yc, {}});
       CHECK(error_of([&] { query(*model, *foreign, task.xt); }) ==
             "[" + name + "] the state comes from another kind of model");
     }

@@ -31,7 +31,8 @@ TEST_CASE("op catalogue: the gradient cases reach every op, and `op_names` names
     CAPTURE(std::string(folder.name));
     GradcheckCases cases;
     folder.add_cases(cases);
-    CHECK(!cases.cases().empty());
+    const bool of_data_alone = std::string(folder.name) == "time_encoding";  // which takes no gradient
+    CHECK(cases.cases().empty() == of_data_alone);
     for (const GradcheckCase& one : cases.cases()) recorded.merge(recorded_by(one));
   }
   const std::set<std::string> listed(op_names().begin(), op_names().end());
