@@ -39,7 +39,7 @@ EventTableForm form_of(const PredictOptions& c, const EventsConfig& config) {
 class EventOutputs {
  public:
   EventOutputs(const PredictOptions& c, const EventTableForm& form, const std::string& model)
-      : c_(c), form_(form), quantiles_(c.quantiles) {
+      : form_(form), quantiles_(c.quantiles) {
     if (quantiles_.empty()) quantiles_.assign(std::begin(kUsualQuantiles), std::end(kUsualQuantiles));
     std::vector<std::string> header{form.sequence, "last_" + form.time, "mean_" + form.time};
     for (const double p : quantiles_) header.push_back(fmt::format("q{}_{}", p, form.time));
@@ -82,7 +82,6 @@ class EventOutputs {
   }
 
  private:
-  const PredictOptions& c_;
   const EventTableForm& form_;
   std::vector<double> quantiles_;
   std::optional<TableWriter> next_, paths_;
