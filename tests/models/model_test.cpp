@@ -311,7 +311,8 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
       std::vector<std::map<std::string, Published>> tables{test.published};
       for (const auto& [figure, rows] : test.published_figures) tables.push_back(rows);
       for (const auto& rows : tables)
-        for (const auto& [model, row] : rows) {
+        for (const auto& row : rows) {
+          const std::string& model = row.first;
           CAPTURE(model);
           CHECK(std::ranges::count(model_names(), model) == static_cast<int>(protocol.models.contains(model)));
         }
