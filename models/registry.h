@@ -34,6 +34,8 @@ struct ModelInfo {
   bool counts_points = false;
   /// It is of sequences of events (datasets/events/source.h): the order of points means something.
   bool of_events = false;
+  /// What it predicts has gradients of the places of targets.
+  bool input_gradients = true;
 };
 
 /// Every model of this build, and those that are added.

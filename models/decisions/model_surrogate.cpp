@@ -9,29 +9,26 @@
 
 namespace npzoo {
 
-bool has_input_gradients(std::string_view model) {
-  return model != "tnp-a" && model != "kriging-tnp" && model != "convcnp";
-}
-
 struct ModelSurrogate::Question {
   Tensor xt;
   std::unique_ptr<ContextState> state{};  // where every point is a task of its own
 };
 
-ModelSurrogate::ModelSurrogate(Model& model, std::int64_t tasks, ModelSurrogateOptions options)
+ModelSurrogate::ModelSurrogate(Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options)
     : model_(model),
+      info_(info),
       tasks_(tasks),
       options_(std::move(options)),
       dtype_(named_parameters(model).front().parameter->value.dtype()),
       seen_(static_cast<std::size_t>(tasks), Observations{.dims = model.dim_x()}),
       shift_(static_cast<std::size_t>(tasks)),
       scale_(static_cast<std::size_t>(tasks), 1.0) {
-  check(model.dim_y() == 1, "[decisions] {} predicts {} values, expected a model of one", options_.name, model.dim_y());
+  check(model.dim_y() == 1, "[decisions] {} predicts {} values, expected a model of one", info_.name, model.dim_y());
 }
 
 ModelSurrogate::~ModelSurrogate() = default;
 
-bool ModelSurrogate::samples_functions() const { return options_.density != Density::marginal; }
+bool ModelSurrogate::samples_functions() const { return info_.density != Density::marginal; }
 
 Tensor ModelSurrogate::tensor(std::vector<double> values, const Shape& shape) const {
   return Tensor::from<double>(shape, std::span<const double>(values)).to(dtype_).to(default_device());
@@ -84,10 +81,10 @@ void ModelSurrogate::observe(std::span<const double> x, std::span<const double> 
 }
 
 ModelSurrogate::Question ModelSurrogate::ask(std::span<const double> x) const {
-  check(state_ != nullptr, "[decisions] {} was asked before anything was observed", options_.name);
+  check(state_ != nullptr, "[decisions] {} was asked before anything was observed", info_.name);
   const std::int64_t dims = model_.dim_x(), each = std::ssize(x) / dims / tasks_;
   Question question;
-  if (options_.density == Density::joint) {
+  if (info_.density == Density::joint) {
     question.xt = tensor(inputs(x), {tasks_ * each, 1, dims});
     Draws draws(options_.seed, Purpose::prediction, 0);
     question.state = model_.condition(context(0, each), draws, options_.samples);
@@ -99,7 +96,7 @@ ModelSurrogate::Question ModelSurrogate::ask(std::span<const double> x) const {
 
 Belief ModelSurrogate::belief_of(const Marginals& marginals) const {
   check(marginals.scale == Scale::linear, "[decisions] {} predicts logarithms of values, expected a model of values",
-        options_.name);
+        info_.name);
   Belief belief{.components = marginals.mean.dim(0), .mean = {}, .std = {}};
   const auto doubles = [](const Tensor& t) {
     const Tensor host = t.to(Device::cpu).to(DType::float64);
@@ -139,7 +136,7 @@ Judged ModelSurrogate::judge_by_differences(std::span<const double> x, const Jud
 }
 
 Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) const {
-  if (!has_input_gradients(options_.name)) return judge_by_differences(x, judge);
+  if (!info_.input_gradients) return judge_by_differences(x, judge);
   Question question = ask(x);
   Tape tape;
   tape.watch(question.xt);

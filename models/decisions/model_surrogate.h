@@ -1,22 +1,16 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "datasets/objectives/search_space.h"
 #include "datasets/task_config.h"
 #include "models/decisions/surrogate.h"
 #include "models/model.h"
+#include "models/registry.h"
 
 namespace npzoo {
 
-/// Whether a model's operations have gradients with respect to inputs: those of TNP-A's paths are not recorded, and to
-/// kriging and set convolutions places are constants.
-bool has_input_gradients(std::string_view model);
-
 struct ModelSurrogateOptions {
-  std::string name;                     // of the model
-  Density density = Density::marginal;  // of its row
   TrainingRange range{};    // inputs that the unit cube stands for, and the deviation that values are brought to
   bool standardise = true;  // values, by those of each task; else they are used as they are
   std::int64_t samples = kSamples;  // functions, of a model that draws them
@@ -27,8 +21,8 @@ struct ModelSurrogateOptions {
 /// tells of several targets together each point is asked for by itself, unless a function is to be drawn.
 class ModelSurrogate final : public Surrogate {
  public:
-  /// The model must live as long as this and predict one value.
-  ModelSurrogate(Model& model, std::int64_t tasks, ModelSurrogateOptions options);
+  /// The model and its row must live as long as this; it predicts one value.
+  ModelSurrogate(Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options);
   ~ModelSurrogate() override;
 
   std::int64_t tasks() const override { return tasks_; }
@@ -39,7 +33,7 @@ class ModelSurrogate final : public Surrogate {
   Judged judge(std::span<const double> x, const Judge& judge) const override;
   std::vector<double> sample(std::span<const double> x, Draws& draws) const override;
   bool samples_functions() const override;
-  std::string name() const override { return options_.name; }
+  std::string name() const override { return info_.name; }
 
  private:
   struct Question;
@@ -51,6 +45,7 @@ class ModelSurrogate final : public Surrogate {
   Belief belief_of(const Marginals& marginals) const;
 
   Model& model_;
+  const ModelInfo& info_;
   std::int64_t tasks_;
   ModelSurrogateOptions options_;
   DType dtype_;

@@ -345,6 +345,7 @@ ModelInfo tnp_a_info() {
       .sizes = kTnpASizes,
       .authors = kTnpAAuthors,
       .density = Density::joint,
+      .input_gradients = false,  // of the paths that are drawn, no operations are recorded
   };
 }
 

@@ -128,12 +128,12 @@ TEST_CASE("acquisition: figures of a mixture are what quadrature finds, log EI f
 TEST_CASE("acquisition: gradients through every model that has those of inputs are central differences") {
   for (const ModelCase& c : small_models()) {
     if (c.spec.config.at("dim_y") != ModelConfig::mapped_type(std::int64_t{1})) continue;
-    if (!has_input_gradients(c.spec.name)) continue;
+    if (!model_info(c.spec.name).input_gradients) continue;
     const auto model = varied_model(c.spec);
-    ModelSurrogateOptions options{.name = c.spec.name, .density = model_info(c.spec.name).density};
+    ModelSurrogateOptions options;
     options.range.inputs = {-2, 2};
     options.samples = 3;
-    ModelSurrogate surrogate(*model, 2, options);
+    ModelSurrogate surrogate(*model, model_info(c.spec.name), 2, options);
     const SeenPoints seen(2, model->dim_x());
     surrogate.observe(seen.x, seen.y);
     check_gradients(surrogate, c.label);

@@ -88,11 +88,9 @@ Believer believer_for(const OptimiseCommand& c, const SearchSpace& space) {
   check(b.model->dim_x() == space.dims(), "[optimise] {} axes that vary found, {} trained under {} takes {} inputs",
         space.dims(), run.spec.name, run.protocol.name, b.model->dim_x());
   ModelSurrogateOptions options;
-  options.name = run.spec.name;
-  options.density = model_info(run.spec.name).density;
   options.range = run.protocol.data->training_range();
   options.seed = c.seed;
-  b.surrogate = std::make_unique<ModelSurrogate>(*b.model, 1, std::move(options));
+  b.surrogate = std::make_unique<ModelSurrogate>(*b.model, model_info(run.spec.name), 1, std::move(options));
   return b;
 }
 
