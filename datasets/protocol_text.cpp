@@ -6,7 +6,6 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
-#include <sstream>
 #include <vector>
 
 #include "datasets/protocol.h"
@@ -55,12 +54,6 @@ void put_on(toml::table& base, const toml::table& own) {
     else
       base.insert_or_assign(key, value);
   }
-}
-
-std::string to_text(const toml::table& table) {
-  std::ostringstream text;
-  text << toml::toml_formatter{table, toml::format_flags::none} << '\n';  // with escapes for all that is not ASCII
-  return text.str();
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -133,7 +126,7 @@ std::string changed_text(std::string_view text, std::span<const std::string> cha
   }
   root.insert_or_assign("name", name);
   drop_figures(root, oracles_fall);
-  return to_text(root);
+  return toml_text(root);
 }
 
 std::string protocol_text(const std::string& name_or_path) {
@@ -161,7 +154,7 @@ std::string protocol_text(const std::string& name_or_path) {
     put_on(tables.back(), own);
     own = std::move(tables.back());
   }
-  return to_text(tables[0]);
+  return toml_text(tables[0]);
 }
 
 }  // namespace npzoo

@@ -5,15 +5,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <sstream>
+#include <utility>
 
+#include "datasets/own_protocol.h"
 #include "datasets/table/source.h"
 #include "datasets/tables/table_reader.h"
 #include "datasets/task_config.h"
 #include "engine/error.h"
 #include "engine/io/byte_hash.h"
 #include "engine/io/file.h"
-#include "engine/io/toml.h"
 
 namespace npzoo {
 
@@ -68,33 +68,16 @@ class TableConfig final : public TaskConfig {
   std::shared_ptr<Read> read_;
 };
 
-/// What suits some hundred groups; --steps, --lr and --set change it.
-constexpr const char* kRecipe = R"(
-[training]
-steps = 5000
-batch_size = 16
-clip_norm = 1.0
-keep = "best"
-optimiser = { name = "adam", lr = 5e-4, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }
-schedule = { name = "cosine", warmup_steps = 100 }
-
-[validation]
-every = 500
-batches = 50
-seed = 0
-
-[evaluation]
-batches = 200
-batch_size = 16
-seed = 0
-metric = "log-likelihood"
-)";
-
-toml::array array_of(const std::vector<std::string>& names) {
-  toml::array array;
-  for (const std::string& name : names) array.push_back(name);
-  return array;
-}
+/// What suits some hundred groups.
+constexpr OwnRecipe kTableRecipe{.description = "Tasks out of a table",
+                                 .source = "a table of the user's own",
+                                 .steps = 5000,
+                                 .warmup_steps = 100,
+                                 .batch_size = 16,
+                                 .validation_every = 500,
+                                 .validation_batches = 50,
+                                 .evaluation_batches = 200,
+                                 .evaluation_batch_size = 16};
 
 }  // namespace
 
@@ -129,27 +112,15 @@ TableTasks describe_table(const std::filesystem::path& path, const std::string& 
 }
 
 std::string table_protocol(const TableTasks& tasks, std::string_view base, const std::string& name, bool short_recipe) {
-  toml::table root = parse_toml(base, "[table]");
-  const toml::table recipe = parse_toml(kRecipe, "[table]");
-  if (short_recipe)
-    for (const auto& [key, value] : recipe) root.insert_or_assign(key, value);
-  root.insert_or_assign("name", name);
-  root.insert_or_assign("description", "Tasks out of a table");
-  root.insert_or_assign("source", "a table of the user's own");
-  root.insert_or_assign("data", toml::table{{"kind", "table"},
-                                            {"path", tasks.path},
-                                            {"checksum", tasks.checksum},
-                                            {"group", tasks.group},
-                                            {"inputs", array_of(tasks.inputs)},
-                                            {"values", array_of(tasks.values)},
-                                            {"points", tasks.points},
-                                            {"held_out", tasks.held_out}});
-  toml::table& evaluation = *root["evaluation"].as_table();
-  evaluation.erase("densities");
-  evaluation.insert_or_assign("tests", toml::array{toml::table{{"name", "held out"}}});
-  std::ostringstream text;
-  text << toml::toml_formatter{root, toml::format_flags::none} << '\n';
-  return text.str();
+  toml::table data{{"kind", "table"},
+                   {"path", tasks.path},
+                   {"checksum", tasks.checksum},
+                   {"group", tasks.group},
+                   {"inputs", toml_array(tasks.inputs)},
+                   {"values", toml_array(tasks.values)},
+                   {"points", tasks.points},
+                   {"held_out", tasks.held_out}};
+  return own_protocol(base, "[table]", kTableRecipe, short_recipe, name, std::move(data));
 }
 
 std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {

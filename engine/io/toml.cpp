@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
 
 #include "engine/error.h"
 
@@ -101,6 +102,12 @@ toml::table parse_toml(std::string_view text, std::string_view where) {
     const toml::source_position at = error.source().begin;
     fail("{}: line {}, column {}: {}", where, at.line, at.column, error.description());
   }
+}
+
+std::string toml_text(const toml::table& table) {
+  std::ostringstream text;
+  text << toml::toml_formatter{table, toml::format_flags::none} << '\n';
+  return text.str();
 }
 
 }  // namespace npzoo

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace npzoo {
@@ -19,5 +20,8 @@ constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
 /// The one way in which TOML is read, whoever wrote it: in ASCII and within the bounds above. Throws Error that begins
 /// with `where` for anything else.
 toml::table parse_toml(std::string_view text, std::string_view where);
+
+/// The other way, with escapes for all that is not ASCII.
+std::string toml_text(const toml::table& table);
 
 }  // namespace npzoo
