@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/tensor.h"
 
 namespace npzoo {
@@ -35,5 +37,8 @@ struct Task {
             target_totals.to(device)};
   }
 };
+
+/// (B, points), on the CPU: 1 for the first `lengths` points of each row, else 0.
+Tensor real_points(const Tensor& lengths, std::int64_t points, DType dtype);
 
 }  // namespace npzoo

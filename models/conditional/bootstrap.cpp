@@ -238,8 +238,7 @@ Moments BootstrappingProcess::base(const ContextState& state, const Tensor& xt) 
 
 Tensor BootstrappingProcess::loss(const Task& task, Draws& draws) const {
   const bool tnp = config_.lineage == Lineage::tnp;
-  const ScoredPoints scored =
-      tnp ? context_and_targets(task, "bootstrap") : ScoredPoints{task.xt, task.yt, task.target_weights};
+  const ScoredPoints scored = tnp ? context_and_targets(task) : ScoredPoints{task.xt, task.yt, task.target_weights};
   const auto state = encode({task.xc, task.yc, task.lengths}, draws, config_.train_samples);
   const Tensor base_units = units(read(state->base, scored.x), scored.x);
   const Independent base(gaussian_head(outputs(base_units), config_.std));

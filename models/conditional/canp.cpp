@@ -43,7 +43,7 @@ std::unique_ptr<Prediction> Canp::query(const ContextState& state, const Tensor&
 
 Tensor Canp::loss(const Task& task, Draws& draws) const {
   if (config_.lineage != Lineage::tnp) return mean_over_channels(Model::loss(task, draws), dim_y());
-  const ScoredPoints scored = context_and_targets(task, "canp");
+  const ScoredPoints scored = context_and_targets(task);
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   return nll(*query(*state, scored.x), scored.y, scored.weights);
 }
@@ -102,12 +102,8 @@ constexpr AuthorsCode kCanpAuthors[] = {
 };
 
 constexpr PublishedSize kCanpSizes[] = {
-    {"tnp/gp-rbf", 331'906},
-    {"tnp/emnist", 414'978},
-    {"tnp/celeba32", 465'542},
-    {"tnp-kr/gp1d-rbf", 248'706},
-    {"tnp-kr/gp1d-matern", 248'706},
-    {"tnp-kr/gp1d-periodic", 248'706},
+    {"tnp/gp-rbf", 331'906},      {"tnp/emnist", 414'978},         {"tnp/celeba32", 465'542},
+    {"tnp-kr/gp1d-rbf", 248'706}, {"tnp-kr/gp1d-matern", 248'706}, {"tnp-kr/gp1d-periodic", 248'706},
 };
 
 constexpr const char* kSmallCanps[] = {

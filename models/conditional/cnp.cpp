@@ -55,7 +55,7 @@ std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& 
 
 Tensor Cnp::loss(const Task& task, Draws& draws) const {
   if (config_.lineage != Lineage::tnp) return mean_over_channels(Model::loss(task, draws), config_.dim_y);
-  const ScoredPoints scored = context_and_targets(task, "cnp");
+  const ScoredPoints scored = context_and_targets(task);
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   return nll(*query(*state, scored.x), scored.y, scored.weights);
 }
@@ -109,12 +109,8 @@ constexpr AuthorsCode kCnpAuthors[] = {
 };
 
 constexpr PublishedSize kCnpSizes[] = {
-    {"tnp/gp-rbf", 215'682},
-    {"tnp/emnist", 298'626},
-    {"tnp/celeba32", 349'190},
-    {"tnp-kr/gp1d-rbf", 149'378},
-    {"tnp-kr/gp1d-matern", 149'378},
-    {"tnp-kr/gp1d-periodic", 149'378},
+    {"tnp/gp-rbf", 215'682},      {"tnp/emnist", 298'626},         {"tnp/celeba32", 349'190},
+    {"tnp-kr/gp1d-rbf", 149'378}, {"tnp-kr/gp1d-matern", 149'378}, {"tnp-kr/gp1d-periodic", 149'378},
 };
 
 constexpr const char* kSmallCnps[] = {

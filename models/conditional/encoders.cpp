@@ -162,12 +162,19 @@ Tensor after_first(const Mlp& mlp, const Tensor& first, Activation activation) {
   return h;
 }
 
-ScoredPoints context_and_targets(const Task& task, const char* model) {
-  const bool weighted = task.context_weights.defined() && task.target_weights.defined();
-  check(!task.lengths.defined() || weighted, "[{}] a padded context cannot be scored in training without weights",
-        model);
-  return {concat({task.xc, task.xt}, 1), concat({task.yc, task.yt}, 1),
-          weighted ? concat({task.context_weights, task.target_weights}, 1) : Tensor()};
+ScoredPoints context_and_targets(const Task& task) {
+  const auto counts = [](const Tensor& weights, const Tensor& lengths, const Tensor& x) {
+    if (weights.defined()) return weights;
+    return lengths.defined() ? real_points(lengths, x.dim(1), x.dtype()).to(x.device())
+                             : Tensor::full({x.dim(0), x.dim(1)}, 1, x.dtype(), x.device());
+  };
+  Tensor weights;
+  if (task.lengths.defined() || task.target_lengths.defined() || task.context_weights.defined() ||
+      task.target_weights.defined())
+    weights = concat({counts(task.context_weights, task.lengths, task.xc),
+                      counts(task.target_weights, task.target_lengths, task.xt)},
+                     1);
+  return {concat({task.xc, task.xt}, 1), concat({task.yc, task.yt}, 1), weights};
 }
 
 }  // namespace npzoo

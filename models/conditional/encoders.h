@@ -123,13 +123,12 @@ inline Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts) {
   return after_first(mlp, of_parts(mlp.layers.front(), parts));
 }
 
-/// What a loss scores that counts the context as well: context, then targets.
+/// What a loss scores that counts the context as well: context, then targets. Padding does not count.
 struct ScoredPoints {
   Tensor x, y;     // (B, Nc + Nt, Dx), (B, Nc + Nt, Dy)
   Tensor weights;  // (B, Nc + Nt), or undefined for all alike
 };
 
-/// Throws Error, opened by `model`, for padding without weights.
-ScoredPoints context_and_targets(const Task& task, const char* model);
+ScoredPoints context_and_targets(const Task& task);
 
 }  // namespace npzoo

@@ -143,7 +143,7 @@ Tensor LatentNp::loss(const Task& task, Draws& draws) const {
 }
 
 Tensor LatentNp::loss_of_all_points(const Task& task, Draws& draws) const {
-  const ScoredPoints scored = context_and_targets(task, config_.model);
+  const ScoredPoints scored = context_and_targets(task);
   const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1), n = scored.x.dim(1), count = config_.train_samples;
   const Context context = clear_padding({task.xc, task.yc, task.lengths});
   const Context all = join(context, clear_padding({task.xt, task.yt, task.target_lengths}), draws);

@@ -35,14 +35,6 @@ std::set<std::string> names_from_json(const std::string& text, const std::string
   return list.get<std::set<std::string>>();
 }
 
-/// 1 for the first points of each row, else 0.
-Tensor weights_of(const Tensor& lengths, std::int64_t points, DType dtype) {
-  Tensor weights = Tensor::zeros({lengths.dim(0), points}, DType::float64);
-  for (std::int64_t b = 0; b < lengths.dim(0); ++b)
-    std::fill_n(weights.data<double>() + b * points, lengths.values<std::int64_t>()[b], 1.0);
-  return weights.to(dtype);
-}
-
 /// Constructor parameters; the one that may be a list becomes a string.
 ModelConfig config_from_json(const std::string& text, const char* list, const std::string& where) {
   if (list == nullptr) return model_config_from_json(text, where);
@@ -147,8 +139,8 @@ Task Record::task(DType dtype) const {
     const Tensor targets = at("valid.target").to(DType::int64);
     task.lengths = at("valid.context").to(DType::int64);
     task.target_lengths = targets;
-    task.context_weights = weights_of(task.lengths, task.xc.dim(1), dtype);
-    task.target_weights = weights_of(targets, task.xt.dim(1), dtype);
+    task.context_weights = real_points(task.lengths, task.xc.dim(1), dtype);
+    task.target_weights = real_points(targets, task.xt.dim(1), dtype);
     double all = 0;
     for (const std::int64_t count : targets.values<std::int64_t>()) all += static_cast<double>(count);
     task.target_totals = Tensor::full(targets.shape(), all / static_cast<double>(targets.dim(0)), dtype);

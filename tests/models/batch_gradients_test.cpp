@@ -61,6 +61,19 @@ TEST_CASE("batch gradients: of every model the parts add up to the gradient of t
   }
 }
 
+TEST_CASE("loss: padding does not count, whether weights say so or lengths alone") {
+  const OnCpu cpu;
+  for (const ModelCase& c : small_models()) {
+    CAPTURE(c.label);
+    const auto model = varied_model(c.spec);
+    Task task = random_task(*model, {6, 7, 5});
+    make_ragged(task, {7, 0, 3, 7, 1, 5});
+    const double expected = loss(*model, task).item();
+    task.context_weights = task.target_weights = Tensor();
+    CHECK(loss(*model, task).item() == doctest::Approx(expected).epsilon(1e-13));
+  }
+}
+
 TEST_CASE("batch gradients: parts depend on the extents alone") {
   const OnCpu cpu;
   const TrainingRun run = small_run();
