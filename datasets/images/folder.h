@@ -12,7 +12,7 @@ namespace npzoo {
 
 /// `[data] set = "folder"`: a user's own pictures.
 struct ImageFolder {
-  std::string path;  // absolute; a folder or a tar archive of PNG and JPEG files
+  std::string path;  // absolute; a folder, or a tar or zip archive, of PNG and JPEG files
   ImageChoice choice;
   std::int64_t channels = 3;
   bool skip_damaged = false;  // files that cannot be decoded are left out

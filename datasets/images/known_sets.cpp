@@ -145,7 +145,9 @@ ImageSet read_faces(const std::filesystem::path& path, const ImageChoice& choice
 
 ImageSet read_celeba(const KnownImageSet& set, const ImageChoice& choice, ImagePart part) {
   constexpr Partition kMakers{162'770, 182'637};
-  return read_faces(set_file(set, {"celeba/img_align_celeba", "celeba/img_align_celeba.tar"}), choice, part, kMakers);
+  return read_faces(
+      set_file(set, {"celeba/img_align_celeba", "celeba/img_align_celeba.zip", "celeba/img_align_celeba.tar"}), choice,
+      part, kMakers);
 }
 
 ImageSet read_celeba_part(const KnownImageSet& set, const ImageChoice& choice, ImagePart part) {
@@ -171,7 +173,7 @@ ImageSet read_celeba_32(const KnownImageSet& set, const ImageChoice& /*choice*/,
 constexpr std::string_view kCifarObtained =
     "it can be had from https://www.cs.toronto.edu/~kriz/cifar.html (the binary or the Python version)";
 constexpr std::string_view kCelebaObtained =
-    "it can be had from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (img_align_celeba.zip, unpacked)";
+    "it can be had from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (img_align_celeba.zip)";
 constexpr std::string_view kOfATest = "it is a part of the set, made for this program's tests";
 
 constexpr KnownImageSet kSets[] = {

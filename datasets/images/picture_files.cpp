@@ -1,11 +1,14 @@
 #include "datasets/images/picture_files.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <memory>
 #include <optional>
-#include <span>
-#include <string_view>
+#include <system_error>
 
 #include "datasets/images/picture.h"
 #include "datasets/images/whole_bytes.h"
@@ -41,78 +44,70 @@ void walk_folder(const fs::path& folder, const std::function<bool(const std::str
   }
 }
 
-constexpr std::size_t kTarBlock = 512;
-
-/// A file of an archive, or a folder or whatever else stands there.
-struct TarEntry {
-  std::string name;
-  std::int64_t bytes = 0;
-  bool is_file = false;
-};
-
-/// Headers of the POSIX ustar format, one after the other.
-class TarReader {
+/// The files of an archive, one after the other.
+class ArchiveReader {
  public:
-  explicit TarReader(const fs::path& path) : file_(path) {}
-
-  const std::string& name() const { return file_.name(); }
-  /// None at the end.
-  std::optional<TarEntry> next() {
-    const auto block = read_bytes(file_, kTarBlock, "a header or the end of the archive");
-    if (std::ranges::all_of(block, [](std::uint8_t byte) { return byte == 0; })) return {};
-    check_sum(block);
-    const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
-    const auto field = [text](std::size_t at, std::size_t count) {
-      return std::string(text.substr(at, std::min(text.substr(at, count).find('\0'), count)));
-    };
-    const bool has_prefix = text.substr(257, 5) == "ustar" && text[345] != '\0';
-    return TarEntry{has_prefix ? field(345, 155) + '/' + field(0, 100) : field(0, 100), octal(field(124, 12)),
-                    text[156] == '0' || text[156] == '\0'};
+  explicit ArchiveReader(const fs::path& path) : path_(path.string()), archive_(::archive_read_new()) {
+    check(archive_ != nullptr, "[images] {}: no memory for an archive", path_);
+    ::archive_read_support_format_tar(archive_.get());
+    ::archive_read_support_format_zip_seekable(archive_.get());
+    ::archive_read_support_filter_gzip(archive_.get());
+    ::archive_read_support_filter_xz(archive_.get());
+    std::error_code error;
+    static_cast<void>(fs::file_size(path, error));
+    check(!error, "[images] {}: cannot be read: {}", path_, error.message());
+    constexpr std::size_t kBlock = 1 << 16;
+    if (::archive_read_open_filename(archive_.get(), path_.c_str(), kBlock) != ARCHIVE_OK) fail_reading();
   }
-  std::vector<std::uint8_t> read(const TarEntry& entry) {
-    check(entry.bytes <= kMostPictureBytes, "[images] {}: {} has {} bytes, expected at most {}", name(), entry.name,
-          entry.bytes, kMostPictureBytes);
-    std::vector<std::uint8_t> bytes = read_bytes(file_, entry.bytes, entry.name);
-    skip_bytes(padded(entry.bytes) - entry.bytes);
+
+  /// The path of the next one, or none at the end.
+  std::optional<std::string> next() {
+    for (;;) {
+      const int status = ::archive_read_next_header(archive_.get(), &entry_);
+      if (status == ARCHIVE_EOF) {
+        check_end();
+        return {};
+      }
+      if (status < ARCHIVE_WARN) fail_reading();
+      const char* name = ::archive_entry_pathname_utf8(entry_);
+      if (name == nullptr) name = ::archive_entry_pathname(entry_);
+      if (name != nullptr && ::archive_entry_filetype(entry_) == AE_IFREG) return name;
+    }
+  }
+  std::vector<std::uint8_t> read(const std::string& name) {
+    std::vector<std::uint8_t> bytes;
+    std::array<std::uint8_t, 1 << 16> some;
+    while (const la_ssize_t count = ::archive_read_data(archive_.get(), some.data(), some.size())) {
+      if (count < 0) fail_reading();
+      bytes.insert(bytes.end(), some.begin(), some.begin() + count);
+      check(std::ssize(bytes) <= kMostPictureBytes, "[images] {}: {} has more than {} bytes, expected a picture", path_,
+            name, kMostPictureBytes);
+    }
     return bytes;
   }
-  void skip(const TarEntry& entry) { skip_bytes(padded(entry.bytes)); }
+  const std::string& path() const { return path_; }
 
  private:
-  static std::int64_t padded(std::int64_t bytes) {
-    constexpr auto kBlock = static_cast<std::int64_t>(kTarBlock);
-    return (bytes + kBlock - 1) / kBlock * kBlock;
+  struct Free {
+    void operator()(::archive* a) const { ::archive_read_free(a); }
+  };
+
+  [[noreturn]] void fail_reading() const {
+    const char* text = ::archive_error_string(archive_.get());
+    std::string why = text == nullptr ? "a damaged archive" : text;
+    while (why.ends_with('\n')) why.pop_back();
+    fail("[images] {}: {} found, expected a tar or zip archive", path_, why);
   }
-  void skip_bytes(std::int64_t count) {
-    std::array<std::byte, 1 << 16> skipped;
-    while (count > 0) {
-      const auto some = static_cast<std::size_t>(std::min(count, std::ssize(skipped)));
-      const std::size_t got = file_.read(std::span(skipped).first(some));
-      check(got > 0, "[images] {}: is cut off, expected {} bytes more", name(), count);
-      count -= static_cast<std::int64_t>(got);
-    }
-  }
-  std::int64_t octal(const std::string& digits) const {
-    std::int64_t value = 0;
-    for (const char digit : digits) {
-      if (digit == ' ') continue;
-      check(digit >= '0' && digit <= '7', "[images] {}: a size that is no octal number, expected a tar archive",
-            name());
-      value = 8 * value + (digit - '0');
-    }
-    return value;
-  }
-  /// The sum of a header's bytes, with spaces in place of itself.
-  void check_sum(std::span<const std::uint8_t> block) const {
-    constexpr std::size_t kAt = 148, kDigits = 8;
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < block.size(); ++i) sum += i >= kAt && i < kAt + kDigits ? ' ' : block[i];
-    const std::string stated(reinterpret_cast<const char*>(block.data()) + kAt, kDigits);
-    check(octal(stated.substr(0, stated.find('\0'))) == sum, "[images] {}: a header is damaged, expected a tar archive",
-          name());
+  /// What a tar archive ends with is told from its being cut off between two files only by its having been read.
+  void check_end() const {
+    const bool is_tar = (::archive_format(archive_.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+    check(!is_tar || ::archive_filter_bytes(archive_.get(), 0) > ::archive_read_header_position(archive_.get()),
+          "[images] {}: is cut off between two files, expected the end of an archive", path_);
   }
 
-  ByteStream file_;
+  std::string path_;
+  std::unique_ptr<::archive, Free> archive_;
+  ::archive_entry* entry_ = nullptr;
 };
 
 }  // namespace
@@ -121,13 +116,9 @@ void for_each_picture_file(const fs::path& path, const std::function<bool(const 
                            const std::function<void(PictureFile)>& use) {
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) return walk_folder(path, wanted, use);
-  TarReader tar(path);
-  while (const std::optional<TarEntry> entry = tar.next()) {
-    if (entry->is_file && is_picture_name(entry->name) && wanted(entry->name))
-      use({tar.name() + ": " + entry->name, tar.read(*entry)});
-    else
-      tar.skip(*entry);
-  }
+  ArchiveReader archive(path);
+  while (const std::optional<std::string> name = archive.next())
+    if (is_picture_name(*name) && wanted(*name)) use({archive.path() + ": " + *name, archive.read(*name)});
 }
 
 }  // namespace npzoo

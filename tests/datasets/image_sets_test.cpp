@@ -211,33 +211,68 @@ TEST_CASE("[image sets] CelebA out of a folder and out of an archive, by the mak
         }).ends_with("face.jpg found, expected names like 000001.jpg"));
 }
 
-TEST_CASE("[image sets] a tar archive that is damaged or cut off is told of") {
+TEST_CASE("[image sets] CelebA as its makers publish it, a zip archive of a folder") {
   const DataFolder folder;
-  const std::string path = folder.path("a.tar").string();
-  const std::string whole = tar_of({{"000001.jpg", face(1)}, {"notes.txt", Bytes(600, 'x')}, {"000002.jpg", face(2)}});
+  std::vector<std::pair<std::string, Bytes>> files{{"img_align_celeba/", {}}};
+  for (const int number : {1, 162'770, 162'771, 182'638})
+    files.emplace_back(fmt::format("img_align_celeba/{:06}.jpg", number), face(number));
+  folder.write("celeba/img_align_celeba.zip", zip_of(files));
+  const ImageChoice whole{109, 89, Crop::none};
+  CHECK(read_known("celeba", ImagePart::training, whole).count() == 2);
+  CHECK(read_known("celeba", ImagePart::validation, whole).count() == 1);
+  const ImageSet test = read_known("celeba", ImagePart::test, whole);
+  REQUIRE(test.count() == 1);
+  for (std::int64_t i = 0; i < test.bytes_of_one(); i += 301)
+    CHECK(std::abs(test.image(0)[static_cast<std::size_t>(i)] -
+                   shade(182'638, i / 3 / 89 / 8, i / 3 % 89 / 8, static_cast<int>(i % 3))) <= 6);
+}
+
+TEST_CASE("[image sets] an archive that is damaged or cut off is told of") {
+  const DataFolder folder;
+  const std::string path = folder.path("archive").string();
   int files = 0;
   const auto message = [&](const std::string& bytes) {
     files = 0;
-    folder.write("a.tar", bytes);
+    folder.write("archive", bytes);
     return error_of([&] {
       for_each_picture_file(
           path, [](const std::string&) { return true; }, [&](const PictureFile&) { ++files; });
     });
   };
-  CHECK(message(whole) == "no error");
-  CHECK(files == 2);
-  for (std::size_t cut = 0; cut + 1024 <= whole.size(); cut += 129) {
-    const std::string error = message(whole.substr(0, cut));
-    CAPTURE(cut);
-    CHECK((error.starts_with("[images] " + path) && error.find('\n') == error.npos));
+  const auto is_one_line = [&path](const std::string& error) {
+    return error.starts_with("[images] " + path + ": ") && error.find('\n') == error.npos;
+  };
+  const std::vector<std::pair<std::string, Bytes>> held{
+      {"000001.jpg", face(1)}, {"notes.txt", Bytes(600, 'x')}, {"000002.jpg", face(2)}};
+  const std::string tar = tar_of(held), zip = zip_of(held);
+  for (const std::string* whole : {&tar, &zip}) {
+    CHECK(message(*whole) == "no error");
+    CHECK(files == 2);
+    CAPTURE(whole == &zip);
+    // The last 22 bytes of a zip archive, and a tar archive's last block but one, say that it ends there.
+    for (std::size_t cut = 0; cut + (whole == &zip ? 1 : 1024) <= whole->size(); cut += 129) {
+      CAPTURE(cut);
+      CHECK(is_one_line(message(whole->substr(0, cut))));
+    }
+    Random random(7);
+    for (int n = 0; n < 200; ++n) {
+      std::string turned = *whole;
+      const auto at = static_cast<std::size_t>(random.integer(0, std::ssize(turned)));
+      turned[at] = static_cast<char>(turned[at] ^ 1 << random.integer(0, 8));
+      const std::string error = message(turned);
+      CAPTURE(at);
+      CHECK((error == "no error" || is_one_line(error)));
+    }
   }
-  std::string damaged = whole;
-  damaged[3] = 'x';
-  CHECK(message(damaged) == fmt::format("[images] {}: a header is damaged, expected a tar archive", path));
+  const std::size_t first = (face(1).size() + 511) / 512 * 512 + 512;
+  CHECK(message(tar.substr(0, first)) ==
+        fmt::format("[images] {}: is cut off between two files, expected the end of an archive", path));
+  CHECK(message("no archive at all") ==
+        fmt::format("[images] {}: Unrecognized archive format found, expected a tar or zip archive", path));
   CHECK(error_of([&] {
           for_each_picture_file(
               folder.path("none"), [](const std::string&) { return true; }, [](const PictureFile&) {});
-        }).find("none") != std::string::npos);
+        }) == fmt::format("[images] {}: cannot be read: No such file or directory", folder.path("none").string()));
 }
 
 TEST_CASE(

@@ -1,5 +1,7 @@
 #include "tests/datasets/picture_files.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <fmt/format.h>
 #include <png.h>
 
@@ -145,6 +147,30 @@ std::string tar_of(const std::vector<std::pair<std::string, Bytes>>& files) {
     archive.resize((archive.size() + 511) / 512 * 512);
   }
   return archive + std::string(1024, '\0');
+}
+
+std::string zip_of(const std::vector<std::pair<std::string, Bytes>>& files) {
+  std::size_t room = 1000;
+  for (const auto& [name, bytes] : files) room += bytes.size() + 1000;
+  std::string zip(room, '\0');
+  std::size_t used = 0;
+  ::archive* writer = ::archive_write_new();
+  ::archive_write_set_format_zip(writer);
+  ::archive_write_set_bytes_in_last_block(writer, 1);
+  ::archive_write_open_memory(writer, zip.data(), zip.size(), &used);
+  for (const auto& [name, bytes] : files) {
+    ::archive_entry* entry = ::archive_entry_new();
+    ::archive_entry_set_pathname(entry, name.c_str());
+    ::archive_entry_set_filetype(entry, AE_IFREG);
+    ::archive_entry_set_perm(entry, 0644);
+    ::archive_entry_set_size(entry, std::ssize(bytes));
+    ::archive_write_header(writer, entry);
+    ::archive_write_data(writer, bytes.data(), bytes.size());
+    ::archive_entry_free(entry);
+  }
+  ::archive_write_free(writer);
+  zip.resize(used);
+  return zip;
 }
 
 }  // namespace npzoo::testing

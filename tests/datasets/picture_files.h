@@ -37,5 +37,7 @@ Bytes jpeg_file(const JpegForm& form, const Pattern& pattern);
 
 /// A tar archive.
 std::string tar_of(const std::vector<std::pair<std::string, Bytes>>& files);
+/// A zip archive, deflated.
+std::string zip_of(const std::vector<std::pair<std::string, Bytes>>& files);
 
 }  // namespace npzoo::testing

@@ -69,7 +69,7 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
   flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
   flags.text("--images", c.images,
-             "folder, or tar archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
+             "folder, or tar or zip archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
   flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
   flags.choice("--crop", c.crop, {"centre", "none"},
                "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
