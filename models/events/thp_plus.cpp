@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "datasets/model_config.h"
+#include "models/events/thp_plus_authors.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -181,6 +182,7 @@ ModelInfo thp_plus_info() {
       .paper = "Bae et al., Meta temporal point processes, ICLR 2023",
       .make = make_thp_plus,
       .small_forms = kSmallThpPlus,
+      .authors = thp_plus_authors(),
       .density = Density::joint,
       .of_events = true,
   };

@@ -38,8 +38,9 @@ class HawkesLayer {
 ///
 /// An event is absorbed by extending cached keys and values, so n events take time O(n²) in attention. Corrected: the
 /// gap that sequences are observed for after their last event counts as such an end, and the mark of the last event
-/// is not given a second time; losses are not penalised. Times are encoded from the start of the sequence or, as
-/// theirs may have been, gaps. The first event of an empty context is predicted from a history of zeros.
+/// is not given a second time; losses are not penalised (for their objective see thp_plus_authors.h). Times are encoded
+/// from the start of the sequence or, as theirs may have been, gaps. The first event of an empty context is predicted
+/// from a history of zeros.
 class ThpPlus final : public EventModel {
  public:
   ThpPlus(const ThpPlusConfig& config, Initializer& init);

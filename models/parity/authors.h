@@ -12,8 +12,13 @@
 
 namespace npzoo {
 
+class Draws;
+class Model;
 struct ContextState;
 struct Task;
+
+/// By the names that a recording has for them.
+using NamedTensors = std::map<std::string, Tensor>;
 
 /// How the axes of an authors' tensor are ordered. PyTorch has the kernels of convolutions as (out, in, K), of
 /// transposed ones as (in, out, K), with one K or two; we as (K, in, out).
@@ -31,6 +36,8 @@ struct AuthorsPlace {
 struct RecordedAdam {
   double lr = 5e-4;
   double weight_decay = 0;  // added to the gradient
+  double epsilon = 1e-8;
+  double penalty = 0;  // half of it times the squares of all their parameters is part of the loss
 };
 
 /// Code of a model's authors from which runs have been recorded, and how it compares with ours.
@@ -42,11 +49,18 @@ struct AuthorsCode {
   /// The one of theirs that may be a list of numbers; `config` is given a string of them.
   const char* list = nullptr;
   /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
-  std::map<std::string, Tensor> (*state)(const ContextState& state) = nullptr;
+  NamedTensors (*state)(const ContextState& state) = nullptr;
   /// Our constructor parameters with those that theirs finds out from the recorded task, in float64 on the CPU; null:
   /// there are none.
   ModelConfig (*of_task)(ModelConfig ours, const Task& task) = nullptr;
   RecordedAdam adam{};
+  /// The task that was recorded, in float64 on the CPU; null: it is xc, yc, xt and yt. Errors begin with `where`.
+  Task (*task)(const NamedTensors& recorded, const std::string& where) = nullptr;
+  /// Their objective where it is none of the model's; null: Model::loss.
+  Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
+  /// What recordings have of a prediction besides its moments and densities, in training and evaluation alike, on the
+  /// CPU; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
+  NamedTensors (*outputs)(const Model& model, const Task& task) = nullptr;
 };
 
 // For those that write such a function, what several authors' codes have in common.

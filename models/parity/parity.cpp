@@ -1,19 +1,19 @@
 #include "models/parity/parity.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <deque>
 
-#include "datasets/gp/cholesky.h"
 #include "engine/optim/optimiser.h"
 #include "engine/tape.h"
 #include "models/parity/record.h"
+#include "models/parity/recorded_forms.h"
 #include "models/predictions/autoregressive.h"
 #include "models/predictions/joint_gaussian.h"
 #include "models/registry.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/gaussian_log_density/gaussian_log_density.h"
+#include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -22,90 +22,7 @@ namespace {
 
 constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6;
 constexpr double kRounding = 1e-14;  // of the largest gradient
-
-double largest_value(const Tensor& x) {
-  double top = 0;
-  for (double value : x.values<double>()) top = std::max(top, std::abs(value));
-  return top;
-}
-
-/// Largest difference; infinite where one side is not a number.
-double difference(const Tensor& ours, const Tensor& theirs) {
-  check(ours.numel() == theirs.numel(), "[parity] {} values computed, {} recorded", ours.shape(), theirs.shape());
-  const Tensor a = ours.to(Device::cpu).to(DType::float64), b = theirs.to(DType::float64);
-  const auto found = a.values<double>(), expected = b.values<double>();
-  double top = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double d = std::abs(found[i] - expected[i]);
-    top = d <= top ? top : std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
-  }
-  return top;
-}
-
-Tensor in_double(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
-
-double mean_of(const Tensor& x) {
-  const Tensor values = in_double(x);
-  double sum = 0;
-  for (const double value : values.values<double>()) sum += value;
-  return sum / static_cast<double>(values.numel());
-}
-
-Tensor scalar(double value) { return Tensor::full({}, value, DType::float64); }
-
-/// Functions (K, B, …) in the order in which they were recorded: (B·K, …), row b·K + k, where the first extent says so.
-Tensor as_recorded(const Tensor& ours, const Tensor& theirs) {
-  const std::int64_t count = ours.dim(0), batch = ours.dim(1), row = ours.numel() / (count * batch);
-  if (count == 1 || theirs.dim(0) != count * batch) return ours;
-  const Tensor from = in_double(ours);
-  Tensor out = Tensor::empty(theirs.shape(), DType::float64);
-  for (std::int64_t k = 0; k < count; ++k)
-    for (std::int64_t b = 0; b < batch; ++b)
-      std::copy_n(from.data<double>() + (k * batch + b) * row, row, out.data<double>() + (b * count + k) * row);
-  return out;
-}
-
-/// Factor · factorᵀ and the diagonal, (B, M, M).
-Tensor covariance(const JointGaussian& joint) {
-  const Tensor factors = in_double(joint.factor());
-  const std::int64_t batch = factors.dim(0), m = factors.dim(1), rank = factors.dim(2);
-  Tensor all = Tensor::zeros({batch, m, m}, DType::float64);
-  for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < m; ++j) {
-        double& value = all.data<double>()[(b * m + i) * m + j];
-        for (std::int64_t r = 0; r < rank; ++r)
-          value += factors.data<double>()[(b * m + i) * rank + r] * factors.data<double>()[(b * m + j) * rank + r];
-        if (i == j && joint.diagonal().defined()) value += in_double(joint.diagonal()).data<double>()[b * m + i];
-      }
-  return all;
-}
-
-/// Its lower triangular factor, with a positive diagonal where it is not the one that the model gives.
-Tensor scale_tril(const JointGaussian& joint) {
-  if (!joint.diagonal().defined()) return in_double(joint.factor());
-  Tensor factors = covariance(joint);
-  const std::int64_t m = factors.dim(1);
-  for (std::int64_t b = 0; b < factors.dim(0); ++b) {
-    const std::span<double> matrix = factors.values<double>().subspan(b * m * m, m * m);
-    const Cholesky cholesky(std::vector<double>(matrix.begin(), matrix.end()), m);
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < m; ++j) matrix[i * m + j] = j <= i ? cholesky(i, j) : 0;
-  }
-  return factors;
-}
-
-/// Targets of samples (K, B, Nt, Dy) in the order (K, Nt) in which the authors' code drew and left them.
-Tensor in_order(const Tensor& samples, const Tensor& order) {
-  const std::int64_t batch = samples.dim(1), targets = samples.dim(2), width = samples.dim(3);
-  Tensor out = Tensor::empty_like(samples);
-  for (std::int64_t row = 0; row < samples.dim(0) * batch; ++row)
-    for (std::int64_t t = 0; t < targets; ++t)
-      std::copy_n(
-          samples.data<double>() + (row * targets + order.data<std::int64_t>()[row / batch * targets + t]) * width,
-          width, out.data<double>() + (row * targets + t) * width);
-  return out;
-}
+const std::string kLoss = "train.loss";
 
 class Comparison {
  public:
@@ -114,10 +31,16 @@ class Comparison {
         tolerance_(dtype == DType::float64 ? kTolerance : kFloatTolerance),
         task_(record.task(dtype)),
         model_(make_model(record.spec(), {.max_elements = record.elements()})),
-        parameters_(named_parameters(*model_)) {
+        parameters_(named_parameters(*model_)),
+        own_(parameters_.size()) {
     for (const NamedParameter& p : named_tensors(*model_)) {
       const Tensor value = record.of_parameter(p.parameter->trained ? "param" : "buffer", p).to(dtype);
       p.parameter->value = default_device() == Device::cpu ? value.clone() : value.to(default_device());
+    }
+    if (record.authors().adam.penalty == 0) return;
+    for (const std::string& name : record.other_parameters(parameters_)) {
+      penalised_.push_back({record.at("param." + name).to(dtype).to(default_device()).clone()});
+      parameters_.push_back({name, &penalised_.back()});
     }
   }
 
@@ -129,6 +52,12 @@ class Comparison {
     const auto p = model_->query(*state, task_.xt);
     add_moments(kind + ".", *p);
     if (kind != "eval") return;
+    if (record_.authors().outputs != nullptr) {
+      for (const auto& [name, ours] : record_.authors().outputs(*model_, task_))
+        for (const char* kind_of : {"eval.", "train."})
+          if (kind_of + name != kLoss) add_real(kind_of + name, ours);
+      return;
+    }
     if (record_.authors().state != nullptr && record_.first_points() == 0)
       for (const auto& [name, ours] : record_.authors().state(*state))
         for (const char* kind_of : {"eval.", "train."}) add_recorded(kind_of + name, ours);
@@ -141,22 +70,22 @@ class Comparison {
   void loss_and_gradients() {
     Tape tape;
     const Tensor loss = record_step(tape, record_.training_draws());
-    add("train.loss", loss, tolerance_);
+    add(kLoss, loss, tolerance_);
     const Grads& grads = tape.backward(loss);
     double scale = 0, error = 0;
-    for (const NamedParameter& p : parameters_) {
-      const Tensor theirs = record_.of_parameter("grad", p);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor theirs = recorded("grad", i);
       scale = std::max(scale, largest_value(theirs));
-      error = std::max(error, difference(grads.of(p.parameter->value), theirs));
+      error = std::max(error, difference(grads.of(parameters_[i].parameter->value), theirs));
     }
     quantities_.push_back({"grad.*", error / scale, kTolerance});
   }
 
   /// Ten updates, which change the model.
   void adam() {
-    OptimiserConfig config{
-        .name = "adam", .lr = record_.authors().adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-    config.weight_decay = record_.authors().adam.weight_decay;
+    const RecordedAdam& adam = record_.authors().adam;
+    OptimiserConfig config{.name = "adam", .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
+    config.weight_decay = adam.weight_decay;
     updates("adam", config, 0);
   }
 
@@ -187,7 +116,17 @@ class Comparison {
   Tensor record_step(Tape& tape, Draws draws) {
     Recording on(tape);
     for (const NamedParameter& p : parameters_) tape.watch(p.parameter->value);
-    return model_->loss(task_, draws);
+    const AuthorsCode& authors = record_.authors();
+    Tensor loss = authors.loss != nullptr ? authors.loss(*model_, task_, draws) : model_->loss(task_, draws);
+    if (authors.adam.penalty != 0)
+      for (const NamedParameter& p : parameters_)
+        loss = npzoo::add(loss, affine(sum(square(p.parameter->value)), authors.adam.penalty / 2, 0));
+    return loss;
+  }
+
+  /// Of parameter i, ours or one of theirs that is penalised alone.
+  Tensor recorded(const std::string& kind, std::size_t i) const {
+    return i < own_ ? record_.of_parameter(kind, parameters_[i]) : record_.at(kind + "." + parameters_[i].name);
   }
 
   void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm) {
@@ -205,14 +144,13 @@ class Comparison {
     if (record_.has(kind + ".grad_norm")) add(kind + ".grad_norm", norms, kAdamTolerance);
     if (!record_.has_final(kind)) return;
     double scale = 1, error = 0, slope = 0;
-    for (const NamedParameter& p : parameters_) slope = std::max(slope, largest_value(record_.of_parameter("grad", p)));
-    for (const NamedParameter& p : parameters_) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) slope = std::max(slope, largest_value(recorded("grad", i)));
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
       // The gradient of a key's bias is 0, and what rounding makes of it an optimiser scales up to steps of its own.
-      if (const double own = largest_value(record_.of_parameter("grad", p)); 0 < own && own <= kRounding * slope)
-        continue;
-      const Tensor final_value = record_.of_parameter(kind + ".final", p);
+      if (const double own = largest_value(recorded("grad", i)); 0 < own && own <= kRounding * slope) continue;
+      const Tensor final_value = recorded(kind + ".final", i);
       scale = std::max(scale, largest_value(final_value));
-      error = std::max(error, difference(p.parameter->value, final_value));
+      error = std::max(error, difference(parameters_[i].parameter->value, final_value));
     }
     quantities_.push_back({kind + ".final.*", error / scale, kAdamTolerance});
   }
@@ -340,12 +278,22 @@ class Comparison {
     put(start + "var", square(m.std));
   }
 
+  /// Without targets that are padding, of what has them.
+  void add_real(const std::string& name, const Tensor& ours) {
+    if (!record_.has(name)) return;
+    add(name, without_padding(ours, task_.target_weights), without_padding(record_.at(name), task_.target_weights),
+        tolerance_);
+  }
+
   void add_recorded(const std::string& name, const Tensor& ours) {
     if (record_.has(name)) add(name, ours, tolerance_);
   }
 
   void add(const std::string& name, const Tensor& ours, double tolerance) {
-    const Tensor theirs = record_.at(name).to(DType::float64);
+    add(name, ours, record_.at(name).to(DType::float64), tolerance);
+  }
+
+  void add(const std::string& name, const Tensor& ours, const Tensor& theirs, double tolerance) {
     quantities_.push_back({name, difference(ours, theirs) / std::max(1.0, largest_value(theirs)), tolerance});
   }
 
@@ -353,7 +301,9 @@ class Comparison {
   double tolerance_;
   Task task_;
   std::unique_ptr<Model> model_;
+  std::deque<Parameter> penalised_;  // of theirs, that we have not
   std::vector<NamedParameter> parameters_;
+  std::size_t own_;  // so many of them are the model's
   std::vector<ParityQuantity> quantities_;
 };
 
@@ -373,7 +323,7 @@ ParityReport check_parity(const std::filesystem::path& path) {
   const Record record(path);
   ParityReport report{path.string(), record.spec().name, {}};
   Comparison exact(record, DType::float64);
-  if (record.at("xc").dtype() == DType::float64) {
+  if (record.dtype() == DType::float64) {
     exact.predictions("eval");
     exact.states();
     exact.loss_and_gradients();

@@ -133,7 +133,10 @@ Tensor Record::in_double(const std::string& name) const {
   return points.to(DType::float64);
 }
 
+DType Record::dtype() const { return authors_->task != nullptr ? DType::float64 : at("xc").dtype(); }
+
 Task Record::task(DType dtype) const {
+  if (authors_->task != nullptr) return authors_->task(file_.tensors, "[parity] " + path_).to(default_device());
   Task task{at("xc").to(dtype), at("yc").to(dtype), at("xt").to(dtype), at("yt").to(dtype)};
   if (has("valid.context")) {
     const Tensor targets = at("valid.target").to(DType::int64);
@@ -200,6 +203,17 @@ Tensor Record::of_parameter(const std::string& kind, const NamedParameter& ours)
         "[parity] {}: '{}.{}' has shape {}, expected {} of {}", path_, kind, place.name, theirs.shape(), place.parts,
         shape);
   return slice(theirs, 0, place.part * shape[0], (place.part + 1) * shape[0]);
+}
+
+std::vector<std::string> Record::other_parameters(std::span<const NamedParameter> ours) const {
+  const std::string kind = "param.";
+  std::vector<std::string> others;
+  for (const auto& entry : file_.tensors) {
+    const std::string& name = entry.first;
+    const auto is_it = [&](const NamedParameter& p) { return kind + authors_->place(p.name).name == name; };
+    if (name.starts_with(kind) && std::ranges::none_of(ours, is_it)) others.push_back(name.substr(kind.size()));
+  }
+  return others;
 }
 
 }  // namespace npzoo

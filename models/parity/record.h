@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Record {
   /// Its model cannot have more.
   std::int64_t elements() const { return file_.elements(); }
   const Tensor& at(const std::string& name) const;
+  /// Of what was recorded, float64 or float32.
+  DType dtype() const;
 
   /// With the lengths of context and targets where they are ragged, and then every point counting alike.
   Task task(DType dtype) const;
@@ -48,6 +51,8 @@ class Record {
   /// What the authors recorded for one of our parameters: `kind` is param, grad, adam.final or buffer. Zeros for the
   /// gradient of one that their objective does not depend on.
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const;
+  /// Their names for parameters that none of `ours` is.
+  std::vector<std::string> other_parameters(std::span<const NamedParameter> ours) const;
 
  private:
   Tensor in_double(const std::string& name) const;

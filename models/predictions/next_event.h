@@ -39,6 +39,7 @@ class NextEvent final : public Prediction {
   /// log P(nothing happens for `gap`), (B, Nt) → (B, Nt), nats. In the model's dtype, recorded where a recording is on.
   /// Throws Error for a gap below 0, as log_likelihood does.
   Tensor log_survival(const Tensor& gap) const;
+  const LogNormalMixture& gap() const { return gap_; }
   /// (B, Nt, M); undefined where there are no marks.
   const Tensor& mark_log_probability() const { return mark_; }
 

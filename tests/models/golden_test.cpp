@@ -129,6 +129,24 @@ TEST_CASE("golden: single wrong numbers are found where they are") {
         Names{"adam.losses"});
 }
 
+TEST_CASE("golden: wrong numbers of events are found, padding apart") {
+  using Names = std::vector<std::string>;
+  const auto after = [](const std::string& name, std::int64_t at, double change = 1e-6) {
+    return deviations("thp-mix.b", [&](TensorFile& file) { file.tensors.at(name).data<double>()[at] += change; });
+  };
+  CHECK(after("eval.mu", 0) == Names{"eval.mu"});
+  CHECK(after("train.surv_ll", 3) == Names{"train.surv_ll"});
+  CHECK(after("eval.mu", (7 + 6) * 8) == Names{});  // of the second sequence, which has three events
+  // What the model has not is penalised with what it has.
+  CHECK(after("grad.linear.weight", 5) == Names{"grad.*"});
+  CHECK(after("adam.final.time_predictor.linear.weight", 5) == Names{"adam.final.*"});
+  CHECK(std::ranges::count(after("param.linear.weight", 5, 1), "train.loss") == 1);
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("times"); }, "thp-mix.a") ==
+        "there is no 'times' of shape (B, L, 1) for two events or more");
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.at("marks") = f.tensors.at("eval.time_preds"); },
+                             "thp-mix.a") == "'marks' (3, 6, 1) and 'masks' (3, 7, 1) found, expected (3, 7, 1)");
+}
+
 TEST_CASE("golden: a wrong state of a constant memory block is found") {
   using Names = std::vector<std::string>;
   for (const std::string name :

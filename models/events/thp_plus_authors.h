@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+
+#include "models/parity/authors.h"
+
+namespace npzoo {
+
+/// The code of Bae et al. for THP+, whose objective is not ours: of the last event of a sequence, the probability that
+/// nothing happens before it takes the place of the density of its gap, while its mark counts; components of that
+/// probability are held within [1e-5, 1 - 1e-5] without their gradients knowing; all events of a batch are added up,
+/// and so is a penalty on all parameters.
+std::span<const AuthorsCode> thp_plus_authors();
+
+}  // namespace npzoo

@@ -1,0 +1,103 @@
+#include "models/parity/recorded_forms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "datasets/gp/cholesky.h"
+#include "engine/error.h"
+
+namespace npzoo {
+
+double largest_value(const Tensor& x) {
+  double top = 0;
+  for (double value : x.values<double>()) top = std::max(top, std::abs(value));
+  return top;
+}
+
+double difference(const Tensor& ours, const Tensor& theirs) {
+  check(ours.numel() == theirs.numel(), "[parity] {} values computed, {} recorded", ours.shape(), theirs.shape());
+  const Tensor a = ours.to(Device::cpu).to(DType::float64), b = theirs.to(DType::float64);
+  const auto found = a.values<double>(), expected = b.values<double>();
+  double top = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double d = std::abs(found[i] - expected[i]);
+    top = d <= top ? top : std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+  }
+  return top;
+}
+
+Tensor in_double(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+
+double mean_of(const Tensor& x) {
+  const Tensor values = in_double(x);
+  double sum = 0;
+  for (const double value : values.values<double>()) sum += value;
+  return sum / static_cast<double>(values.numel());
+}
+
+Tensor scalar(double value) { return Tensor::full({}, value, DType::float64); }
+
+Tensor as_recorded(const Tensor& ours, const Tensor& theirs) {
+  const std::int64_t count = ours.dim(0), batch = ours.dim(1), row = ours.numel() / (count * batch);
+  if (count == 1 || theirs.dim(0) != count * batch) return ours;
+  const Tensor from = in_double(ours);
+  Tensor out = Tensor::empty(theirs.shape(), DType::float64);
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t b = 0; b < batch; ++b)
+      std::copy_n(from.data<double>() + (k * batch + b) * row, row, out.data<double>() + (b * count + k) * row);
+  return out;
+}
+
+Tensor covariance(const JointGaussian& joint) {
+  const Tensor factors = in_double(joint.factor());
+  const std::int64_t batch = factors.dim(0), m = factors.dim(1), rank = factors.dim(2);
+  Tensor all = Tensor::zeros({batch, m, m}, DType::float64);
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < m; ++j) {
+        double& value = all.data<double>()[(b * m + i) * m + j];
+        for (std::int64_t r = 0; r < rank; ++r)
+          value += factors.data<double>()[(b * m + i) * rank + r] * factors.data<double>()[(b * m + j) * rank + r];
+        if (i == j && joint.diagonal().defined()) value += in_double(joint.diagonal()).data<double>()[b * m + i];
+      }
+  return all;
+}
+
+Tensor scale_tril(const JointGaussian& joint) {
+  if (!joint.diagonal().defined()) return in_double(joint.factor());
+  Tensor factors = covariance(joint);
+  const std::int64_t m = factors.dim(1);
+  for (std::int64_t b = 0; b < factors.dim(0); ++b) {
+    const std::span<double> matrix = factors.values<double>().subspan(b * m * m, m * m);
+    const Cholesky cholesky(std::vector<double>(matrix.begin(), matrix.end()), m);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < m; ++j) matrix[i * m + j] = j <= i ? cholesky(i, j) : 0;
+  }
+  return factors;
+}
+
+Tensor without_padding(const Tensor& x, const Tensor& weights) {
+  Tensor real = in_double(x).clone();
+  if (x.rank() < 2 || x.dim(0) != weights.dim(0) || x.dim(1) != weights.dim(1)) return real;
+  const Tensor counted = in_double(weights);
+  const std::int64_t each = x.numel() / std::max<std::int64_t>(1, weights.numel());
+  for (std::int64_t i = 0; i < weights.numel(); ++i)
+    if (counted.data<double>()[i] == 0) std::fill_n(real.data<double>() + i * each, each, 0.0);
+  return real;
+}
+
+Tensor in_order(const Tensor& samples, const Tensor& order) {
+  const std::int64_t batch = samples.dim(1), targets = samples.dim(2), width = samples.dim(3);
+  Tensor out = Tensor::empty_like(samples);
+  for (std::int64_t row = 0; row < samples.dim(0) * batch; ++row)
+    for (std::int64_t t = 0; t < targets; ++t)
+      std::copy_n(
+          samples.data<double>() + (row * targets + order.data<std::int64_t>()[row / batch * targets + t]) * width,
+          width, out.data<double>() + (row * targets + t) * width);
+  return out;
+}
+
+}  // namespace npzoo
