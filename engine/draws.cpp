@@ -113,7 +113,11 @@ void Draws::fill(const Request& request, std::int64_t call, Tensor& out) const {
   } else {
     for_samples(out.shape(), [&](std::int64_t task, std::int64_t sample, std::int64_t index, std::int64_t each) {
       std::vector<double> numbers(static_cast<std::size_t>(each));
-      Random(start(call, task, sample)).fill_normal(numbers);
+      Random random(start(call, task, sample));
+      if (request.kind == Kind::normal)
+        random.fill_normal(numbers);
+      else
+        std::ranges::generate(numbers, [&] { return random.uniform(); });
       const auto put = [&]<class T>(std::span<T> all) {
         std::ranges::transform(numbers, all.begin() + index, [](double x) { return static_cast<T>(x); });
       };
@@ -141,13 +145,21 @@ Tensor Draws::draw(const Request& request, DType dtype) {
   return numbers;
 }
 
-Tensor Draws::normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device) {
+Tensor Draws::draw_numbers(Kind kind, std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype) {
   check_fits("tasks", first_task_ + tasks, kTaskBits);
   check_fits("samples", samples, kSampleBits);
   check_fits("numbers in a sample", each.numel(), kBlockBits + 1);
   std::vector<std::int64_t> extents{samples, tasks};
   extents.insert(extents.end(), each.begin(), each.end());
-  return draw({Kind::normal, Shape(extents)}, dtype).to(device);
+  return draw({kind, Shape(extents)}, dtype);
+}
+
+Tensor Draws::normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device) {
+  return draw_numbers(Kind::normal, samples, tasks, each, dtype).to(device);
+}
+
+Tensor Draws::uniform(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device) {
+  return draw_numbers(Kind::uniform, samples, tasks, each, dtype).to(device);
 }
 
 Tensor Draws::integers(std::int64_t samples, const Tensor& below, std::int64_t n) {

@@ -42,6 +42,8 @@ class Draws {
   /// Standard normal, (samples, tasks, …each) on `device`. Like all calls it throws Error for more than 2²⁴ calls in a
   /// step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample, and where a recording has no such tensor.
   Tensor normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
+  /// Uniform on [0, 1), in float32 rounded, shaped and limited as normal.
+  Tensor uniform(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
   /// Uniform integers in [0, below(b)) of task b, (samples, tasks, n) int64 on the CPU, as operations want indices; 0
   /// where there is no such integer. below (tasks) int64 on the CPU. Since number i does not depend on n, what is drawn
   /// for real points does not depend on padding behind them.
@@ -59,7 +61,7 @@ class Draws {
 
  private:
   friend class KeptDraws;
-  enum class Kind : std::uint8_t { normal, integers, generator, derived };
+  enum class Kind : std::uint8_t { normal, uniform, integers, generator, derived };
   /// All that a tensor is made from besides where the streams begin.
   struct Request {
     Kind kind;
@@ -69,6 +71,7 @@ class Draws {
   };
   Draws() = default;
   Tensor draw(const Request& request, DType dtype);
+  Tensor draw_numbers(Kind kind, std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype);
   void fill(const Request& request, std::int64_t call, Tensor& out) const;
   void fill_recorded(std::int64_t call, Tensor& out) const;
   RandomState start(std::int64_t call, std::int64_t task, std::int64_t sample) const;

@@ -47,6 +47,8 @@ class Initializer {
   /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
   /// that this one is a block of.
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
+  /// U(±bound), whatever the framework.
+  Tensor uniform(const Shape& shape, double bound);
   /// N(0, 1), whatever the framework.
   Tensor standard_normal(const Shape& shape);
   /// A random stream of its own, from the same seed, for a module that draws `elements` numbers that count as weights.
@@ -57,7 +59,6 @@ class Initializer {
 
   template <class Draw>
   Tensor make(const Shape& shape, Draw draw);
-  Tensor uniform(const Shape& shape, double bound);
   Tensor truncated_normal(const Shape& shape, double deviation);
 
   Framework framework_;

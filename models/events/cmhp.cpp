@@ -36,7 +36,7 @@ AttentionState for_events(const AttentionState& state, std::int64_t n) {
 }  // namespace
 
 Cmhp::Cmhp(const CmhpConfig& config, Initializer& init)
-    : EventModel(config, config.latents * config.width, init),
+    : LogNormalEventModel(config, config.components, config.latents * config.width, init),
       latents{init.standard_normal({config.latents, config.width})},
       blocks([&] {
         std::vector<ConstantMemoryBlock> all;
@@ -97,7 +97,7 @@ std::unique_ptr<EventState> Cmhp::absorb(const EventState& state, const Embedded
 }
 
 void Cmhp::visit(ModuleVisitor& visitor) {
-  EventModel::visit(visitor);
+  LogNormalEventModel::visit(visitor);
   visitor("latents", latents);
   visitor("blocks", blocks);
 }
@@ -107,6 +107,7 @@ namespace {
 std::unique_ptr<Model> make_cmhp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "cmhp");
   CmhpConfig c{read_event_config(reader, "cmhp")};
+  c.components = read_components(reader);
   c.layer = {.width = c.width, .hidden = reader.size("d_inner"), .heads = reader.size("n_head")};
   c.layers = reader.size("n_layers");
   c.latents = reader.size("num_latents");

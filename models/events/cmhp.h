@@ -7,6 +7,7 @@ namespace npzoo {
 
 struct CmhpConfig : EventModelConfig {
   PerceiverConfig layer{};
+  std::int64_t components = 8;
   std::int64_t layers = 2;
   std::int64_t latents = 8;
   std::int64_t latents_per_block = 8;
@@ -24,7 +25,7 @@ struct CmhpConfig : EventModelConfig {
 ///
 /// An event is absorbed in time and memory that do not depend on how many came before. Training asks for all prefixes
 /// of a sequence at once, which takes time O(n²).
-class Cmhp final : public EventModel {
+class Cmhp final : public LogNormalEventModel {
  public:
   Cmhp(const CmhpConfig& config, Initializer& init);
 

@@ -21,6 +21,9 @@ const EventState& event_state(const ContextState& state) { return state_as<Event
 /// Channel c of y (B, N, 2) as (B, N).
 Tensor event_channel(const Tensor& y, std::int64_t c) { return reshape(slice(y, 2, c, c + 1), {y.dim(0), y.dim(1)}); }
 
+/// (B) → (B, 1)
+Tensor in_a_column(const Tensor& time) { return reshape(time, {time.dim(0), 1}); }
+
 }  // namespace
 
 /// What a model says of a sequence.
@@ -29,22 +32,22 @@ class EventModel::Sequence final : public EventPrediction {
   Sequence(const EventModel& model, const EventState& state, Tensor xt)
       : EventPrediction(state, xt, state.draws, state.samples, 1), model_(model), state_(state), xt_(std::move(xt)) {}
 
-  Tensor joint_log_likelihood(const Tensor& y) const override { return each(y).joint_log_likelihood(y); }
-  EventScores score(const Tensor& y) const override { return score_events(each(y), y); }
-  Tensor intensities(const Tensor& y, const Tensor& elapsed) const override {
-    return npzoo::intensities(each(y), elapsed);
-  }
+  Tensor joint_log_likelihood(const Tensor& y) const override { return each(y)->joint_log_likelihood(y); }
+  EventScores score(const Tensor& y) const override { return each(y)->score(y); }
+  Tensor intensities(const Tensor& y, const Tensor& elapsed) const override { return each(y)->intensities(elapsed); }
 
  protected:
   std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
-    return std::make_unique<NextEvent>(model_.predict(slice(event_state(state).history, 1, 0, xt.dim(1))));
+    const EventState& before = event_state(state);
+    const std::int64_t targets = xt.dim(1);
+    return model_.predict(slice(before.history, 1, 0, targets), slice(in_a_column(before.time), 1, 0, targets));
   }
   std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
     return model_.update(state, observed);
   }
 
  private:
-  NextEvent each(const Tensor& y) const {
+  std::unique_ptr<EventDensity> each(const Tensor& y) const {
     check(y.rank() == 3 && y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(),
           xt_.dim(1));
     Draws draws = state_.draws;
@@ -56,11 +59,8 @@ class EventModel::Sequence final : public EventPrediction {
   Tensor xt_;
 };
 
-EventModel::EventModel(const EventModelConfig& config, std::int64_t history_width, Initializer& init)
+EventModel::EventModel(const EventModelConfig& config, Initializer& init)
     : embedding{concat({Tensor::zeros({1, config.width}), init.standard_normal({config.marks, config.width})}, 0)},
-      decode(history_width, config.width, init),
-      gap(config.width, 3 * config.components, init),
-      mark(history_width, config.marks, init),
       config_(config) {}
 
 EmbeddedEvents EventModel::embed(const Tensor& y, const Tensor& times, const Tensor& lengths) const {
@@ -70,18 +70,14 @@ EmbeddedEvents EventModel::embed(const Tensor& y, const Tensor& times, const Ten
           time_encoding(when, config_.width, y.dtype()), lengths};
 }
 
-NextEvent EventModel::predict(const Tensor& history) const {
-  const Tensor raw = gap(tanh(decode(history)));  // (B, N, 3 K)
-  const std::int64_t k = config_.components;
-  return NextEvent({log_softmax(slice(raw, 2, 0, k)), slice(raw, 2, k, 2 * k), softplus(slice(raw, 2, 2 * k, 3 * k))},
-                   log_softmax(mark(history)));
-}
-
-NextEvent EventModel::given_those_before(const EventState& state, const Tensor& y, Draws& draws) const {
-  if (y.dim(1) == 0) return predict(slice(state.history, 1, 0, 0));
+std::unique_ptr<EventDensity> EventModel::given_those_before(const EventState& state, const Tensor& y,
+                                                             Draws& draws) const {
+  const Tensor start = in_a_column(state.time);
+  if (y.dim(1) == 0) return predict(slice(state.history, 1, 0, 0), slice(start, 1, 0, 0));
   const Tensor before = slice(y, 1, 0, y.dim(1) - 1);
   const Tensor times = event_times(event_channel(before, 0), state.time);
-  return predict(concat({state.history, histories(state, embed(before, times, {}), draws)}, 1));  // (B, Nt, H)
+  return predict(concat({state.history, histories(state, embed(before, times, {}), draws)}, 1),  // (B, Nt, H)
+                 concat({start, times}, 1));
 }
 
 std::unique_ptr<EventState> EventModel::extended(const EventState& state, const Context& more, Draws& draws) const {
@@ -112,7 +108,8 @@ std::unique_ptr<Prediction> EventModel::query(const ContextState& state, const T
 
 Tensor EventModel::loss(const Task& task, Draws& draws) const {
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
-  return nll(given_those_before(event_state(*state), task.yt, draws), task.yt, task.target_weights, task.target_totals);
+  return nll(*given_those_before(event_state(*state), task.yt, draws), task.yt, task.target_weights,
+             task.target_totals);
 }
 
 Tensor EventModel::last_of(const Tensor& before, const Tensor& each, const Tensor& lengths, Draws& draws) {
@@ -125,8 +122,26 @@ Tensor EventModel::last_of(const Tensor& before, const Tensor& each, const Tenso
   return gather(concat({before, each}, 1), last);
 }
 
-void EventModel::visit(ModuleVisitor& visitor) {
-  visitor("embedding", embedding);
+void EventModel::visit(ModuleVisitor& visitor) { visitor("embedding", embedding); }
+
+LogNormalEventModel::LogNormalEventModel(const EventModelConfig& config, std::int64_t components,
+                                         std::int64_t history_width, Initializer& init)
+    : EventModel(config, init),
+      decode(history_width, config.width, init),
+      gap(config.width, 3 * components, init),
+      mark(history_width, config.marks, init),
+      components_(components) {}
+
+std::unique_ptr<EventDensity> LogNormalEventModel::predict(const Tensor& history, const Tensor&) const {
+  const Tensor raw = gap(tanh(decode(history)));  // (B, N, 3 K)
+  const std::int64_t k = components_;
+  return std::make_unique<NextEvent>(LogNormalMixture{log_softmax(slice(raw, 2, 0, k)), slice(raw, 2, k, 2 * k),
+                                                      softplus(slice(raw, 2, 2 * k, 3 * k))},
+                                     log_softmax(mark(history)));
+}
+
+void LogNormalEventModel::visit(ModuleVisitor& visitor) {
+  EventModel::visit(visitor);
   visitor("decode", decode);
   visitor("gap", gap);
   visitor("mark", mark);
@@ -139,12 +154,13 @@ EventModelConfig read_event_config(ConfigReader& reader, const std::string& mode
   EventModelConfig c;
   c.marks = reader.size("num_classes");
   c.width = reader.size("d_model");
-  if (reader.has("components")) c.components = reader.size("components");
   const auto clock = reader.get<std::string>("clock", "since start");
   check(clock == "since start" || clock == "gaps", "[{}] clock is '{}', expected 'since start' or 'gaps'", model,
         clock);
   c.clock = clock == "gaps" ? EventClock::gaps : EventClock::since_start;
   return c;
 }
+
+std::int64_t read_components(ConfigReader& reader) { return reader.has("components") ? reader.size("components") : 8; }
 
 }  // namespace npzoo

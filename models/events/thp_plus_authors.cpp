@@ -18,22 +18,26 @@
 
 namespace npzoo {
 
+std::string hawkes_encoder_place(const std::vector<std::string>& ours) {
+  if (ours[0] == "embedding") return "encoder.event_emb.weight";
+  const std::string start = fmt::format("encoder.layer_stack.{}.", ours[1]);
+  const std::pair<const char*, const char*> parts[] = {
+      {"query", "slf_attn.w_qs"},  {"key", "slf_attn.w_ks"},         {"value", "slf_attn.w_vs"},
+      {"out", "slf_attn.fc"},      {"norm1", "slf_attn.layer_norm"}, {"expand", "pos_ffn.w_1"},
+      {"contract", "pos_ffn.w_2"}, {"norm2", "pos_ffn.layer_norm"}};
+  const auto part = std::ranges::find(parts, ours[2], [](const auto& p) { return std::string(p.first); });
+  return fmt::format("{}{}.{}", start, part->second, ours.back());
+}
+
 namespace {
 
 AuthorsPlace place_of_thp_plus(const std::string& name) {
   const auto words = split_name(name);
   const std::string& kind = words.back();
-  if (words[0] == "embedding") return {"encoder.event_emb.weight"};
   if (words[0] == "decode") return {"prob_dist.decoder.net.0." + kind};
   if (words[0] == "gap") return {"prob_dist.decoder.net.2." + kind};
   if (words[0] == "mark") return {"mark_linear." + kind};
-  const std::string start = fmt::format("encoder.layer_stack.{}.", words[1]);
-  const std::pair<const char*, const char*> parts[] = {
-      {"query", "slf_attn.w_qs"},  {"key", "slf_attn.w_ks"},         {"value", "slf_attn.w_vs"},
-      {"out", "slf_attn.fc"},      {"norm1", "slf_attn.layer_norm"}, {"expand", "pos_ffn.w_1"},
-      {"contract", "pos_ffn.w_2"}, {"norm2", "pos_ffn.layer_norm"}};
-  const auto part = std::ranges::find(parts, words[2], [](const auto& p) { return std::string(p.first); });
-  return {fmt::format("{}{}.{}", start, part->second, kind)};
+  return {hawkes_encoder_place(words)};
 }
 
 ModelConfig config_of_thp_plus(ModelConfig theirs) {
@@ -101,10 +105,11 @@ struct TheirLikelihood {
   Tensor events, survival;
 };
 
-NextEvent predictions_of_record(const Model& model, const Task& task, Draws& draws) {
-  const auto& events = dynamic_cast<const EventModel&>(model);
+std::unique_ptr<NextEvent> predictions_of_record(const Model& model, const Task& task, Draws& draws) {
+  const auto& events = dynamic_cast<const LogNormalEventModel&>(model);
   const auto state = events.condition({task.xc, task.yc}, draws, 1);
-  return events.given_those_before(state_as<EventState>(*state, "events"), task.yt, draws);
+  auto next = events.given_those_before(state_as<EventState>(*state, "events"), task.yt, draws);
+  return std::unique_ptr<NextEvent>(dynamic_cast<NextEvent*>(next.release()));
 }
 
 TheirLikelihood their_likelihood(const NextEvent& next, const Task& task) {
@@ -115,7 +120,7 @@ TheirLikelihood their_likelihood(const NextEvent& next, const Task& task) {
 }
 
 Tensor their_loss(const Model& model, const Task& task, Draws& draws) {
-  const TheirLikelihood all = their_likelihood(predictions_of_record(model, task, draws), task);
+  const TheirLikelihood all = their_likelihood(*predictions_of_record(model, task, draws), task);
   return affine(add(sum(all.events), sum(all.survival)), -1, 0);
 }
 
@@ -149,10 +154,10 @@ void add_their_scores(const NextEvent& next, const Task& task, const Tensor& exp
   outputs["nll"] = Tensor::full({}, loss / (count + static_cast<double>(batch)), DType::float64);
 }
 
-NamedTensors outputs_of_thp_plus(const Model& model, const Task& task) {
+NamedTensors outputs_of_thp_plus(const Model& model, const Task& task, Draws& draws) {
   const NoGrad off;
-  Draws draws = Draws::recorded({});
-  const NextEvent next = predictions_of_record(model, task, draws);
+  const auto prediction = predictions_of_record(model, task, draws);
+  const NextEvent& next = *prediction;
   const LogNormalMixture& gap = next.gap();
   const TheirLikelihood all = their_likelihood(next, task);
   const Tensor expected = sum(exp(add(gap.log_weight, add(gap.mean, affine(square(gap.std), 0.5, 0)))), 2);  // (B, Nt)

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "models/parity/authors.h"
 
@@ -11,5 +13,8 @@ namespace npzoo {
 /// probability are held within [1e-5, 1 - 1e-5] without their gradients knowing; all events of a batch are added up,
 /// and so is a penalty on all parameters.
 std::span<const AuthorsCode> thp_plus_authors();
+
+/// Where a layer's parameter is in this code and in that of THP. `ours` are the words of its name, "layers" the first.
+std::string hawkes_encoder_place(const std::vector<std::string>& ours);
 
 }  // namespace npzoo

@@ -58,9 +58,9 @@ struct AuthorsCode {
   Task (*task)(const NamedTensors& recorded, const std::string& where) = nullptr;
   /// Their objective where it is none of the model's; null: Model::loss.
   Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
-  /// What recordings have of a prediction besides its moments and densities, in training and evaluation alike, on the
-  /// CPU; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
-  NamedTensors (*outputs)(const Model& model, const Task& task) = nullptr;
+  /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what
+  /// was drawn there; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
+  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws) = nullptr;
 };
 
 // For those that write such a function, what several authors' codes have in common.

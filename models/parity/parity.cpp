@@ -53,9 +53,12 @@ class Comparison {
     add_moments(kind + ".", *p);
     if (kind != "eval") return;
     if (record_.authors().outputs != nullptr) {
-      for (const auto& [name, ours] : record_.authors().outputs(*model_, task_))
-        for (const char* kind_of : {"eval.", "train."})
-          if (kind_of + name != kLoss) add_real(kind_of + name, ours);
+      const auto add_outputs = [&](const std::string& start, Draws draws) {
+        for (const auto& [name, ours] : record_.authors().outputs(*model_, task_, draws))
+          if (start + name != kLoss) add_real(start + name, ours);
+      };
+      add_outputs("eval.", record_.evaluation_draws());
+      add_outputs("train.", record_.training_draws());
       return;
     }
     if (record_.authors().state != nullptr && record_.first_points() == 0)

@@ -1,5 +1,6 @@
 #include "models/predictions/components.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -15,11 +16,19 @@ Tensor components_first(const Tensor& x) {
   return concat(parts, 0);
 }
 
-Tensor uniform(std::int64_t n, std::int64_t tasks, std::int64_t targets, Draws& draws) {
-  constexpr double kSteps = 0x1p53;
-  Tensor u = draws.integers(n, Tensor::full({tasks}, kSteps, DType::int64), targets).to(DType::float64);
-  for (double& value : u.values<double>()) value /= kSteps;
-  return u;
+/// A captured step can only take them from page-locked memory.
+Tensor row_of_constants(std::span<const double> values, const Tensor& like) {
+  const std::int64_t count = std::ssize(values);
+  const bool here = like.device() == Device::cpu;
+  Tensor row = here ? Tensor::empty({count}, like.dtype(), Device::cpu) : Tensor::pinned({count}, like.dtype());
+  const auto put = [&]<class T>(std::span<T> all) {
+    std::ranges::transform(values, all.begin(), [](double x) { return static_cast<T>(x); });
+  };
+  if (like.dtype() == DType::float32)
+    put(row.values<float>());
+  else
+    put(row.values<double>());
+  return row.to(like.device());
 }
 
 std::size_t choose(std::span<const double> log_probability, double u) {

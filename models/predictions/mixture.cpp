@@ -25,7 +25,7 @@ Tensor Mixture::sample(std::int64_t n, Draws& draws) const {
   const std::int64_t tasks = mean.dim(1), targets = mean.dim(2);
   const auto count = static_cast<std::size_t>(mean.dim(0)), width = static_cast<std::size_t>(mean.dim(3)),
              all = static_cast<std::size_t>(tasks * targets);
-  const Tensor which = uniform(n, tasks, targets, draws);  // (n, B, Nt)
+  const Tensor which = draws.uniform(n, tasks, {targets}, DType::float64, Device::cpu);  // (n, B, Nt)
   Tensor y = draws.normal(n, tasks, {targets, mean.dim(3)}, DType::float64, Device::cpu);
   const std::span<double> values = y.values<double>();
   std::vector<double> weights(count);

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "datasets/events/source.h"
@@ -15,29 +14,6 @@
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
-
-namespace {
-
-/// 0 … count − 1, on the device of `like` and in its dtype. A captured step can only take them from page-locked memory.
-Tensor numbers(std::int64_t count, const Tensor& like) {
-  const bool here = like.device() == Device::cpu;
-  Tensor all = here ? Tensor::empty({count}, like.dtype(), Device::cpu) : Tensor::pinned({count}, like.dtype());
-  const auto fill = [](auto values) { std::iota(values.begin(), values.end(), 0); };
-  if (like.dtype() == DType::float32)
-    fill(all.values<float>());
-  else
-    fill(all.values<double>());
-  return all.to(like.device());
-}
-
-void check_gap(double gap) { check(!(gap < 0), "[prediction] gap {} found, expected 0 or more", gap); }
-
-}  // namespace
-
-/// By arithmetic instead of an index, since marks may be on a device and nothing waits for them.
-Tensor chosen_marks(const Tensor& mark, std::int64_t count) {
-  return relu(affine(abs(sub(mark, numbers(count, mark))), -1, 1));
-}
 
 NextEvent::NextEvent(LogNormalMixture gap, Tensor mark_log_probability)
     : gap_(std::move(gap)), mark_(std::move(mark_log_probability)) {
@@ -56,21 +32,8 @@ Marginals NextEvent::marginals() const {
   return {each(gap_.mean), each(gap_.std), components_first(gap_.log_weight), Scale::logarithmic, mark_.defined()};
 }
 
-/// Of y on the host also its values.
 void NextEvent::check_events(const Tensor& y) const {
-  const Shape expected{gap_.mean.dim(0), gap_.mean.dim(1), 1 + mark_.defined()};
-  check(y.shape() == expected, "[prediction] y {} found, expected {}", y.shape(), expected);
-  if (y.device() != Device::cpu) return;
-  const Tensor events = on_host(y);
-  const auto values = events.values<double>();
-  const auto width = static_cast<std::size_t>(y.dim(2));
-  for (std::size_t i = 0; i < values.size(); i += width) {
-    check_gap(values[i]);
-    if (!mark_.defined()) continue;
-    const double mark = values[i + 1];
-    check(mark == kNoEvent || (mark >= 0 && mark < static_cast<double>(mark_.dim(2)) && mark == std::floor(mark)),
-          "[prediction] mark {} found, expected one of 0 … {}, or -1 for an end", mark, mark_.dim(2) - 1);
-  }
+  npzoo::check_events(y, gap_.mean.dim(0), gap_.mean.dim(1), mark_.defined() ? mark_.dim(2) : 0);
 }
 
 /// log P(mark) of what happened, and of an end that of any mark, which is 0. All (B, Nt, 1) but the result, (B, Nt).
@@ -114,9 +77,9 @@ Tensor NextEvent::sample(std::int64_t n, Draws& draws) const {
   const Tensor mean = on_host(gap_.mean), std = on_host(gap_.std), weight = on_host(gap_.log_weight),
                marks = mark_.defined() ? on_host(mark_) : Tensor();
   const std::int64_t tasks = mean.dim(0), events = mean.dim(1);
-  const Tensor which = uniform(n, tasks, events, draws),
+  const Tensor which = draws.uniform(n, tasks, {events}, DType::float64, Device::cpu),
                z = draws.normal(n, tasks, {events}, DType::float64, Device::cpu),
-               kind = mark_.defined() ? uniform(n, tasks, events, draws) : Tensor();
+               kind = mark_.defined() ? draws.uniform(n, tasks, {events}, DType::float64, Device::cpu) : Tensor();
   const auto count = static_cast<std::size_t>(mean.dim(2)), width = std::size_t{1} + mark_.defined(),
              all = static_cast<std::size_t>(tasks * events);
   Tensor y = Tensor::empty({n, tasks, events, 1 + mark_.defined()}, DType::float64, Device::cpu);
@@ -137,10 +100,7 @@ Tensor NextEvent::log_survival(const Tensor& gap) const {
   const std::int64_t tasks = gap_.mean.dim(0), events = gap_.mean.dim(1);
   check(gap.shape() == Shape{tasks, events}, "[prediction] gaps {} found, expected {}", gap.shape(),
         Shape{tasks, events});
-  if (gap.device() == Device::cpu) {
-    const Tensor here = on_host(gap);
-    for (const double value : here.values<double>()) check_gap(value);
-  }
+  check_gaps(gap);
   const Tensor log_gap =
       clamp(log(reshape(gap, {tasks, events, 1})), kLeastLogarithm, std::numeric_limits<double>::infinity());
   const Tensor below = div(sub(gap_.mean, log_gap), gap_.std);       // (B, Nt, K)

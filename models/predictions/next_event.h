@@ -1,11 +1,8 @@
 #pragma once
 
-#include "models/prediction.h"
+#include "models/predictions/event_density.h"
 
 namespace npzoo {
-
-/// 1 at the mark, else 0; of a mark below 0 all 0. mark (B, N, 1) → (B, N, count), on any device.
-Tensor chosen_marks(const Tensor& mark, std::int64_t count);
 
 /// K log-normal distributions: Gaussians of the logarithm. All are (B, Nt, K).
 struct LogNormalMixture {
@@ -13,16 +10,15 @@ struct LogNormalMixture {
   Tensor mean, std;   // of the logarithm
 };
 
-/// What comes next after each of the events of a sequence: how long it takes, the gap, and what kind of event it is,
-/// its mark, which do not depend on each other (Shchur, Biloš and Günnemann, "Intensity-free learning of temporal point
-/// processes", ICLR 2020, sections 3.1 and 3.2).
+/// Gaps and marks that do not depend on each other (Shchur, Biloš and Günnemann, "Intensity-free learning of temporal
+/// point processes", ICLR 2020, sections 3.1 and 3.2).
 ///
 /// y is (B, Nt, 1), gaps since the event before, or with marks (B, Nt, 2): behind the gap a number in 0 … M − 1,
-/// exactly. Each gap is given what came before it, so the density of a sequence is the product over its events.
+/// exactly.
 /// Marginals are of the gap alone; the mark is a label. A gap of 0 has density 0; for what is recorded see
 /// kLeastLogarithm. Where events have marks, mark −1 is an end (kNoEvent in datasets/events/source.h): its density is
 /// the probability that nothing happens for its gap.
-class NextEvent final : public Prediction {
+class NextEvent final : public EventDensity {
  public:
   /// mark_log_probability (B, Nt, M), as log_softmax gives, where events have marks. Throws Error for other shapes.
   explicit NextEvent(LogNormalMixture gap, Tensor mark_log_probability = {});
@@ -35,6 +31,8 @@ class NextEvent final : public Prediction {
   /// The sum over a task's events and its end.
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
+  EventScores score(const Tensor& y) const override;
+  Tensor intensities(const Tensor& elapsed) const override;
 
   /// log P(nothing happens for `gap`), (B, Nt) → (B, Nt), nats. In the model's dtype, recorded where a recording is on.
   /// Throws Error for a gap below 0, as log_likelihood does.

@@ -53,6 +53,23 @@ TEST_CASE("draws: a function of seed, purpose, step, call, task and sample, and 
   CHECK(seen.size() == count);
 }
 
+TEST_CASE("draws: uniform numbers are spread over [0, 1), for each task and sample others") {
+  Draws draws = some_draws();
+  const Tensor x = draws.uniform(2, 3, {4000}, DType::float64, Device::cpu);
+  CHECK(x.shape() == Shape{2, 3, 4000});
+  double sum = 0, square = 0;
+  for (const double u : x.values<double>()) {
+    CHECK((u >= 0 && u < 1));
+    sum += u;
+    square += u * u;
+  }
+  CHECK(std::abs(sum / 24'000 - 0.5) <= 5 / std::sqrt(12.0 * 24'000));
+  CHECK(std::abs(square / 24'000 - 1.0 / 3) <= 5 * std::sqrt(4.0 / 45 / 24'000));
+  Draws part = some_draws().from(2);
+  const Tensor last = part.uniform(1, 1, {7}, DType::float64, Device::cpu);
+  for (std::int64_t i = 0; i < 7; ++i) CHECK(at<double>(last, 0, 0, i) == at<double>(x, 0, 2, i));
+}
+
 TEST_CASE("draws: threads, parts of a batch and further samples change nothing") {
   const Tensor whole = normals(some_draws(), 4, 9, {33});
   for (const int threads : {1, 2, 3, 8}) {

@@ -127,22 +127,22 @@ TEST_CASE("events trial: what it cannot judge") {
 TEST_CASE("event prediction: scores of each are those of all together, and intensities integrate to survival") {
   const NextEvent each = events_of(raw(DType::float64));
   const Tensor y = some_events();
-  const EventScores scores = score_events(each, y);
+  const EventScores scores = each.score(y);
   const std::vector<double> whole = doubles(each.log_likelihood(y));
   for (std::size_t i = 0; i < whole.size(); ++i)
     CHECK(scores.time.values<double>()[i] + scores.mark.values<double>()[i] ==
           doctest::Approx(whole[i]).epsilon(1e-12));
-  const Tensor end = score_events(each, events(0.7, -1)).time;
+  const Tensor end = each.score(events(0.7, -1)).time;
   CHECK(difference(end, each.log_survival(Tensor::full({2, 3}, 0.7, DType::float64))) <= 1e-14);
-  CHECK(difference(score_events(each, events(0, -1)).time, Tensor::zeros({2, 3}, DType::float64)) <= 1e-14);
+  CHECK(difference(each.score(events(0, -1)).time, Tensor::zeros({2, 3}, DType::float64)) <= 1e-14);
 
-  CHECK(error_of([&] { score_events(each, events(1, kMarks)); }) == "[prediction] mark 4 found, expected one of 0 … 3");
+  CHECK(error_of([&] { each.score(events(1, kMarks)); }) == "[prediction] mark 4 found, expected one of 0 … 3");
 
   constexpr std::int64_t kSteps = 4000;  // of the midpoint rule, whose error is quadratic in their length
   Tensor elapsed = Tensor::empty({2, 3, kSteps}, DType::float64, Device::cpu);
   for (std::int64_t i = 0; i < elapsed.numel(); ++i)
     elapsed.data<double>()[i] = 0.7 * (static_cast<double>(i % kSteps) + 0.5) / kSteps;
-  const Tensor hazard = intensities(each, elapsed);
+  const Tensor hazard = each.intensities(elapsed);
   CHECK(hazard.shape() == Shape{2, 3, kSteps, kMarks});
   for (std::int64_t target = 0; target < 6; ++target) {
     double integral = 0;

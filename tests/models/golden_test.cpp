@@ -141,6 +141,10 @@ TEST_CASE("golden: wrong numbers of events are found, padding apart") {
   CHECK(after("grad.linear.weight", 5) == Names{"grad.*"});
   CHECK(after("adam.final.time_predictor.linear.weight", 5) == Names{"adam.final.*"});
   CHECK(std::ranges::count(after("param.linear.weight", 5, 1), "train.loss") == 1);
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("event_time"); }, "thp.c") ==
+        "there is no 'event_time' of shape (B, L) for two events or more");
+  CHECK(parity_message_after([](TensorFile& f) { f.tensors.at("event_type") = f.tensors.at("eval.enc"); }, "thp.c") ==
+        "there is no 'event_type' of shape (B, L) for two events or more");
   CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("times"); }, "thp-mix.a") ==
         "there is no 'times' of shape (B, L, 1) for two events or more");
   CHECK(parity_message_after([](TensorFile& f) { f.tensors.at("marks") = f.tensors.at("eval.time_preds"); },

@@ -38,9 +38,9 @@ class RenewalModel final : public Model {
     Sequence(const RenewalModel& model, const ContextState& state, const Tensor& xt)
         : EventPrediction(state, xt, some_draws(), 1, 1), model_(model), xt_(xt) {}
 
-    EventScores score(const Tensor& y) const override { return score_events(model_.each(xt_), y); }
+    EventScores score(const Tensor& y) const override { return model_.each(xt_).score(y); }
     Tensor intensities(const Tensor&, const Tensor& elapsed) const override {
-      return npzoo::intensities(model_.each(xt_), elapsed);
+      return model_.each(xt_).intensities(elapsed);
     }
 
    protected:

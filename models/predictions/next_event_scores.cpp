@@ -1,8 +1,7 @@
-#include "models/predictions/event_prediction.h"
-
 #include <cmath>
 
 #include "models/predictions/host.h"
+#include "models/predictions/next_event.h"
 #include "ops/concat/concat.h"
 #include "ops/reshape/reshape.h"
 
@@ -48,8 +47,8 @@ Tensor exponentials(const Tensor& x) {
 
 }  // namespace
 
-EventScores score_events(const NextEvent& each, const Tensor& y) {
-  const NextEventOnHost here(each);
+EventScores NextEvent::score(const Tensor& y) const {
+  const NextEventOnHost here(*this);
   const Tensor events = on_host(y), gaps = slice(events, 2, 0, 1), survival = here.log_survival(gaps);
   EventScores scores{here.log_density(gaps), Tensor::zeros_like(survival), here.expected_gap(),
                      exponentials(here.log_mark())};
@@ -65,8 +64,8 @@ EventScores score_events(const NextEvent& each, const Tensor& y) {
   return scores;
 }
 
-Tensor intensities(const NextEvent& each, const Tensor& elapsed) {
-  const NextEventOnHost here(each);
+Tensor NextEvent::intensities(const Tensor& elapsed) const {
+  const NextEventOnHost here(*this);
   const Tensor at = on_host(elapsed);
   const std::int64_t times = at.dim(2), marks = here.log_mark().dim(2);
   Tensor all = Tensor::empty({at.dim(0), at.dim(1), times, marks}, DType::float64, Device::cpu);
