@@ -15,7 +15,7 @@ namespace {
 
 OptimiserConfig read_optimiser(TomlReader reader) {
   OptimiserConfig o;
-  o.name = reader.choice("name", {"adam", "adamw", "yogi"});
+  o.name = reader.choice("name", {"adam", "keras-adam", "adamw", "yogi"});
   o.lr = reader.number("lr", kPositive);
   o.beta1 = reader.number("beta1", kBelowOne);
   o.beta2 = reader.number("beta2", kBelowOne);

@@ -49,7 +49,9 @@ void put_on(toml::table& base, const toml::table& own) {
   for (const auto& [key, value] : own) {
     toml::table* below = base[key].as_table();
     const toml::table* above = value.as_table();
-    if (below && above && !above->is_inline())
+    if (below && value.value<bool>() == false)
+      base.erase(key);
+    else if (below && above && !above->is_inline())
       put_on(*below, *above);
     else
       base.insert_or_assign(key, value);

@@ -23,6 +23,8 @@ struct Task {
   /// (B): what a training loss divides the weighted sum over a task's targets by, so that all points of a batch can
   /// count alike, whatever task they are of. Undefined: the sum of the task's weights.
   Tensor target_totals{};
+  /// What a model has found in the whole batch for those who work through a part of it (Model::prepared).
+  Tensor batch_statistics{};
 
   /// The same on a device; lengths stay on the CPU, where operations read them.
   Task to(Device device) const {
@@ -34,7 +36,8 @@ struct Task {
             target_lengths,
             target_weights.to(device),
             context_weights.to(device),
-            target_totals.to(device)};
+            target_totals.to(device),
+            batch_statistics.to(device)};
   }
 };
 

@@ -78,6 +78,14 @@ class Model {
   /// several threads, each with `draws` from its first task on.
   virtual Tensor loss(const Task& task, Draws& draws) const;
 
+  /// The same batch with what `loss` needs to know of all of it, such as the statistics of batch normalisation: whoever
+  /// cuts a batch into parts asks for it before, with the draws that the loss will get. A loss that is given none takes
+  /// its own task for the whole batch.
+  virtual Task prepared(const Task& task, const Draws& /*draws*/) const { return task; }
+  /// Called after an update was made on a batch, with the draws that its loss got: for what a model keeps of batches,
+  /// such as running statistics.
+  virtual void after_step(const Task& /*task*/, const Draws& /*draws*/) {}
+
   /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
   /// What they draw is a function of their seed and the step.
   virtual void begin_step(std::int64_t /*step*/) {}

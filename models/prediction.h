@@ -84,7 +84,8 @@ inline Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& w
   return nll(prediction.log_likelihood(y), weights, totals);
 }
 
-/// How a network's raw output becomes a standard deviation. `floor` is the least value.
+/// How a network's raw output becomes a standard deviation: by its kind, whose least value is `floor`, and what is
+/// added to that.
 struct StdForm {
   enum class Kind : std::uint8_t {
     exp,               // exp(s), no floor
@@ -93,6 +94,9 @@ struct StdForm {
   };
   Kind kind = Kind::exp;
   double floor = 0;
+  double added = 0;
+
+  double least() const { return floor + added; }
 };
 
 /// Splits raw (…, Nt, 2 Dy) into mean and standard deviation.

@@ -33,9 +33,10 @@ bool make_unique(Tensor& tensor) {
 Optimiser::Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters)
     : config_(config), parameters_(std::move(parameters)) {
   const bool yogi = config_.name == "yogi";
-  check(yogi || config_.name == "adam" || config_.name == "adamw",
-        "[optimiser] '{}' found, expected adam, adamw or yogi", config_.name);
-  check(!yogi || config_.weight_decay == 0, "[optimiser] yogi has no weight decay, found {}", config_.weight_decay);
+  check(yogi || config_.name == "adam" || config_.name == "keras-adam" || config_.name == "adamw",
+        "[optimiser] '{}' found, expected adam, keras-adam, adamw or yogi", config_.name);
+  check(!(yogi || config_.name == "keras-adam") || config_.weight_decay == 0,
+        "[optimiser] {} has no weight decay, found {}", config_.name, config_.weight_decay);
   for (const auto& [name, parameter] : parameters_) {
     const Tensor& value = parameter->value;
     const DType dtype = parameters_.front().parameter->value.dtype();
@@ -115,8 +116,10 @@ void Optimiser::begin_step(double learning_rate) {
     scalars_ = here ? Tensor::empty({kCount}, DType::float64, Device::cpu) : Tensor::pinned({kCount}, DType::float64);
     outcome_ = here ? scalars_ : Tensor::pinned({kCount}, DType::float64);
   }
-  new (scalars_.raw().data())
-      StepScalars{1, learning_rate, 1 - std::pow(config_.beta1, t), 1 - std::pow(config_.beta2, t)};
+  StepScalars scalars{1, learning_rate, 1 - std::pow(config_.beta1, t), 1 - std::pow(config_.beta2, t)};
+  if (config_.name == "keras-adam")  // m / (√v + ε) · √(1 − β₂ᵗ) / (1 − β₁ᵗ)
+    scalars = {1, learning_rate * std::sqrt(1 - std::pow(config_.beta2, t)), 1 - std::pow(config_.beta1, t), 1};
+  new (scalars_.raw().data()) StepScalars(scalars);
 }
 
 void Optimiser::apply(GradientParts gradients, double clip_norm, const Tensor& loss) {

@@ -10,7 +10,7 @@
 namespace npzoo {
 
 struct OptimiserConfig {
-  std::string name;  // "adam", "adamw" or "yogi"
+  std::string name;  // "adam", "keras-adam", "adamw" or "yogi"
   double lr = 0;     // the peak, where a schedule changes it
   double beta1 = 0, beta2 = 0;
   double epsilon = 0;
@@ -25,8 +25,9 @@ using GradientParts = std::span<const Grads* const>;
 
 struct StepScalars;
 
-/// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019), both as PyTorch computes them, or Yogi
-/// (Zaheer et al., NeurIPS 2018) as Optax does. All keep two moments per parameter.
+/// Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019), both as PyTorch computes them, Adam as
+/// Keras does, which adds epsilon before the second moment's bias is corrected, or Yogi (Zaheer et al., NeurIPS 2018)
+/// as Optax does. All keep two moments per parameter.
 class Optimiser {
  public:
   struct Moments {

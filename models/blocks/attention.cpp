@@ -63,6 +63,17 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, c
   features.emplace(config, width / heads, init);
 }
 
+MultiheadAttention::MultiheadAttention(const AttentionWidths& widths, std::int64_t heads, Initializer& init)
+    : query(widths.query, widths.inner, init),
+      key(widths.key, widths.inner, init),
+      value(widths.value, widths.inner, init),
+      out(widths.inner, widths.out, init),
+      heads_(static_cast<int>(heads)),
+      scale_(1 / std::sqrt(static_cast<double>(widths.inner))) {
+  check(heads >= 1 && widths.inner % heads == 0, "[attention] {} heads do not divide the width {}", heads,
+        widths.inner);
+}
+
 KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for_values, const PrefixMask& mask) const {
   const Tensor keys = key(for_keys), values = value(for_values);  // (B, N, E)
   if (!features) return {keys, values};

@@ -31,6 +31,11 @@ enum class AttentionBiases : std::uint8_t {
   none          // weights N(0, 1 / width), as in DeepMind's code of the attentive neural process
 };
 
+/// Channels that queries, keys and values are projected from, those of all heads together, and those that come out.
+struct AttentionWidths {
+  std::int64_t query = 0, key = 0, value = 0, inner = 0, out = 0;
+};
+
 /// Multi-head attention (Vaswani et al., "Attention is all you need", 2017), logits scaled by 1/√(head width); with
 /// random features its linear estimate (Choromanski et al., "Rethinking attention with performers", ICLR 2021).
 class MultiheadAttention {
@@ -38,6 +43,8 @@ class MultiheadAttention {
   MultiheadAttention(std::int64_t width, std::int64_t heads, Initializer& init,
                      AttentionBiases biases = AttentionBiases::all);
   MultiheadAttention(std::int64_t width, std::int64_t heads, const RandomFeatureConfig& features, Initializer& init);
+  /// Linear layers as the framework makes them; logits are scaled by 1/√(channels of all heads together).
+  MultiheadAttention(const AttentionWidths& widths, std::int64_t heads, Initializer& init);
 
   /// The mask that the queries will have; it must be the same for all of them where attention is linear.
   KeysValues project(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const {
@@ -49,7 +56,7 @@ class MultiheadAttention {
   /// queries (B, Nq, E) → (B, Nq, E), or (K · B, Nq, E)
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const;
 
-  AttentionOptions options() const { return {.heads = heads_}; }
+  AttentionOptions options() const { return {.heads = heads_, .scale = scale_}; }
 
   void visit(ModuleVisitor& visitor);
 
@@ -60,6 +67,7 @@ class MultiheadAttention {
   RandomFeatureOptions linear_options() const { return {.heads = heads_, .stabiliser = features->stabiliser()}; }
 
   int heads_;
+  double scale_ = 0;
 };
 
 }  // namespace npzoo

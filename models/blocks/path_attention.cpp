@@ -23,9 +23,9 @@ Tensor heads_first(const Tensor& log_sum_exp, std::int64_t batch) {
 
 Tensor attend_along_paths(const MultiheadAttention& attention, const Tensor& x, const KeysValues& context,
                           const PrefixMask& context_mask, const KeysValues& own, const PrefixMask& own_mask) {
-  const std::int64_t batch = context.keys.dim(0), width = x.dim(2);
-  const Shape rows = x.shape(), tasks{batch, x.numel() / std::max<std::int64_t>(batch * width, 1), width};
-  const Tensor q = attention.query(x);  // (B·P, n, E)
+  const Tensor q = attention.query(x);  // (B·P, n, H·D)
+  const std::int64_t batch = context.keys.dim(0), width = q.dim(2);
+  const Shape rows = q.shape(), tasks{batch, q.numel() / std::max<std::int64_t>(batch * width, 1), width};
   const AttentionState to_context =
       incremental_cross_attention(reshape(q, tasks), context.keys, context.values, context_mask, attention.options());
   AttentionState to_own = incremental_cross_attention(q, own.keys, own.values, own_mask, attention.options());

@@ -6,14 +6,24 @@
 
 namespace npzoo {
 
+namespace {
+
+MultiheadAttention attention_of_layer(const TransformerConfig& c, Initializer& init) {
+  if (c.features) return MultiheadAttention(c.width, c.heads, *c.features, init);
+  if (c.attention_width == 0) return MultiheadAttention(c.width, c.heads, init);
+  return MultiheadAttention({c.width, c.width, c.width, c.attention_width, c.width}, c.heads, init);
+}
+
+}  // namespace
+
 TransformerLayer::TransformerLayer(const TransformerConfig& config, Initializer& init)
-    : attention(config.features ? MultiheadAttention(config.width, config.heads, *config.features, init)
-                                : MultiheadAttention(config.width, config.heads, init)),
+    : attention(attention_of_layer(config, init)),
       norm1(config.width, config.layer_norm_eps),
       norm2(config.width, config.layer_norm_eps),
       expand(config.width, config.hidden, init),
       contract(config.hidden, config.width, init),
-      norm_(config.norm) {}
+      norm_(config.norm),
+      gelu_(config.gelu) {}
 
 KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask& mask) const {
   KeysValues joined;
@@ -26,8 +36,13 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
     }
     if (attention.features) joined.summary = begin == 0 ? part.summary : merge(joined.summary, part.summary);
     if (!part.keys.defined()) return;
-    if (begin == 0)
-      std::tie(joined.keys, joined.values) = std::pair(Tensor::empty_like(context), Tensor::empty_like(context));
+    if (begin == 0) {
+      const auto room = [&](const Tensor& some) {
+        return Tensor::empty(some.shape().with(1, context.dim(1)), some.dtype(), some.device());
+      };
+      joined.keys = room(part.keys);
+      joined.values = room(part.values);
+    }
     copy_slice(part.keys, 1, begin, joined.keys);
     copy_slice(part.values, 1, begin, joined.values);
   });
@@ -36,6 +51,10 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
 
 Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
   return after_attention(x, attention(before_attention(x), context, mask));
+}
+
+Tensor TransformerLayer::feed_forward(const Tensor& x) const {
+  return contract(gelu_ ? gelu(expand(x)) : expand(x, Activation::relu));
 }
 
 Tensor TransformerLayer::after_attention(const Tensor& x, const Tensor& attended) const {

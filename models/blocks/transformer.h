@@ -17,9 +17,14 @@ struct TransformerConfig {
   std::int64_t layers = 6;
   NormPlacement norm = NormPlacement::post;
   double layer_norm_eps = 1e-5;
+  std::int64_t attention_width = 0;  // of all heads together, which then scales logits; 0: `width`, and each head's
+  bool gelu = false;                 // in the feed-forward network, instead of ReLU
   bool equal_layers = false;  // all layers start from the same weights, as copies in torch.nn.TransformerEncoder do
   bool final_norm = false;
   std::optional<RandomFeatureConfig> features{};  // makes attention linear
+
+  /// Channels of keys and of values.
+  std::int64_t key_width() const { return attention_width > 0 ? attention_width : width; }
 };
 
 /// Attention and a feed-forward network, each with a residual connection and layer normalisation, before (pre) or
@@ -50,9 +55,10 @@ class TransformerLayer {
   Linear expand, contract;
 
  private:
-  Tensor feed_forward(const Tensor& x) const { return contract(expand(x, Activation::relu)); }
+  Tensor feed_forward(const Tensor& x) const;
 
   NormPlacement norm_;
+  bool gelu_;
 };
 
 /// A transformer in which context points attend to the context and target points to the context only. Both streams use

@@ -132,6 +132,11 @@ std::unique_ptr<Model> make_thp(const ModelConfig& config, const InitialWeights&
   return std::make_unique<Thp>(c, init);
 }
 
+constexpr PublishedSize kThpSizes[] = {
+    {"events/hawkes", 1'524,
+     R"({"d_model": 8, "d_rnn": 6, "d_inner": 12, "n_layers": 2, "n_head": 2, "d_k": 4, "d_v": 4})"},
+};
+
 constexpr const char* kSmallThps[] = {
     R"({"num_classes": 3, "d_model": 6, "d_inner": 10, "n_layers": 2, "n_head": 2, "d_k": 4, "d_v": 3, "d_rnn": 5, "smooth": 0.1})",
 };
@@ -145,6 +150,7 @@ ModelInfo thp_info() {
       .paper = "Zuo et al., Transformer Hawkes process, ICML 2020",
       .make = make_thp,
       .small_forms = kSmallThps,
+      .sizes = kThpSizes,
       .authors = thp_authors(),
       .density = Density::joint,
       .of_events = true,

@@ -163,7 +163,7 @@ Tensor thp_loss(const Model& model, const Task& task, Draws& draws) {
   return hawkes_authors_loss(dynamic_cast<const Thp&>(model), task, draws);
 }
 
-NamedTensors outputs_of_thp(const Model& model, const Task& task, Draws& draws) {
+NamedTensors outputs_of_thp(const Model& model, const Task& task, Draws& draws, bool) {
   const NoGrad off;
   const WholeSequences all = whole_sequences(task);
   const HawkesTerms terms = hawkes_terms(dynamic_cast<const Thp&>(model), all, draws);

@@ -34,6 +34,7 @@ struct AuthorsPlace {
 
 /// The optimiser of the updates that were recorded as "adam".
 struct RecordedAdam {
+  const char* name = "adam";
   double lr = 5e-4;
   double weight_decay = 0;  // added to the gradient
   double epsilon = 1e-8;
@@ -60,7 +61,7 @@ struct AuthorsCode {
   Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
   /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what
   /// was drawn there; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
-  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws) = nullptr;
+  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
 };
 
 // For those that write such a function, what several authors' codes have in common.

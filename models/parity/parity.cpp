@@ -47,20 +47,12 @@ class Comparison {
   /// Of what was recorded under `kind`, "eval" or "eval64".
   void predictions(const std::string& kind) {
     NoGrad off;
+    if (record_.authors().outputs != nullptr) return outputs();
     Draws draws = record_.evaluation_draws();
     const auto state = model_->condition({task_.xc, task_.yc, task_.lengths}, draws, record_.evaluation_samples());
     const auto p = model_->query(*state, task_.xt);
     add_moments(kind + ".", *p);
     if (kind != "eval") return;
-    if (record_.authors().outputs != nullptr) {
-      const auto add_outputs = [&](const std::string& start, Draws draws) {
-        for (const auto& [name, ours] : record_.authors().outputs(*model_, task_, draws))
-          if (start + name != kLoss) add_real(start + name, ours);
-      };
-      add_outputs("eval.", record_.evaluation_draws());
-      add_outputs("train.", record_.training_draws());
-      return;
-    }
     if (record_.authors().state != nullptr && record_.first_points() == 0)
       for (const auto& [name, ours] : record_.authors().state(*state))
         for (const char* kind_of : {"eval.", "train."}) add_recorded(kind_of + name, ours);
@@ -82,12 +74,18 @@ class Comparison {
       error = std::max(error, difference(grads.of(parameters_[i].parameter->value), theirs));
     }
     quantities_.push_back({"grad.*", error / scale, kTolerance});
+    const std::vector<NamedParameter> all = named_tensors(*model_);
+    std::vector<Tensor> before;
+    for (const NamedParameter& p : all) before.push_back(p.parameter->value);
+    model_->after_step(task_, record_.training_draws());
+    buffers("train.buffer");
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].parameter->value = before[i];
   }
 
   /// Ten updates, which change the model.
   void adam() {
     const RecordedAdam& adam = record_.authors().adam;
-    OptimiserConfig config{.name = "adam", .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
+    OptimiserConfig config{.name = adam.name, .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
     config.weight_decay = adam.weight_decay;
     updates("adam", config, 0);
   }
@@ -132,6 +130,14 @@ class Comparison {
     return i < own_ ? record_.of_parameter(kind, parameters_[i]) : record_.at(kind + "." + parameters_[i].name);
   }
 
+  /// What is kept of batches, after some of them.
+  void buffers(const std::string& kind) {
+    for (const NamedParameter& p : named_tensors(*model_)) {
+      const std::string name = kind + "." + record_.authors().place(p.name).name;
+      if (!p.parameter->trained && record_.has(name)) add(name, p.parameter->value, tolerance_);
+    }
+  }
+
   void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm) {
     const Tensor& theirs = record_.at(kind + ".losses");
     Optimiser optimiser(config, parameters_);
@@ -141,9 +147,11 @@ class Comparison {
       const Tensor loss = record_step(tape, record_.training_draws(step + 1));
       losses.data<double>()[step] = loss.item();
       optimiser.step(tape.backward(loss), config.lr, clip_norm);
+      model_->after_step(task_, record_.training_draws(step + 1));
       norms.data<double>()[step] = optimiser.gradient_norm();
     }
     add(kind + ".losses", losses, kAdamTolerance);
+    buffers(kind + ".final_buffer");
     if (record_.has(kind + ".grad_norm")) add(kind + ".grad_norm", norms, kAdamTolerance);
     if (!record_.has_final(kind)) return;
     double scale = 1, error = 0, slope = 0;
@@ -156,6 +164,16 @@ class Comparison {
       error = std::max(error, difference(parameters_[i].parameter->value, final_value));
     }
     quantities_.push_back({kind + ".final.*", error / scale, kAdamTolerance});
+  }
+
+  /// What this family's recordings have instead of densities and moments.
+  void outputs() {
+    const auto add_outputs = [&](const std::string& start, Draws draws, bool training) {
+      for (const auto& [name, ours] : record_.authors().outputs(*model_, task_, draws, training))
+        if (start + name != kLoss) add_real(start + name, ours);
+    };
+    add_outputs("eval.", record_.evaluation_draws(), false);
+    add_outputs("train.", record_.training_draws(), true);
   }
 
   /// Of each target by itself, of all together, and of what the authors' reductions make of them.

@@ -81,7 +81,7 @@ Tensor scale_tril(const JointGaussian& joint) {
 
 Tensor without_padding(const Tensor& x, const Tensor& weights) {
   Tensor real = in_double(x).clone();
-  if (x.rank() < 2 || x.dim(0) != weights.dim(0) || x.dim(1) != weights.dim(1)) return real;
+  if (!weights.defined() || x.rank() < 2 || x.dim(0) != weights.dim(0) || x.dim(1) != weights.dim(1)) return real;
   const Tensor counted = in_double(weights);
   const std::int64_t each = x.numel() / std::max<std::int64_t>(1, weights.numel());
   for (std::int64_t i = 0; i < weights.numel(); ++i)

@@ -1,12 +1,11 @@
 #include "models/tnp/tnp_a.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/blocks/path_attention.h"
 #include "models/parity/authors.h"
-#include "models/predictions/autoregressive.h"
 #include "models/predictions/independent.h"
+#include "models/predictions/target_paths.h"
 #include "models/registry.h"
 #include "models/tnp/tnp_d.h"
 #include "ops/concat/concat.h"
@@ -55,62 +54,34 @@ Tensor encode(const TwoStreamTransformer& encoder, const TnpAState& state, const
   return encoder.norm ? (*encoder.norm)(h) : h;
 }
 
-/// Row b·P + p of x (B·P, n, D) as (P, B, n, D).
-Tensor paths_first(const Tensor& x, std::int64_t batch) {
-  const std::int64_t rows = x.dim(0), paths = rows / batch, each = x.dim(1) * x.dim(2);
-  Tensor index = Tensor::empty({1, rows}, DType::int64, Device::cpu);
-  for (std::int64_t i = 0; i < rows; ++i) index.data<std::int64_t>()[i] = i % batch * paths + i / batch;
-  return reshape(gather(reshape(x, {1, rows, each}), index), {paths, batch, x.dim(1), x.dim(2)});
-}
-
-/// Places from the least to the largest of `keys`.
-void sort_places(std::span<const double> keys, std::span<std::int64_t> places) {
-  std::iota(places.begin(), places.end(), 0);
-  std::ranges::sort(places, {}, [&](std::int64_t i) { return keys[static_cast<std::size_t>(i)]; });
-}
-
-/// The order that undoes each of the orders (…, n).
-Tensor inverse(const Tensor& orders) {
-  const std::int64_t n = orders.dim(-1);
-  Tensor back = Tensor::empty(orders.shape(), DType::int64, Device::cpu);
-  for (std::int64_t i = 0; i < orders.numel(); ++i)
-    back.data<std::int64_t>()[i / n * n + orders.data<std::int64_t>()[i]] = i % n;
-  return back;
-}
-
 }  // namespace
 
 /// What TNP-A says of targets.
-class TnpA::TargetByTarget final : public Autoregressive {
+class TnpA::TargetByTarget final : public TargetPaths {
  public:
   TargetByTarget(const TnpA& model, const TnpAState& state, Tensor xt)
-      : Autoregressive(state, xt, state.draws, state.samples, 1), model_(model), state_(state), xt_(std::move(xt)) {}
-
-  Marginals marginals() const override {
-    Draws draws = state_.draws;
-    Paths paths = follow(state_.samples, draws);
-    return {std::move(paths.moments.mean), std::move(paths.moments.std)};
-  }
+      : TargetPaths(state, std::move(xt), state.draws, state.samples,
+                    {.dim_y = model.dim_y(),
+                     .numbers = 2 * std::ssize(model.encoder.layers) * model.config().transformer.key_width(),
+                     .permute = model.permute_}),
+        model_(model),
+        state_(state) {}
 
   Tensor joint_log_likelihood(const Tensor& y) const override { return each_given(y).joint_log_likelihood(y); }
 
   Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
 
-  Tensor sample(std::int64_t n, Draws& draws) const override {
-    return follow(n, draws).values.to(Device::cpu).to(DType::float64);
-  }
-
   /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
   Moments given_those_before(const Tensor& y, Draws& draws) const {
-    const std::int64_t targets = xt_.dim(1), given = std::max<std::int64_t>(targets - 1, 0);
-    const Tensor seen = draws.derived({xt_.dim(0), given + targets}, [=](std::span<std::int64_t> counts) {
+    const std::int64_t targets = xt().dim(1), given = std::max<std::int64_t>(targets - 1, 0);
+    const Tensor seen = draws.derived({xt().dim(0), given + targets}, [=](std::span<std::int64_t> counts) {
       for (std::size_t i = 0; i < counts.size(); ++i) {
         const auto at = static_cast<std::int64_t>(i) % (given + targets);
         counts[i] = at < given ? at + 1 : at - given;
       }
     });
     const Tensor tokens =
-        model_.embedder(concat({concat({slice(xt_, 1, 0, given), xt_}, 1),
+        model_.embedder(concat({concat({slice(xt(), 1, 0, given), xt()}, 1),
                                 concat({slice(y, 1, 0, given), Tensor::zeros(y.shape(), y.dtype(), y.device())}, 1)},
                                -1));  // (B, 2 Nt − 1, E)
     return predict({tokens, targets, PrefixMask::lengths(seen), PrefixMask::growing(0)},
@@ -120,6 +91,8 @@ class TnpA::TargetByTarget final : public Autoregressive {
   }
 
  protected:
+  std::unique_ptr<Walk> walk(std::int64_t rows) const override { return std::make_unique<CachedWalk>(*this, rows); }
+
   std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
     const TnpAState& now = own(state);
     const PrefixMask all = PrefixMask::first(now.count);
@@ -144,15 +117,10 @@ class TnpA::TargetByTarget final : public Autoregressive {
 
  private:
   Independent each_given(const Tensor& y) const {
-    check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));
+    check(y.dim(1) == xt().dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt().dim(1));
     Draws draws = state_.draws;
-    return Independent(given_those_before(y.to(xt_.dtype()).to(xt_.device()), draws));
+    return Independent(given_those_before(y.to(xt().dtype()).to(xt().device()), draws));
   }
-
-  struct Paths {
-    Moments moments;  // (K, B, Nt, Dy)
-    Tensor values;
-  };
 
   template <class Keys>
   Moments predict(const Targets& targets, const Keys& keys_of) const {
@@ -160,123 +128,45 @@ class TnpA::TargetByTarget final : public Autoregressive {
     return gaussian_head(model_.predictor(h), model_.config().std);     // (B·P, n, Dy)
   }
 
-  /// n paths of each task.
-  Paths follow(std::int64_t n, Draws& draws) const {
-    const NoGrad off;
-    const Tensor orders = model_.permute_ ? draw_orders(n, draws) : Tensor();
-    const Tensor noise = draw_noise(n, draws);
-    const std::int64_t together = paths_at_a_time(n);
-    std::vector<Tensor> mean, std, values;
-    for (std::int64_t begin = 0; begin < n; begin += together) {
-      const std::int64_t end = std::min(begin + together, n);
-      Paths some = follow(orders.defined() ? slice_paths(orders, begin, end) : Tensor(), slice(noise, 1, begin, end));
-      mean.push_back(std::move(some.moments.mean));
-      std.push_back(std::move(some.moments.std));
-      values.push_back(std::move(some.values));
+  /// Keys and values of the targets that each path has met.
+  class CachedWalk final : public Walk {
+   public:
+    CachedWalk(const TargetByTarget& sequence, std::int64_t rows)
+        : sequence_(sequence), cache_(sequence.room_for(rows, sequence.xt().dim(1) - 1)) {}
+
+    /// On the way the target before this one, whose value is known by now, enters the cache.
+    Moments target(const Tensor& x, const Tensor& values, std::int64_t t) override {
+      const TnpA& model = sequence_.model_;
+      const std::int64_t given = t > 0 ? 1 : 0;
+      const Tensor unknown = Tensor::zeros({x.dim(0), 1, model.dim_y()}, x.dtype(), x.device());
+      const Tensor tokens = model.embedder(
+          concat({slice(x, 1, t - given, t + 1), concat({slice(values, 1, t - given, t), unknown}, 1)}, -1));
+      const PrefixMask all = PrefixMask::first(t);
+      return sequence_.predict({tokens, 1, all, all}, [&](std::size_t layer, const Tensor& h) -> const KeysValues& {
+        KeysValues& keys = cache_[layer];
+        if (given == 0) return keys;
+        const KeysValues one = model.encoder.layers[layer].keys_values(slice(h, 1, 0, given));
+        copy_slice(one.keys, 1, t - 1, keys.keys);
+        copy_slice(one.values, 1, t - 1, keys.values);
+        return keys;
+      });
     }
-    return {{concat(mean, 0), concat(std, 0)}, concat(values, 0)};
-  }
 
-  /// Of each task and path (B, n, Nt): the targets in the order of numbers that are drawn.
-  Tensor draw_orders(std::int64_t n, Draws& draws) const {
-    const std::int64_t batch = xt_.dim(0), targets = xt_.dim(1);
-    const Tensor keys = draws.normal(n, batch, {targets}, DType::float64, Device::cpu);  // (n, B, Nt)
-    Tensor orders = Tensor::empty({batch, n, targets}, DType::int64, Device::cpu);
-    for (std::int64_t row = 0; row < n * batch; ++row) {
-      const auto width = static_cast<std::size_t>(targets), from = static_cast<std::size_t>(row) * width;
-      const auto to = static_cast<std::size_t>(row % batch * n + row / batch) * width;
-      sort_places(keys.values<double>().subspan(from, width), orders.values<std::int64_t>().subspan(to, width));
-    }
-    return orders;
-  }
-
-  /// Standard normal, (B, n, Nt · Dy), drawn target by target.
-  Tensor draw_noise(std::int64_t n, Draws& draws) const {
-    const std::int64_t batch = xt_.dim(0), targets = xt_.dim(1), width = model_.dim_y();
-    Tensor noise = Tensor::empty({batch, n, targets * width}, DType::float64, Device::cpu);
-    for (std::int64_t t = 0; t < targets; ++t) {
-      const Tensor drawn = draws.normal(n, batch, {width}, DType::float64, Device::cpu);  // (n, B, Dy)
-      for (std::int64_t row = 0; row < n * batch; ++row)
-        std::copy_n(drawn.data<double>() + row * width, width,
-                    noise.data<double>() + ((row % batch * n + row / batch) * targets + t) * width);
-    }
-    return noise.to(xt_.dtype()).to(xt_.device());
-  }
-
-  std::int64_t paths_at_a_time(std::int64_t n) const {
-    const std::int64_t numbers = 2 * std::ssize(model_.encoder.layers) * model_.config().transformer.width;
-    const std::int64_t path = xt_.dim(0) * xt_.dim(1) * numbers * static_cast<std::int64_t>(size_of(xt_.dtype()));
-    return std::clamp<std::int64_t>(path_memory(xt_.device()) / std::max<std::int64_t>(path, 1), 1, n);
-  }
-
-  /// Orders (B, n, Nt) of paths [begin, end).
-  static Tensor slice_paths(const Tensor& orders, std::int64_t begin, std::int64_t end) {
-    const std::int64_t batch = orders.dim(0), all = orders.dim(1), targets = orders.dim(2), some = end - begin;
-    Tensor part = Tensor::empty({batch, some, targets}, DType::int64, Device::cpu);
-    for (std::int64_t b = 0; b < batch; ++b)
-      std::copy_n(orders.data<std::int64_t>() + (b * all + begin) * targets, some * targets,
-                  part.data<std::int64_t>() + b * some * targets);
-    return part;
-  }
-
-  /// Paths in these orders (B, P, Nt), undefined for the given one; noise (B, P, Nt · Dy).
-  Paths follow(const Tensor& orders, const Tensor& noise) const {
-    const std::int64_t batch = xt_.dim(0), paths = noise.dim(1), targets = xt_.dim(1), width = model_.dim_y();
-    const Shape each{batch * paths, targets, width};
-    const Tensor x = inputs(orders, paths), normal = reshape(noise, each);
-    std::vector<KeysValues> cache = room_for(batch * paths, targets - 1);
-    Tensor mean = Tensor::empty(each, x.dtype(), x.device()), std = Tensor::empty_like(mean),
-           values = Tensor::empty_like(mean);
-    for (std::int64_t t = 0; t < targets; ++t) {
-      const Moments one = predict_target(x, values, t, cache);
-      copy_slice(one.mean, 1, t, mean);
-      copy_slice(one.std, 1, t, std);
-      copy_slice(add(one.mean, mul(one.std, slice(normal, 1, t, t + 1))), 1, t, values);
-    }
-    const auto as_given = [&](const Tensor& in_order) {
-      if (!orders.defined()) return paths_first(in_order, batch);
-      return paths_first(gather(in_order, inverse(orders).view({batch * paths, targets})), batch);
-    };
-    return {{as_given(mean), as_given(std)}, as_given(values)};
-  }
-
-  /// Target t of each path. On the way the one before it, whose value is known by now, enters the cache.
-  Moments predict_target(const Tensor& x, const Tensor& values, std::int64_t t, std::vector<KeysValues>& cache) const {
-    const std::int64_t given = t > 0 ? 1 : 0;
-    const Tensor unknown = Tensor::zeros({x.dim(0), 1, model_.dim_y()}, x.dtype(), x.device());
-    const Tensor tokens = model_.embedder(
-        concat({slice(x, 1, t - given, t + 1), concat({slice(values, 1, t - given, t), unknown}, 1)}, -1));
-    const PrefixMask all = PrefixMask::first(t);
-    return predict({tokens, 1, all, all}, [&](std::size_t layer, const Tensor& h) -> const KeysValues& {
-      KeysValues& keys = cache[layer];
-      if (given == 0) return keys;
-      const KeysValues one = model_.encoder.layers[layer].keys_values(slice(h, 1, 0, given));
-      copy_slice(one.keys, 1, t - 1, keys.keys);
-      copy_slice(one.values, 1, t - 1, keys.values);
-      return keys;
-    });
-  }
-
-  /// Targets in the order in which each path meets them, (B·P, Nt, Dx).
-  Tensor inputs(const Tensor& orders, std::int64_t paths) const {
-    const std::int64_t batch = xt_.dim(0), targets = xt_.dim(1), width = xt_.dim(2);
-    if (orders.defined())
-      return reshape(gather(xt_, orders.view({batch, paths * targets})), {batch * paths, targets, width});
-    return reshape(broadcast_to(reshape(xt_, {batch, 1, targets, width}), {batch, paths, targets, width}),
-                   {batch * paths, targets, width});
-  }
+   private:
+    const TargetByTarget& sequence_;
+    std::vector<KeysValues> cache_;
+  };
 
   std::vector<KeysValues> room_for(std::int64_t rows, std::int64_t points) const {
-    const Shape each{rows, std::max<std::int64_t>(points, 0), model_.config().transformer.width};
+    const Shape each{rows, std::max<std::int64_t>(points, 0), model_.config().transformer.key_width()};
     std::vector<KeysValues> layers(model_.encoder.layers.size());
     for (KeysValues& layer : layers)
-      layer = {Tensor::empty(each, xt_.dtype(), xt_.device()), Tensor::empty(each, xt_.dtype(), xt_.device())};
+      layer = {Tensor::empty(each, xt().dtype(), xt().device()), Tensor::empty(each, xt().dtype(), xt().device())};
     return layers;
   }
 
   const TnpA& model_;
   const TnpAState& state_;
-  Tensor xt_;
 };
 
 TnpA::TnpA(const TnpAConfig& config, Initializer& init)
@@ -286,7 +176,7 @@ std::unique_ptr<ContextState> TnpA::condition(const Context& context, Draws& dra
   const auto encoded = TokenTransformer::condition(context, draws, samples);
   auto state = std::make_unique<TnpAState>(state_as<TokenTransformerState>(*encoded, "tnp-a"));
   const Tensor none =
-      Tensor::zeros({context.xc.dim(0), 0, config().transformer.width}, context.xc.dtype(), context.xc.device());
+      Tensor::zeros({context.xc.dim(0), 0, config().transformer.key_width()}, context.xc.dtype(), context.xc.device());
   state->before.assign(encoder.layers.size(), {none, none});
   return state;
 }
@@ -304,7 +194,9 @@ Tensor TnpA::loss(const Task& task, Draws& draws) const {
     given = add(given, affine(noise.view(given.shape()), value_noise_, 0));
   }
   const TargetByTarget targets(*this, own(*state), task.xt);
-  return nll(Independent(targets.given_those_before(given, draws)), task.yt, task.target_weights, task.target_totals);
+  const Tensor loss =
+      nll(Independent(targets.given_those_before(given, draws)), task.yt, task.target_weights, task.target_totals);
+  return config().loss_per_channel ? mean_over_channels(loss, dim_y()) : loss;
 }
 
 std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeights& weights) {

@@ -30,10 +30,6 @@ class TnpA final : public TokenTransformer {
   /// Mean negative log-likelihood of the targets, each given the values of those before it.
   Tensor loss(const Task& task, Draws& draws) const override;
 
-  /// Bytes of the keys and values that paths hold at a time; more than one path of each task only where they fit. Every
-  /// target reads all of them: on the CPU they are to stay in a cache.
-  static constexpr std::int64_t path_memory(Device device) { return (device == Device::cpu ? 8 : 256) << 20; }
-
  private:
   class TargetByTarget;
 

@@ -60,7 +60,7 @@ class TokenTransformer : public TokenModel {
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return config().std.floor; }
+  std::optional<double> std_floor() const override { return config().std.least(); }
 
   Mlp predictor;
 };

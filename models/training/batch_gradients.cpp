@@ -36,7 +36,8 @@ Task tasks_between(const Task& task, std::int64_t begin, std::int64_t end) {
           counts(task.target_lengths),
           rows(task.target_weights),
           rows(task.context_weights),
-          rows(task.target_totals)};
+          rows(task.target_totals),
+          task.batch_statistics};
 }
 
 }  // namespace
@@ -50,8 +51,9 @@ void BatchGradients::begin(std::int64_t parts) {
   grads_.assign(parts, nullptr);
 }
 
-double BatchGradients::compute(const Model& model, const Task& task, const Draws& draws,
+double BatchGradients::compute(const Model& model, const Task& given, const Draws& draws,
                                const std::function<void()>& beside, Profile* profile) {
+  const Task task = model.prepared(given, draws);
   const std::int64_t batch = task.xc.dim(0), parts = parts_of(task);
   begin(parts);
   const auto compute_part = [&](std::int64_t i) {

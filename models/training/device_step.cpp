@@ -95,6 +95,10 @@ void DeviceStep::load(const Task& task, Bucket& bucket) {
   load_lengths(task.target_lengths, task.xt.dim(1), padded.target_lengths);
   load_weights(task.target_weights, task.xt.dim(1), padded.target_weights);
   load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
+  if (task.batch_statistics.defined()) {
+    if (!padded.batch_statistics.defined()) padded.batch_statistics = Tensor::empty_like(task.batch_statistics);
+    copy_slice(task.batch_statistics, 0, 0, padded.batch_statistics);
+  }
   copy_slice(task.target_totals.defined() ? task.target_totals : sum(padded.target_weights, -1), 0, 0,
              padded.target_totals);
 }
@@ -149,8 +153,9 @@ void DeviceStep::start(Bucket& bucket, const Draws& draws, double learning_rate,
   ++bucket.steps;
 }
 
-double DeviceStep::operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
+double DeviceStep::operator()(const Task& given, const Draws& draws, double learning_rate, double clip_norm,
                               const std::function<void()>& beside) {
+  const Task task = model_.prepared(given, draws);
   Bucket& bucket = bucket_for(task);
   load(task, bucket);
   if (optimiser_.take_sole_ownership()) forget_graphs();

@@ -224,7 +224,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
            Case{"lr = 5e-4", "lr = true", "training.optimiser.lr is true, expected a number > 0"},
            Case{"beta2 = 0.999", "beta2 = 1.0", "training.optimiser.beta2 is 1.0, expected a number >= 0 and < 1"},
            Case{"name = \"adam\"", "name = \"sgd\"",
-                "training.optimiser.name is 'sgd', expected one of \"adam\", \"adamw\", \"yogi\""},
+                "training.optimiser.name is 'sgd', expected one of \"adam\", \"keras-adam\", \"adamw\", \"yogi\""},
            Case{"name = \"adam\"", "name = 3", "training.optimiser.name is 3, expected one of"},
            Case{"clip_norm = 0.0", "clip_norm = -1.0", "training.clip_norm is -1.0, expected a number >= 0"},
            Case{"warmup_steps = 0", "warmup_steps = 200_000", "warmup_steps is 200000, expected an integer from 0 to"},

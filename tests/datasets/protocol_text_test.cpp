@@ -45,6 +45,17 @@ TEST_CASE("[protocol text] one that extends nothing is as it was written") {
   CHECK(protocol_text(files.write("odd.toml", "# anything\nx   = [ 1,\n 2 ]\n")) == "# anything\nx   = [ 1,\n 2 ]\n");
 }
 
+TEST_CASE("[protocol text] false in the place of a table leaves it out, elsewhere it is a value") {
+  const Files files;
+  files.write("base.toml", "name = \"base\"\nflag = true\n[models.one]\na = 1\n[models.two]\nb = 2\n");
+  const std::string path =
+      files.write("own.toml", "extends = \"base.toml\"\nname = \"own\"\nflag = false\n[models]\none = false\n");
+  const toml::table all = parse_toml(protocol_text(path), "[test]");
+  CHECK(all["flag"].value<bool>() == false);
+  CHECK(!all["models"].as_table()->contains("one"));
+  CHECK(all["models"]["two"]["b"].value<std::int64_t>() == 2);
+}
+
 TEST_CASE("[protocol text] tables are joined key by key, own keys win, the rest is replaced") {
   const Files files;
   files.write("base.toml", R"(

@@ -5,6 +5,7 @@
 
 #include "engine/memory.h"
 #include "models/predictions/autoregressive.h"
+#include "models/predictions/target_paths.h"
 #include "models/tnp/tnp_a.h"
 #include "ops/gather/gather.h"
 #include "ops/reduce/reduce.h"
@@ -177,7 +178,7 @@ TEST_CASE("tnp-a: many paths are drawn some at a time, in bounded memory, as the
   const NoGrad off;
   const auto model = varied_model(small_tnp_a(), DType::float32);
   // Two layers of keys and values of width 8: two paths of each task fit.
-  constexpr std::int64_t kTasks = 256, kPaths = 5, kPoints = TnpA::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
+  constexpr std::int64_t kTasks = 256, kPaths = 5, kPoints = TargetPaths::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
   const Task task = random_task(*model, {kTasks, 3, kPoints}, DType::float32);
   const auto state = condition(*model, context_of(task));
   Draws draws = some_draws(), same = some_draws();
@@ -186,7 +187,7 @@ TEST_CASE("tnp-a: many paths are drawn some at a time, in bounded memory, as the
   reset_peak_memory();
   const Tensor all = prediction->sample(kPaths, draws);
   // All paths at once would take five halves of it.
-  CHECK(memory_stats().peak_live_bytes - before <= TnpA::path_memory(Device::cpu) * 7 / 4);
+  CHECK(memory_stats().peak_live_bytes - before <= TargetPaths::path_memory(Device::cpu) * 7 / 4);
   const Tensor alone =
       model->query(*condition(*model, context_of(task_row(task, 0))), row(task.xt, 0))->sample(1, same);
   CHECK(difference(slice(slice(all, 0, 0, 1), 1, 0, 1), alone) <= 1e-4);

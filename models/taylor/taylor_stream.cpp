@@ -1,0 +1,85 @@
+#include "models/taylor/taylor_stream.h"
+
+#include "models/blocks/path_attention.h"
+#include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr double kLayerNormEps = 1e-3;  // Keras'
+
+}  // namespace
+
+TaylorLayer::TaylorLayer(const AttentionWidths& widths, std::int64_t heads, bool first, Initializer& init)
+    : attention(widths, heads, init),
+      norm1(widths.out, kLayerNormEps),
+      expand(widths.out, widths.out, init),
+      contract(widths.out, widths.out, init),
+      norm2(widths.out, kLayerNormEps) {
+  if (first) residual.emplace(widths.query, widths.out, init);
+}
+
+Tensor TaylorLayer::after_attention(const Tensor& x, const Tensor& attended) const {
+  const Tensor h = norm1(residual ? (*residual)(x) : x, attended).norm;
+  return norm2(h, contract(gelu(expand(h)))).norm;
+}
+
+void TaylorLayer::visit(ModuleVisitor& visitor) {
+  visitor("attention", attention);
+  if (residual) visitor("residual", *residual);
+  visitor("norm1", norm1);
+  visitor("expand", expand);
+  visitor("contract", contract);
+  visitor("norm2", norm2);
+}
+
+TaylorStream::TaylorStream(std::int64_t features, const TaylorStreamConfig& config, Initializer& init)
+    : inner_(config.heads * config.head_width), values_of_y_(config.values > 0) {
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const std::int64_t in = i == 0 ? features : config.width;
+    const bool of_y = values_of_y_ && i + 1 == config.layers;
+    layers.emplace_back(AttentionWidths{in, in, of_y ? config.values : in, inner_, config.width}, config.heads, i == 0,
+                        init);
+  }
+}
+
+KeysValues TaylorStream::keys_values(std::size_t layer, const Tensor& x, const Tensor& y) const {
+  return layers[layer].attention.project(x, values_of_y_ && layer + 1 == layers.size() ? y : x);
+}
+
+TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor& y, const PrefixMask& real) const {
+  Encoded encoded;
+  Tensor h = features;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    encoded.push_back(keys_values(i, h, y));
+    encoded.back().origin.layer = i;
+    if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
+    h = layers[i].after_attention(h, layers[i].attention(h, encoded.back(), real));
+  }
+  return encoded;
+}
+
+Tensor TaylorStream::operator()(const Encoded& context, const PrefixMask& real, const Encoded& before,
+                                const Tensor& query, const Tensor& key, const Tensor& y, std::int64_t given,
+                                Encoded& after) const {
+  Encoded own;
+  Tensor h = query;
+  const PrefixMask those_before = PrefixMask::growing(before.front().keys.dim(1));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const KeysValues more = keys_values(i, slice(i == 0 ? key : h, 1, 0, given), slice(y, 1, 0, given));
+    own.push_back({concat({before[i].keys, more.keys}, 1), concat({before[i].values, more.values}, 1)});
+    h = layers[i].after_attention(
+        h, attend_along_paths(layers[i].attention, h, context[i], real, own.back(), those_before));
+  }
+  after = std::move(own);
+  return h;
+}
+
+TaylorStream::Encoded TaylorStream::nothing(std::int64_t rows, const Tensor& like) const {
+  const Tensor none = Tensor::zeros({rows, 0, inner_}, like.dtype(), like.device());
+  return Encoded(layers.size(), {none, none});
+}
+
+}  // namespace npzoo
