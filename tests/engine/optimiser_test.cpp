@@ -12,6 +12,7 @@ const OptimiserConfig kAdamDecay{
     .name = "adam", .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
 const OptimiserConfig kAdamW{
     .name = "adamw", .lr = 0, .beta1 = 0.8, .beta2 = 0.999, .epsilon = 1e-6, .weight_decay = 0.1};
+const OptimiserConfig kKerasAdam{.name = "keras-adam", .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-2};
 const OptimiserConfig kYogi{.name = "yogi", .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3};
 
 /// The papers' algorithms for one number, in double.
@@ -28,6 +29,11 @@ struct Reference {
       v += (1 - config.beta2) * g * g * (g * g > v ? 1 : g * g < v ? -1 : 0);
     else
       v += (1 - config.beta2) * (g * g - v);
+    if (config.name == "keras-adam") {  // its epsilon is added before the second moment's bias is corrected
+      p -= rate * std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t)) * m /
+           (std::sqrt(v) + config.epsilon);
+      return;
+    }
     const double m_hat = m / (1 - std::pow(config.beta1, t)), v_hat = v / (1 - std::pow(config.beta2, t));
     if (config.name == "adamw") p -= rate * config.weight_decay * p;
     p -= rate * m_hat / (std::sqrt(v_hat) + config.epsilon);
@@ -98,8 +104,8 @@ void compare(const OptimiserConfig& config, DType dtype, double clip_norm) {
 
 }  // namespace
 
-TEST_CASE("optimiser: Adam, AdamW and Yogi follow their algorithms for 20 steps, clipped or not") {
-  for (const OptimiserConfig& config : {kAdam, kAdamDecay, kAdamW, kYogi})
+TEST_CASE("optimiser: Adam, Keras' Adam, AdamW and Yogi follow their algorithms for 20 steps, clipped or not") {
+  for (const OptimiserConfig& config : {kAdam, kAdamDecay, kKerasAdam, kAdamW, kYogi})
     for (DType dtype : {DType::float32, DType::float64})
       for (double clip_norm : {0.0, 5.0}) {
         CAPTURE(config.name);
@@ -218,7 +224,8 @@ TEST_CASE("optimiser: without parameters there is nothing to do") {
 
 TEST_CASE("optimiser: errors") {
   const auto make = [](const OptimiserConfig& config) { Optimiser(config, {}); };
-  CHECK(error_of([&] { make({.name = "sgd"}); }) == "[optimiser] 'sgd' found, expected adam, adamw or yogi");
+  CHECK(error_of([&] { make({.name = "sgd"}); }) ==
+        "[optimiser] 'sgd' found, expected adam, keras-adam, adamw or yogi");
   CHECK(error_of([&] { make({.name = "yogi", .weight_decay = 0.5}); }) ==
         "[optimiser] yogi has no weight decay, found 0.5");
   Parameter narrow{Tensor::zeros({2}, DType::float32)}, wide{Tensor::zeros({2}, DType::float64)};
