@@ -46,9 +46,9 @@ def wrong_flags():
     fail("bench", "data", "--protocol", "no/such", naming=["no/such"])
 
 
-def check_steps(row, batch):
+def check_steps(row, batch, steps=4):
     check_keys(row, "protocol", "device", "isa", "commit")
-    expect((row["threads"], row["steps"], row["batch"]) == (1, 4, batch), row)
+    expect((row["threads"], row["steps"], row["batch"]) == (1, steps, batch), row)
     expect(0 < row["p10_ms"] <= row["median_ms"] <= row["p90_ms"] and row["cpu_ms"] > 0, row)
     expect(0 < row["peak_live_bytes"] <= row["peak_reserved_bytes"], row)
 
@@ -69,6 +69,13 @@ def steps_and_predictions():
         table = succeed(*run, "--targets", 3).splitlines()
         expect(len(table) == 4 and "7 context and 3 target points" in table[0] and "processor time" in table[1], table)
     expect(2 < gflop["train-step"] / gflop["forward"] < 4, "forward and backward against forward", gflop)
+
+
+@case
+def steps_of_models_of_events():
+    for model in ("thp", "cmhp"):
+        run = ["bench", "train-step", "--protocol", "quick/hawkes", "--model", model, "--steps", 1, "--warmup", 0]
+        check_steps(as_json(*run, "--batch", 2, "--targets", 5, "--threads", 1), 2, steps=1)
 
 
 @case

@@ -1,9 +1,30 @@
 #include "tools/bench/cases.h"
 
+#include <cmath>
+
 #include "engine/optim/schedule.h"
+#include "models/events/event_model.h"
 #include "tools/bench/support.h"
 
 namespace npzoo {
+
+namespace {
+
+/// What a model may be given as y: normal numbers, or gaps and marks of events.
+Tensor typical_values(const Model& model, Random& random, const Shape& shape) {
+  Tensor y = random_normal(random, shape);
+  const auto* events = dynamic_cast<const EventModel*>(&model);
+  if (events == nullptr) return y;
+  Tensor here = y.to(Device::cpu);
+  const std::span<float> values = here.values<float>();
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    values[i] = std::abs(values[i]);
+    values[i + 1] = static_cast<float>(static_cast<std::int64_t>(i / 2) % events->marks());
+  }
+  return here.to(y.device());
+}
+
+}  // namespace
 
 Task typical_task(const Model& model, const Protocol& protocol, const BenchCase& c) {
   const TaskConfig& data = *protocol.data;
@@ -13,9 +34,9 @@ Task typical_task(const Model& model, const Protocol& protocol, const BenchCase&
   const std::int64_t nt = c.targets.value_or(typical.targets);
   Random random(c.seed);
   return {nearest_places(model, random_normal(random, {batch, nc, data.dim_x()})),
-          random_normal(random, {batch, nc, data.dim_y()}),
+          typical_values(model, random, {batch, nc, data.dim_y()}),
           nearest_places(model, random_normal(random, {batch, nt, data.dim_x()})),
-          random_normal(random, {batch, nt, data.dim_y()}),
+          typical_values(model, random, {batch, nt, data.dim_y()}),
           {}};
 }
 
