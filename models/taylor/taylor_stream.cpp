@@ -1,5 +1,6 @@
 #include "models/taylor/taylor_stream.h"
 
+#include "engine/tape.h"
 #include "models/blocks/path_attention.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -9,6 +10,10 @@ namespace npzoo {
 namespace {
 
 constexpr double kLayerNormEps = 1e-3;  // Keras'
+
+KeysValues both(const KeysValues& first, const KeysValues& then) {
+  return {concat({first.keys, then.keys}, 1), concat({first.values, then.values}, 1)};
+}
 
 }  // namespace
 
@@ -49,7 +54,8 @@ KeysValues TaylorStream::keys_values(std::size_t layer, const Tensor& x, const T
   return layers[layer].attention.project(x, values_of_y_ && layer + 1 == layers.size() ? y : x);
 }
 
-TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor& y, const PrefixMask& real) const {
+TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor& y, const Tensor& lengths) const {
+  const PrefixMask real = PrefixMask::lengths(lengths);
   Encoded encoded;
   Tensor h = features;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -61,17 +67,23 @@ TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor&
   return encoded;
 }
 
-Tensor TaylorStream::operator()(const Encoded& context, const PrefixMask& real, const Encoded& before,
+Tensor TaylorStream::operator()(const Encoded& context, const Tensor& lengths, const Encoded& before,
                                 const Tensor& query, const Tensor& key, const Tensor& y, std::int64_t given,
                                 Encoded& after) const {
   Encoded own;
   Tensor h = query;
-  const PrefixMask those_before = PrefixMask::growing(before.front().keys.dim(1));
+  const std::int64_t count = before.front().keys.dim(1);
+  const PrefixMask real = PrefixMask::lengths(lengths), those_before = PrefixMask::growing(count);
+  // In training the keys of both are one set, which is attended to in one pass; else paths share those of the context.
+  const bool one_set = current_tape() != nullptr && !lengths.defined();
+  const PrefixMask all = PrefixMask::growing(context.front().keys.dim(1) + count);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const KeysValues more = keys_values(i, slice(i == 0 ? key : h, 1, 0, given), slice(y, 1, 0, given));
-    own.push_back({concat({before[i].keys, more.keys}, 1), concat({before[i].values, more.values}, 1)});
-    h = layers[i].after_attention(
-        h, attend_along_paths(layers[i].attention, h, context[i], real, own.back(), those_before));
+    own.push_back(count == 0 ? more : both(before[i], more));
+    const Tensor attended =
+        one_set ? layers[i].attention(h, both(context[i], own.back()), all)
+                : attend_along_paths(layers[i].attention, h, context[i], real, own.back(), those_before);
+    h = layers[i].after_attention(h, attended);
   }
   after = std::move(own);
   return h;

@@ -43,11 +43,11 @@ class TaylorStream {
 
   TaylorStream(std::int64_t features, const TaylorStreamConfig& config, Initializer& init);
 
-  /// Of a context: features (B, Nc, F), y (B, Nc, Dy).
-  Encoded encode(const Tensor& features, const Tensor& y, const PrefixMask& real) const;
-  /// Some targets of each path, in their order, behind `before`, in all `count` of its keys: (B·P, n, E). The first
-  /// `given` have values; the encoded ones of these and of `before` come out in `after`.
-  Tensor operator()(const Encoded& context, const PrefixMask& real, const Encoded& before, const Tensor& query,
+  /// Of a context: features (B, Nc, F), y (B, Nc, Dy), `lengths` as in Task.
+  Encoded encode(const Tensor& features, const Tensor& y, const Tensor& lengths) const;
+  /// Some targets of each path, in their order, behind those `before`: (B·P, n, E). The first `given` have values; the
+  /// encoded ones of these and of `before` come out in `after`.
+  Tensor operator()(const Encoded& context, const Tensor& lengths, const Encoded& before, const Tensor& query,
                     const Tensor& key, const Tensor& y, std::int64_t given, Encoded& after) const;
   /// No targets before.
   Encoded nothing(std::int64_t rows, const Tensor& like) const;

@@ -113,10 +113,10 @@ class Taylorformer::Targets final : public TargetPaths {
     if (state_.noise.defined())
       points.noise = along_paths(concat({state_.noise, slice(noise_, 1, 0, count + n)}, 1), rows);
     const TaylorInputs in = model_.features(points, points.context + count);
-    const PrefixMask real = PrefixMask::lengths(context.lengths);
-    const Tensor of_x = model_.x_stream(state_.x, real, path.of_x, in.of_x(in.query), in.of_x(in.key), in.values, given,
-                                        path.of_x),
-                 of_xy = model_.xy_stream(state_.xy, real, path.of_xy, in.query, in.key, in.values, given, path.of_xy);
+    const Tensor of_x = model_.x_stream(state_.x, context.lengths, path.of_x, in.of_x(in.query), in.of_x(in.key),
+                                        in.values, given, path.of_x),
+                 of_xy = model_.xy_stream(state_.xy, context.lengths, path.of_xy, in.query, in.key, in.values, given,
+                                          path.of_xy);
     path.x = concat({path.x, slice(x, 1, 0, given)}, 1);
     path.y = concat({path.y, slice(y, 1, 0, given)}, 1);
     return model_.head(of_x, of_xy, in.anchor);
@@ -183,9 +183,8 @@ std::unique_ptr<ContextState> Taylorformer::condition(const Context& context, Dr
   auto state = std::make_unique<TaylorformerState>(points, before, samples, draws);
   state->noise = noise;
   const TaylorInputs in = features({points.xc, points.yc, count, points.lengths, noise}, 0);
-  const PrefixMask real = PrefixMask::lengths(points.lengths);
-  state->x = x_stream.encode(in.of_x(in.key), in.values, real);
-  state->xy = xy_stream.encode(in.key, in.values, real);
+  state->x = x_stream.encode(in.of_x(in.key), in.values, points.lengths);
+  state->xy = xy_stream.encode(in.key, in.values, points.lengths);
   state->x_before = slice(points.xc, 1, 0, 0);
   state->y_before = slice(points.yc, 1, 0, 0);
   state->before_x = x_stream.nothing(batch, like);
@@ -206,11 +205,10 @@ Moments Taylorformer::of_task(const Task& task, Draws& draws, const Tensor& stat
   const TaylorInputs in = features(points, 0, statistics);
   const auto of_context = [&](const Tensor& x) { return slice(x, 1, 0, nc); };
   const auto of_targets = [&](const Tensor& x) { return slice(x, 1, nc, nc + nt); };
-  const PrefixMask real = PrefixMask::lengths(task.lengths);
   const auto run = [&](const TaylorStream& stream, const Tensor& query, const Tensor& key) {
-    const auto encoded = stream.encode(of_context(key), of_context(in.values), real);
+    const auto encoded = stream.encode(of_context(key), of_context(in.values), task.lengths);
     TaylorStream::Encoded after;
-    return stream(encoded, real, stream.nothing(batch, task.xt), of_targets(query), of_targets(key),
+    return stream(encoded, task.lengths, stream.nothing(batch, task.xt), of_targets(query), of_targets(key),
                   of_targets(in.values), nt, after);
   };
   const Tensor of_x = run(x_stream, in.of_x(in.query), in.of_x(in.key)), of_xy = run(xy_stream, in.query, in.key);
