@@ -60,10 +60,12 @@ TEST_CASE("models: long contexts and many targets in chunks are what they are at
   for (const std::string& name : model_names()) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name));
-    Task task = random_task(*model, {2, 2 * kChunk + 5, kChunk + 3});
+    // Systems of equations of all points are solved at once whatever their number, in time that grows by its cube.
+    const std::int64_t points = name == "kriging-tnp" ? 300 : 2 * kChunk + 5;
+    Task task = random_task(*model, {2, points, kChunk + 3});
     task.xt = slice(task.xt, 1, 0, 9);
     for (const bool ragged : {false, true}) {
-      if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {kChunk + 17, 3});
+      if (ragged) task.lengths = Tensor::from<std::int64_t>({2}, {points / 2 + 14, 3});
       Tape tape;
       Moments whole;
       {
