@@ -82,9 +82,12 @@ class Model {
   /// cuts a batch into parts asks for it before, with the draws that the loss will get. A loss that is given none takes
   /// its own task for the whole batch.
   virtual Task prepared(const Task& task, const Draws& /*draws*/) const { return task; }
-  /// Called after an update was made on a batch, with the draws that its loss got: for what a model keeps of batches,
+  /// Called before an update is made on a batch, with the draws that its loss gets: for what a model keeps of batches,
   /// such as running statistics.
-  virtual void after_step(const Task& /*task*/, const Draws& /*draws*/) {}
+  virtual void before_step(const Task& /*task*/, const Draws& /*draws*/) {}
+  /// True when the loss of a task depends on the others of its batch, and not only by what `prepared` finds: then
+  /// training neither cuts batches into parts nor pads them.
+  virtual bool whole_batches() const { return false; }
 
   /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
   /// What they draw is a function of their seed and the step.

@@ -34,6 +34,9 @@ struct ModelInfo {
   bool counts_points = false;
   /// It is of sequences of events (datasets/events/source.h): the order of points means something.
   bool of_events = false;
+  /// It forecasts series at equal steps (models/forecast/series_model.h): the order of points means something, and
+  /// their places little.
+  bool of_series = false;
   /// What it predicts has gradients of the places of targets.
   bool input_gradients = true;
 };

@@ -21,8 +21,9 @@ struct Task;
 using NamedTensors = std::map<std::string, Tensor>;
 
 /// How the axes of an authors' tensor are ordered. PyTorch has the kernels of convolutions as (out, in, K), of
-/// transposed ones as (in, out, K), with one K or two; we as (K, in, out).
-enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution };
+/// transposed ones as (in, out, K), with one K or two; we as (K, in, out), or (out, in) where it is a linear layer with
+/// one K of 1.
+enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution, pointwise };
 
 /// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that
 /// is called kernel, as Flax does, is transposed; a scalar is one of one element.
@@ -49,6 +50,8 @@ struct AuthorsCode {
   ModelConfig (*config)(ModelConfig theirs) = nullptr;
   /// The one of theirs that may be a list of numbers; `config` is given a string of them.
   const char* list = nullptr;
+  /// A key of the run that `config` is given as well.
+  const char* of_run = nullptr;
   /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
   NamedTensors (*state)(const ContextState& state) = nullptr;
   /// Our constructor parameters with those that theirs finds out from the recorded task, in float64 on the CPU; null:
@@ -62,6 +65,8 @@ struct AuthorsCode {
   /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what
   /// was drawn there; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
   NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
+  /// What was drawn, (K, N), is for each task of the batch.
+  bool draws_for_all_tasks = false;
 };
 
 // For those that write such a function, what several authors' codes have in common.

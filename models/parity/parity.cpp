@@ -77,7 +77,7 @@ class Comparison {
     const std::vector<NamedParameter> all = named_tensors(*model_);
     std::vector<Tensor> before;
     for (const NamedParameter& p : all) before.push_back(p.parameter->value);
-    model_->after_step(task_, record_.training_draws());
+    model_->before_step(task_, record_.training_draws());
     buffers("train.buffer");
     for (std::size_t i = 0; i < all.size(); ++i) all[i].parameter->value = before[i];
   }
@@ -144,10 +144,10 @@ class Comparison {
     Tensor losses = Tensor::empty(theirs.shape(), DType::float64, Device::cpu), norms = losses.clone();
     Tape tape;
     for (std::int64_t step = 0; step < theirs.numel(); ++step) {
+      model_->before_step(task_, record_.training_draws(step + 1));
       const Tensor loss = record_step(tape, record_.training_draws(step + 1));
       losses.data<double>()[step] = loss.item();
       optimiser.step(tape.backward(loss), config.lr, clip_norm);
-      model_->after_step(task_, record_.training_draws(step + 1));
       norms.data<double>()[step] = optimiser.gradient_norm();
     }
     add(kind + ".losses", losses, kAdamTolerance);

@@ -64,6 +64,7 @@ Tensor in_our_order(const AuthorsPlace& place, const Tensor& x) {
   if (place.name.ends_with(".kernel") && x.rank() == 2)
     return exchanged(x, 1, x.dim(0), x.dim(1), {x.dim(1), x.dim(0)});
   if (place.layout == AuthorsLayout::same || x.rank() < 3) return x;
+  if (place.layout == AuthorsLayout::pointwise) return x.view({x.dim(0), x.dim(1)});
   const std::int64_t first = x.dim(0), second = x.dim(1), taps = x.numel() / std::max<std::int64_t>(1, first * second);
   // (first, second, taps) → (taps, first, second), or that with the channels exchanged.
   const Tensor taps_first = exchanged(x, 1, first * second, taps, {taps, first, second});
@@ -85,10 +86,11 @@ Tensor samples_first(const Tensor& rows, std::int64_t batch) {
 
 /// Numbers that were drawn once for all tasks (K, N), for each task (K, B, N).
 Tensor for_each_task(const Tensor& drawn, std::int64_t batch) {
-  const std::int64_t n = drawn.dim(1);
-  Tensor out = Tensor::empty({drawn.dim(0), batch, n}, DType::float64);
-  for (std::int64_t row = 0; row < drawn.dim(0) * batch; ++row)
-    std::copy_n(drawn.data<double>() + row / batch * n, n, out.data<double>() + row * n);
+  const std::size_t row = drawn.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(drawn.dim(0), 1));
+  Tensor out = Tensor::empty({drawn.dim(0), batch, drawn.dim(1)}, drawn.dtype());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(drawn.dim(0) * batch); ++i)
+    std::ranges::copy(drawn.raw().subspan(i / static_cast<std::size_t>(batch) * row, row),
+                      out.raw().subspan(i * row).begin());
   return out;
 }
 
@@ -114,6 +116,7 @@ Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(
     from_run("dy", "dim_y");
   }
   from_run("train_samples", "train_samples");
+  if (authors_->of_run != nullptr) from_run(authors_->of_run, authors_->of_run);
   if (authors_->config != nullptr) spec_.config = authors_->config(std::move(spec_.config));
   if (authors_->of_task != nullptr)
     spec_.config = authors_->of_task(std::move(spec_.config),
@@ -157,7 +160,9 @@ Draws Record::draws(const std::string& start) const {
     const Tensor& drawn = at(start + std::to_string(in_order.size()));
     const bool rows_of_samples = has("valid.context") && drawn.dtype() == DType::int64 && drawn.rank() == 2;
     const bool order_of_targets = start == "eval.random." && in_order.empty() && has("eval.permutation");
-    in_order.push_back(rows_of_samples    ? samples_first(drawn, at("xc").dim(0))
+    const bool shared = authors_->draws_for_all_tasks && drawn.rank() == 2;
+    in_order.push_back(shared             ? for_each_task(drawn, task(DType::float64).xc.dim(0))
+                       : rows_of_samples  ? samples_first(drawn, at("xc").dim(0))
                        : order_of_targets ? for_each_task(drawn, at("xc").dim(0))
                                           : drawn);
   }

@@ -228,7 +228,7 @@ Task Taylorformer::prepared(const Task& task, const Draws& draws) const {
   return whole;
 }
 
-void Taylorformer::after_step(const Task& task, const Draws& draws) {
+void Taylorformer::before_step(const Task& task, const Draws& draws) {
   features.keep(prepared(task, draws).batch_statistics);
 }
 

@@ -33,7 +33,7 @@ class Taylorformer final : public Model {
   /// Mean negative log-likelihood of each channel of the targets, given the values of those before.
   Tensor loss(const Task& task, Draws& draws) const override;
   Task prepared(const Task& task, const Draws& draws) const override;
-  void after_step(const Task& task, const Draws& draws) override;
+  void before_step(const Task& task, const Draws& draws) override;
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return config_.std.least(); }

@@ -12,8 +12,8 @@ namespace {
 /// A power of two, so that usual numbers of cores share the work evenly: several for small batches, and in large ones
 /// few enough points in each for a core's cache.
 /// A CUDA device gets all the work at once.
-std::int64_t parts_of(const Task& task) {
-  if (task.xc.device() == Device::cuda) return 1;
+std::int64_t parts_of(const Model& model, const Task& task) {
+  if (task.xc.device() == Device::cuda || model.whole_batches()) return 1;
   constexpr std::int64_t kFewest = 4, kMostPoints = 640;
   const std::int64_t batch = task.xc.dim(0), points = batch * (task.xc.dim(1) + task.xt.dim(1));
   std::int64_t parts = kFewest;
@@ -54,7 +54,7 @@ void BatchGradients::begin(std::int64_t parts) {
 double BatchGradients::compute(const Model& model, const Task& given, const Draws& draws,
                                const std::function<void()>& beside, Profile* profile) {
   const Task task = model.prepared(given, draws);
-  const std::int64_t batch = task.xc.dim(0), parts = parts_of(task);
+  const std::int64_t batch = task.xc.dim(0), parts = parts_of(model, task);
   begin(parts);
   const auto compute_part = [&](std::int64_t i) {
     const std::int64_t first = batch * i / parts, last = batch * (i + 1) / parts;

@@ -58,10 +58,10 @@ double Trainer::step() {
   const auto beside = [&] {
     if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
   };
+  model_->before_step(*next_, draws());
   const double loss = (*step_)(*next_, draws(), learning_rate(), run_.protocol.training.clip_norm, beside);
   check_finite("loss", loss);
   check_finite("norm of the gradients", optimiser_.gradient_norm());
-  model_->after_step(*next_, draws());
   next_ = std::move(after);
   ++steps_done_;
   return loss;

@@ -9,7 +9,7 @@
 namespace npzoo {
 
 std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser) {
-  if (default_device() == Device::cuda) return std::make_unique<DeviceStep>(model, optimiser);
+  if (default_device() == Device::cuda && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
   return std::make_unique<HostStep>(model, optimiser);
 }
 

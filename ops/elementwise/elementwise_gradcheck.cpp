@@ -10,6 +10,7 @@ void elementwise_gradcheck_cases(GradcheckCases& cases) {
     bool positive_only;
   };
   constexpr Function kFunctions[] = {{"relu", relu, false},
+                                     {"elu", elu, false},
                                      {"gelu", gelu, false},
                                      {"gelu_tanh", gelu_tanh, false},
                                      {"softplus", softplus, false},

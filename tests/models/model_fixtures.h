@@ -86,7 +86,7 @@ inline std::vector<ModelCase> small_models() {
 }
 
 /// Every preset of every protocol in the program; where several have the same, the first one's. Grids of pixels are
-/// smaller than images: what is tested does not depend on their size.
+/// smaller than images, and the widest networks narrower: what is tested does not depend on their size.
 inline std::vector<ModelCase> preset_models() {
   std::vector<ModelCase> cases;
   for (const std::string& protocol_name : protocol_names()) {
@@ -95,6 +95,9 @@ inline std::vector<ModelCase> preset_models() {
       ModelSpec spec = model_spec(protocol, model);
       if (const auto pixels = spec.config.find("grid_size"); pixels != spec.config.end())
         pixels->second = std::int64_t{6};
+      if (const auto width = spec.config.find("d_model");
+          width != spec.config.end() && std::get<std::int64_t>(width->second) > 256)
+        for (const char* key : {"d_model", "d_ff"}) spec.config[key] = std::int64_t{32};
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
         cases.push_back({fmt::format("{} under {}", model, protocol_name), spec});
     }
@@ -111,7 +114,8 @@ inline std::vector<ModelCase> all_models() {
 /// Whether what it predicts from a context does not depend on how the points are ordered, or how often they are given,
 /// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then).
 inline bool is_of_sets(const std::string& model) {
-  return !model_info(model).resamples && !model_info(model).of_events;
+  const ModelInfo& info = model_info(model);
+  return !info.resamples && !info.of_events && !info.of_series;
 }
 
 /// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.

@@ -309,7 +309,7 @@ TEST_CASE("taylorformer: running statistics are those of real points, and move w
   predict(*model, task);
   CHECK(same_bits(mean_of_slopes(*model), mean_before));
   CHECK(same_bits(variance_of_slopes(*model), variance_before));
-  model->after_step(task, some_draws());
+  model->before_step(task, some_draws());
   CHECK(mean_of_slopes(*model).item() == doctest::Approx(0.99 * mean_before.item() + 0.01 * average).epsilon(1e-14));
   CHECK(variance_of_slopes(*model).item() ==
         doctest::Approx(0.99 * variance_before.item() + 0.01 * variance).epsilon(1e-14));

@@ -25,6 +25,7 @@ struct UnaryRow {
 
 const UnaryRow kUnary[] = {
     {"relu", relu, [](double x) { return x > 0 ? x : 0; }},
+    {"elu", elu, [](double x) { return x > 0 ? x : std::expm1(x); }},
     {"gelu", gelu, [](double x) { return x * normal_cdf(x); }},
     {"gelu_tanh", gelu_tanh,
      [](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))); }},
@@ -161,6 +162,10 @@ TEST_CASE("elementwise: infinities, zeros and what is too large") {
       {"relu", relu, kInfinity, kInfinity, 1},
       {"relu", relu, -kInfinity, 0, 0},
       {"relu", relu, 0, 0, 0},
+      {"elu", elu, kInfinity, kInfinity, 1},
+      {"elu", elu, -kInfinity, -1, 0},
+      {"elu", elu, 1e4, 1e4, 1},
+      {"elu", elu, -1e4, -1, 0},
       {"gelu", gelu, kInfinity, kInfinity, kNaN},
       {"gelu", gelu, 1e4, 1e4, 1},
       {"gelu", gelu, -1e4, 0, 0},
