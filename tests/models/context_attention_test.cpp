@@ -33,7 +33,9 @@ class WeightsTimesValues final : public AttentionListener {
 
 /// By the names of its parameters, or what it is told to have.
 bool attends(const ModelCase& c, Model& model) {
-  if (model_info(c.spec.name).of_events) return false;  // a history is read before its targets are asked for
+  const ModelInfo& info = model_info(c.spec.name);
+  // A history is read before its targets are asked for; series are seen by lags, or after steps were joined.
+  if (info.of_events || info.of_series) return false;
   return c.spec.config.contains("attention") || std::ranges::any_of(named_tensors(model), [](const NamedParameter& p) {
            return p.name.find("attention.") != std::string::npos;
          });
