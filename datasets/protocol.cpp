@@ -112,12 +112,19 @@ Metric read_metric(TomlReader& reader, std::int64_t channels) {
   return name == "nll" ? Metric::nll : Metric::log_likelihood;
 }
 
+ModelConfig read_values(TomlReader reader) {
+  ModelConfig values;
+  for (const std::string& key : reader.keys()) values[key] = reader.value(key);
+  return values;
+}
+
 EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
   EvaluationConfig e;
   e.batches = reader.integer("batches", 1);
   e.batch_size = reader.integer("batch_size", 1);
   e.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
   if (reader.has("trial")) e.trial = reader.text("trial");
+  if (reader.has("rules")) e.rules = read_values(reader.table("rules"));
   e.metric = read_metric(reader, data.dim_y());
   for (TomlReader& test : reader.tables("tests")) {
     TestConfig& config = e.tests.emplace_back();
@@ -138,11 +145,7 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
 
 std::map<std::string, ModelConfig> read_models(TomlReader reader) {
   std::map<std::string, ModelConfig> models;
-  for (const std::string& name : reader.keys()) {
-    TomlReader preset = reader.table(name);
-    ModelConfig& model = models[name];
-    for (const std::string& key : preset.keys()) model[key] = preset.value(key);
-  }
+  for (const std::string& name : reader.keys()) models[name] = read_values(reader.table(name));
   return models;
 }
 

@@ -96,6 +96,7 @@ struct EvaluationConfig {
   std::int64_t batch_size = 0;
   std::uint64_t seed = 0;
   std::string trial = "likelihood";  // how models are judged, see models/trials
+  ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
   std::vector<TestConfig> tests;

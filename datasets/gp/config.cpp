@@ -56,14 +56,8 @@ Interval support(const Prior& prior) {
   return {0, 1};
 }
 
-}  // namespace
-
-std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
-  GpDistribution d;
-  d.kernels = read_kernels(data);
-  d.dims = data.integer("dims", 1, 16);
-  std::tie(d.low, d.high) = data.two_numbers("domain", kFinite);
-  if (d.low >= d.high) data.reject("domain", fmt::format("[{}, {}]", d.low, d.high), "low < high");
+/// Which points of a function are given, and which are asked for.
+void read_points(TomlReader& data, GpDistribution& d) {
   d.points = data.integer("points", 2, kMaxDensePoints);
   d.shared = data.boolean("shared");
   if (data.choice("targets", {"disjoint", "all"}) == "all") {
@@ -87,6 +81,17 @@ std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
   d.context_noise = data.number("context_noise", kNonNegative);
   d.target_noise = data.number("target_noise", kNonNegative);
   d.jitter = data.number("jitter", kNonNegative);
+}
+
+}  // namespace
+
+std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
+  GpDistribution d;
+  d.kernels = read_kernels(data);
+  d.dims = data.integer("dims", 1, 16);
+  std::tie(d.low, d.high) = data.two_numbers("domain", kFinite);
+  if (d.low >= d.high) data.reject("domain", fmt::format("[{}, {}]", d.low, d.high), "low < high");
+  read_points(data, d);
   return std::make_shared<const GpConfig>(std::move(d));
 }
 
@@ -97,6 +102,11 @@ std::unique_ptr<TaskSource> GpConfig::source(const SourceOptions& options) const
 std::shared_ptr<const TaskConfig> GpConfig::with_test_overrides(TomlReader& test) const {
   GpDistribution tested = distribution_;
   tested.kernels = read_kernels(test);
+  if (test.has("targets")) {
+    tested.grid = 0;
+    tested.target_count.reset();
+    read_points(test, tested);
+  }
   return std::make_shared<const GpConfig>(std::move(tested));
 }
 

@@ -7,7 +7,8 @@
 
 namespace npzoo {
 
-/// `kind = "gp"`: draws of Gaussian processes. A test has kernels of its own.
+/// `kind = "gp"`: draws of Gaussian processes. A test has kernels of its own and, where it says `targets`, all that
+/// tells which points are given and asked for.
 class GpConfig final : public TaskConfig {
  public:
   explicit GpConfig(GpDistribution distribution) : distribution_(std::move(distribution)) {}

@@ -46,6 +46,7 @@ struct TrialOptions {
   std::int64_t batches = 1;
   Density density = Density::marginal;  // of what the model predicts
   bool headline_only = false;           // for validations, which come often
+  ModelConfig rules{};                  // of the trial alone, as a protocol has them
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};
 };

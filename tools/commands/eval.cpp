@@ -148,8 +148,9 @@ void print(const Subject& subject, const TestRow& row) {
                          : figure.density == Density::joint ? "joint "
                                                             : "each by itself ") +
                         cell(value_of(best_possible(subject, row, figure))));
-  fmt::print("  Bayes oracle         {}\n  published            {}\n", fmt::join(oracles, ", "),
-             cell(value_of(row.against.published)));
+  if (!oracles.empty())
+    fmt::print("  Bayes oracle         {}\n  published            {}\n", fmt::join(oracles, ", "),
+               cell(value_of(row.against.published)));
   for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(subject, row))
     for (const Figure& figure : row.found.figures)
@@ -191,6 +192,7 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
                                   {.tasks = tasks,
                                    .batches = batches,
                                    .density = density_of(rules, subject.run.spec.name),
+                                   .rules = rules.rules,
                                    .progress = [&](std::int64_t done) { progress.update(done); }});
   progress.finish();
   const Figure& headline = found.headline();

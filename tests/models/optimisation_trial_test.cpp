@@ -1,0 +1,203 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "datasets/gp/config.h"
+#include "datasets/gp/posterior.h"
+#include "models/predictions/autoregressive.h"
+#include "models/predictions/independent.h"
+#include "models/trials/trial.h"
+#include "tests/models/model_fixtures.h"
+#include "tests/small_protocol.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+constexpr Kernel kKernel{.kind = KernelKind::rbf, .lengthscale = 0.4, .scale = 1, .nugget = 1e-6};
+
+/// Functions of a known process at `points` places, two of which are known at first.
+GpConfig functions(std::int64_t points, bool ragged = false) {
+  GpDistribution d;
+  d.kernels = {{KernelKind::rbf, {.a = kKernel.lengthscale}, {.a = 1}, {}}};
+  d.points = points;
+  d.targets = GpDistribution::Targets::all;
+  d.context = {2, ragged ? 4 : 3};
+  d.ragged = ragged;
+  d.jitter = kKernel.nugget;
+  return GpConfig(d);
+}
+
+/// Knows that process, or believes the same of every place. In sequence it says nothing of a target without those
+/// before it.
+class Believer final : public Model {
+ public:
+  enum class Kind { knows, knows_in_sequence, ignorant };
+  explicit Believer(Kind kind) : kind_(kind) {}
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    return std::make_unique<HeldContext>(context, draws, samples);
+  }
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+    if (kind_ == Kind::knows_in_sequence) {
+      const auto& held = dynamic_cast<const HeldContext&>(state);
+      return std::make_unique<Chain>(*this, state, xt, held.draws);
+    }
+    return each(state, xt);
+  }
+  std::unique_ptr<Prediction> each(const ContextState& state, const Tensor& xt) const {
+    const Context& context = dynamic_cast<const HeldContext&>(state).context;
+    Tensor mean = Tensor::zeros(xt.shape(), DType::float64), std = Tensor::full(xt.shape(), 1, DType::float64);
+    for (std::int64_t b = 0; b < xt.dim(0) && kind_ != Kind::ignorant; ++b) {
+      const std::vector<double> xc = doubles(row(context.xc, b)), yc = doubles(row(context.yc, b)),
+                                x = doubles(row(xt, b));
+      const auto [means, variances] = GpPosterior(kKernel, {xc, 1}, yc, 0).marginals({x, 1}, 0);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        mean.data<double>()[static_cast<std::size_t>(b) * x.size() + i] = means[i];
+        std.data<double>()[static_cast<std::size_t>(b) * x.size() + i] = std::sqrt(variances[i]);
+      }
+    }
+    return std::make_unique<Independent>(Moments{mean, std});
+  }
+  void visit(ModuleVisitor&) override {}
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 1; }
+
+ private:
+  class Chain final : public Autoregressive {
+   public:
+    Chain(const Believer& model, const ContextState& state, const Tensor& xt, const Draws& draws)
+        : Autoregressive(state, xt, draws, 3, 1), model_(model) {}
+
+   protected:
+    std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
+      return model_.each(state, xt);
+    }
+    std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
+      return model_.update(state, observed);
+    }
+
+   private:
+    const Believer& model_;
+  };
+
+  Kind kind_;
+};
+
+TrialOptions options(std::int64_t steps, bool repeat = false) {
+  return {.tasks = {.batch_size = 40, .seed = 3, .split = Split::evaluation, .dtype = DType::float64},
+          .batches = 2,
+          .rules = {{"steps", steps}, {"acquisition", std::string("ei")}, {"margin", 1e-5}, {"repeat", repeat}}};
+}
+
+Findings searched(Believer::Kind kind, const TaskConfig& tasks, const TrialOptions& how) {
+  return find_trial("optimisation").run(Believer(kind), tasks, how);
+}
+
+Estimate regret(const Findings& found, const std::string& name) {
+  const auto at = std::ranges::find(found.figures, name, &Figure::name);
+  CAPTURE(name);
+  REQUIRE(at != found.figures.end());
+  return at->value;
+}
+
+}  // namespace
+
+TEST_CASE("optimisation trial: who knows the process decides as the exact posterior does, in sequence or not") {
+  const OnCpu cpu;
+  const GpConfig tasks = functions(15);
+  for (const bool repeat : {false, true}) {
+    const Findings found = searched(Believer::Kind::knows, tasks, options(6, repeat));
+    CHECK(found.tasks == 80);
+    CHECK(found.headline().name == "simple_regret");
+    CHECK_FALSE(found.headline().more_is_better);
+    CHECK(regret(found, "excess_regret").value == 0);
+    CHECK(regret(found, "exact_regret").value == found.headline().value.value);
+    CHECK(regret(found, "cumulative_regret").value == regret(found, "exact_cumulative_regret").value);
+    const Findings one_by_one = searched(Believer::Kind::knows_in_sequence, tasks, options(6, repeat));
+    CHECK(one_by_one.headline().value.value == found.headline().value.value);
+  }
+}
+
+TEST_CASE("optimisation trial: expected improvement by the exact posterior finds minima that chance does not") {
+  const OnCpu cpu;
+  const Findings found = searched(Believer::Kind::ignorant, functions(60), options(14));
+  const Estimate exact = regret(found, "exact_regret"), chance = regret(found, "random_regret"),
+                 ignorant = found.headline().value;
+  CHECK(exact.value < 0.1 * chance.value);
+  CHECK(chance.value > 0.05);
+  // Who believes the same everywhere is as good as chance.
+  CHECK(std::abs(ignorant.value - chance.value) < 4 * (ignorant.standard_error + chance.standard_error));
+  CHECK(regret(found, "excess_regret").value == doctest::Approx(ignorant.value - exact.value).epsilon(1e-12));
+}
+
+TEST_CASE("optimisation trial: regrets fall from what is known at first to 0 where every place is seen") {
+  const OnCpu cpu;
+  const Findings found = searched(Believer::Kind::ignorant, functions(9), options(7));
+  double before = regret(found, "regret_after.0").value;
+  CHECK(before > 0);
+  for (int step = 1; step <= 7; ++step) {
+    const double now = regret(found, "regret_after." + std::to_string(step)).value;
+    CHECK(now <= before);
+    before = now;
+  }
+  CHECK(before == 0);
+  CHECK(regret(found, "minimum_found").value == 1);
+  // Where places may be seen again, the first of equals is evaluated each time.
+  CHECK(searched(Believer::Kind::ignorant, functions(9), options(7, true)).headline().value.value > 0);
+}
+
+TEST_CASE("optimisation trial: the same on any number of threads, and more steps change no earlier one") {
+  const OnCpu cpu;
+  const auto curve = [](int threads, std::int64_t steps) {
+    const ThreadCount count(threads);
+    const Findings found = searched(Believer::Kind::knows, functions(15), options(steps));
+    std::vector<double> all;
+    for (int step = 0; step <= 3; ++step) all.push_back(regret(found, "regret_after." + std::to_string(step)).value);
+    return all;
+  };
+  CHECK(curve(3, 3) == curve(1, 3));
+  CHECK(curve(1, 5) == curve(1, 3));
+}
+
+TEST_CASE("optimisation trial: a validation scores likelihoods") {
+  const OnCpu cpu;
+  TrialOptions how = options(6);
+  how.headline_only = true;
+  CHECK(searched(Believer::Kind::ignorant, functions(15), how).headline().name == "log_likelihood");
+}
+
+TEST_CASE("optimisation trial: rules and tasks that it cannot use") {
+  const OnCpu cpu;
+  const auto error_with = [](const char* key, const ModelConfig::mapped_type& value) {
+    TrialOptions how = options(6);
+    how.rules[key] = value;
+    return error_of([&] { searched(Believer::Kind::ignorant, functions(9), how); });
+  };
+  CHECK(error_with("steps", std::int64_t{0}).starts_with("[optimisation] "));
+  CHECK(error_with("acquisition", std::string("best")).find("\"best\"") != std::string::npos);
+  CHECK(error_with("patience", 3.0).find("patience") != std::string::npos);
+  CHECK(error_of([&] {
+          searched(Believer::Kind::ignorant, functions(9, true), options(6));
+        }).starts_with("[optimisation] tasks of different sizes or of several values found"));
+}
+
+TEST_CASE("optimisation: protocols of TNP-KR's table keep their training, and search among 150 places without noise") {
+  for (const char* kernel : {"rbf", "matern", "periodic"}) {
+    CAPTURE(kernel);
+    const Protocol protocol = load_protocol(std::string("tnp-kr/bo1d-") + kernel),
+                   trained = load_protocol(std::string("tnp-kr/gp1d-") + kernel);
+    CHECK(same_data(protocol, trained));
+    CHECK(protocol.training == trained.training);
+    CHECK(protocol.models == trained.models);
+    CHECK(protocol.evaluation.trial == "optimisation");
+    CHECK(protocol.evaluation.rules.at("steps") == ModelConfig::mapped_type(std::int64_t{50}));
+    const GpDistribution& d = *gp_distribution(*protocol.evaluation.tests.at(0).data);
+    CHECK(d.kernels == gp_distribution(*protocol.data)->kernels);
+    CHECK(d.context == IntegerRange{10, 11});
+    CHECK(d.points + d.grid == 150);
+    CHECK((d.context_noise == 0 && d.target_noise == 0 && !d.shared && !d.ragged));
+    CHECK(gp_distribution(*protocol.data)->context_noise == 0.1);
+  }
+}
