@@ -28,9 +28,8 @@ double std_reward(std::int64_t arm, std::int64_t best);
 struct Problem {
   std::vector<double> x, y;  // (n, 2), (n, kArms)
 };
-/// As `sample_wheel_data(points, delta, order)` of TNP-pytorch draws it, but for how a
-/// library rounds logarithms: places and rewards come from seed 0 whatever `order`, which only says how they are shuffled. `points`
-/// ≥ 3.
+/// As `sample_wheel_data(points, delta, order)` of TNP-pytorch draws it, but for how a library rounds logarithms:
+/// places and rewards come from seed 0 whatever `order`, which only says how they are shuffled. `points` ≥ 3.
 Problem authors_problem(std::int64_t points, double delta, std::uint32_t order);
 
 }  // namespace wheel

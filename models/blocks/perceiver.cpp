@@ -1,6 +1,7 @@
 #include "models/blocks/perceiver.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/drop_values.h"
 #include "models/blocks/equal_layers.h"
 #include "models/predictions/independent.h"
 #include "ops/elementwise/elementwise.h"
@@ -102,6 +103,7 @@ PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::stri
         model, residual);
   if (residual == "input") c.layer.residual = Residual::input;
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
+  c.drop_y = read_drop_y(reader, model);
   const auto dropout = reader.get<double>("dropout", 0.0);
   check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
   return c;

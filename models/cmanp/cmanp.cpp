@@ -1,5 +1,6 @@
 #include "models/cmanp/cmanp.h"
 
+#include "models/blocks/drop_values.h"
 #include "models/blocks/equal_layers.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
@@ -106,6 +107,10 @@ std::unique_ptr<Prediction> Cmanp::query(const ContextState& state, const Tensor
 
 Tensor Cmanp::encode_targets(const ContextState& state, const Tensor& xt) const {
   return decoder.encode(xt, state_as<CmanpState>(state, "cmanp").read, PrefixMask::all());
+}
+
+Tensor Cmanp::loss(const Task& task, Draws& draws) const {
+  return Model::loss(drop_values(task, config_.drop_y, draws), draws);
 }
 
 void Cmanp::visit(ModuleVisitor& visitor) {

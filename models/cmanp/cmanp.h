@@ -62,6 +62,7 @@ class Cmanp : public Model {
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
   std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const override;
   bool streams() const override { return true; }
+  Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return config_.std.floor; }
@@ -74,6 +75,7 @@ class Cmanp : public Model {
   PerceiverDecoder decoder;
 
  protected:
+  double drop_y() const { return config_.drop_y; }
   /// Of targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
 

@@ -1,5 +1,6 @@
 #include "models/cmanp/cmanp_and.h"
 
+#include "models/blocks/drop_values.h"
 #include "models/parity/authors.h"
 #include "models/predictions/autoregressive.h"
 #include "models/registry.h"
@@ -54,7 +55,8 @@ std::unique_ptr<Prediction> CmanpAnd::query(const ContextState& state, const Ten
   return std::make_unique<Blocks>(*this, own, xt, block_);
 }
 
-Tensor CmanpAnd::loss(const Task& task, Draws& draws) const {
+Tensor CmanpAnd::loss(const Task& whole, Draws& draws) const {
+  const Task task = drop_values(whole, drop_y(), draws);
   const auto state = Cmanp::condition({task.xc, task.yc, task.lengths}, draws, 1);
   return joint_nll(*joint(*state, task.xt, task.target_lengths), task);
 }

@@ -1,6 +1,7 @@
 #include "models/tnp/eqtnp.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/drop_values.h"
 #include "models/blocks/equal_layers.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
@@ -48,6 +49,10 @@ std::unique_ptr<ContextState> Eqtnp::condition(const Context& context, Draws& dr
 std::unique_ptr<Prediction> Eqtnp::query(const ContextState& state, const Tensor& xt) const {
   const auto& encoded = state_as<EqtnpState>(state, "eqtnp");
   return decoder(xt, encoded.layers, PrefixMask::lengths(encoded.context.lengths));  // (B, Nt, Dy)
+}
+
+Tensor Eqtnp::loss(const Task& task, Draws& draws) const {
+  return Model::loss(drop_values(task, config_.drop_y, draws), draws);
 }
 
 void Eqtnp::visit(ModuleVisitor& visitor) {

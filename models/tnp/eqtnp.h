@@ -27,6 +27,7 @@ class Eqtnp final : public Model {
 
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return config_.std.floor; }

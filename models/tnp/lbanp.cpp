@@ -1,6 +1,7 @@
 #include "models/tnp/lbanp.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/drop_values.h"
 #include "models/blocks/equal_layers.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
@@ -53,6 +54,10 @@ Tensor Lbanp::encode_targets(const ContextState& state, const Tensor& xt) const 
   return decoder.encode(xt, state_as<LbanpState>(state, "lbanp").layers, PrefixMask::all());
 }
 
+Tensor Lbanp::loss(const Task& task, Draws& draws) const {
+  return Model::loss(drop_values(task, config_.drop_y, draws), draws);
+}
+
 void Lbanp::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("latents", latents);
@@ -93,7 +98,7 @@ constexpr PublishedSize kLbanpSizes[] = {
 
 constexpr const char* kSmallLbanps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2})",
-    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "residual": "input", "bound_std": true})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "residual": "input", "bound_std": true, "drop_y": 0.4})",
 };
 
 }  // namespace

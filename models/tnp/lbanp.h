@@ -24,6 +24,7 @@ class Lbanp : public Model {
 
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return config_.std.floor; }
@@ -36,6 +37,7 @@ class Lbanp : public Model {
   PerceiverDecoder decoder;
 
  protected:
+  double drop_y() const { return config_.drop_y; }
   /// Of targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
 

@@ -1,5 +1,6 @@
 #include "models/tnp/lbanp_nd.h"
 
+#include "models/blocks/drop_values.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
 
@@ -12,7 +13,8 @@ std::unique_ptr<Prediction> LbanpNd::query(const ContextState& state, const Tens
   return head(encode_targets(state, xt));
 }
 
-Tensor LbanpNd::loss(const Task& task, Draws& draws) const {
+Tensor LbanpNd::loss(const Task& whole, Draws& draws) const {
+  const Task task = drop_values(whole, drop_y(), draws);
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   return joint_nll(*head(encode_targets(*state, task.xt), task.target_lengths), task);
 }

@@ -1,5 +1,6 @@
 #include "models/tnp/tnp_d.h"
 
+#include "models/blocks/drop_values.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/token_transformer.h"
@@ -48,7 +49,11 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   const auto architecture = reader.get<std::string>("architecture");
   const bool tnp = architecture == "tnp";
   check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
-  const TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
+  TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
+  if (tnp) {
+    c.drop_y = read_drop_y(reader, "tnp-d");
+    c.score_context = reader.get<bool>("score_context", false);
+  }
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);
@@ -80,17 +85,15 @@ constexpr AuthorsCode kTnpDAuthors[] = {
 };
 
 constexpr PublishedSize kTnpDSizes[] = {
-    {"tnp/gp-rbf", 222'082},
-    {"tnp/emnist", 222'146},
-    {"tnp/celeba32", 222'790},
-    {"tnp-kr/gp1d-rbf", 222'082},
-    {"tnp-kr/gp1d-matern", 222'082},
+    {"tnp/gp-rbf", 222'082},           {"tnp/emnist", 222'146},
+    {"tnp-kr/gp1d-rbf", 222'082},      {"tnp-kr/gp1d-matern", 222'082},
     {"tnp-kr/gp1d-periodic", 222'082},
 };
 
 constexpr const char* kSmallTnpDs[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "bound_std": true})",
+    R"({"d_model": 8, "dim_feedforward": 14, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "drop_y": 0.5, "score_context": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.0})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.05})",
 };

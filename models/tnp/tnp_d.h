@@ -16,7 +16,9 @@ struct TokenTransformerConfig;
 /// in which every point attends to the context alone.
 ///
 /// Reads `architecture` "tnp" (TNP-pytorch) or "dl4bi" (the TNP-KR authors' version) and that code's constructor
-/// parameters. Both have 222,082 parameters in one dimension; they differ in initialisation and layer-norm epsilon.
+/// parameters; of "tnp" also the bandits' drop_y (see drop_values) and whether the loss is of the context's points too,
+/// score_context, where they are given. Both have 222,082 parameters in one dimension; they differ in initialisation
+/// and layer-norm epsilon.
 std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights);
 
 /// Reads what TNP-pytorch's TNP-D, TNP-ND and TNP-A have in common: dim_x, dim_y, d_model, dim_feedforward, nhead,

@@ -1,6 +1,8 @@
 #include "models/tnp/token_transformer.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/drop_values.h"
+#include "models/conditional/encoders.h"
 #include "models/predictions/independent.h"
 
 namespace npzoo {
@@ -60,8 +62,25 @@ std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, c
 }
 
 Tensor TokenTransformer::loss(const Task& task, Draws& draws) const {
-  const Tensor loss = Model::loss(task, draws);
+  if (config().score_context) return loss_of_all_points(task, draws);
+  const Tensor loss = Model::loss(drop_values(task, config().drop_y, draws), draws);
   return config().loss_per_channel ? mean_over_channels(loss, dim_y()) : loss;
+}
+
+Tensor TokenTransformer::loss_of_all_points(const Task& task, Draws& draws) const {
+  // Padding goes before any density is taken: what stands there may be NaN.
+  const Task dropped = drop_values(task, config().drop_y, draws);
+  const Context seen = clear_padding({dropped.xc, dropped.yc, task.lengths}),
+                given = clear_padding({task.xc, task.yc, task.lengths}),
+                wanted = clear_padding({task.xt, task.yt, task.target_lengths});
+  const PrefixMask mask = PrefixMask::lengths(task.lengths);
+  const Tensor unknown = Tensor::zeros(wanted.yc.shape(), wanted.yc.dtype(), wanted.yc.device());
+  const Tensor context = embedder(concat({seen.xc, seen.yc}, -1));                 // (B, Nc, E)
+  const Tensor targets = embedder(concat({wanted.xc, unknown}, -1));               // (B, Nt, E)
+  const auto encoded = encoder.encode(context, mask);                              // per layer (B, Nc, E)
+  const Tensor all = encoder.query(encoded, concat({context, targets}, 1), mask);  // (B, Nc + Nt, E)
+  const Independent prediction(gaussian_head(predictor(all), config().std));       // (B, Nc + Nt, Dy)
+  return nll(prediction, concat({given.yc, wanted.yc}, 1), context_and_targets(task).weights);
 }
 
 void TokenTransformer::visit(ModuleVisitor& visitor) {

@@ -13,6 +13,8 @@ struct TokenTransformerConfig {
   std::int64_t head_hidden = 128;
   StdForm std;
   bool loss_per_channel = false;
+  double drop_y = 0;           // see drop_values
+  bool score_context = false;  // in the loss, all points count alike
 };
 
 struct TokenTransformerState : HeldContext {
@@ -63,6 +65,9 @@ class TokenTransformer : public TokenModel {
   std::optional<double> std_floor() const override { return config().std.least(); }
 
   Mlp predictor;
+
+ private:
+  Tensor loss_of_all_points(const Task& task, Draws& draws) const;
 };
 
 }  // namespace npzoo

@@ -1,0 +1,82 @@
+#include "models/blocks/drop_values.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+Task task_to_drop_of(std::int64_t batch, std::int64_t points) {
+  return {normal<double>({batch, points, 2}, 1), normal<double>({batch, points, 3}, 2),
+          normal<double>({batch, 4, 2}, 3), normal<double>({batch, 4, 3}, 4)};
+}
+
+Tensor with_dropped(const Task& task, double share, std::int64_t first = 0) {
+  Draws draws = Draws(7, Purpose::training, 3).from(first);
+  return drop_values(task, share, draws).yc;
+}
+
+}  // namespace
+
+TEST_CASE("drop_values: a share of the values makes room for standard normal noise, one by one") {
+  const Task task = task_to_drop_of(4, 500);
+  Draws draws(7, Purpose::training, 3);
+  CHECK(same_bits(drop_values(task, 0, draws).yc, task.yc));
+  CHECK(draws.calls() == 0);
+  for (const double share : {0.3, 1.0}) {
+    const std::vector<double> before = doubles(task.yc), after = doubles(with_dropped(task, share));
+    RunningMean gone, noise, squares;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      gone.add(after[i] != before[i] ? 1 : 0);
+      if (after[i] == before[i]) continue;
+      noise.add(after[i]);
+      squares.add(after[i] * after[i]);
+    }
+    const auto count = static_cast<double>(noise.count());
+    CHECK(std::abs(gone.estimate().value - share) < 5 * std::sqrt(share * (1 - share) / 6000) + 1e-12);
+    CHECK(std::abs(noise.estimate().value) < 5 / std::sqrt(count));
+    CHECK(std::abs(squares.estimate().value - 1) < 5 * std::sqrt(2 / count));
+  }
+}
+
+TEST_CASE("drop_values: what is dropped of a task depends neither on the others nor on padding") {
+  const Task task = task_to_drop_of(4, 30);
+  const Tensor all = with_dropped(task, 0.5);
+  const Task later{slice(task.xc, 0, 2, 4), slice(task.yc, 0, 2, 4), slice(task.xt, 0, 2, 4), slice(task.yt, 0, 2, 4)};
+  CHECK(same_bits(slice(all, 0, 2, 4), with_dropped(later, 0.5, 2)));
+  Task shorter = task;
+  shorter.xc = slice(task.xc, 1, 0, 11);
+  shorter.yc = slice(task.yc, 1, 0, 11);
+  CHECK(same_bits(slice(all, 1, 0, 11), with_dropped(shorter, 0.5)));
+}
+
+TEST_CASE("drop_values: TNP-D's loss of all points is that of the targets where the context has no weight") {
+  ModelSpec spec{"tnp-d", model_config_from_json(model_info("tnp-d").small_forms[0], "tnp-d")};
+  spec.config.merge(ModelConfig{{"dim_x", std::int64_t{2}}, {"dim_y", std::int64_t{3}}});
+  const auto plain = varied_model(spec);
+  spec.config["score_context"] = true;
+  const auto bandit = varied_model(spec);
+  Task task = task_to_drop_of(3, 6);
+  const auto loss = [&](const Model& model) {
+    Draws draws(7, Purpose::training, 3);
+    return doubles(model.loss(task, draws))[0];
+  };
+  CHECK(loss(*bandit) != doctest::Approx(loss(*plain)).epsilon(1e-6));
+  task.context_weights = Tensor::zeros({3, 6}, DType::float64);
+  task.target_weights = Tensor::full({3, 4}, 1, DType::float64);
+  CHECK(loss(*bandit) == doctest::Approx(loss(*plain)).epsilon(1e-12));
+}
+
+TEST_CASE("drop_values: a share that is none") {
+  for (const char* model : {"tnp-d", "lbanp", "cmanp", "eqtnp"}) {
+    ModelConfig config = model_config_from_json(model_info(model).small_forms[0], model);
+    config.merge(ModelConfig{{"dim_x", std::int64_t{2}}, {"dim_y", std::int64_t{3}}});
+    config["drop_y"] = 1.5;
+    CHECK(error_of([&] {
+            make_model({model, config});
+          }) == fmt::format("[{}] drop_y is 1.5, expected a share from 0 to 1", model));
+  }
+}
