@@ -44,8 +44,10 @@ constexpr AuthorsCode kBanpAuthors[] = {
 };
 
 constexpr PublishedSize kBanpSizes[] = {
-    {"tnp/gp-rbf", 364'674},      {"tnp/emnist", 447'746},         {"tnp/celeba32", 498'310},
-    {"tnp-kr/gp1d-rbf", 265'218}, {"tnp-kr/gp1d-matern", 265'218}, {"tnp-kr/gp1d-periodic", 265'218},
+    {"tnp/gp-rbf", 364'674},           {"tnp/emnist", 447'746},
+    {"tnp/celeba32", 498'310},         {"tnp/wheel", 367'242},
+    {"tnp-kr/gp1d-rbf", 265'218},      {"tnp-kr/gp1d-matern", 265'218},
+    {"tnp-kr/gp1d-periodic", 265'218},
 };
 
 constexpr const char* kSmallBanps[] = {

@@ -42,8 +42,10 @@ constexpr AuthorsCode kBnpAuthors[] = {
 };
 
 constexpr PublishedSize kBnpSizes[] = {
-    {"tnp/gp-rbf", 248'450},      {"tnp/emnist", 331'394},         {"tnp/celeba32", 381'958},
-    {"tnp-kr/gp1d-rbf", 165'890}, {"tnp-kr/gp1d-matern", 165'890}, {"tnp-kr/gp1d-periodic", 165'890},
+    {"tnp/gp-rbf", 248'450},           {"tnp/emnist", 331'394},
+    {"tnp/celeba32", 381'958},         {"tnp/wheel", 250'890},
+    {"tnp-kr/gp1d-rbf", 165'890},      {"tnp-kr/gp1d-matern", 165'890},
+    {"tnp-kr/gp1d-periodic", 165'890},
 };
 
 constexpr const char* kSmallBnps[] = {

@@ -102,8 +102,10 @@ constexpr AuthorsCode kCanpAuthors[] = {
 };
 
 constexpr PublishedSize kCanpSizes[] = {
-    {"tnp/gp-rbf", 331'906},      {"tnp/emnist", 414'978},         {"tnp/celeba32", 465'542},
-    {"tnp-kr/gp1d-rbf", 248'706}, {"tnp-kr/gp1d-matern", 248'706}, {"tnp-kr/gp1d-periodic", 248'706},
+    {"tnp/gp-rbf", 331'906},           {"tnp/emnist", 414'978},
+    {"tnp/celeba32", 465'542},         {"tnp/wheel", 334'474},
+    {"tnp-kr/gp1d-rbf", 248'706},      {"tnp-kr/gp1d-matern", 248'706},
+    {"tnp-kr/gp1d-periodic", 248'706},
 };
 
 constexpr const char* kSmallCanps[] = {

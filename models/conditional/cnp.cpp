@@ -109,8 +109,10 @@ constexpr AuthorsCode kCnpAuthors[] = {
 };
 
 constexpr PublishedSize kCnpSizes[] = {
-    {"tnp/gp-rbf", 215'682},      {"tnp/emnist", 298'626},         {"tnp/celeba32", 349'190},
-    {"tnp-kr/gp1d-rbf", 149'378}, {"tnp-kr/gp1d-matern", 149'378}, {"tnp-kr/gp1d-periodic", 149'378},
+    {"tnp/gp-rbf", 215'682},           {"tnp/emnist", 298'626},
+    {"tnp/celeba32", 349'190},         {"tnp/wheel", 218'122},
+    {"tnp-kr/gp1d-rbf", 149'378},      {"tnp-kr/gp1d-matern", 149'378},
+    {"tnp-kr/gp1d-periodic", 149'378},
 };
 
 constexpr const char* kSmallCnps[] = {

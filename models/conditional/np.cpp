@@ -65,8 +65,10 @@ constexpr AuthorsCode kNpAuthors[] = {
 };
 
 constexpr PublishedSize kNpSizes[] = {
-    {"tnp/gp-rbf", 232'194},      {"tnp/emnist", 315'138},         {"tnp/celeba32", 365'702},
-    {"tnp-kr/gp1d-rbf", 248'706}, {"tnp-kr/gp1d-matern", 248'706}, {"tnp-kr/gp1d-periodic", 248'706},
+    {"tnp/gp-rbf", 232'194},           {"tnp/emnist", 315'138},
+    {"tnp/celeba32", 365'702},         {"tnp/wheel", 234'634},
+    {"tnp-kr/gp1d-rbf", 248'706},      {"tnp-kr/gp1d-matern", 248'706},
+    {"tnp-kr/gp1d-periodic", 248'706},
 };
 
 constexpr const char* kSmallNps[] = {

@@ -87,6 +87,7 @@ constexpr PublishedSize kEqtnpSizes[] = {
     {"tnp/gp-rbf", 492'354},
     {"tnp/emnist", 492'482},
     {"tnp/celeba32", 493'126},
+    {"tnp/wheel", 33'402},
 };
 
 constexpr const char* kSmallEqtnps[] = {

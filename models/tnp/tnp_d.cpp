@@ -86,6 +86,7 @@ constexpr AuthorsCode kTnpDAuthors[] = {
 
 constexpr PublishedSize kTnpDSizes[] = {
     {"tnp/gp-rbf", 222'082},           {"tnp/emnist", 222'146},
+    {"tnp/celeba32", 222'790},         {"tnp/wheel", 15'530},
     {"tnp-kr/gp1d-rbf", 222'082},      {"tnp-kr/gp1d-matern", 222'082},
     {"tnp-kr/gp1d-periodic", 222'082},
 };

@@ -177,3 +177,22 @@ TEST_CASE("wheel: what cannot be is refused") {
   CHECK(error_with(good, "context = 0\ntargets = 2\n").find("evaluation.tests[0].targets is 2, expected 3 points") !=
         std::string::npos);
 }
+
+TEST_CASE("wheel: the protocols differ in where problems come from") {
+  const Protocol fixed = load_protocol("tnp/wheel"), fresh = load_protocol("tnp/wheel-fresh");
+  CHECK_FALSE(same_data(fixed, fresh));
+  CHECK(fixed.training == fresh.training);
+  CHECK(fixed.models == fresh.models);
+  CHECK(fixed.training.batch_size == 8);
+  CHECK(fixed.evaluation.trial == "bandit");
+  REQUIRE(fixed.evaluation.tests.size() == 5);
+  CHECK(fixed.evaluation.tests[3].published_figures.at("cumulative_regret").at("tnp-d").value == 3.57);
+  CHECK(fresh.evaluation.tests[3].published_figures.empty());
+  const auto task = [](const Protocol& p) {
+    return p.evaluation.tests[0].data->source(exact(Split::evaluation, 2))->task(0);
+  };
+  CHECK(task(fixed).xt.shape() == Shape{2, 2000, 2});
+  CHECK(task(fixed).xc.dim(1) == 0);
+  CHECK(places(task(fixed), 0) == places(task(fixed), 1));
+  CHECK(places(task(fresh), 0) != places(task(fresh), 1));
+}
