@@ -131,7 +131,10 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
     config.name = test.text("name");
     if (std::ranges::count(e.tests, config.name, &TestConfig::name) > 1)
       test.reject("name", fmt::format("'{}' again", config.name), "a name of its own");
-    config.data = data.with_test_overrides(test);
+    config.data = test.has("data") ? read_task_config(test.table("data")) : data.with_test_overrides(test);
+    if (config.data->dim_x() != data.dim_x() || config.data->dim_y() != data.dim_y())
+      test.reject("data", fmt::format("{} inputs and {} values per point", config.data->dim_x(), config.data->dim_y()),
+                  fmt::format("{} and {} as in training", data.dim_x(), data.dim_y()));
     if (test.has("oracle")) config.oracle = read_oracle(test.table("oracle"));
     if (test.has("published")) config.published = read_published(test.table("published"));
     if (test.has("published_figures"))

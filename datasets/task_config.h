@@ -6,16 +6,11 @@
 #include <string_view>
 
 #include "datasets/image_format.h"
+#include "datasets/interval.h"
 #include "datasets/task_source.h"
 #include "datasets/toml_reader.h"
 
 namespace npzoo {
-
-struct Interval {
-  double low = 0, high = 0;
-
-  bool operator==(const Interval&) const = default;
-};
 
 /// What tasks show a model, in their units.
 struct TrainingRange {
