@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "engine/error.h"
+#include "engine/parallel.h"
 
 namespace npzoo {
 
@@ -281,6 +282,13 @@ GpSurrogate::GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind)
 
 GpSurrogate::~GpSurrogate() = default;
 
+template <class F>
+void GpSurrogate::of_each_process(F&& body) const {
+  thread_pool().for_range(tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) body(static_cast<std::size_t>(b));
+  });
+}
+
 std::int64_t GpSurrogate::tasks() const { return std::ssize(processes_); }
 
 void GpSurrogate::observe(std::span<const double> x, std::span<const double> y) {
@@ -298,15 +306,18 @@ void GpSurrogate::observe(std::span<const double> x, std::span<const double> y) 
 
 void GpSurrogate::learn() {
   if (!fitted_) return;
-  for (Process& p : processes_)
-    if (!p.y.empty()) p.learn();
+  of_each_process([this](std::size_t b) {
+    if (!processes_[b].y.empty()) processes_[b].learn();
+  });
 }
 
 Belief GpSurrogate::believe(std::span<const double> x) const {
   const auto dims = static_cast<std::size_t>(dims_), all = x.size() / dims, each = all / processes_.size();
   Belief belief{1, std::vector<double>(all), std::vector<double>(all)};
-  for (std::size_t i = 0; i < all; ++i)
-    processes_[i / each].at(&x[i * dims], belief.mean[i], belief.std[i], nullptr, nullptr);
+  of_each_process([&](std::size_t b) {
+    for (std::size_t i = b * each; i < (b + 1) * each; ++i)
+      processes_[b].at(&x[i * dims], belief.mean[i], belief.std[i], nullptr, nullptr);
+  });
   return belief;
 }
 

@@ -56,6 +56,10 @@ class GpSurrogate final : public Surrogate {
  private:
   struct Process;
 
+  /// body(b), of several at a time.
+  template <class F>
+  void of_each_process(F&& body) const;
+
   std::int64_t dims_;
   bool fitted_;
   std::vector<Process> processes_;

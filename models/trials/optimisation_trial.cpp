@@ -1,19 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <memory>
 #include <utility>
 
+#include "datasets/objectives/sobol.h"
 #include "engine/error.h"
-#include "engine/random.h"
 #include "engine/tape.h"
-#include "models/decisions/acquisition.h"
-#include "models/predictions/autoregressive.h"
+#include "models/decisions/choosers.h"
 #include "models/trials/trial.h"
-#include "ops/concat/concat.h"
-#include "ops/gather/gather.h"
 
 namespace npzoo {
 
@@ -22,224 +17,22 @@ namespace {
 /// `rules` of a protocol's `[evaluation]`.
 struct SearchRules {
   std::int64_t steps = 0;
-  Acquisition acquisition{};
-  bool repeat = false;  // whether a point may be evaluated again
+  ChoiceRules choice{};
+  std::int64_t fit_every = 0;  // evaluations after which the Gaussian process is fitted anew; 0: there is none
 
   explicit SearchRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "optimisation");
     steps = reader.size("steps");
-    acquisition.kind = acquisition_kind(reader.get<std::string>("acquisition"));
-    acquisition.width = reader.get<double>("width", acquisition.width);
-    acquisition.margin = reader.get<double>("margin", 0.0);
-    repeat = reader.get<bool>("repeat");
+    const auto acquisition = reader.get<std::string>("acquisition");
+    choice.thompson = acquisition == "thompson";
+    choice.acquisition.kind = choice.thompson ? AcquisitionKind::expected_improvement : acquisition_kind(acquisition);
+    choice.acquisition.width = reader.get<double>("width", choice.acquisition.width);
+    choice.acquisition.margin = reader.get<double>("margin", 0.0);
+    choice.repeat = reader.get<bool>("repeat");
+    fit_every = reader.get<std::int64_t>("fit_every", 0);
+    check(fit_every >= 0, "[optimisation] fit_every is {}, expected 0 or more", fit_every);
     reader.finish();
   }
-};
-
-/// Functions at the places where they may be evaluated, all tasks at the same number of them.
-class Candidates {
- public:
-  explicit Candidates(const Task& task) : task_(task) {
-    check(!task.lengths.defined() && !task.target_lengths.defined() && task.yt.dim(2) == 1,
-          "[optimisation] tasks of different sizes or of several values found, expected one value and `context_per = "
-          "\"batch\"`");
-    check(task.xc.dim(1) >= 1 && task.xt.dim(1) >= 1,
-          "[optimisation] {} points known at first and {} candidates found, expected 1 or more", task.xc.dim(1),
-          task.xt.dim(1));
-    values_ = in_double_of(task.yt);
-    known_ = in_double_of(task.yc);
-    const std::vector<double> x = in_double_of(task.xt), xc = in_double_of(task.xc);
-    seen_.assign(values_.size(), false);
-    const std::int64_t dims = task.xt.dim(2);
-    for (std::int64_t i = 0; i < tasks() * count(); ++i)
-      for (std::int64_t j = 0; j < task.xc.dim(1); ++j)
-        if (std::equal(x.begin() + i * dims, x.begin() + (i + 1) * dims,
-                       xc.begin() + (i / count() * task.xc.dim(1) + j) * dims))
-          seen_[static_cast<std::size_t>(i)] = true;
-  }
-
-  const Task& task() const { return task_; }
-  std::int64_t tasks() const { return task_.xt.dim(0); }
-  std::int64_t count() const { return task_.xt.dim(1); }
-  double value(std::int64_t b, std::int64_t i) const { return values_[static_cast<std::size_t>(b * count() + i)]; }
-  /// The least value of the candidates, and of what is known at first where that is less.
-  double least(std::int64_t b) const {
-    double least = least_known(b);
-    for (std::int64_t i = 0; i < count(); ++i) least = std::min(least, value(b, i));
-    return least;
-  }
-  double least_known(std::int64_t b) const {
-    const std::int64_t n = task_.xc.dim(1);
-    return *std::min_element(known_.begin() + b * n, known_.begin() + (b + 1) * n);
-  }
-  /// Of each candidate, whether its value is known at first.
-  const std::vector<bool>& seen() const { return seen_; }
-
- private:
-  static std::vector<double> in_double_of(const Tensor& x) {
-    const Tensor values = x.to(Device::cpu).to(DType::float64);
-    return {values.values<double>().begin(), values.values<double>().end()};
-  }
-
-  const Task& task_;
-  std::vector<double> values_, known_;
-  std::vector<bool> seen_;
-};
-
-/// What a search knows.
-struct SearchState {
-  Context all, newest;       // (B, n, ·); `newest`: what the last step added, undefined at first
-  std::vector<double> best;  // (B)
-  std::vector<bool> seen;    // (B, N)
-  std::int64_t step = 0;
-};
-
-/// Which candidate of each task to evaluate next, (B).
-using Chooser = std::function<std::vector<std::int64_t>(const SearchState&)>;
-
-/// After each number of evaluations from 0 on.
-struct SearchCurve {
-  std::vector<std::vector<double>> simple;  // (steps + 1, B): the best value so far less the least one
-  std::vector<double> cumulative;           // (B): of what was evaluated, added up
-};
-
-SearchCurve search(const Candidates& candidates, std::int64_t steps, const Chooser& choose) {
-  const Task& task = candidates.task();
-  const std::int64_t batch = candidates.tasks();
-  SearchState state{.all = {task.xc, task.yc}, .newest = {}, .best = {}, .seen = candidates.seen()};
-  SearchCurve curve{.simple = {}, .cumulative = std::vector<double>(static_cast<std::size_t>(batch))};
-  std::vector<double> least;
-  for (std::int64_t b = 0; b < batch; ++b) {
-    state.best.push_back(candidates.least_known(b));
-    least.push_back(candidates.least(b));
-  }
-  const auto add_regrets = [&] {
-    std::vector<double>& now = curve.simple.emplace_back();
-    for (std::size_t b = 0; b < least.size(); ++b) now.push_back(state.best[b] - least[b]);
-  };
-  add_regrets();
-  for (state.step = 0; state.step < steps; ++state.step) {
-    const std::vector<std::int64_t> chosen = choose(state);
-    for (std::int64_t b = 0; b < batch; ++b) {
-      const auto row = static_cast<std::size_t>(b);
-      const double found = candidates.value(b, chosen[row]);
-      state.seen[static_cast<std::size_t>(b * candidates.count() + chosen[row])] = true;
-      state.best[row] = std::min(state.best[row], found);
-      curve.cumulative[row] += found - least[row];
-    }
-    const Tensor index = Tensor::from<std::int64_t>({batch, 1}, chosen);
-    state.newest = {gather(task.xt, index), gather(task.yt, index)};
-    state.all = {concat({state.all.xc, state.newest.xc}, 1), concat({state.all.yc, state.newest.yc}, 1)};
-    add_regrets();
-  }
-  return curve;
-}
-
-/// The candidate of each task that is worth most, the first of equals; all of them where none is new.
-std::vector<std::int64_t> most_worth(const std::vector<double>& worth, const SearchState& state, bool repeat) {
-  const std::size_t batch = state.best.size(), count = worth.size() / batch;
-  std::vector<std::int64_t> chosen;
-  for (std::size_t b = 0; b < batch; ++b) {
-    std::size_t top = count;
-    for (std::size_t i = 0; i < count; ++i)
-      if ((repeat || !state.seen[b * count + i]) && (top == count || worth[b * count + i] > worth[b * count + top]))
-        top = i;
-    chosen.push_back(static_cast<std::int64_t>(top == count ? 0 : top));
-  }
-  return chosen;
-}
-
-std::vector<double> flat(const Tensor& x) {
-  if (!x.defined()) return {};
-  return {x.values<double>().begin(), x.values<double>().end()};
-}
-
-Belief belief_of(const Marginals& marginals) {
-  const Marginals m = on_host(marginals);
-  check(m.scale == Scale::linear && m.labels == 0, "[optimisation] the model does not predict values of functions");
-  return {m.mean.dim(0), flat(m.mean), flat(m.std), flat(m.log_weight)};
-}
-
-/// Of each candidate by itself, given what is known.
-Belief believe(const Model& model, const ContextState& state, const Tensor& xt) {
-  const auto prediction = model.query(state, xt);
-  if (!dynamic_cast<const Autoregressive*>(prediction.get())) return belief_of(prediction->marginals());
-  // Every candidate as the first of the targets.
-  std::vector<Tensor> means, deviations;
-  for (std::int64_t i = 0; i < xt.dim(1); ++i) {
-    const Tensor one = slice(xt, 1, i, i + 1);
-    const auto first = model.query(state, one);
-    const Marginals m = on_host(dynamic_cast<const Autoregressive&>(*first).given_those_before(
-        Tensor::zeros({xt.dim(0), 1, 1}, xt.dtype(), xt.device())));
-    means.push_back(m.mean);
-    deviations.push_back(m.std);
-  }
-  return belief_of({concat(means, 2), concat(deviations, 2)});
-}
-
-/// A model's, which extends its context where it streams.
-class ModelChooser {
- public:
-  ModelChooser(const Model& model, const Candidates& candidates, const SearchRules& rules, std::uint64_t seed,
-               std::int64_t batch)
-      : model_(model), candidates_(candidates), rules_(rules), seed_(seed), batch_(batch) {}
-
-  std::vector<std::int64_t> operator()(const SearchState& state) {
-    if (state_ && model_.streams()) {
-      state_ = model_.update(*state_, state.newest);
-    } else {
-      Draws draws(seed_, Purpose::evaluation, static_cast<std::uint64_t>(batch_ * (rules_.steps + 1) + state.step));
-      state_ = model_.condition(state.all, draws, kSamples);
-    }
-    const Belief belief = believe(model_, *state_, candidates_.task().xt);
-    return most_worth(acquire(rules_.acquisition, belief, state.best), state, rules_.repeat);
-  }
-
- private:
-  const Model& model_;
-  const Candidates& candidates_;
-  const SearchRules& rules_;
-  std::uint64_t seed_;
-  std::int64_t batch_;
-  std::unique_ptr<ContextState> state_;
-};
-
-/// That of who knows what the functions were drawn from; none where nobody does.
-std::optional<Chooser> exact_chooser(const Batch& batch, const SearchRules& rules) {
-  const Task& task = batch.task;
-  const Tensor x = task.xt.to(Device::cpu).to(DType::float64);
-  const auto each = static_cast<std::size_t>(x.dim(1) * x.dim(2));
-  if (!batch.truth || !batch.truth->curve(task, 0, x.values<double>().first(each))) return {};
-  return [&batch, &rules, x, each](const SearchState& state) {
-    const Task known{state.all.xc, state.all.yc, batch.task.xt, batch.task.yt};
-    Belief belief;
-    for (std::size_t b = 0; b < state.best.size(); ++b) {
-      const Curve curve =
-          *batch.truth->curve(known, static_cast<std::int64_t>(b), x.values<double>().subspan(b * each, each));
-      belief.mean.insert(belief.mean.end(), curve.mean.begin(), curve.mean.end());
-      belief.std.insert(belief.std.end(), curve.std.begin(), curve.std.end());
-    }
-    for (double& std : belief.std) std = std::max(std, std::numeric_limits<double>::min());
-    // It knows what it has seen, and could not be solved with a point twice.
-    return most_worth(acquire(rules.acquisition, belief, state.best), state, false);
-  };
-}
-
-/// Any candidate that has not been evaluated.
-class RandomChooser {
- public:
-  RandomChooser(std::uint64_t seed, std::int64_t batch) : random_(seed, kStream | static_cast<std::uint64_t>(batch)) {}
-
-  std::vector<std::int64_t> operator()(const SearchState& state) {
-    std::vector<double> worth(state.seen.size());
-    std::ranges::generate(worth, [this] { return random_.uniform(); });
-    return most_worth(worth, state, false);
-  }
-
- private:
-  static constexpr std::uint64_t kStream = std::uint64_t{0x73} << 56;  // apart from those of data and models
-
-  Random random_;
 };
 
 /// Over the tasks of all batches.
@@ -278,10 +71,23 @@ std::string regret_line(const std::string& who, const SearchTotals& totals) {
   return line;
 }
 
+/// One who searches.
+struct Searcher {
+  std::string key;    // of its figures: "random"
+  std::string words;  // for people
+  SearchTotals totals{};
+
+  void go(const Candidates& candidates, std::int64_t steps, const Chooser& chooser) {
+    totals.add(search(candidates, steps, chooser));
+  }
+  bool searched() const { return !totals.last.empty(); }
+};
+
 /// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
 /// evaluated its targets. All tasks of a batch advance together. Regrets are of values less the least one of a task.
-/// Beside the model the exact posterior decides, where it is known, and chance. A validation scores likelihoods
-/// instead: regrets of as few tasks are too noisy to choose weights by.
+/// Beside the model decide the exact posterior, where it is known, a fitted Gaussian process, where the rules want one,
+/// the model as it was before training, a Sobol sequence and chance. A validation scores likelihoods instead: regrets
+/// of as few tasks are too noisy to choose weights by.
 class OptimisationTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
@@ -289,55 +95,63 @@ class OptimisationTrial final : public Trial {
     const SearchRules rules(options.rules);
     const auto source = tasks.source(options.tasks);
     const NoGrad off;
-    SearchTotals of_model, of_truth, of_chance;
-    std::string truth;
+    const std::unique_ptr<Model> untrained = options.untrained ? options.untrained() : nullptr;
+    Searcher of_model{"", "simple regret"}, exact{"exact", ""}, fitted{"fitted_gp", "fitted GP"},
+        ignorant{"untrained", "untrained"}, sobol{"sobol", "Sobol sequence"}, chance{"random", "random search"};
     Findings found;
     for (std::int64_t index = 0; index < options.batches; ++index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
       const Candidates candidates(batch.task);
-      const std::uint64_t seed = options.tasks.seed;
-      ModelChooser chooser(model, candidates, rules, seed, index);
-      of_model.add(search(candidates, rules.steps, std::ref(chooser)));
-      of_chance.add(search(candidates, rules.steps, RandomChooser(seed, index)));
-      if (const auto exact = exact_chooser(batch, rules)) {
-        of_truth.add(search(candidates, rules.steps, *exact));
-        truth = batch.truth->name();
+      const SearchSeed seed{options.tasks.seed, index, rules.steps};
+      of_model.go(candidates, rules.steps, model_chooser(model, candidates, rules.choice, seed));
+      if (const auto chooser = exact_chooser(batch, rules.choice)) {
+        exact.go(candidates, rules.steps, *chooser);
+        exact.words = batch.truth->name();
       }
+      if (rules.fit_every > 0)
+        fitted.go(candidates, rules.steps, gp_chooser(candidates, rules.choice, rules.fit_every, seed));
+      if (untrained) ignorant.go(candidates, rules.steps, model_chooser(*untrained, candidates, rules.choice, seed));
+      if (tasks.dim_x() <= kMostSobolDims) sobol.go(candidates, rules.steps, sobol_chooser(candidates, seed));
+      chance.go(candidates, rules.steps, random_chooser(seed));
       found.tasks += candidates.tasks();
       if (options.progress) options.progress(index + 1);
     }
-    add_figures(of_model, of_truth, of_chance, found);
-    found.headline_lines = {regret_line("simple regret", of_model)};
-    if (!truth.empty()) {
-      const Estimate excess = paired_difference(of_model, of_truth);
-      found.headline_lines.push_back(regret_line(truth, of_truth));
+    add_figures(of_model, exact, found);
+    found.headline_lines = {regret_line(of_model.words, of_model.totals)};
+    for (const Searcher* other : {&exact, &fitted, &ignorant, &sobol, &chance}) {
+      if (!other->searched()) continue;
+      add_figures_beside(*other, found);
+      found.headline_lines.push_back(regret_line(other->words, other->totals));
+      if (other != &exact) continue;
+      const Estimate excess = paired_difference(of_model.totals, exact.totals);
       found.headline_lines.push_back(fmt::format("{:<20} {:.4f} ± {:.4f}  (of the same tasks)", "  more than that",
                                                  excess.value, excess.standard_error));
     }
-    found.headline_lines.push_back(regret_line("random search", of_chance));
     found.further_lines = {
-        fmt::format("after {} evaluations by {}, minimised", rules.steps, to_string(rules.acquisition.kind))};
+        fmt::format("after {} evaluations by {}, minimised", rules.steps,
+                    rules.choice.thompson ? "Thompson's rule" : std::string(to_string(rules.choice.acquisition.kind)))};
     return found;
   }
 
  private:
-  static void add_figures(const SearchTotals& model, const SearchTotals& truth, const SearchTotals& chance,
-                          Findings& found) {
-    const auto add = [&](std::string name, const Estimate& value) {
-      found.figures.push_back({.name = std::move(name), .value = value, .has_error = true, .more_is_better = false});
-    };
-    add("simple_regret", model.regret());
-    add("cumulative_regret", model.cumulative.estimate());
-    found.figures.push_back({.name = "minimum_found", .value = model.found.estimate(), .has_error = true});
-    add("random_regret", chance.regret());
-    add("random_cumulative_regret", chance.cumulative.estimate());
-    if (!truth.last.empty()) {
-      add("exact_regret", truth.regret());
-      add("exact_cumulative_regret", truth.cumulative.estimate());
-      add("excess_regret", paired_difference(model, truth));
-    }
-    for (std::size_t step = 0; step < model.simple.size(); ++step)
-      add(fmt::format("regret_after.{}", step), model.simple[step].estimate());
+  static void add(std::string name, const Estimate& value, Findings& found) {
+    found.figures.push_back({.name = std::move(name), .value = value, .has_error = true, .more_is_better = false});
+  }
+  static void add_curve(const std::string& name, const SearchTotals& totals, Findings& found) {
+    for (std::size_t step = 0; step < totals.simple.size(); ++step)
+      add(fmt::format("{}.{}", name, step), totals.simple[step].estimate(), found);
+  }
+  static void add_figures(const Searcher& model, const Searcher& exact, Findings& found) {
+    add("simple_regret", model.totals.regret(), found);
+    add("cumulative_regret", model.totals.cumulative.estimate(), found);
+    found.figures.push_back({.name = "minimum_found", .value = model.totals.found.estimate(), .has_error = true});
+    if (exact.searched()) add("excess_regret", paired_difference(model.totals, exact.totals), found);
+    add_curve("regret_after", model.totals, found);
+  }
+  static void add_figures_beside(const Searcher& other, Findings& found) {
+    add(other.key + "_regret", other.totals.regret(), found);
+    add(other.key + "_cumulative_regret", other.totals.cumulative.estimate(), found);
+    add_curve(other.key + "_regret_after", other.totals, found);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,8 @@ struct TrialOptions {
   Density density = Density::marginal;  // of what the model predicts
   bool headline_only = false;           // for validations, which come often
   ModelConfig rules{};                  // of the trial alone, as a protocol has them
+  /// The model as it was before training, as a control of trials in which chance decides much; may be empty.
+  std::function<std::unique_ptr<Model>()> untrained{};
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};
 };

@@ -161,6 +161,47 @@ TEST_CASE("optimisation trial: the same on any number of threads, and more steps
   CHECK(curve(1, 5) == curve(1, 3));
 }
 
+TEST_CASE("optimisation trial: the model before training is a control, with what it would find by itself") {
+  const OnCpu cpu;
+  TrialOptions how = options(6);
+  CHECK(std::ranges::count(searched(Believer::Kind::knows, functions(15), how).figures, "untrained_regret",
+                           &Figure::name) == 0);
+  how.untrained = [] { return std::make_unique<Believer>(Believer::Kind::ignorant); };
+  const Findings found = searched(Believer::Kind::knows, functions(15), how),
+                 ignorant = searched(Believer::Kind::ignorant, functions(15), options(6));
+  CHECK(found.headline().value.value < regret(found, "untrained_regret").value);
+  CHECK(regret(found, "untrained_regret").value == ignorant.headline().value.value);
+  CHECK(regret(found, "untrained_cumulative_regret").value == regret(ignorant, "cumulative_regret").value);
+  CHECK(regret(found, "untrained_regret_after.3").value == regret(ignorant, "regret_after.3").value);
+}
+
+TEST_CASE("optimisation trial: a fitted Gaussian process finds minima almost as the exact posterior does") {
+  const OnCpu cpu;
+  TrialOptions how = options(14);
+  how.rules["fit_every"] = std::int64_t{2};
+  const Findings found = searched(Believer::Kind::ignorant, functions(60), how);
+  CHECK(regret(found, "fitted_gp_regret").value < 0.2 * regret(found, "random_regret").value);
+  CHECK(regret(found, "fitted_gp_cumulative_regret").value != regret(found, "exact_cumulative_regret").value);
+}
+
+TEST_CASE("optimisation trial: under Thompson's rule who knows the process finds minima, who knows nothing does not") {
+  const OnCpu cpu;
+  TrialOptions how = options(14);
+  how.rules["acquisition"] = std::string("thompson");
+  how.rules["fit_every"] = std::int64_t{2};
+  const GpConfig tasks = functions(60);
+  const Findings found = searched(Believer::Kind::knows, tasks, how),
+                 ignorant = searched(Believer::Kind::ignorant, tasks, how);
+  const Estimate chance = regret(found, "random_regret"), nothing = ignorant.headline().value;
+  CHECK(found.headline().value.value < 0.5 * chance.value);
+  CHECK(regret(found, "fitted_gp_regret").value < 0.5 * chance.value);
+  CHECK(std::abs(nothing.value - chance.value) < 4 * (nothing.standard_error + chance.standard_error));
+  // It is another rule than expected improvement.
+  how.rules["acquisition"] = std::string("ei");
+  CHECK(regret(searched(Believer::Kind::knows, tasks, how), "cumulative_regret").value !=
+        regret(found, "cumulative_regret").value);
+}
+
 TEST_CASE("optimisation trial: a validation scores likelihoods") {
   const OnCpu cpu;
   TrialOptions how = options(6);
@@ -177,6 +218,7 @@ TEST_CASE("optimisation trial: rules and tasks that it cannot use") {
   };
   CHECK(error_with("steps", std::int64_t{0}).starts_with("[optimisation] "));
   CHECK(error_with("acquisition", std::string("best")).find("\"best\"") != std::string::npos);
+  CHECK(error_with("fit_every", std::int64_t{-1}).find("fit_every is -1") != std::string::npos);
   CHECK(error_with("patience", 3.0).find("patience") != std::string::npos);
   CHECK(error_of([&] {
           searched(Believer::Kind::ignorant, functions(9, true), options(6));

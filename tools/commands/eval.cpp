@@ -6,6 +6,7 @@
 
 #include "datasets/data_folder.h"
 #include "engine/io/file.h"
+#include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
 #include "models/training/run_directory.h"
@@ -187,13 +188,15 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
   const std::int64_t batches = batches_of(*test.data->source(tasks), wanted);
   const std::int64_t clamped_before = clamped_denominators();
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
-  const Findings found = find_trial(rules.trial)
-                             .run(model, *test.data,
-                                  {.tasks = tasks,
-                                   .batches = batches,
-                                   .density = density_of(rules, subject.run.spec.name),
-                                   .rules = rules.rules,
-                                   .progress = [&](std::int64_t done) { progress.update(done); }});
+  const Findings found =
+      find_trial(rules.trial)
+          .run(model, *test.data,
+               {.tasks = tasks,
+                .batches = batches,
+                .density = density_of(rules, subject.run.spec.name),
+                .rules = rules.rules,
+                .untrained = [&] { return make_model(subject.run.spec, {.seed = subject.run.seed}); },
+                .progress = [&](std::int64_t done) { progress.update(done); }});
   progress.finish();
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
