@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "engine/error.h"
@@ -295,9 +296,10 @@ std::string regret_line(const std::string& who, const Regrets& regrets, const Re
       100 * regrets.optimal.estimate().value);
 }
 
-/// Arms chosen by a model's predictions, beside LinUCB and uniform choice: each target of a task is a step, and its
-/// channels are the arms. All tasks of a batch advance together. Regret counts what the arm of the highest expected
-/// reward did pay, so that it can be a little below 0. A validation scores likelihoods instead.
+/// Arms chosen by a model's predictions, beside those of the same model before training, LinUCB and uniform choice:
+/// each target of a task is a step, and its channels are the arms. All tasks of a batch advance together. Regret counts
+/// what the arm of the highest expected reward did pay, so that it can be a little below 0. A validation scores
+/// likelihoods instead.
 class BanditTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
@@ -305,7 +307,8 @@ class BanditTrial final : public Trial {
     const BanditRules rules(options.rules);
     const auto source = tasks.source(options.tasks);
     const NoGrad off;
-    Regrets of_model, of_linear, of_uniform;
+    const std::unique_ptr<Model> untrained = options.untrained ? options.untrained() : nullptr;
+    Regrets of_model, of_untrained, of_linear, of_uniform;
     Findings found;
     for (std::int64_t index = 0; index < options.batches; ++index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
@@ -316,15 +319,24 @@ class BanditTrial final : public Trial {
       LinearPolicy linear(bandits, rules);
       UniformPolicy uniform(bandits, streams_of(bandits, options.tasks.seed, index, 0));
       of_model.add(bandits, policy);
+      if (untrained) {
+        ModelPolicy ignorant(*untrained, bandits, rules, batch, options.tasks, index);
+        of_untrained.add(bandits, ignorant);
+      }
       of_linear.add(bandits, linear);
       of_uniform.add(bandits, uniform);
       found.tasks += bandits.tasks();
       if (options.progress) options.progress(index + 1);
     }
-    add_figures(of_model, of_linear, of_uniform, rules, found);
-    found.headline_lines = {regret_line("cumulative regret", of_model, of_uniform, rules),
-                            regret_line("LinUCB", of_linear, of_uniform, rules),
-                            regret_line("uniform", of_uniform, of_uniform, rules)};
+    add_figures(of_model, of_uniform, rules, found);
+    found.headline_lines = {regret_line("cumulative regret", of_model, of_uniform, rules)};
+    const auto add_beside = [&](const std::string& who, const Regrets& regrets) {
+      add_regrets(who + "_", regrets, of_uniform, rules, found);
+      found.headline_lines.push_back(regret_line(who == "linear" ? "LinUCB" : who, regrets, of_uniform, rules));
+    };
+    if (untrained) add_beside("untrained", of_untrained);
+    add_beside("linear", of_linear);
+    add_beside("uniform", of_uniform);
     std::string curve = "regret after        ";
     for (const std::int64_t mark : marks_of(of_model.steps()))
       curve += fmt::format(" {}: {:.2f}", mark, relative(of_model, of_uniform, 0, mark).mean.value);
@@ -335,27 +347,25 @@ class BanditTrial final : public Trial {
   }
 
  private:
-  static void add_figures(const Regrets& model, const Regrets& linear, const Regrets& uniform, const BanditRules& rules,
-                          Findings& found) {
-    const auto add = [&](std::string name, const Estimate& value) {
-      found.figures.push_back({.name = std::move(name), .value = value, .has_error = true, .more_is_better = false});
-    };
-    const auto add_both = [&](const std::string& who, const Regrets& regrets) {
-      const std::int64_t steps = regrets.steps();
-      const Spread cumulative = relative(regrets, uniform, 0, steps),
-                   simple = relative(regrets, uniform, steps - rules.last, steps);
-      add(who + "cumulative_regret", cumulative.mean);
-      found.figures.push_back(
-          {.name = who + "cumulative_deviation", .value = {cumulative.deviation}, .more_is_better = false});
-      add(who + "simple_regret", simple.mean);
-      found.figures.push_back({.name = who + "simple_deviation", .value = {simple.deviation}, .more_is_better = false});
-    };
-    add_both("", model);
-    add_both("linear_", linear);
-    add_both("uniform_", uniform);
+  static void add(std::string name, const Estimate& value, Findings& found) {
+    found.figures.push_back({.name = std::move(name), .value = value, .has_error = true, .more_is_better = false});
+  }
+  static void add_regrets(const std::string& who, const Regrets& regrets, const Regrets& uniform,
+                          const BanditRules& rules, Findings& found) {
+    const std::int64_t steps = regrets.steps();
+    const Spread cumulative = relative(regrets, uniform, 0, steps),
+                 simple = relative(regrets, uniform, steps - rules.last, steps);
+    add(who + "cumulative_regret", cumulative.mean, found);
+    found.figures.push_back(
+        {.name = who + "cumulative_deviation", .value = {cumulative.deviation}, .more_is_better = false});
+    add(who + "simple_regret", simple.mean, found);
+    found.figures.push_back({.name = who + "simple_deviation", .value = {simple.deviation}, .more_is_better = false});
+  }
+  static void add_figures(const Regrets& model, const Regrets& uniform, const BanditRules& rules, Findings& found) {
+    add_regrets("", model, uniform, rules, found);
     found.figures.push_back({.name = "best_arm", .value = model.optimal.estimate(), .has_error = true});
     for (const std::int64_t mark : marks_of(model.steps()))
-      add(fmt::format("regret_after.{}", mark), relative(model, uniform, 0, mark).mean);
+      add(fmt::format("regret_after.{}", mark), relative(model, uniform, 0, mark).mean, found);
   }
 };
 

@@ -175,6 +175,17 @@ TEST_CASE(
   CHECK(told(regrets_of(Gambler(true), 60, bandit_rules(5, "thompson")), "simple_regret") == 0);
 }
 
+TEST_CASE("bandit trial: the model before training is a control, with what it would choose by itself") {
+  const OnCpu cpu;
+  TrialOptions how = bandit_rules();
+  how.untrained = [] { return std::make_unique<Gambler>(false); };
+  const Findings found = regrets_of(Gambler(true), 40, how), ignorant = regrets_of(Gambler(false), 40);
+  CHECK(told(found, "untrained_cumulative_regret") == told(ignorant, "cumulative_regret"));
+  CHECK(told(found, "untrained_simple_regret") == told(ignorant, "simple_regret"));
+  CHECK(told(found, "untrained_cumulative_regret") > 10 * told(found, "cumulative_regret"));
+  CHECK(std::ranges::count(ignorant.figures, "untrained_cumulative_regret", &Figure::name) == 0);
+}
+
 TEST_CASE("bandit trial: a model is shown what its arms paid, and noise of the others") {
   const OnCpu cpu;
   const Gambler gambler(true);
