@@ -360,12 +360,12 @@ class BanditTrial final : public Trial {
         {.name = who + "cumulative_deviation", .value = {cumulative.deviation}, .more_is_better = false});
     add(who + "simple_regret", simple.mean, found);
     found.figures.push_back({.name = who + "simple_deviation", .value = {simple.deviation}, .more_is_better = false});
+    for (const std::int64_t mark : marks_of(steps))
+      add(fmt::format("{}regret_after.{}", who, mark), relative(regrets, uniform, 0, mark).mean, found);
   }
   static void add_figures(const Regrets& model, const Regrets& uniform, const BanditRules& rules, Findings& found) {
     add_regrets("", model, uniform, rules, found);
     found.figures.push_back({.name = "best_arm", .value = model.optimal.estimate(), .has_error = true});
-    for (const std::int64_t mark : marks_of(model.steps()))
-      add(fmt::format("regret_after.{}", mark), relative(model, uniform, 0, mark).mean, found);
   }
 };
 
