@@ -33,7 +33,12 @@ TRAINED = {
     "lbanp-nd": {"model": "lbanp-nd", **GP},
     "cmanp-and": {"model": "cmanp-and", **GP},
 }
-WITHOUT_SOFTMAX = ["cnp", "np", "bnp", "tnp-kr-fast"]
+WINDOW = {"batch": 32, "context": 96, "targets": 96}
+SERIES = {
+    "taylorformer": {"model": "taylorformer", "protocol": "taylorformer/exchange", **WINDOW},
+    "autoformer-d64": {"model": "autoformer", "protocol": "perf/protocols/autoformer.toml", **WINDOW},
+}
+WITHOUT_SOFTMAX = ["autoformer", "cnp", "np", "bnp", "tnp-kr-fast"]
 ATTENTION = {
     "150x50": {"batch": 32, "heads": 4, "queries": 150, "keys": 50, "width": 16},
     "10000x10000": {"batch": 1, "heads": 4, "queries": 10_000, "keys": 10_000, "width": 16},
@@ -51,6 +56,7 @@ def growing(models, vary):
 
 SUITES = {
     "train-step": {name: {"kind": "train-step", **settings} for name, settings in (MODELS | TRAINED).items()},
+    "series": {name: {"kind": "train-step", **settings} for name, settings in SERIES.items()},
     "forward": {name: {"kind": "forward", **settings} for name, settings in MODELS.items()},
     "attention": {f"{kind}-{name}": {"kind": kind, **settings} for name, settings in ATTENTION.items()
                   for kind in ("attention", "attention-backward")},

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 import pytorch_conditional
 import pytorch_perceiver
+import pytorch_series
 from pytorch_layers import JointHead, Mlp, NeuralProcess, StreamAttention, Transformer, attend, mlp_of_depth, nll
 
 
@@ -133,6 +134,10 @@ def make_model(name, config, form):
         return TRANSFORMERS[name](config, form)
     if name in CONDITIONAL and config["architecture"] == "tnp":
         return CONDITIONAL[name](mlp_of_depth, config, functools.partial(attend, form))
+    if name == "taylorformer" and config["dim_x"] == 1 and not config.get("bound_std") and not config.get("p"):
+        return pytorch_series.Taylorformer(config, form)
+    if name == "autoformer" and config["activation"] == "gelu" and not config["dropout"] and config.get("gaussian", True):
+        return pytorch_series.Autoformer(config)
     raise ValueError(f"model {name} with {config} is not written in PyTorch here")
 
 

@@ -78,7 +78,7 @@ def make_optimiser(parameters, o):
     on_gpu = parameters[0].is_cuda
     if o["name"] == "yogi":
         return (GpuYogi if on_gpu else Yogi)(parameters, o)
-    if o["name"] == "adam" and o["clip_norm"] == 0:
+    if o["name"] in ("adam", "keras-adam") and o["clip_norm"] == 0:  # Keras' has its epsilon elsewhere, which rounding hides
         if on_gpu:
             return GpuAdam(parameters, o)
         return torch.optim.Adam(parameters, o["learning_rate"], (o["beta1"], o["beta2"]), o["epsilon"], fused=True)
