@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Regrets of decisions, as a table and as curves: regrets.py NPZOO --protocol P WEIGHTS... [--set KEY=VALUE] --out STEM
 
-Evaluates each of the weights (a name or a checkpoint; LABEL=WEIGHTS calls it otherwise) under a protocol whose trial is `optimisation`
-or `bandit`, and writes STEM.md with one row for each of them and for those who stand beside them (the exact posterior, a fitted
-process, the model before training, LinUCB, chance), and STEM.png with the curves, one panel a test (requirements.txt). Who stands
-beside the models does not depend on these, but for the untrained model, which is that of the first weights.
+Evaluates each of the weights (a name or a checkpoint; LABEL=WEIGHTS calls it otherwise) under a protocol whose trial is
+`optimisation` or `bandit`. Writes STEM.json with what `eval --json` tells of each, STEM.md with one row for each of them
+and for those who stand beside them (the exact posterior, a fitted process, the model before training, LinUCB, chance),
+and STEM.png with the curves, one panel a test (requirements.txt). Who stands beside the models does not depend on these,
+but for the untrained model, which is that of the first weights. regrets.py --report STEM.json makes table and picture anew.
 """
 
 import argparse
@@ -17,8 +18,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-BESIDE = {"exact": "exact GP", "fitted_gp": "fitted GP", "untrained": "untrained", "sobol": "Sobol sequence", "random": "random search",
-          "linear": "LinUCB", "uniform": "uniform"}
+BESIDE = {"exact": "exact GP", "fitted_gp": "fitted GP", "untrained": "untrained", "sobol": "Sobol sequence",
+          "random": "random search", "linear": "LinUCB", "uniform": "uniform"}
+LINES = dict(zip(BESIDE.values(), ["-", "--", ":", "-.", (0, (1, 1)), "--", "-"], strict=True))
 
 
 def evaluated(program, protocol, changes, weights):
@@ -43,7 +45,8 @@ def curve_of(result, prefix):
 
 def row(test, name, prefix, result, published):
     if "cumulative_deviation" in result:  # of a bandit, in per cent of uniform choice
-        figures = [f"{result[prefix + key + '_regret']:.2f} ± {result[prefix + key + '_deviation']:.2f}" for key in ("cumulative", "simple")]
+        figures = [f"{result[prefix + key + '_regret']:.2f} ± {result[prefix + key + '_deviation']:.2f}"
+                   for key in ("cumulative", "simple")]
     else:
         errors = [result.get(f"{prefix}{key}_error", result["standard_error"]) for key in ("regret", "cumulative_regret")]
         simple = result[f"{prefix}regret" if prefix else "simple_regret"]
@@ -51,38 +54,30 @@ def row(test, name, prefix, result, published):
     return f"| {test} | {name} | {' | '.join(figures)} | {'' if published is None else f'{published:g}'} |"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("npzoo")
-    parser.add_argument("weights", nargs="+")
-    parser.add_argument("--protocol", required=True)
-    parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-
+def write(results, out):
+    """`results`: pairs of a label and what `eval` told."""
     rows, curves = {}, {}
-    bandit = False
-    for number, each in enumerate(a.weights):
-        label, _, weights = each.rpartition("=")
-        for result in evaluated(a.npzoo, a.protocol, a.set, weights):
+    for number, (label, tests) in enumerate(results):
+        for result in tests:
             test = result["test"]
-            bandit = "cumulative_deviation" in result
             for name, prefix, published in searchers(label or result["model"], result, number == 0):
                 rows.setdefault(test, []).append((bool(prefix), row(test, name, prefix, result, published)))
                 curves.setdefault(test, []).append((bool(prefix), name, *curve_of(result, prefix)))
 
+    bandit = "cumulative_deviation" in results[0][1][0]
     columns = "cumulative, % of uniform | the last steps | published" if bandit else "simple | cumulative | published"
     lines = [f"| test | who | {columns} |", "|---|---|---|---|---|"]
     for of_test in rows.values():
         lines += [line for _, line in sorted(of_test, key=lambda pair: pair[0])]
-    a.out.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    out.with_suffix(".md").write_text("\n".join(lines) + "\n")
 
     across = min(3, len(curves))
     down = -(-len(curves) // across)
-    figure, axes = plt.subplots(down, across, figsize=(4.2 * across + 1.6, 3.2 * down), squeeze=False)
+    figure, axes = plt.subplots(down, across, figsize=(4.2 * across + 1.6, 3.6 * down), squeeze=False)
     for panel, (test, of_test) in zip(axes.flat, curves.items(), strict=False):
         for beside, name, steps, values in sorted(of_test, key=lambda curve: curve[0]):
-            panel.plot(steps, values, label=name, linestyle="--" if beside else "-", linewidth=1.1 if beside else 1.7)
+            looks = {"color": "0.35", "linestyle": LINES[name], "linewidth": 1} if beside else {"linewidth": 1.7}
+            panel.plot(steps, values, label=name, **looks)
         panel.set_title(test)
         panel.set_yscale("log" if bandit else "symlog", **({} if bandit else {"linthresh": 1e-2}))
         panel.set_xlabel("steps")
@@ -90,10 +85,28 @@ def main():
         panel.axis("off")
     for panel in axes[:, 0]:
         panel.set_ylabel("regret, % of uniform choice" if bandit else "simple regret")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="center right", frameon=False)
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="center right", frameon=False)
     figure.tight_layout(rect=(0, 0, 1 - 1.5 / (4.2 * across + 1.6), 1))
-    figure.savefig(a.out.with_suffix(".png"), dpi=110)
+    figure.savefig(out.with_suffix(".png"), dpi=110)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("npzoo", nargs="?")
+    parser.add_argument("weights", nargs="*")
+    parser.add_argument("--protocol")
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--report", type=pathlib.Path)
+    a = parser.parse_args()
+    if a.report:
+        return write(json.loads(a.report.read_text()), a.report)
+    if not (a.npzoo and a.weights and a.protocol and a.out):
+        parser.error("expected NPZOO, WEIGHTS, --protocol and --out, or --report")
+    named = [each.rpartition("=") for each in a.weights]
+    results = [(label, evaluated(a.npzoo, a.protocol, a.set, weights)) for label, _, weights in named]
+    a.out.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
+    write(results, a.out)
 
 
 main()

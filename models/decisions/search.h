@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "datasets/task.h"
+#include "models/model.h"
 
 namespace npzoo {
 

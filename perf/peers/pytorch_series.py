@@ -96,7 +96,8 @@ class TaylorStream(nn.Module):
             last = n + 1 == len(self.layers)
             # What leaves the last layer is read of targets alone.
             key = key if n == 0 else query
-            query = layer(form, query[:, nc:] if last else query, key, y if last and self.of_y else key, mask[nc:] if last else mask)
+            values = y if last and self.of_y else key
+            query = layer(form, query[:, nc:] if last else query, key, values, mask[nc:] if last else mask)
         return query
 
 

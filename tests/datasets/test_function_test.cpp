@@ -8,6 +8,7 @@
 #include "datasets/task_config.h"
 #include "datasets/test_function/functions.h"
 #include "datasets/toml_reader.h"
+#include "ops/concat/concat.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 #include "tests/testing.h"
