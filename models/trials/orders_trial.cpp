@@ -113,8 +113,8 @@ class OrdersTrial final : public Trial {
           {.name = std::move(name), .value = value, .has_error = has_error, .more_is_better = false});
     };
     add("order_deviation", deviation, true);
-    add("order_deviation_quantile.2_5", {low}, false);
-    add("order_deviation_quantile.97_5", {high}, false);
+    add("order_deviation_quantile.2.5", {low}, false);
+    add("order_deviation_quantile.97.5", {high}, false);
     std::string bars;
     const std::vector<std::int64_t> counts = histogram(deviations);
     for (std::size_t bar = 0; bar < counts.size(); ++bar) {

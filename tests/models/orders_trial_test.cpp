@@ -95,8 +95,8 @@ TEST_CASE("orders trial: the deviation over many orders is that of which target 
   }
   // A deviation of 20,000 draws is known to 1 % or so.
   CHECK(found.headline().value.value == doctest::Approx(expected.estimate().value).epsilon(0.03));
-  CHECK(order_figure(found, "order_deviation_quantile.2_5") < found.headline().value.value);
-  CHECK(order_figure(found, "order_deviation_quantile.97_5") > found.headline().value.value);
+  CHECK(order_figure(found, "order_deviation_quantile.2.5") < found.headline().value.value);
+  CHECK(order_figure(found, "order_deviation_quantile.97.5") > found.headline().value.value);
   double tasks_in_bars = 0;
   for (const Figure& figure : found.figures)
     if (figure.name.starts_with("order_deviation_histogram.")) tasks_in_bars += figure.value.value;
