@@ -87,7 +87,8 @@ TEST_CASE("[gp sampler] a CUDA device draws what the CPU draws") {
     const Protocol p = load_protocol(name);
     if (!gp_distribution(*p.data)) continue;
     std::vector<GpDistribution> distributions{*gp_distribution(*p.data)};
-    for (const TestConfig& test : p.evaluation.tests) distributions.push_back(*gp_distribution(*test.data));
+    for (const TestConfig& test : p.evaluation.tests)
+      if (const GpDistribution* other = gp_distribution(*test.data)) distributions.push_back(*other);
     std::uint64_t seed = 0;
     for (const GpDistribution& d : distributions)
       for (Split split : {Split::training, Split::validation, Split::evaluation}) {
