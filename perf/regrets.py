@@ -32,7 +32,7 @@ def evaluated(program, protocol, changes, weights):
 
 def searchers(label, result, others):
     """(name, prefix of its figures, published headline) of those a result tells of."""
-    yield label, "", result["published_figures"].get(result["headline"]) if result["published_figures"] else None
+    yield label, "", (result.get("published_figures") or {}).get(result["headline"])
     for prefix, name in BESIDE.items() if others else []:
         if f"{prefix}_regret_after" in result:
             yield name, f"{prefix}_", None
