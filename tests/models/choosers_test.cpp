@@ -88,15 +88,17 @@ TEST_CASE("choosers: a fitted Gaussian process finds the bumps of tasks that dif
     Task task = bumps(13, {1, 3});
     const Candidates candidates(task);
     const ChoiceRules rules{.thompson = thompson, .acquisition = {.kind = AcquisitionKind::expected_improvement}};
-    const auto regret = [&](const Chooser& chooser) { return search(candidates, 20, chooser).simple.back(); };
+    const auto regret = [&](const Chooser& chooser) -> std::vector<double> {
+      return search(candidates, 20, chooser).simple.back();
+    };
     for (const double each : regret(gp_chooser(candidates, rules, 1, {1, 0, 20}))) CHECK(each < 0.05);
     for (const double each : regret(gp_chooser(candidates, rules, 7, {1, 0, 20}))) CHECK(each < 0.3);
     Task large = bumps(13, {1, 3});
     for (double& x : std::span(large.xt.data<double>(), static_cast<std::size_t>(large.xt.numel()))) x = 1e3 * x + 7;
     for (double& x : std::span(large.xc.data<double>(), static_cast<std::size_t>(large.xc.numel()))) x = 1e3 * x + 7;
     const Candidates stretched(large);
-    for (const double each : search(stretched, 20, gp_chooser(stretched, rules, 1, {1, 0, 20})).simple.back())
-      CHECK(each < 0.05);
+    const SearchCurve curve = search(stretched, 20, gp_chooser(stretched, rules, 1, {1, 0, 20}));
+    for (const double each : curve.simple.back()) CHECK(each < 0.05);
   }
 }
 
