@@ -7,6 +7,7 @@ from paper_times import published_ms
 
 TITLES = {
     "train-step": "Training step (forward, backward, optimiser)",
+    "series": "Training step of models of series (forward, backward, optimiser)",
     "forward": "Forward (prediction for one batch)",
     "attention": "Attention alone",
     "convolution": "Convolution alone",
