@@ -117,6 +117,12 @@ def a_training_begins_with_weights():
     text = succeed("info", at)
     expect(f"from the weights `{start}`" in text, text)
 
+    (HERE / "scores.json").write_text(succeed("eval", "--checkpoint", at, "--batches", 1, "--json"))
+    given = HERE / "given away.safetensors"
+    succeed("export", "--checkpoint", at, "--evaluation", HERE / "scores.json", "--out", given)
+    expect(run_of(given)["init"] == {**init, "source": start.name}, "no folders of the machine that trained:", run_of(given))
+    expect(f" --init {start.name} " in read_safetensors(given)[0]["command"], read_safetensors(given)[0]["command"])
+
 
 def floats(data):
     return struct.unpack(f"<{len(data) // 4}f", data)

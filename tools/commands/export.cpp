@@ -31,6 +31,12 @@ void add_flags(Flags& flags, ExportCommand& c) {
   flags.text("--out", c.out, "safetensors file to write, '-' for standard output").required();
 }
 
+/// What weights are called by who has them from elsewhere: names stay, of a file its folders mean nothing there, and the
+/// checksum beside it says which one it was.
+std::string portable(const std::string& source) {
+  return source.find(':') == std::string::npos ? std::filesystem::path(source).filename().string() : source;
+}
+
 /// The command that trains these weights again: what differs from the protocol's own settings as flags.
 std::string training_command(const TrainingRun& run) {
   Protocol protocol = parse_protocol(run.protocol.text, run.protocol.name);
@@ -54,12 +60,13 @@ int run(const ExportCommand& c) {
   const std::filesystem::path evaluation =
       c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
   check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", c.checkpoint}, {"--evaluation", evaluation}});
-  const Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  Checkpoint checkpoint = load_checkpoint(c.checkpoint);
   check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
   const std::int64_t steps = checkpoint.run.protocol.training.steps;
   check(c.unfinished || checkpoint.step == steps,
         "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",
         c.checkpoint, checkpoint.step, steps);
+  if (checkpoint.run.init) checkpoint.run.init->source = portable(checkpoint.run.init->source);
   const std::string scores = read_scores(evaluation, checkpoint);
   const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores});
   if (c.common.json)
