@@ -4,7 +4,7 @@
 
 namespace npzoo {
 
-/// Counts floating-point operations. Operations made of matrix products report them here, a multiplication and an
+/// Counts floating-point operations. Matrix products and Fourier transforms report them here, a multiplication and an
 /// addition counting as two; element-wise work is not counted.
 void count_flops(std::int64_t flops);
 

@@ -4,10 +4,8 @@
 #include <cmath>
 
 #include "engine/tape.h"
-#include "ops/circulant/circulant.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
-#include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/top_softmax/top_softmax.h"
@@ -29,11 +27,11 @@ AutoCorrelation::AutoCorrelation(std::int64_t width, double factor, Initializer&
 
 Tensor AutoCorrelation::operator()(const Tensor& x, const Tensor& memory, const SeriesPass& pass) const {
   const std::int64_t batch = x.dim(0), length = x.dim(1), width = x.dim(2);
-  const Tensor queries = projections.query(x);                                                     // (B, L, E)
-  const Tensor keys = of_length(projections.key(memory), length);                                  // (B, L, E)
-  const Tensor values = of_length(projections.value(memory), length);                              // (B, L, E)
-  const Tensor products = matmul(keys, queries, Transpose::no, Transpose::yes);                    // (B, L, L)
-  const Tensor correlation = affine(circulant_sums(products), 1 / static_cast<double>(width), 0);  // (B, L)
+  const Tensor queries = projections.query(x);                         // (B, L, E)
+  const Tensor keys = of_length(projections.key(memory), length);      // (B, L, E)
+  const Tensor values = of_length(projections.value(memory), length);  // (B, L, E)
+  const Tensor correlation =
+      affine(circular_correlation(queries, keys, method), 1 / static_cast<double>(width), 0);  // (B, L)
   if (pass.trace != nullptr) pass.trace->correlations.push_back(correlation);
   Tensor by = correlation;
   if (pass.training) {
@@ -42,7 +40,7 @@ Tensor AutoCorrelation::operator()(const Tensor& x, const Tensor& memory, const 
   }
   const auto delays = static_cast<std::int64_t>(factor_ * std::log(static_cast<double>(length)));
   const Tensor weights = top_softmax(correlation, by, std::max<std::int64_t>(delays, 1));  // (B, L)
-  return projections.out(matmul(circulant(weights), values));                              // (B, L, E)
+  return projections.out(delayed_sum(weights, values, method));                            // (B, L, E)
 }
 
 }  // namespace npzoo

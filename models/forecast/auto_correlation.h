@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/forecast/series_blocks.h"
+#include "ops/circular_correlation/circular_correlation.h"
 
 namespace npzoo {
 
@@ -20,6 +21,7 @@ class AutoCorrelation {
   void visit(ModuleVisitor& visitor) { projections.visit(visitor); }
 
   SeriesProjections projections;
+  CircularMethod method = CircularMethod::automatic;
 
  private:
   double factor_;

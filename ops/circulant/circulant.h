@@ -6,8 +6,7 @@ namespace npzoo {
 
 /// Circular shifts as matrices, and back. With products of matrices these are circular correlation and convolution:
 /// (circulant(a) v)(t) = Σ over τ of a(τ) v(t + τ), and circulant_sums(k qᵀ)(τ) = Σ over t of q(t + τ) · k(t),
-/// positions modulo L. The discrete Fourier transform says the same of each channel alone; where only the sum over
-/// channels is wanted, the product is one pass over q and k.
+/// positions modulo L. Of long series, the transforms of ops/circular_correlation say the same sooner.
 
 /// out(b, t, s) = a(b, (s − t) mod L).
 ///

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 
 #include "engine/cuda/cublas.h"
+#include "engine/cuda/cufft.h"
 #include "tests/engine/curand_probe.h"
 #include "tests/testing.h"
 
@@ -32,6 +33,10 @@ TEST_CASE("curand: its Philox gives the words of Random123") {
 TEST_CASE("cublas: everything that is used of it is found") {
   const auto text = cublas().cublasLtGetStatusString;
   CHECK(std::string(text(CUBLAS_STATUS_SUCCESS)) != text(CUBLAS_STATUS_NOT_SUPPORTED));
+}
+
+TEST_CASE("cufft: everything that is used of it is found") {
+  CHECK(cufft().cufftSetAutoAllocation(-1, 0) == CUFFT_INVALID_PLAN);
 }
 
 TEST_CASE("shared library: found by the system, or in the folder that is named") {

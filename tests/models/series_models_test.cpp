@@ -127,28 +127,31 @@ std::vector<ModelCase> series_models() {
 TEST_CASE("identity 18: auto-correlation is a sum over delays of what circular correlation ranks first") {
   const OnCpu cpu;
   for (const SeriesLengths& size : {SeriesLengths{3, 7, 7}, SeriesLengths{2, 9, 4}, SeriesLengths{3, 5, 8}})
-    for (const double factor : {0.1, 1.0, 2.0})
-      for (const bool training : {false, true}) {
-        CAPTURE(size.keys);
-        CAPTURE(factor);
-        CAPTURE(training);
-        const AutoCorrelation attention = auto_correlation(factor);
-        const SeriesProjections& p = attention.projections;
-        const Tensor q = p.query(size.x()), k = p.key(size.memory()), v = p.value(size.memory());
-        std::vector<double> correlation;
-        for (std::int64_t b = 0; b < size.batch; ++b)
-          for (std::int64_t delay = 0; delay < size.queries; ++delay)
-            correlation.push_back(correlation_by_definition(q, k, b, delay));
-        const auto count =
-            std::max<std::int64_t>(1, static_cast<std::int64_t>(factor * std::log(static_cast<double>(size.queries))));
-        const Tensor expected = p.out(moved_values(correlation, v, size.queries, count, training));
+    for (const CircularMethod method : {CircularMethod::products, CircularMethod::fourier})
+      for (const double factor : {0.1, 1.0, 2.0})
+        for (const bool training : {false, true}) {
+          CAPTURE(size.keys);
+          CAPTURE(static_cast<int>(method));
+          CAPTURE(factor);
+          CAPTURE(training);
+          AutoCorrelation attention = auto_correlation(factor);
+          attention.method = method;
+          const SeriesProjections& p = attention.projections;
+          const Tensor q = p.query(size.x()), k = p.key(size.memory()), v = p.value(size.memory());
+          std::vector<double> correlation;
+          for (std::int64_t b = 0; b < size.batch; ++b)
+            for (std::int64_t delay = 0; delay < size.queries; ++delay)
+              correlation.push_back(correlation_by_definition(q, k, b, delay));
+          const auto count = std::max<std::int64_t>(
+              1, static_cast<std::int64_t>(factor * std::log(static_cast<double>(size.queries))));
+          const Tensor expected = p.out(moved_values(correlation, v, size.queries, count, training));
 
-        Draws draws = some_draws();
-        SeriesTrace trace;
-        const Tensor found = attention(size.x(), size.memory(), {draws, training, 0, &trace});
-        CHECK(error(trace.correlations.at(0), correlation) <= 1e-13);
-        CHECK(difference(found, expected) <= 1e-13);
-      }
+          Draws draws = some_draws();
+          SeriesTrace trace;
+          const Tensor found = attention(size.x(), size.memory(), {draws, training, 0, &trace});
+          CHECK(error(trace.correlations.at(0), correlation) <= 1e-13);
+          CHECK(difference(found, expected) <= 1e-13);
+        }
 }
 
 TEST_CASE("identity 18: delays of a batch of one are its own, and of equal correlations all shifts count alike") {

@@ -55,7 +55,7 @@ def an_instruction_set_that_is_not_known_is_one_clear_line():
 def a_program_without_a_gpu_loads_none_of_its_libraries():
     libraries = subprocess.run([PROGRAM], env={"LD_TRACE_LOADED_OBJECTS": "1"}, stdout=subprocess.PIPE, text=True).stdout
     expect("libc.so" in libraries, "a list of libraries expected in", libraries)
-    expect(not any(name in libraries for name in ("libcublas", "libcurand", "libcuda")), libraries)
+    expect(not any(name in libraries for name in ("libcublas", "libcufft", "libcurand", "libcuda")), libraries)
 
 
 @gpu_case
