@@ -50,13 +50,21 @@ TrainingConfig read_training(TomlReader reader) {
   return t;
 }
 
-ValidationConfig read_validation(TomlReader reader, bool needed) {
+ValidationConfig read_validation(TomlReader& reader, bool needed) {
   ValidationConfig v;
   v.every = reader.integer("every", needed ? 1 : 0);
   v.batches = reader.integer("batches", 1);
   v.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
-  reader.finish();
   return v;
+}
+
+/// `tasks` changes of the data what a test may change.
+std::shared_ptr<const TaskConfig> read_validation_data(TomlReader& validation, const TaskConfig& data) {
+  if (!validation.has("tasks")) return {};
+  TomlReader tasks = validation.table("tasks");
+  auto changed = data.with_test_overrides(tasks);
+  tasks.finish();
+  return changed;
 }
 
 OracleValues read_oracle(TomlReader reader) {
@@ -167,7 +175,10 @@ Protocol parse_protocol(std::string_view text, const std::string& where) {
   protocol.source = reader.text("source");
   protocol.data = read_task_config(reader.table("data"));
   protocol.training = read_training(reader.table("training"));
-  protocol.validation = read_validation(reader.table("validation"), protocol.training.keep_best);
+  TomlReader validation = reader.table("validation");
+  protocol.validation = read_validation(validation, protocol.training.keep_best);
+  protocol.validation_data = read_validation_data(validation, *protocol.data);
+  validation.finish();
   protocol.evaluation = read_evaluation(reader.table("evaluation"), *protocol.data);
   protocol.models = read_models(reader.table("models"));
   protocol.text = text;

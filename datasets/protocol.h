@@ -111,6 +111,7 @@ struct Protocol {
   std::shared_ptr<const TaskConfig> data;
   TrainingConfig training;
   ValidationConfig validation;
+  std::shared_ptr<const TaskConfig> validation_data{};  // null: the same
   EvaluationConfig evaluation;
   std::map<std::string, ModelConfig> models;
   std::string text;  // the TOML it was read from: `parse_protocol` of it gives the same protocol
@@ -138,7 +139,7 @@ std::vector<std::string> protocol_names();
 /// Error where there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
 
-/// Whether `[data]` says the same in both. Of the protocols as they were read.
+/// Whether `[data]`, and what validations change of it, say the same in both. Of the protocols as they were read.
 bool same_data(const Protocol& a, const Protocol& b);
 
 /// The preset of `model`; throws Error listing the presets where there is none.

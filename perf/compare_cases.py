@@ -35,7 +35,7 @@ TRAINED = {
 }
 WINDOW = {"batch": 32, "context": 96, "targets": 96}
 SERIES = {
-    "taylorformer": {"model": "taylorformer", "protocol": "taylorformer/exchange", **WINDOW},
+    "taylorformer": {"model": "taylorformer", "protocol": "perf/protocols/taylorformer.toml", **WINDOW},
     "autoformer-d64": {"model": "autoformer", "protocol": "perf/protocols/autoformer.toml", **WINDOW},
 }
 WITHOUT_SOFTMAX = ["autoformer", "cnp", "np", "bnp", "tnp-kr-fast"]

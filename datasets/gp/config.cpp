@@ -60,22 +60,25 @@ Interval support(const Prior& prior) {
 void read_points(TomlReader& data, GpDistribution& d) {
   d.points = data.integer("points", 2, kMaxDensePoints);
   d.shared = data.boolean("shared");
-  if (data.choice("targets", {"disjoint", "all"}) == "all") {
-    d.targets = GpDistribution::Targets::all;
+  const std::string targets = data.choice("targets", {"disjoint", "rest", "all"});
+  d.targets = targets == "all"    ? GpDistribution::Targets::all
+              : targets == "rest" ? GpDistribution::Targets::rest
+                                  : GpDistribution::Targets::disjoint;
+  if (targets == "all") {
     d.grid = data.integer("grid", 0, kMaxDensePoints);
     const double total = static_cast<double>(d.points) + std::pow(static_cast<double>(d.grid), d.dims);
     if (total > kMaxDensePoints)
       data.reject("grid", fmt::format("{} per axis", d.grid), fmt::format("at most {} points", kMaxDensePoints));
-  } else if (data.has("target_count")) {
+  } else if (targets == "disjoint" && data.has("target_count")) {
     d.target_count.emplace();
     std::tie(d.target_count->low, d.target_count->high) = data.range("target_count", 1, d.points);
-  } else {
+  } else if (targets == "disjoint") {
     d.min_targets = data.integer("min_targets", 1, d.points - 1);
   }
-  const bool all = d.targets == GpDistribution::Targets::all;
-  const std::int64_t end = all              ? d.points + 1
-                           : d.target_count ? d.points - d.target_count->high + 2
-                                            : d.points - d.min_targets;
+  const std::int64_t end = targets == "all"    ? d.points + 1
+                           : targets == "rest" ? d.points
+                           : d.target_count    ? d.points - d.target_count->high + 2
+                                               : d.points - d.min_targets;
   std::tie(d.context.low, d.context.high) = data.range("context", 0, end);
   d.ragged = data.choice("context_per", {"batch", "row"}) == "row";
   d.context_noise = data.number("context_noise", kNonNegative);

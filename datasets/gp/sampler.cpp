@@ -31,8 +31,9 @@ GpCounts draw_counts(const GpDistribution& d, std::int64_t batch_size, Random& r
   if (d.targets == GpDistribution::Targets::all) {
     counts.points = counts.targets = d.points + grid_points(d);
   } else {
-    counts.targets =
-        d.target_count ? d.target_count->draw(random) : random.integer(d.min_targets, d.points - counts.max_context);
+    counts.targets = d.targets == GpDistribution::Targets::rest ? d.points - counts.max_context
+                     : d.target_count                           ? d.target_count->draw(random)
+                                      : random.integer(d.min_targets, d.points - counts.max_context);
     counts.points = counts.max_context + counts.targets;
   }
   return counts;
@@ -136,7 +137,9 @@ GpSampler::GpSampler(GpDistribution distribution, const SourceOptions& options)
   check(d.dims > 0 && d.low < d.high, "[gp sampler] domain [{}, {})^{}, expected a volume", d.low, d.high, d.dims);
   check(0 <= d.context.low && d.context.low < d.context.high,
         "[gp sampler] context range [{}, {}), expected 0 <= low < high", d.context.low, d.context.high);
-  const std::int64_t targets = d.target_count ? d.target_count->high - 1 : d.min_targets + 1;
+  const std::int64_t targets = d.targets == GpDistribution::Targets::rest ? 1
+                               : d.target_count                           ? d.target_count->high - 1
+                                                                          : d.min_targets + 1;
   const std::int64_t needed = d.context.high - 1 + (all ? 0 : targets);
   check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
   check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);

@@ -168,11 +168,17 @@ PixelRules read_rules(TomlReader& data, std::int64_t pixels) {
   PixelRules r;
   r.points = data.integer("points", 2, pixels);
   r.all = data.choice("targets", {"disjoint", "all"}) == "all";
-  if (!r.all) {
+  if (!r.all && data.has("target_count")) {
+    std::tie(r.min_targets, r.end_targets) = data.range("target_count", 1, r.points);
+    r.most_training_targets = r.end_targets;
+  } else if (!r.all) {
     r.min_targets = data.integer("min_targets", 1, r.points - 1);
     r.most_training_targets = data.integer("training_targets", r.min_targets + 1, r.points);
   }
-  std::tie(r.least_context, r.end_context) = data.range("context", 0, r.all ? r.points + 1 : r.points - r.min_targets);
+  const std::int64_t end = r.all               ? r.points + 1
+                           : r.end_targets > 0 ? r.points - r.end_targets + 2
+                                               : r.points - r.min_targets;
+  std::tie(r.least_context, r.end_context) = data.range("context", 0, end);
   r.ragged = data.choice("context_per", {"batch", "image"}) == "image";
   r.shared = data.choice("pixels_per", {"batch", "image"}) == "batch";
   return r;

@@ -27,7 +27,10 @@ PixelCounts draw_counts(const PixelRules& rules, std::int64_t rows, bool trainin
     std::ranges::fill(counts.context, draw());
   counts.most_context = std::ranges::max(counts.context);
   std::int64_t end = rules.points - counts.most_context;
-  if (training) end = std::min(end, rules.most_training_targets);
+  if (rules.end_targets > 0)
+    end = rules.end_targets;
+  else if (training)
+    end = std::min(end, rules.most_training_targets);
   counts.targets = rules.all ? rules.points : random.integer(rules.min_targets, end);
   return counts;
 }

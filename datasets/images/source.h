@@ -17,7 +17,8 @@ struct PixelRules {
   bool shared = false;                     // all images of a batch show the same pixels
   bool all = false;                        // targets are all points of the task, or those beside the context:
   std::int64_t min_targets = 0;            // so many at least
-  std::int64_t most_training_targets = 0;  // and fewer than so many in training
+  std::int64_t most_training_targets = 0;  // and fewer than so many in training,
+  std::int64_t end_targets = 0;            // or fewer than so many everywhere, whatever the context is; 0: else
 };
 
 /// Tasks out of images: in training each image once an epoch, in an order of the seed's; in a test each once, as they

@@ -49,21 +49,22 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
   return joined;
 }
 
-Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const {
-  return after_attention(x, attention(before_attention(x), context, mask));
+Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
+                                    const Dropping& dropping) const {
+  return after_attention(x, attention(before_attention(x), context, mask), dropping);
 }
 
-Tensor TransformerLayer::feed_forward(const Tensor& x) const {
-  return contract(gelu_ ? gelu(expand(x)) : expand(x, Activation::relu));
+Tensor TransformerLayer::feed_forward(const Tensor& x, const Dropping& dropping) const {
+  return contract(dropping(gelu_ ? gelu(expand(x)) : expand(x, Activation::relu)));
 }
 
-Tensor TransformerLayer::after_attention(const Tensor& x, const Tensor& attended) const {
+Tensor TransformerLayer::after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping) const {
   if (norm_ == NormPlacement::pre) {
     const auto [sum, normalised] = norm2(x, attended);
-    return add(sum, feed_forward(normalised));
+    return add(sum, feed_forward(normalised, dropping));
   }
   const Tensor h = norm1(x, attended).norm;
-  return norm2(h, feed_forward(h)).norm;
+  return norm2(h, feed_forward(h, dropping)).norm;
 }
 
 void TransformerLayer::visit(ModuleVisitor& visitor) {
@@ -80,14 +81,16 @@ TwoStreamTransformer::TwoStreamTransformer(const TransformerConfig& config, Init
   if (config.final_norm) norm.emplace(config.width, config.layer_norm_eps);
 }
 
-TwoStreamTransformer::Encoded TwoStreamTransformer::encode(Tensor tokens, const PrefixMask& mask) const {
+TwoStreamTransformer::Encoded TwoStreamTransformer::encode(Tensor tokens, const PrefixMask& mask,
+                                                           const Dropping& dropping) const {
   Encoded encoded;
   Tensor h = std::move(tokens);  // (B, Nc, E)
   for (std::size_t i = 0; i < layers.size(); ++i) {
     encoded.push_back(layers[i].keys_values(h, mask));
     encoded.back().origin.layer = i;
     if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
-    h = in_chunks(std::move(h), [&](const Tensor& points) { return layers[i](points, encoded.back(), mask); });
+    h = in_chunks(std::move(h),
+                  [&](const Tensor& points) { return layers[i](points, encoded.back(), mask, dropping); });
   }
   return encoded;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/blocks/attention.h"
+#include "models/blocks/dropping.h"
 #include "models/blocks/layer_norm.h"
 
 namespace npzoo {
@@ -41,12 +42,13 @@ class TransformerLayer {
     return attention.project(for_keys, for_values);
   }
   /// x (B, Nq, E) → (B, Nq, E)
-  Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask) const;
+  Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
+                    const Dropping& dropping = {}) const;
   // Its two halves, for what attends in another way; all (B, Nq, E).
   /// What queries are projected from.
   Tensor before_attention(const Tensor& x) const { return norm_ == NormPlacement::pre ? norm1(x) : x; }
-  /// The layer from what x attended to on.
-  Tensor after_attention(const Tensor& x, const Tensor& attended) const;
+  /// The layer from what x attended to on. `dropping` is of what is between the two matrices of the network.
+  Tensor after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping = {}) const;
 
   void visit(ModuleVisitor& visitor);
 
@@ -55,7 +57,7 @@ class TransformerLayer {
   Linear expand, contract;
 
  private:
-  Tensor feed_forward(const Tensor& x) const;
+  Tensor feed_forward(const Tensor& x, const Dropping& dropping) const;
 
   NormPlacement norm_;
   bool gelu_;
@@ -76,7 +78,7 @@ class TwoStreamTransformer {
   TwoStreamTransformer(const TransformerConfig& config, Initializer& init);
 
   /// tokens (B, Nc, E); `mask` says which context points are real.
-  Encoded encode(Tensor tokens, const PrefixMask& mask) const;
+  Encoded encode(Tensor tokens, const PrefixMask& mask, const Dropping& dropping = {}) const;
   /// tokens (B, Nt, E) → (B, Nt, E)
   Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
 

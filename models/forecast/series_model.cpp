@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/blocks/dropping.h"
 #include "models/predictions/independent.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
@@ -68,8 +69,7 @@ void SeriesConfig::read(ConfigReader& reader, const std::string& model) {
   dim_y = reader.size("dim_y");
   known = reader.get<std::int64_t>("label_len");
   check(0 <= known && known <= 65'536, "[{}] label_len {} found, expected 0 to 65536", model, known);
-  dropout = reader.get<double>("dropout", 0.0);
-  check(0 <= dropout && dropout < 1, "[{}] dropout {} found, expected 0 or more and less than 1", model, dropout);
+  dropout = read_dropout(reader, model);
   gaussian = reader.get<bool>("gaussian", true);
 }
 

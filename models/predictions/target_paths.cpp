@@ -1,11 +1,11 @@
 #include "models/predictions/target_paths.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "engine/tape.h"
+#include "models/predictions/target_orders.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/gather/gather.h"
@@ -21,12 +21,6 @@ Tensor paths_first(const Tensor& x, std::int64_t batch) {
   Tensor index = Tensor::empty({1, rows}, DType::int64, Device::cpu);
   for (std::int64_t i = 0; i < rows; ++i) index.data<std::int64_t>()[i] = i % batch * paths + i / batch;
   return reshape(gather(reshape(x, {1, rows, each}), index), {paths, batch, x.dim(1), x.dim(2)});
-}
-
-/// Places from the least to the largest of `keys`.
-void sort_places(std::span<const double> keys, std::span<std::int64_t> places) {
-  std::iota(places.begin(), places.end(), 0);
-  std::ranges::sort(places, {}, [&](std::int64_t i) { return keys[static_cast<std::size_t>(i)]; });
 }
 
 /// The order that undoes each of the orders (…, n).

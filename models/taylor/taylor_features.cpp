@@ -62,11 +62,14 @@ TaylorInputs TaylorFeatures::operator()(const TaylorPoints& points, std::int64_t
   return {query, key, y, config_.order == 0 ? nearest : add(nearest, near.first_order), x_width()};
 }
 
-Tensor TaylorFeatures::statistics(const TaylorPoints& points, const Tensor& target_lengths) const {
-  const Tensor derivative =
-      local_taylor(points.x, points.y, points.context, points.lengths, 0, points.noise).derivative;
-  const Tensor here = derivative.to(Device::cpu).to(DType::float64);
-  const std::int64_t all = here.dim(1), channels = here.dim(2);
+Tensor TaylorFeatures::statistics(std::span<const TaylorPoints> orders, const Tensor& target_lengths) const {
+  std::vector<Tensor> derivatives;
+  for (const TaylorPoints& points : orders)
+    derivatives.push_back(local_taylor(points.x, points.y, points.context, points.lengths, 0, points.noise)
+                              .derivative.to(Device::cpu)
+                              .to(DType::float64));
+  const TaylorPoints& points = orders.front();
+  const std::int64_t rows = points.x.dim(0), all = points.x.dim(1), channels = config_.dim_x * config_.dim_y;
   const auto is_real = [&](std::int64_t row, std::int64_t i) {
     const Tensor& lengths = i < points.context ? points.lengths : target_lengths;
     return !lengths.defined() || i - (i < points.context ? 0 : points.context) < lengths.data<std::int64_t>()[row];
@@ -74,8 +77,9 @@ Tensor TaylorFeatures::statistics(const TaylorPoints& points, const Tensor& targ
   double count = 0;
   std::vector<double> sum(channels), square(channels);
   const auto for_real = [&](const auto& visit) {
-    for (std::int64_t i = 0; i < here.dim(0) * all; ++i)
-      if (is_real(i / all, i % all)) visit(here.data<double>() + i * channels);
+    for (const Tensor& derivative : derivatives)
+      for (std::int64_t i = 0; i < rows * all; ++i)
+        if (is_real(i / all, i % all)) visit(derivative.data<double>() + i * channels);
   };
   for_real([&](const double* d) {
     ++count;
@@ -90,7 +94,7 @@ Tensor TaylorFeatures::statistics(const TaylorPoints& points, const Tensor& targ
     both.data<double>()[c] = sum[c];
     both.data<double>()[channels + c] = square[c] / std::max(count, 1.0);
   }
-  return both.to(derivative.dtype()).to(derivative.device());
+  return both.to(points.x.dtype()).to(points.x.device());
 }
 
 void TaylorFeatures::keep(const Tensor& statistics) {

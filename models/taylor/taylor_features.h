@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "engine/draws.h"
 #include "engine/init.h"
 #include "engine/module.h"
@@ -47,8 +49,9 @@ class TaylorFeatures {
   /// ones.
   TaylorInputs operator()(const TaylorPoints& points, std::int64_t first, const Tensor& statistics = {}) const;
 
-  /// Means and variances of the derivatives of all real points of a batch, (2, C) of its dtype on its device.
-  Tensor statistics(const TaylorPoints& points, const Tensor& target_lengths) const;
+  /// Means and variances of the derivatives of all real points of a batch, in some orders of its targets (one at
+  /// least): (2, C) of its dtype on its device.
+  Tensor statistics(std::span<const TaylorPoints> orders, const Tensor& target_lengths) const;
   /// Goes a hundredth of the way to those of a batch.
   void keep(const Tensor& statistics);
   /// What is added to the neighbours of `points` points, undefined where nothing is.

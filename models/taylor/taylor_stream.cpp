@@ -26,9 +26,9 @@ TaylorLayer::TaylorLayer(const AttentionWidths& widths, std::int64_t heads, bool
   if (first) residual.emplace(widths.query, widths.out, init);
 }
 
-Tensor TaylorLayer::after_attention(const Tensor& x, const Tensor& attended) const {
+Tensor TaylorLayer::after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping) const {
   const Tensor h = norm1(residual ? (*residual)(x) : x, attended).norm;
-  return norm2(h, contract(gelu(expand(h)))).norm;
+  return norm2(h, contract(dropping(gelu(expand(h))))).norm;
 }
 
 void TaylorLayer::visit(ModuleVisitor& visitor) {
@@ -54,7 +54,8 @@ KeysValues TaylorStream::keys_values(std::size_t layer, const Tensor& x, const T
   return layers[layer].attention.project(x, values_of_y_ && layer + 1 == layers.size() ? y : x);
 }
 
-TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor& y, const Tensor& lengths) const {
+TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor& y, const Tensor& lengths,
+                                           const Dropping& dropping) const {
   const PrefixMask real = PrefixMask::lengths(lengths);
   Encoded encoded;
   Tensor h = features;
@@ -62,14 +63,14 @@ TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor&
     encoded.push_back(keys_values(i, h, y));
     encoded.back().origin.layer = i;
     if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
-    h = layers[i].after_attention(h, layers[i].attention(h, encoded.back(), real));
+    h = layers[i].after_attention(h, layers[i].attention(h, encoded.back(), real), dropping);
   }
   return encoded;
 }
 
 Tensor TaylorStream::operator()(const Encoded& context, const Tensor& lengths, const Encoded& before,
                                 const Tensor& query, const Tensor& key, const Tensor& y, std::int64_t given,
-                                Encoded& after) const {
+                                Encoded& after, const Dropping& dropping) const {
   Encoded own;
   Tensor h = query;
   const std::int64_t count = before.front().keys.dim(1);
@@ -83,7 +84,7 @@ Tensor TaylorStream::operator()(const Encoded& context, const Tensor& lengths, c
     const Tensor attended =
         one_set ? layers[i].attention(h, both(context[i], own.back()), all)
                 : attend_along_paths(layers[i].attention, h, context[i], real, own.back(), those_before);
-    h = layers[i].after_attention(h, attended);
+    h = layers[i].after_attention(h, attended, dropping);
   }
   after = std::move(own);
   return h;

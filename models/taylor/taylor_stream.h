@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/blocks/attention.h"
+#include "models/blocks/dropping.h"
 #include "models/blocks/layer_norm.h"
 
 namespace npzoo {
@@ -23,7 +24,7 @@ class TaylorLayer {
   TaylorLayer(const AttentionWidths& widths, std::int64_t heads, bool first, Initializer& init);
 
   /// x (R, n, ·), attended (R, n, E) → (R, n, E)
-  Tensor after_attention(const Tensor& x, const Tensor& attended) const;
+  Tensor after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping = {}) const;
   void visit(ModuleVisitor& visitor);
 
   MultiheadAttention attention;
@@ -44,11 +45,12 @@ class TaylorStream {
   TaylorStream(std::int64_t features, const TaylorStreamConfig& config, Initializer& init);
 
   /// Of a context: features (B, Nc, F), y (B, Nc, Dy), `lengths` as in Task.
-  Encoded encode(const Tensor& features, const Tensor& y, const Tensor& lengths) const;
+  Encoded encode(const Tensor& features, const Tensor& y, const Tensor& lengths, const Dropping& dropping = {}) const;
   /// Some targets of each path, in their order, behind those `before`: (B·P, n, E). The first `given` have values; the
   /// encoded ones of these and of `before` come out in `after`.
   Tensor operator()(const Encoded& context, const Tensor& lengths, const Encoded& before, const Tensor& query,
-                    const Tensor& key, const Tensor& y, std::int64_t given, Encoded& after) const;
+                    const Tensor& key, const Tensor& y, std::int64_t given, Encoded& after,
+                    const Dropping& dropping = {}) const;
   /// No targets before.
   Encoded nothing(std::int64_t rows, const Tensor& like) const;
   std::int64_t key_width() const { return inner_; }

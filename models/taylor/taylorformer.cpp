@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/predictions/independent.h"
+#include "models/predictions/target_orders.h"
 #include "models/predictions/target_paths.h"
 #include "models/registry.h"
 #include "models/taylor/authors.h"
@@ -196,20 +197,31 @@ std::unique_ptr<Prediction> Taylorformer::query(const ContextState& state, const
   return std::make_unique<Targets>(*this, state_as<TaylorformerState>(state, "taylorformer"), xt);
 }
 
-Moments Taylorformer::of_task(const Task& task, Draws& draws, const Tensor& statistics, TaylorInputs* inputs) const {
+TaylorPoints Taylorformer::points_of(const Task& task, Draws& draws) const {
   const Context context = clear_padding({task.xc, task.yc, task.lengths});
   const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1), nt = task.xt.dim(1);
   const Tensor noise = features.draw_noise(batch, nc, task.xc, draws);
-  TaylorPoints points{concat({context.xc, task.xt}, 1), concat({context.yc, task.yt}, 1), nc, task.lengths,
-                      joined(noise, noise.defined() ? features.draw_noise(batch, nt, task.xt, draws) : noise)};
+  return {concat({context.xc, task.xt}, 1), concat({context.yc, task.yt}, 1), nc, task.lengths,
+          joined(noise, noise.defined() ? features.draw_noise(batch, nt, task.xt, draws) : noise)};
+}
+
+Taylorformer::Arranged Taylorformer::arranged(const Task& task, Draws& draws) const {
+  Arranged found{in_drawn_orders(task, config_.permutation_repeats, draws), {}};
+  for (const Task& one : found.tasks) found.points.push_back(points_of(one, draws));
+  return found;
+}
+
+Moments Taylorformer::of_targets(const TaylorPoints& points, const Tensor& statistics, const Dropping& dropping,
+                                 TaylorInputs* inputs) const {
+  const std::int64_t nc = points.context, all = points.x.dim(1);
   const TaylorInputs in = features(points, 0, statistics);
   const auto of_context = [&](const Tensor& x) { return slice(x, 1, 0, nc); };
-  const auto of_targets = [&](const Tensor& x) { return slice(x, 1, nc, nc + nt); };
+  const auto of_targets = [&](const Tensor& x) { return slice(x, 1, nc, all); };
   const auto run = [&](const TaylorStream& stream, const Tensor& query, const Tensor& key) {
-    const auto encoded = stream.encode(of_context(key), of_context(in.values), task.lengths);
+    const auto encoded = stream.encode(of_context(key), of_context(in.values), points.lengths, dropping);
     TaylorStream::Encoded after;
-    return stream(encoded, task.lengths, stream.nothing(batch, task.xt), of_targets(query), of_targets(key),
-                  of_targets(in.values), nt, after);
+    return stream(encoded, points.lengths, stream.nothing(points.x.dim(0), points.x), of_targets(query),
+                  of_targets(key), of_targets(in.values), all - nc, after, dropping);
   };
   const Tensor of_x = run(x_stream, in.of_x(in.query), in.of_x(in.key)), of_xy = run(xy_stream, in.query, in.key);
   if (inputs != nullptr) *inputs = in;
@@ -219,12 +231,7 @@ Moments Taylorformer::of_task(const Task& task, Draws& draws, const Tensor& stat
 Task Taylorformer::prepared(const Task& task, const Draws& draws) const {
   Task whole = task;
   Draws own = draws;
-  const Context context = clear_padding({task.xc, task.yc, task.lengths});
-  const Tensor noise = features.draw_noise(task.xc.dim(0), task.xc.dim(1), task.xc, own);
-  const TaylorPoints points{
-      concat({context.xc, task.xt}, 1), concat({context.yc, task.yt}, 1), task.xc.dim(1), task.lengths,
-      joined(noise, noise.defined() ? features.draw_noise(task.xt.dim(0), task.xt.dim(1), task.xt, own) : noise)};
-  whole.batch_statistics = features.statistics(points, task.target_lengths);
+  whole.batch_statistics = features.statistics(arranged(task, own).points, task.target_lengths);
   return whole;
 }
 
@@ -233,18 +240,27 @@ void Taylorformer::before_step(const Task& task, const Draws& draws) {
 }
 
 Moments Taylorformer::in_training(const Task& task, Draws& draws, TaylorInputs* inputs) const {
+  const TaylorPoints points = points_of(task, draws);
   const Tensor statistics =
-      task.batch_statistics.defined() ? task.batch_statistics : prepared(task, draws).batch_statistics;
-  return of_task(task, draws, statistics, inputs);
+      task.batch_statistics.defined() ? task.batch_statistics : features.statistics({&points, 1}, task.target_lengths);
+  return of_targets(points, statistics, {config_.dropout, &draws}, inputs);
 }
 
 Moments Taylorformer::teacher_forced(const Task& task, Draws& draws, TaylorInputs* inputs) const {
-  return of_task(task, draws, {}, inputs);
+  return of_targets(points_of(task, draws), {}, {}, inputs);
 }
 
 Tensor Taylorformer::loss(const Task& task, Draws& draws) const {
-  const Independent each(in_training(task, draws));
-  return mean_over_channels(nll(each, task.yt, task.target_weights, task.target_totals), dim_y());
+  const Arranged shuffled = arranged(task, draws);
+  const Tensor statistics = task.batch_statistics.defined() ? task.batch_statistics
+                                                            : features.statistics(shuffled.points, task.target_lengths);
+  std::vector<Tensor> losses;
+  for (std::size_t i = 0; i < shuffled.tasks.size(); ++i) {
+    const Task& one = shuffled.tasks[i];
+    const Independent each(of_targets(shuffled.points[i], statistics, {config_.dropout, &draws}));
+    losses.push_back(mean_over_channels(nll(each, one.yt, one.target_weights, one.target_totals), dim_y()));
+  }
+  return mean_of(losses);
 }
 
 void Taylorformer::visit(ModuleVisitor& visitor) {
@@ -283,8 +299,8 @@ std::unique_ptr<Model> make_taylorformer(const ModelConfig& config, const Initia
   c.layers = reader.size("num_layers");
   c.std = {StdForm::Kind::exp, 0, 1e-3};
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.01, 1e-3};
-  const auto dropout = reader.get<double>("dropout", 0.0);
-  check(dropout == 0, "[taylorformer] dropout {} found, expected 0", dropout);
+  c.dropout = read_dropout(reader, "taylorformer");
+  c.permutation_repeats = read_permutation_repeats(reader, "taylorformer");
   reader.finish();
   Initializer init(Framework::tensorflow, weights);
   return std::make_unique<Taylorformer>(c, init);

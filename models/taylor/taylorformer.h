@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "models/prediction.h"
 #include "models/taylor/taylor_features.h"
 #include "models/taylor/taylor_stream.h"
@@ -10,6 +12,8 @@ struct TaylorformerConfig {
   TaylorFeaturesConfig features;
   std::int64_t heads = 1, head_width = 1, width = 32, layers = 2;
   StdForm std;
+  double dropout = 0;                    // within the networks, in training
+  std::int64_t permutation_repeats = 0;  // in how many drawn orders of the targets a task is trained on at a time
 };
 
 /// A context and targets that came before, encoded.
@@ -23,6 +27,12 @@ struct TaylorformerState;
 /// The density of all targets takes one pass (teacher-forced); paths are drawn by extending cached keys and values.
 /// Derivatives are normalised over the whole batch in training (Model::prepared), by running statistics afterwards.
 /// Corrected: a point is never its own neighbour, so points that are given twice tell nothing of their own value.
+///
+/// With `permutation_repeats` n ≥ 1 the loss is the mean over n orders of the targets, uniform and drawn for each task
+/// and step, and derivatives are normalised over all of them. The given order is not one of them, as in the authors'
+/// code: the paper maximises the expectation over orders (section 3.3). Corrected: theirs shuffles inputs and values
+/// apart from each other, once for a batch, and compares with the values as they were.
+///
 /// Deviations are 1e-3 more than the network's, as in the authors' losses.
 class Taylorformer final : public Model {
  public:
@@ -54,7 +64,18 @@ class Taylorformer final : public Model {
  private:
   class Targets;
 
-  Moments of_task(const Task& task, Draws& draws, const Tensor& statistics, TaylorInputs* inputs) const;
+  /// A task with its targets in some order, and its points.
+  struct Arranged {
+    std::vector<Task> tasks;
+    std::vector<TaylorPoints> points;
+  };
+
+  /// Context and targets with their values; draws what is added to neighbours.
+  TaylorPoints points_of(const Task& task, Draws& draws) const;
+  /// All that training on a task draws, apart from what is dropped.
+  Arranged arranged(const Task& task, Draws& draws) const;
+  Moments of_targets(const TaylorPoints& points, const Tensor& statistics, const Dropping& dropping,
+                     TaylorInputs* inputs = nullptr) const;
   /// Of encoded targets (R, n, E) of both streams; anchor (R, n, Dy).
   Moments head(const Tensor& x, const Tensor& xy, const Tensor& anchor) const;
 

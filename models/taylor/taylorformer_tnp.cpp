@@ -1,3 +1,4 @@
+#include "models/predictions/target_orders.h"
 #include "models/registry.h"
 #include "models/taylor/authors.h"
 #include "models/tnp/tnp_a.h"
@@ -8,7 +9,8 @@ namespace {
 
 /// The baseline of Taylorformer's paper, by its own code: TNP-A's network with attention of a width of its own, GELU
 /// networks of the width of the model, and deviations 1e-3 more than the network's, as in their losses. Nothing is
-/// added to the values that later targets are given, and targets come in the order that is given.
+/// added to the values that later targets are given. Dropout and orders of targets in training are as in Taylorformer;
+/// their dropout layers are called without the flag of training, so that it depends on Keras whether they ever drop.
 std::unique_ptr<Model> make_taylorformer_tnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "taylorformer-tnp");
   TnpAConfig c;
@@ -26,8 +28,8 @@ std::unique_ptr<Model> make_taylorformer_tnp(const ModelConfig& config, const In
   c.std = {StdForm::Kind::exp, 0, 1e-3};
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05, 1e-3};
   c.loss_per_channel = true;
-  const auto dropout = reader.get<double>("dropout", 0.0);
-  check(dropout == 0, "[taylorformer-tnp] dropout {} found, expected 0", dropout);
+  c.dropout = read_dropout(reader, "taylorformer-tnp");
+  c.permutation_repeats = read_permutation_repeats(reader, "taylorformer-tnp");
   reader.finish();
   Initializer init(Framework::tensorflow, weights);
   return std::make_unique<TnpA>(c, init);

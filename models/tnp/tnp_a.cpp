@@ -5,6 +5,7 @@
 #include "models/blocks/path_attention.h"
 #include "models/parity/authors.h"
 #include "models/predictions/independent.h"
+#include "models/predictions/target_orders.h"
 #include "models/predictions/target_paths.h"
 #include "models/registry.h"
 #include "models/tnp/tnp_d.h"
@@ -38,8 +39,8 @@ struct Targets {
 /// Encodings of the targets to be predicted. `keys_of(layer, states)` gives the keys of the paths' own targets in a
 /// layer by the states that enter it.
 template <class Keys>
-Tensor encode(const TwoStreamTransformer& encoder, const TnpAState& state, const Targets& targets,
-              const Keys& keys_of) {
+Tensor encode(const TwoStreamTransformer& encoder, const TnpAState& state, const Targets& targets, const Keys& keys_of,
+              Dropping dropping = {}) {
   const PrefixMask real = PrefixMask::lengths(state.context.lengths);
   Tensor h = targets.tokens;
   for (std::size_t i = 0; i < encoder.layers.size(); ++i) {
@@ -49,7 +50,8 @@ Tensor encode(const TwoStreamTransformer& encoder, const TnpAState& state, const
     if (last) h = slice(h, 1, h.dim(1) - targets.predicted, h.dim(1));
     const Tensor attended = attend_along_paths(layer.attention, layer.before_attention(h), state.encoded[i], real, keys,
                                                last ? targets.seen_by_predicted : targets.seen);
-    h = layer.after_attention(h, attended);
+    dropping.apart = h.dim(1) - targets.predicted;
+    h = layer.after_attention(h, attended, dropping);
   }
   return encoder.norm ? (*encoder.norm)(h) : h;
 }
@@ -72,7 +74,7 @@ class TnpA::TargetByTarget final : public TargetPaths {
   Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
 
   /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
-  Moments given_those_before(const Tensor& y, Draws& draws) const {
+  Moments given_those_before(const Tensor& y, Draws& draws, double dropout = 0) const {
     const std::int64_t targets = xt().dim(1), given = std::max<std::int64_t>(targets - 1, 0);
     const Tensor seen = draws.derived({xt().dim(0), given + targets}, [=](std::span<std::int64_t> counts) {
       for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -87,7 +89,8 @@ class TnpA::TargetByTarget final : public TargetPaths {
     return predict({tokens, targets, PrefixMask::lengths(seen), PrefixMask::growing(0)},
                    [&](std::size_t layer, const Tensor& h) {
                      return model_.encoder.layers[layer].keys_values(slice(h, 1, 0, given));
-                   });
+                   },
+                   {dropout, &draws});
   }
 
  protected:
@@ -123,9 +126,9 @@ class TnpA::TargetByTarget final : public TargetPaths {
   }
 
   template <class Keys>
-  Moments predict(const Targets& targets, const Keys& keys_of) const {
-    const Tensor h = encode(model_.encoder, state_, targets, keys_of);  // (B·P, n, E)
-    return gaussian_head(model_.predictor(h), model_.config().std);     // (B·P, n, Dy)
+  Moments predict(const Targets& targets, const Keys& keys_of, const Dropping& dropping = {}) const {
+    const Tensor h = encode(model_.encoder, state_, targets, keys_of, dropping);  // (B·P, n, E)
+    return gaussian_head(model_.predictor(h), model_.config().std);               // (B·P, n, Dy)
   }
 
   /// Keys and values of the targets that each path has met.
@@ -170,15 +173,23 @@ class TnpA::TargetByTarget final : public TargetPaths {
 };
 
 TnpA::TnpA(const TnpAConfig& config, Initializer& init)
-    : TokenTransformer(config, init), permute_(config.permute), value_noise_(config.value_noise) {}
+    : TokenTransformer(config, init),
+      permute_(config.permute),
+      value_noise_(config.value_noise),
+      dropout_(config.dropout),
+      permutation_repeats_(config.permutation_repeats) {}
 
-std::unique_ptr<ContextState> TnpA::condition(const Context& context, Draws& draws, std::int64_t samples) const {
-  const auto encoded = TokenTransformer::condition(context, draws, samples);
-  auto state = std::make_unique<TnpAState>(state_as<TokenTransformerState>(*encoded, "tnp-a"));
+std::unique_ptr<TnpAState> TnpA::state_of(const Context& context, const Draws& draws, std::int64_t samples,
+                                          const Dropping& dropping) const {
+  auto state = std::make_unique<TnpAState>(std::move(*encode_context(context, draws, samples, dropping)));
   const Tensor none =
       Tensor::zeros({context.xc.dim(0), 0, config().transformer.key_width()}, context.xc.dtype(), context.xc.device());
   state->before.assign(encoder.layers.size(), {none, none});
   return state;
+}
+
+std::unique_ptr<ContextState> TnpA::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  return state_of(context, draws, samples, {});
 }
 
 std::unique_ptr<Prediction> TnpA::query(const ContextState& state, const Tensor& xt) const {
@@ -186,16 +197,23 @@ std::unique_ptr<Prediction> TnpA::query(const ContextState& state, const Tensor&
 }
 
 Tensor TnpA::loss(const Task& task, Draws& draws) const {
-  const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
+  std::vector<Tensor> losses;
+  for (const Task& shuffled : in_drawn_orders(task, permutation_repeats_, draws))
+    losses.push_back(loss_in_order(shuffled, draws));
+  return mean_of(losses);
+}
+
+Tensor TnpA::loss_in_order(const Task& task, Draws& draws) const {
+  const auto state = state_of({task.xc, task.yc, task.lengths}, draws, 1, {dropout_, &draws});
   Tensor given = task.yt;
   if (value_noise_ > 0) {
     const std::int64_t batch = given.dim(0), nt = given.dim(1), dy = given.dim(2);
     const Tensor noise = draws.normal(1, batch, {nt, dy}, given.dtype(), given.device());
     given = add(given, affine(noise.view(given.shape()), value_noise_, 0));
   }
-  const TargetByTarget targets(*this, own(*state), task.xt);
-  const Tensor loss =
-      nll(Independent(targets.given_those_before(given, draws)), task.yt, task.target_weights, task.target_totals);
+  const TargetByTarget targets(*this, *state, task.xt);
+  const Tensor loss = nll(Independent(targets.given_those_before(given, draws, dropout_)), task.yt, task.target_weights,
+                          task.target_totals);
   return config().loss_per_channel ? mean_over_channels(loss, dim_y()) : loss;
 }
 

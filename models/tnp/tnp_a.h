@@ -10,7 +10,13 @@ struct TnpAConfig : TokenTransformerConfig {
   bool permute = false;
   /// Deviation of what is added in training to the values that later targets are given.
   double value_noise = 0;
+  /// Share of the networks' hidden values that are dropped in training.
+  double dropout = 0;
+  /// In how many drawn orders of the targets a task is trained on at a time; 0: in the given one.
+  std::int64_t permutation_repeats = 0;
 };
+
+struct TnpAState;
 
 /// TNP-A, the autoregressive transformer neural process (Nguyen and Grover, "Transformer neural processes:
 /// uncertainty-aware meta learning via sequence modeling", ICML 2022, section 3.1): TNP-D's network, which predicts
@@ -33,8 +39,13 @@ class TnpA final : public TokenTransformer {
  private:
   class TargetByTarget;
 
+  std::unique_ptr<TnpAState> state_of(const Context& context, const Draws& draws, std::int64_t samples,
+                                      const Dropping& dropping) const;
+  Tensor loss_in_order(const Task& task, Draws& draws) const;
+
   bool permute_;
-  double value_noise_;
+  double value_noise_, dropout_;
+  std::int64_t permutation_repeats_;
 };
 
 /// Reads what `read_tnp_config` does and, where it is given, `permute`.

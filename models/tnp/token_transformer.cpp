@@ -22,11 +22,18 @@ std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) 
 TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
     : embedder(embedder_widths(config), init), encoder(config.transformer, init), config_(config) {}
 
-std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<TokenTransformerState> TokenModel::encode_context(const Context& context, const Draws& draws,
+                                                                  std::int64_t samples,
+                                                                  const Dropping& dropping) const {
   const Context points = clear_padding(context);
-  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                 // (B, Nc, E)
-  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths));  // per layer (B, Nc, E)
-  return std::make_unique<TokenTransformerState>(HeldContext(context, draws, samples), std::move(encoded));
+  HeldContext held(context, draws, samples);
+  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                           // (B, Nc, E)
+  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
+  return std::make_unique<TokenTransformerState>(std::move(held), std::move(encoded));
+}
+
+std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  return encode_context(context, draws, samples);
 }
 
 template <class F>

@@ -42,6 +42,9 @@ class TokenModel : public Model {
   TokenModel(const TokenTransformerConfig& config, Initializer& init);
 
   const TokenTransformerConfig& config() const { return config_; }
+  /// The state that `condition` makes.
+  std::unique_ptr<TokenTransformerState> encode_context(const Context& context, const Draws& draws,
+                                                        std::int64_t samples, const Dropping& dropping = {}) const;
   /// Of targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
   /// What `head` makes of each chunk of them.

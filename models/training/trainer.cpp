@@ -17,6 +17,10 @@ std::unique_ptr<TaskSource> training_tasks(const TrainingRun& run) {
                                     .device = default_device()});
 }
 
+const TaskConfig& validation_data(const Protocol& protocol) {
+  return protocol.validation_data ? *protocol.validation_data : *protocol.data;
+}
+
 Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
 
 }  // namespace
@@ -80,12 +84,12 @@ SourceOptions Trainer::validation_tasks() const {
 }
 
 std::int64_t Trainer::validation_batches() const {
-  return batches_of(*run_.protocol.data->source(validation_tasks()), run_.protocol.validation.batches);
+  return batches_of(*validation_data(run_.protocol).source(validation_tasks()), run_.protocol.validation.batches);
 }
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   const Protocol& p = run_.protocol;
-  const Findings found = trial_.run(*model_, *p.data,
+  const Findings found = trial_.run(*model_, validation_data(p),
                                     {.tasks = validation_tasks(),
                                      .batches = p.validation.batches,
                                      .density = model_info(run_.spec.name).density,

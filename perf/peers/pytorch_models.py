@@ -134,7 +134,8 @@ def make_model(name, config, form):
         return TRANSFORMERS[name](config, form)
     if name in CONDITIONAL and config["architecture"] == "tnp":
         return CONDITIONAL[name](mlp_of_depth, config, functools.partial(attend, form))
-    if name == "taylorformer" and config["dim_x"] == 1 and not config.get("bound_std") and not config.get("p"):
+    options = ("bound_std", "p", "dropout", "permutation_repeats")
+    if name == "taylorformer" and config["dim_x"] == 1 and not any(config.get(option) for option in options):
         return pytorch_series.Taylorformer(config, form)
     if name == "autoformer" and config["activation"] == "gelu" and not config["dropout"] and config.get("gaussian", True):
         return pytorch_series.Autoformer(config)

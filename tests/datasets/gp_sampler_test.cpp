@@ -13,6 +13,7 @@
 #include "datasets/protocol.h"
 #include "engine/error.h"
 #include "engine/memory.h"
+#include "ops/concat/concat.h"
 #include "tests/datasets/gp_fixtures.h"
 
 using namespace npzoo;
@@ -86,6 +87,32 @@ TEST_CASE("[gp sampler] tnp/gp-rbf: own kernel per row, counts per batch, disjoi
   CHECK(contexts.size() == 44);
   CHECK(*targets.begin() == 3);
   CHECK(*targets.rbegin() > 40);
+}
+
+TEST_CASE("[gp sampler] taylorformer/gp-rbf: what is not of the context is a target, and noise is little") {
+  const GpSampler sampler = sampler_of("taylorformer/gp-rbf", Split::training, DType::float64);
+  std::set<std::int64_t> contexts;
+  for (std::uint64_t i = 0; i < 900; ++i) {
+    const Task task = sampler.draw(i).task;
+    contexts.insert(task.xc.dim(1));
+    REQUIRE(task.xc.dim(1) + task.xt.dim(1) == 100);
+  }
+  CHECK(*contexts.begin() == 3);
+  CHECK(*contexts.rbegin() == 97);
+  CHECK(contexts.size() == 95);
+  // The values are those of a smooth function: points 1e-4 apart differ by little more than the noise.
+  const Task task = sampler.draw(0).task;
+  const Tensor x = concat({task.xc, task.xt}, 1), y = concat({task.yc, task.yt}, 1);
+  int close = 0;
+  for (std::int64_t b = 0; b < 32; ++b)
+    for (std::int64_t i = 0; i < 100; ++i)
+      for (std::int64_t j = 0; j < i; ++j) {
+        const std::int64_t p = b * 100 + i, q = b * 100 + j;
+        if (std::abs(x.data<double>()[p] - x.data<double>()[q]) > 1e-4) continue;
+        ++close;
+        CHECK(std::abs(y.data<double>()[p] - y.data<double>()[q]) < 0.01);
+      }
+  CHECK(close > 2);
 }
 
 TEST_CASE("[gp sampler] tnp-kr: shared kernel and locations, ragged noisy context among noise-free targets") {
@@ -202,9 +229,11 @@ TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
 /// Reference values were computed elsewhere, by other code, to a standard error of up to .006.
 TEST_CASE("[gp sampler] the exact posterior scores what is known of every test distribution") {
   constexpr double kReferenceError = 0.006;
-  for (const auto& [protocol, batches] : {std::pair("quick/gp1d", 600), std::pair("tnp/gp-rbf", 600),
-                                          std::pair("tnp-kr/gp1d-rbf", 250), std::pair("tnp-kr/gp1d-matern", 250),
-                                          std::pair("tnp-kr/gp1d-periodic", 250), std::pair("tnp-kr/gp2d-rbf", 60)}) {
+  for (const auto& [protocol, batches] :
+       {std::pair("quick/gp1d", 600), std::pair("tnp/gp-rbf", 600), std::pair("tnp-kr/gp1d-rbf", 250),
+        std::pair("tnp-kr/gp1d-matern", 250), std::pair("tnp-kr/gp1d-periodic", 250), std::pair("tnp-kr/gp2d-rbf", 60),
+        std::pair("taylorformer/gp-rbf", 40), std::pair("taylorformer/gp-matern", 40),
+        std::pair("taylorformer/gp-periodic", 40)}) {
     const std::string name = protocol;
     const EvaluationConfig evaluation = load_protocol(name).evaluation;
     for (const TestConfig& test : evaluation.tests) {
@@ -251,6 +280,8 @@ TEST_CASE("[gp sampler] distributions that cannot be drawn from") {
   CHECK_THROWS_WITH_AS(error([](GpDistribution& d) {
                          d.context = {4, 6};
                        })(),
+                       "[gp sampler] 4 points, expected at least 5", Error);
+  CHECK_THROWS_WITH_AS(error([](GpDistribution& d) { d.targets = GpDistribution::Targets::rest; })(),
                        "[gp sampler] 4 points, expected at least 5", Error);
   CHECK_THROWS_WITH_AS(error([](GpDistribution& d) { d.targets = GpDistribution::Targets::disjoint; })(),
                        "[gp sampler] 4 points, expected at least 8", Error);

@@ -114,6 +114,26 @@ TEST_CASE("[images] the rules of the TNP-KR paper: one choice of pixels for a ba
   CHECK(config->typical_extents().targets == 60);
 }
 
+TEST_CASE("[images] targets may be as many whatever the context is, in training and in a test") {
+  const DataFolder folder;
+  write_mnist(folder, 20, 6);
+  const auto config =
+      image_tasks(replaced(replaced(kMnistData, "min_targets = 3\ntraining_targets = 40", "target_count = [3, 12]"),
+                           "context = [3, 50]", "context = [40, 50]"));
+  for (const Split split : {Split::training, Split::evaluation}) {
+    const auto source = config->source({.batch_size = 2, .seed = 1, .split = split});
+    std::set<std::int64_t> counts;
+    for (std::uint64_t index = 0; index < (split == Split::training ? 200 : 3); ++index) {
+      const Task task = source->task(index);
+      CHECK((40 <= task.xc.dim(1) && task.xc.dim(1) < 50));
+      counts.insert(task.xt.dim(1));
+    }
+    CHECK((*counts.begin() >= 3 && *counts.rbegin() < 12));
+    if (split == Split::training) CHECK(counts.size() == 9);
+  }
+  CHECK(config->typical_extents().targets == 7);
+}
+
 TEST_CASE("[images] a tenth of the images is kept back for validation") {
   const DataFolder folder;
   write_mnist(folder, 20, 6);
@@ -179,6 +199,10 @@ TEST_CASE("[images] what cannot be is refused in a line") {
         "[protocol] f.toml: data.context is 58, expected integers 0 <= low < high <= 57");
   CHECK(refused("[-1.0, 1.0]", "[1.0, 1.0]") ==
         "[protocol] f.toml: data.inputs is [1, 1], expected two numbers that differ");
+  CHECK(refused("min_targets = 3\ntraining_targets = 40", "target_count = [3, 13]") ==
+        "[protocol] f.toml: data.context is 50, expected integers 0 <= low < high <= 49");
+  CHECK(refused("min_targets = 3\ntraining_targets = 40", "target_count = [3, 61]") ==
+        "[protocol] f.toml: data.target_count is 61, expected integers 1 <= low < high <= 60");
   CHECK(refused("classes = [0, 10]", "classes = [0, 11]") ==
         "[protocol] f.toml: data.classes is 11, expected integers 0 <= low < high <= 10");
   CHECK(refused("classes = [0, 10]", "") ==

@@ -185,6 +185,27 @@ TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
   CHECK(to_log_likelihood(p.evaluation.metric, p.evaluation.tests[0].published.at("tnp-kr-full").value) == -0.516);
 }
 
+TEST_CASE("[protocol] taylorformer/gp-matern: validations have tasks of their own, by the same kernel") {
+  const Protocol p = load_protocol("taylorformer/gp-matern"), plain = load_protocol("tnp/gp-rbf");
+  CHECK_FALSE(plain.validation_data);
+  REQUIRE(p.validation_data);
+  const GpDistribution &training = *gp_distribution(*p.data), &validation = *gp_distribution(*p.validation_data);
+  CHECK(validation.kernels == training.kernels);
+  CHECK(validation.kernels[0].kind == KernelKind::matern52);
+  CHECK((training.context == IntegerRange{3, 98} && validation.context == IntegerRange{20, 21}));
+  const Task task = p.validation_data->source({.batch_size = 2, .split = Split::validation})->task(0);
+  CHECK((task.xc.dim(1) == 20 && task.xt.dim(1) == 80));
+  const std::string text = load_protocol("taylorformer/gp-rbf").text;
+  const Protocol rbf = parse_protocol(text, "f.toml"),
+                 other = parse_protocol(replaced(text, "[20, 21]", "[21, 22]"), "f.toml");
+  CHECK_FALSE(same_data(rbf, other));
+  CHECK(protocol_version(rbf, "rbf", "np") != protocol_version(other, "rbf", "np"));
+  CHECK(error_of_protocol(replaced(text, "[20, 21]", "[20, 101]")) ==
+        "[protocol] f.toml: validation.tasks.context is 101, expected integers 0 <= low < high <= 100");
+  CHECK(error_of_protocol(replaced(text, "[20, 21]", "[20, 21]\nmin_targets = 3"))
+            .starts_with("[protocol] f.toml: validation.tasks.min_targets is an unknown key"));
+}
+
 TEST_CASE("[protocol] a user's own file") {
   const auto path = std::filesystem::temp_directory_path() / fmt::format("npzoo-protocol-{}.toml", ::getpid());
   std::ofstream(path) << load_protocol("quick/gp1d").text;

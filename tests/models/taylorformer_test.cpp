@@ -345,8 +345,14 @@ TEST_CASE("taylorformer: parameters that cannot be are refused in one line") {
   CHECK(message(name, "xmin", 0.0) == "[taylorformer] xmin 0 and xmax 2 found, expected 0 < xmin < xmax");
   CHECK(message(name, "neighbour_noise", -0.5) == "[taylorformer] neighbour_noise -0.5 found, expected 0 or more");
   CHECK(message(name, "p", std::int64_t{2}) == "[taylorformer] p 2 found, expected 0 or 1");
-  CHECK(message(name, "dropout", 0.05) == "[taylorformer] dropout 0.05 found, expected 0");
-  CHECK(message("taylorformer-tnp", "dropout", 0.1) == "[taylorformer-tnp] dropout 0.1 found, expected 0");
+  for (const std::string each : {"taylorformer", "taylorformer-tnp"}) {
+    CHECK(message(each, "dropout", 1.0) == "[" + each + "] dropout 1 found, expected 0 or more and less than 1");
+    CHECK(message(each, "dropout", -0.1) == "[" + each + "] dropout -0.1 found, expected 0 or more and less than 1");
+    CHECK(message(each, "permutation_repeats", std::int64_t{-1}) ==
+          "[" + each + "] permutation_repeats -1 found, expected 0 to 64");
+    CHECK(message(each, "permutation_repeats", std::int64_t{65}) ==
+          "[" + each + "] permutation_repeats 65 found, expected 0 to 64");
+  }
   const auto model = varied_model(small_model(name)), other = varied_model(small_model("tnp-d"));
   const Task task = random_task(*model, {2, 3, 4});
   const auto strange = condition(*other, context_of(task)), state = condition(*model, context_of(task));
