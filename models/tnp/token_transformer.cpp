@@ -48,6 +48,12 @@ Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, c
   return chunks(state, xt, head);
 }
 
+Tensor TokenModel::encode_context(const ContextState& state) const {
+  const auto& own = state_as<TokenTransformerState>(state, "token_transformer");
+  const Context points = clear_padding(own.context);
+  return encoder.query(own.encoded, embedder(concat({points.xc, points.yc}, -1)), PrefixMask::lengths(points.lengths));
+}
+
 void TokenModel::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("encoder", encoder);
