@@ -73,6 +73,9 @@ class TnpA::TargetByTarget final : public TargetPaths {
 
   Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
 
+  /// In one pass, as TNP-D: targets whose values are unknown do not attend to one another.
+  Marginals each_alone() const override { return next(state_, xt())->marginals(); }
+
   /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
   Moments given_those_before(const Tensor& y, Draws& draws) const {
     const std::int64_t targets = xt().dim(1), given = std::max<std::int64_t>(targets - 1, 0);
@@ -248,7 +251,6 @@ ModelInfo tnp_a_info() {
       .sizes = kTnpASizes,
       .authors = kTnpAAuthors,
       .density = Density::joint,
-      .input_gradients = false,  // of the paths that are drawn, no operations are recorded
   };
 }
 
