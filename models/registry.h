@@ -37,7 +37,7 @@ struct ModelInfo {
   /// It forecasts series at equal steps (models/forecast/series_model.h): the order of points means something, and
   /// their places little.
   bool of_series = false;
-  /// What it predicts has gradients of the places of targets.
+  /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
   bool input_gradients = true;
 };
 

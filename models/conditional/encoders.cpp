@@ -162,17 +162,27 @@ Tensor after_first(const Mlp& mlp, const Tensor& first, Activation activation) {
   return h;
 }
 
+namespace {
+
+Tensor point_counts(const Tensor& weights, const Tensor& lengths, const Tensor& x) {
+  if (weights.defined()) return weights;
+  return lengths.defined() ? real_points(lengths, x.dim(1), x.dtype()).to(x.device())
+                           : Tensor::full({x.dim(0), x.dim(1)}, 1, x.dtype(), x.device());
+}
+
+}  // namespace
+
+Tensor context_weights(const Task& task) {
+  if (!task.context_weights.defined() && !task.lengths.defined()) return {};
+  return point_counts(task.context_weights, task.lengths, task.xc);
+}
+
 ScoredPoints context_and_targets(const Task& task) {
-  const auto counts = [](const Tensor& weights, const Tensor& lengths, const Tensor& x) {
-    if (weights.defined()) return weights;
-    return lengths.defined() ? real_points(lengths, x.dim(1), x.dtype()).to(x.device())
-                             : Tensor::full({x.dim(0), x.dim(1)}, 1, x.dtype(), x.device());
-  };
   Tensor weights;
   if (task.lengths.defined() || task.target_lengths.defined() || task.context_weights.defined() ||
       task.target_weights.defined())
-    weights = concat({counts(task.context_weights, task.lengths, task.xc),
-                      counts(task.target_weights, task.target_lengths, task.xt)},
+    weights = concat({point_counts(task.context_weights, task.lengths, task.xc),
+                      point_counts(task.target_weights, task.target_lengths, task.xt)},
                      1);
   return {concat({task.xc, task.xt}, 1), concat({task.yc, task.yt}, 1), weights};
 }

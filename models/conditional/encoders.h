@@ -130,5 +130,7 @@ struct ScoredPoints {
 };
 
 ScoredPoints context_and_targets(const Task& task);
+/// (B, Nc), how much points of the context count in it; undefined for all alike.
+Tensor context_weights(const Task& task);
 
 }  // namespace npzoo

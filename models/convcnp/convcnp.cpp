@@ -173,7 +173,6 @@ ModelInfo convcnp_info() {
       .sizes = kConvCnpSizes,
       .authors = convcnp_authors(),
       .counts_points = true,
-      .input_gradients = false,  // to set convolutions, places are constants
   };
 }
 

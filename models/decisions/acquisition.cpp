@@ -150,9 +150,14 @@ std::string_view to_string(AcquisitionKind kind) {
   return "";
 }
 
-AcquisitionKind acquisition_kind(std::string_view name) {
+std::optional<AcquisitionKind> find_acquisition(std::string_view name) {
   for (const auto& [kind, known] : kAcquisitionNames)
     if (known == name) return kind;
+  return {};
+}
+
+AcquisitionKind acquisition_kind(std::string_view name) {
+  if (const auto kind = find_acquisition(name)) return *kind;
   fail("[acquisition] \"{}\" found, expected ei, log-ei, ucb or pi", name);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ enum class AcquisitionKind : std::uint8_t {
 
 /// "ei", "log-ei", "ucb", "pi".
 std::string_view to_string(AcquisitionKind kind);
+/// None for another name.
+std::optional<AcquisitionKind> find_acquisition(std::string_view name);
 /// Throws Error, listing them, for another name.
 AcquisitionKind acquisition_kind(std::string_view name);
 

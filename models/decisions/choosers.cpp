@@ -9,7 +9,6 @@
 #include "engine/random.h"
 #include "models/decisions/gp_surrogate.h"
 #include "models/predictions/autoregressive.h"
-#include "ops/concat/concat.h"
 
 namespace npzoo {
 
@@ -36,18 +35,8 @@ Belief belief_of(const Marginals& marginals) {
 /// Of each candidate by itself, given what is known.
 Belief believe(const Model& model, const ContextState& state, const Tensor& xt) {
   const auto prediction = model.query(state, xt);
-  if (!dynamic_cast<const Autoregressive*>(prediction.get())) return belief_of(prediction->marginals());
-  // Every candidate as the first of the targets.
-  std::vector<Tensor> means, deviations;
-  for (std::int64_t i = 0; i < xt.dim(1); ++i) {
-    const Tensor one = slice(xt, 1, i, i + 1);
-    const auto first = model.query(state, one);
-    const Marginals m = on_host(dynamic_cast<const Autoregressive&>(*first).given_those_before(
-        Tensor::zeros({xt.dim(0), 1, 1}, xt.dtype(), xt.device())));
-    means.push_back(m.mean);
-    deviations.push_back(m.std);
-  }
-  return belief_of({concat(means, 2), concat(deviations, 2)});
+  const auto* sequence = dynamic_cast<const Autoregressive*>(prediction.get());
+  return belief_of(sequence ? sequence->each_alone() : prediction->marginals());
 }
 
 class ModelChooser {

@@ -4,15 +4,11 @@
 #include <utility>
 
 #include "engine/tape.h"
+#include "models/predictions/autoregressive.h"
 #include "ops/concat/concat.h"
 #include "ops/reshape/reshape.h"
 
 namespace npzoo {
-
-struct ModelSurrogate::Question {
-  Tensor xt;
-  std::unique_ptr<ContextState> state{};  // where every point is a task of its own
-};
 
 ModelSurrogate::ModelSurrogate(Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options)
     : model_(model),
@@ -78,20 +74,24 @@ void ModelSurrogate::observe(std::span<const double> x, std::span<const double> 
   Draws draws(options_.seed, Purpose::prediction, 0);
   state_ = state_ && !options_.standardise ? model_.update(*state_, context(before, 1))
                                            : model_.condition(context(0, 1), draws, options_.samples);
+  const auto of_one = model_.query(*state_, slice(context(0, 1).xc, 1, 0, 1));
+  sequential_ = dynamic_cast<const Autoregressive*>(of_one.get()) != nullptr;
 }
 
-ModelSurrogate::Question ModelSurrogate::ask(std::span<const double> x) const {
+/// As targets of the model, (B, N, D).
+Tensor ModelSurrogate::places(std::span<const double> x) const {
   check(state_ != nullptr, "[decisions] {} was asked before anything was observed", info_.name);
-  const std::int64_t dims = model_.dim_x(), each = std::ssize(x) / dims / tasks_;
-  Question question;
-  if (info_.density == Density::joint) {
-    question.xt = tensor(inputs(x), {tasks_ * each, 1, dims});
-    Draws draws(options_.seed, Purpose::prediction, 0);
-    question.state = model_.condition(context(0, each), draws, options_.samples);
-  } else {
-    question.xt = tensor(inputs(x), {tasks_, each, dims});
-  }
-  return question;
+  return tensor(inputs(x), {tasks_, std::ssize(x) / model_.dim_x() / tasks_, model_.dim_x()});
+}
+
+/// Of B N points in their order.
+Marginals ModelSurrogate::each_alone(const Tensor& xt) const {
+  if (sequential_) return dynamic_cast<const Autoregressive&>(*model_.query(*state_, xt)).each_alone();
+  if (info_.density != Density::joint) return model_.query(*state_, xt)->marginals();
+  // Every point is a task of its own.
+  Draws draws(options_.seed, Purpose::prediction, 0);
+  const auto state = model_.condition(context(0, xt.dim(1)), draws, options_.samples);
+  return model_.query(*state, reshape(xt, {tasks_ * xt.dim(1), 1, model_.dim_x()}))->marginals();
 }
 
 Belief ModelSurrogate::belief_of(const Marginals& marginals) const {
@@ -116,8 +116,7 @@ Belief ModelSurrogate::belief_of(const Marginals& marginals) const {
 
 Belief ModelSurrogate::believe(std::span<const double> x) const {
   const NoGrad off;
-  const Question question = ask(x);
-  return belief_of(model_.query(question.state ? *question.state : *state_, question.xt)->marginals());
+  return belief_of(each_alone(places(x)));
 }
 
 /// By differences of the fourth order.
@@ -137,14 +136,14 @@ Judged ModelSurrogate::judge_by_differences(std::span<const double> x, const Jud
 
 Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) const {
   if (!info_.input_gradients) return judge_by_differences(x, judge);
-  Question question = ask(x);
+  Tensor xt = places(x);
   Tape tape;
-  tape.watch(question.xt);
+  tape.watch(xt);
   Marginals marginals;
   Tensor out;
   {
     const Recording on(tape);
-    marginals = model_.query(question.state ? *question.state : *state_, question.xt)->marginals();
+    marginals = each_alone(xt);
     const auto flat = [](const Tensor& t) { return reshape(t, {t.numel()}); };
     out = marginals.log_weight.defined()
               ? concat({flat(marginals.mean), flat(marginals.std), flat(marginals.log_weight)}, 0)
@@ -159,8 +158,7 @@ Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) cons
     for (std::size_t i = 0; i < part->size(); ++i) d_out.push_back((*part)[i] * scale_[i % all / each]);
   if (marginals.log_weight.defined()) d_out.insert(d_out.end(), slopes.log_weight.begin(), slopes.log_weight.end());
   const Shape shape{std::ssize(d_out)};
-  const Tensor d_x =
-      tape.backward(out, tensor(std::move(d_out), shape)).of(question.xt).to(Device::cpu).to(DType::float64);
+  const Tensor d_x = tape.backward(out, tensor(std::move(d_out), shape)).of(xt).to(Device::cpu).to(DType::float64);
   const double extent = options_.range.inputs.high - options_.range.inputs.low;
   for (const double d : d_x.values<double>()) judged.d_x.push_back(d * extent);
   return judged;

@@ -17,8 +17,8 @@ struct ModelSurrogateOptions {
   std::uint64_t seed = 0;
 };
 
-/// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. Where the model
-/// tells of several targets together each point is asked for by itself, unless a function is to be drawn.
+/// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. Where what the model
+/// says of a target depends on others, each point is asked for by itself, unless a function is to be drawn.
 class ModelSurrogate final : public Surrogate {
  public:
   /// The model and its row must live as long as this; it predicts one value.
@@ -36,11 +36,11 @@ class ModelSurrogate final : public Surrogate {
   std::string name() const override { return info_.name; }
 
  private:
-  struct Question;
   Tensor tensor(std::vector<double> values, const Shape& shape) const;
   std::vector<double> inputs(std::span<const double> x) const;
   Context context(std::int64_t first, std::int64_t copies) const;
-  Question ask(std::span<const double> x) const;
+  Tensor places(std::span<const double> x) const;
+  Marginals each_alone(const Tensor& xt) const;
   Judged judge_by_differences(std::span<const double> x, const Judge& judge) const;
   Belief belief_of(const Marginals& marginals) const;
 
@@ -52,6 +52,7 @@ class ModelSurrogate final : public Surrogate {
   std::vector<Observations> seen_;     // of each task
   std::vector<double> shift_, scale_;  // of each task's values
   std::unique_ptr<ContextState> state_;
+  bool sequential_ = false;  // whether it predicts targets one after the other
 };
 
 }  // namespace npzoo

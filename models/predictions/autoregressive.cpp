@@ -88,6 +88,13 @@ Marginals Autoregressive::given_those_before(const Tensor& y) const {
   return blocks.joined();
 }
 
+Marginals Autoregressive::each_alone() const {
+  if (xt_.dim(1) == 0) return next(state_, xt_)->marginals();
+  SideBySide targets;
+  for (std::int64_t i = 0; i < xt_.dim(1); ++i) targets.add(next(state_, slice(xt_, 1, i, i + 1))->marginals());
+  return targets.joined();
+}
+
 void Autoregressive::teacher_forced(
     const Tensor& y, const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const {
   check(y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt_.dim(1));

@@ -24,6 +24,9 @@ class Autoregressive : public Prediction {
   /// Of each target, given the values y (B, Nt, Dy) of those before its block: what `joint_log_likelihood` is the
   /// density of. This default goes block by block; a heir that has it by one pass of a network overrides it.
   virtual Marginals given_those_before(const Tensor& y) const;
+  /// Of each target as if there were no others, which needs no paths: what is said of a block of it alone, after the
+  /// context. Recorded where a recording is on. This default asks for one target after the other.
+  virtual Marginals each_alone() const;
   /// Calls visit(prediction, first target, end) for each block, given the values y of those before it.
   void teacher_forced(const Tensor& y,
                       const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const;

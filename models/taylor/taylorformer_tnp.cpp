@@ -56,7 +56,6 @@ ModelInfo taylorformer_tnp_info() {
       .sizes = kTaylorformerTnpSizes,
       .authors = taylorformer_tnp_authors(),
       .density = Density::joint,
-      .input_gradients = false,  // as of tnp-a
   };
 }
 

@@ -193,7 +193,6 @@ ModelInfo kriging_tnp_info() {
       .make = make_kriging_tnp,
       .small_forms = kSmall,
       .counts_points = true,
-      .input_gradients = false,  // to kriging, places are constants
   };
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "models/blocks/drop_values.h"
 #include "models/blocks/path_attention.h"
+#include "models/conditional/encoders.h"
 #include "models/parity/authors.h"
 #include "models/predictions/independent.h"
 #include "models/predictions/target_orders.h"
@@ -72,6 +74,9 @@ class TnpA::TargetByTarget final : public TargetPaths {
   Tensor joint_log_likelihood(const Tensor& y) const override { return each_given(y).joint_log_likelihood(y); }
 
   Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
+
+  /// In one pass, as TNP-D: targets whose values are unknown do not attend to one another.
+  Marginals each_alone() const override { return next(state_, xt())->marginals(); }
 
   /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
   Moments given_those_before(const Tensor& y, Draws& draws, double dropout = 0) const {
@@ -181,7 +186,7 @@ TnpA::TnpA(const TnpAConfig& config, Initializer& init)
 
 std::unique_ptr<TnpAState> TnpA::state_of(const Context& context, const Draws& draws, std::int64_t samples,
                                           const Dropping& dropping) const {
-  auto state = std::make_unique<TnpAState>(std::move(*encode_context(context, draws, samples, dropping)));
+  auto state = std::make_unique<TnpAState>(std::move(*encode(context, draws, samples, dropping)));
   const Tensor none =
       Tensor::zeros({context.xc.dim(0), 0, config().transformer.key_width()}, context.xc.dtype(), context.xc.device());
   state->before.assign(encoder.layers.size(), {none, none});
@@ -204,16 +209,22 @@ Tensor TnpA::loss(const Task& task, Draws& draws) const {
 }
 
 Tensor TnpA::loss_in_order(const Task& task, Draws& draws) const {
-  const auto state = state_of({task.xc, task.yc, task.lengths}, draws, 1, {dropout_, &draws});
+  const Task dropped = drop_values(task, config().drop_y, draws);
+  const auto state = state_of({dropped.xc, dropped.yc, task.lengths}, draws, 1, {dropout_, &draws});
   Tensor given = task.yt;
   if (value_noise_ > 0) {
     const std::int64_t batch = given.dim(0), nt = given.dim(1), dy = given.dim(2);
     const Tensor noise = draws.normal(1, batch, {nt, dy}, given.dtype(), given.device());
     given = add(given, affine(noise.view(given.shape()), value_noise_, 0));
   }
-  const TargetByTarget targets(*this, *state, task.xt);
-  const Tensor loss = nll(Independent(targets.given_those_before(given, draws, dropout_)), task.yt, task.target_weights,
-                          task.target_totals);
+  const Moments targets = TargetByTarget(*this, *state, task.xt).given_those_before(given, draws, dropout_);
+  if (config().score_context) {
+    const Moments context = gaussian_head(predictor(encode_context(*state)), config().std);
+    const Tensor values = clear_padding({task.xc, task.yc, task.lengths}).yc;
+    const Independent all({concat({context.mean, targets.mean}, 1), concat({context.std, targets.std}, 1)});
+    return nll(all, concat({values, task.yt}, 1), context_and_targets(task).weights);  // (B, Nc + Nt)
+  }
+  const Tensor loss = nll(Independent(targets), task.yt, task.target_weights, task.target_totals);
   return config().loss_per_channel ? mean_over_channels(loss, dim_y()) : loss;
 }
 
@@ -222,6 +233,7 @@ std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeight
   TnpAConfig c{read_tnp_config(reader, "tnp-a")};
   if (c.std.floor > 0) c.value_noise = 0.05;
   c.permute = reader.get<bool>("permute", false);
+  read_bandit_options(reader, "tnp-a", c);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<TnpA>(c, init);
@@ -235,12 +247,14 @@ constexpr PublishedSize kTnpASizes[] = {
     {"tnp/gp-rbf", 222'082},
     {"tnp/emnist", 222'146},
     {"tnp/celeba32", 222'790},
+    {"tnp/wheel", 15'530},
 };
 
 constexpr const char* kSmallTnpAs[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "bound_std": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "permute": true})",
+    R"({"d_model": 8, "dim_feedforward": 14, "nhead": 2, "num_layers": 2, "emb_depth": 2, "drop_y": 0.5, "score_context": true})",
 };
 
 }  // namespace
@@ -255,7 +269,6 @@ ModelInfo tnp_a_info() {
       .sizes = kTnpASizes,
       .authors = kTnpAAuthors,
       .density = Density::joint,
-      .input_gradients = false,  // of the paths that are drawn, no operations are recorded
   };
 }
 

@@ -33,7 +33,8 @@ class TnpA final : public TokenTransformer {
 
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
-  /// Mean negative log-likelihood of the targets, each given the values of those before it.
+  /// Mean negative log-likelihood of the targets, each given the values of those before it; with score_context of the
+  /// context's points as well, all counting alike.
   Tensor loss(const Task& task, Draws& draws) const override;
 
  private:
@@ -48,7 +49,7 @@ class TnpA final : public TokenTransformer {
   std::int64_t permutation_repeats_;
 };
 
-/// Reads what `read_tnp_config` does and, where it is given, `permute`.
+/// Reads what `read_tnp_config` and `read_bandit_options` do and, where it is given, `permute`.
 std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeights& weights);
 
 }  // namespace npzoo

@@ -44,16 +44,18 @@ TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& 
   return c;
 }
 
+void read_bandit_options(ConfigReader& reader, const std::string& model, TokenTransformerConfig& config) {
+  config.drop_y = read_drop_y(reader, model);
+  config.score_context = reader.get<bool>("score_context", false);
+}
+
 std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "tnp-d");
   const auto architecture = reader.get<std::string>("architecture");
   const bool tnp = architecture == "tnp";
   check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
   TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
-  if (tnp) {
-    c.drop_y = read_drop_y(reader, "tnp-d");
-    c.score_context = reader.get<bool>("score_context", false);
-  }
+  if (tnp) read_bandit_options(reader, "tnp-d", c);
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);

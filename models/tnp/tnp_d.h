@@ -29,6 +29,9 @@ TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& 
 /// The same of dl4bi's TNP-D and TNP-ND: min_std in the place of bound_std, and head_hidden where it is given.
 TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model);
 
+/// Reads what TNP-pytorch's bandits of all three have besides, where it is given: drop_y and score_context.
+void read_bandit_options(ConfigReader& reader, const std::string& model, TokenTransformerConfig& config);
+
 /// Where TNP-pytorch and dl4bi keep a parameter of what these have in common.
 AuthorsPlace authors_tnp(const std::string& name);
 AuthorsPlace dl4bi_tnp(const std::string& name);

@@ -1,8 +1,14 @@
 #include "models/tnp/tnp_nd.h"
 
+#include <limits>
+
+#include "models/blocks/drop_values.h"
+#include "models/conditional/encoders.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/tnp_d.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduce/reduce.h"
 
 namespace npzoo {
 
@@ -14,8 +20,19 @@ std::unique_ptr<Prediction> TnpNd::query(const ContextState& state, const Tensor
 }
 
 Tensor TnpNd::loss(const Task& task, Draws& draws) const {
-  const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
-  return joint_nll(*head(encode_targets(*state, task.xt), task.target_lengths), task, loss_);
+  const Task dropped = drop_values(task, config().drop_y, draws);
+  const auto state = condition({dropped.xc, dropped.yc, task.lengths}, draws, 1);
+  const Tensor joint = joint_nll(*head(encode_targets(*state, task.xt), task.target_lengths), task, loss_);
+  return config().score_context && task.xc.dim(1) > 0 ? add(joint, error_of_context(task, *state)) : joint;
+}
+
+Tensor TnpNd::error_of_context(const Task& task, const ContextState& state) const {
+  constexpr double kLeast = 1e-30;  // of the weights of a task, which may have no points
+  const Tensor values = clear_padding({task.xc, task.yc, task.lengths}).yc;
+  const Tensor squares = sum(square(sub(head.mean(encode_context(state)), values)), -1);  // (B, Nc)
+  const Tensor weights = context_weights(task);
+  if (!weights.defined()) return mean(squares);
+  return mean(div(sum(mul(squares, weights), -1), clamp(sum(weights, -1), kLeast, std::numeric_limits<float>::max())));
 }
 
 void TnpNd::visit(ModuleVisitor& visitor) {
@@ -30,6 +47,8 @@ std::unique_ptr<Model> make_tnp_nd(const ModelConfig& config, const InitialWeigh
   check(tnp || architecture == "dl4bi", "[tnp-nd] architecture '{}' found, expected tnp or dl4bi", architecture);
   TnpNdConfig c{tnp ? read_tnp_config(reader, "tnp-nd") : read_dl4bi_tnp_config(reader, "tnp-nd"), {}, {}};
   if (!tnp) c.joint_loss = {.per_target = true, .scores_padding = reader.get<bool>("score_padding", false)};
+  if (tnp) read_bandit_options(reader, "tnp-nd", c);
+  if (c.score_context) c.joint_loss.per_target = true;
   c.head = read_joint_head(reader, "tnp-nd");
   reader.finish();
   const std::int64_t layers = c.head.transformer.layers;
@@ -73,15 +92,14 @@ constexpr PublishedSize kTnpNdSizes[] = {
     {"tnp/gp-rbf", 332'821},
     {"tnp/emnist", 332'885},
     {"tnp/celeba32", 338'431},
-    // As for the wheel bandit.
-    {"tnp/gp-rbf", 47'406,
-     R"({"dim_x": 2, "dim_y": 5, "d_model": 16, "dim_feedforward": 64, "nhead": 1, "num_layers": 4, "emb_depth": 3, "cov_approx": "lowrank"})"},
+    {"tnp/wheel", 47'406},
 };
 
 constexpr const char* kSmallTnpNds[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "bound_std": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 3, "prj_depth": 2, "diag_depth": 2, "cov_approx": "lowrank"})",
+    R"({"d_model": 8, "dim_feedforward": 14, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 3, "prj_depth": 2, "diag_depth": 2, "cov_approx": "lowrank", "drop_y": 0.5, "score_context": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "min_std": 0.0})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "num_std_layers": 1, "prj_dim": 7, "prj_depth": 2, "min_std": 0.05})",
 };

@@ -13,7 +13,8 @@ struct TnpNdConfig : TokenTransformerConfig {
 /// TNP-ND, the non-diagonal transformer neural process (Nguyen and Grover, "Transformer neural processes:
 /// uncertainty-aware meta learning via sequence modeling", ICML 2022, section 3.2): TNP-D's encoder, then one Gaussian
 /// for all targets of a task (JointHead). Minimises their joint negative log-likelihood, of a task (tnp) or for each
-/// of its targets (dl4bi). 332,821 parameters in one dimension.
+/// of its targets (dl4bi). With score_context, as in TNP-pytorch's bandits, it is that of each target, and to it comes
+/// the squared error of the means at the context's points. 332,821 parameters in one dimension.
 class TnpNd final : public TokenModel {
  public:
   TnpNd(const TnpNdConfig& config, Initializer& init);
@@ -26,6 +27,9 @@ class TnpNd final : public TokenModel {
   JointHead head;
 
  private:
+  /// Mean over the context's points of the squared error of all channels.
+  Tensor error_of_context(const Task& task, const ContextState& state) const;
+
   JointLoss loss_;
 };
 

@@ -22,9 +22,8 @@ std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) 
 TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
     : embedder(embedder_widths(config), init), encoder(config.transformer, init), config_(config) {}
 
-std::unique_ptr<TokenTransformerState> TokenModel::encode_context(const Context& context, const Draws& draws,
-                                                                  std::int64_t samples,
-                                                                  const Dropping& dropping) const {
+std::unique_ptr<TokenTransformerState> TokenModel::encode(const Context& context, const Draws& draws,
+                                                          std::int64_t samples, const Dropping& dropping) const {
   const Context points = clear_padding(context);
   HeldContext held(context, draws, samples);
   Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                           // (B, Nc, E)
@@ -33,7 +32,7 @@ std::unique_ptr<TokenTransformerState> TokenModel::encode_context(const Context&
 }
 
 std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
-  return encode_context(context, draws, samples);
+  return encode(context, draws, samples);
 }
 
 template <class F>
@@ -53,6 +52,12 @@ Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt) c
 
 Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const {
   return chunks(state, xt, head);
+}
+
+Tensor TokenModel::encode_context(const ContextState& state) const {
+  const auto& own = state_as<TokenTransformerState>(state, "token_transformer");
+  const Context points = clear_padding(own.context);
+  return encoder.query(own.encoded, embedder(concat({points.xc, points.yc}, -1)), PrefixMask::lengths(points.lengths));
 }
 
 void TokenModel::visit(ModuleVisitor& visitor) {

@@ -14,7 +14,7 @@ struct TokenTransformerConfig {
   StdForm std;
   bool loss_per_channel = false;
   double drop_y = 0;           // see drop_values
-  bool score_context = false;  // in the loss, all points count alike
+  bool score_context = false;  // the loss is of the context's points as well
 };
 
 struct TokenTransformerState : HeldContext {
@@ -43,12 +43,14 @@ class TokenModel : public Model {
 
   const TokenTransformerConfig& config() const { return config_; }
   /// The state that `condition` makes.
-  std::unique_ptr<TokenTransformerState> encode_context(const Context& context, const Draws& draws,
-                                                        std::int64_t samples, const Dropping& dropping = {}) const;
+  std::unique_ptr<TokenTransformerState> encode(const Context& context, const Draws& draws, std::int64_t samples,
+                                                const Dropping& dropping = {}) const;
   /// Of targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
   /// What `head` makes of each chunk of them.
   Tensor encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const;
+  /// Of the context's own points, which are given their values: (B, Nc, E).
+  Tensor encode_context(const ContextState& state) const;
 
  private:
   template <class F>

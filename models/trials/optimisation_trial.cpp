@@ -25,7 +25,10 @@ struct SearchRules {
     steps = reader.size("steps");
     const auto acquisition = reader.get<std::string>("acquisition");
     choice.thompson = acquisition == "thompson";
-    choice.acquisition.kind = choice.thompson ? AcquisitionKind::expected_improvement : acquisition_kind(acquisition);
+    const auto kind = choice.thompson ? AcquisitionKind::expected_improvement : find_acquisition(acquisition);
+    check(kind.has_value(), "[optimisation] acquisition \"{}\" found, expected ei, log-ei, ucb, pi or thompson",
+          acquisition);
+    choice.acquisition.kind = *kind;
     choice.acquisition.width = reader.get<double>("width", choice.acquisition.width);
     choice.acquisition.margin = reader.get<double>("margin", 0.0);
     choice.repeat = reader.get<bool>("repeat");

@@ -55,12 +55,25 @@ struct KrigingPredict {
   const KrigingKernel* kernels;
   const T* x;              // (batch, targets, dims) or null
   double* each;            // (batch, keep, 2, targets): means and variances
+  double* slopes;          // (batch, keep, dims, 2, targets): of these along each input of x; null: not asked for
   T *mean, *std, *spread;  // (batch, targets)
+};
+
+/// What a change of M points' places does to what is said of them.
+template <class T>
+struct KrigingBackward {
+  std::int64_t batch, dims, keep, targets;
+  const KrigingKernel* kernels;
+  const double* each;  // as KrigingPredict left them
+  const double* slopes;
+  const T *d_mean, *d_std, *d_spread;  // (batch, targets); null: nothing depends on it
+  T* d_x;                              // (batch, targets, dims)
 };
 
 NPZOO_KERNEL(kriging_contexts, KrigingContexts);
 NPZOO_KERNEL(kriging_weigh, KrigingWeigh);
 NPZOO_KERNEL(kriging_keep, KrigingKeep);
 NPZOO_KERNEL(kriging_moments, KrigingPredict);
+NPZOO_KERNEL(kriging_backward, KrigingBackward);
 
 }  // namespace npzoo

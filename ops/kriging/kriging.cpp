@@ -1,9 +1,12 @@
 #include "ops/kriging/kriging.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "engine/backend.h"
+#include "engine/tape.h"
 #include "ops/kriging/kernels.h"
 #include "ops/mask_points/lengths.h"
 
@@ -33,20 +36,41 @@ void check_bank(const Tensor& bank, std::int64_t keep) {
   check(1 <= keep && keep <= most, "[kriging] {} kernels are to be kept, expected 1 to {}", keep, most);
 }
 
-KrigingMoments moments(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype) {
-  const std::int64_t batch = fit.places.dim(0), keep = fit.kernels.dim(1);
+/// What kernels say together, and each of them.
+struct Said {
+  std::array<Tensor, 3> moments;  // mean, std and spread
+  Tensor each, slopes{};
+};
+
+/// At x, or at the places of the context where there is none. Slopes where they are asked for.
+Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype, bool with_slopes) {
+  const std::int64_t batch = fit.places.dim(0), dims = fit.places.dim(2), keep = fit.kernels.dim(1);
   const Device device = fit.places.device();
   const auto empty = [&] { return Tensor::empty({batch, targets}, dtype, device); };
-  KrigingMoments out{empty(), empty(), empty()};
-  Tensor each = Tensor::empty({batch, keep, 2, targets}, DType::float64, device);
-  run(out.mean, [&]<class T>(auto& context) {
+  Said said{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
+  if (with_slopes) said.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
+  auto& [mean, std, spread] = said.moments;
+  run(mean, [&]<class T>(auto& context) {
     kriging_moments<T>(
-        context,
-        {batch, fit.places.dim(1), fit.places.dim(2), keep, targets, fit.lengths.data<std::int64_t>(),
-         fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(), kernels_of(fit.kernels),
-         x.data<T>(), each.data<double>(), out.mean.data<T>(), out.std.data<T>(), out.spread.data<T>()});
+        context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
+                  fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
+                  kernels_of(fit.kernels), x.data<T>(), said.each.data<double>(),
+                  with_slopes ? said.slopes.data<double>() : nullptr, mean.data<T>(), std.data<T>(), spread.data<T>()});
   });
-  return out;
+  return said;
+}
+
+/// By what depends on mean, std and spread, as far as they are defined.
+Tensor place_gradient(const Tensor& kernels, const Tensor& each, const Tensor& slopes,
+                      std::span<const Tensor> d_moments, DType dtype) {
+  const std::int64_t batch = slopes.dim(0), keep = slopes.dim(1), dims = slopes.dim(2), targets = slopes.dim(4);
+  Tensor d_x = Tensor::empty({batch, targets, dims}, dtype, slopes.device());
+  run(d_x, [&]<class T>(auto& context) {
+    kriging_backward<T>(context,
+                        {batch, dims, keep, targets, kernels_of(kernels), each.data<double>(), slopes.data<double>(),
+                         d_moments[0].data<T>(), d_moments[1].data<T>(), d_moments[2].data<T>(), d_x.data<T>()});
+  });
+  return d_x;
 }
 
 }  // namespace
@@ -96,11 +120,18 @@ KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
   const Shape expected{fit.places.dim(0), x.rank() == 3 ? x.dim(1) : 0, fit.places.dim(2)};
   check(x.shape() == expected, "[kriging] targets {} do not fit contexts {}, expected (B, M, D)", x.shape(),
         fit.places.shape());
-  return moments(fit, x, x.dim(1), x.dtype());
+  Said said = say(fit, x, x.dim(1), x.dtype(), needs_grad(x));
+  record("kriging_predict", std::span(said.moments), {x},
+         [kernels = fit.kernels, each = said.each, slopes = said.slopes, at = x.symbol()](
+             std::span<const Tensor> d_moments, Grads& grads) {
+           grads.add(at, place_gradient(kernels, each, slopes, d_moments, at.dtype()));
+         });
+  return {said.moments[0], said.moments[1], said.moments[2]};
 }
 
 KrigingMoments kriging_leave_one_out(const KrigingFit& fit, DType dtype) {
-  return moments(fit, {}, fit.places.dim(1), dtype);
+  const Said said = say(fit, {}, fit.places.dim(1), dtype, false);
+  return {said.moments[0], said.moments[1], said.moments[2]};
 }
 
 }  // namespace npzoo

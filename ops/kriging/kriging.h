@@ -35,7 +35,9 @@ struct KrigingMoments {
 /// Nothing is recorded: results are constants. Computed in double; N = 0 is legal.
 KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, const Tensor& bank, std::int64_t keep);
 
-/// Of values at `x` (B, M, D), in the dtype of x. Nothing is recorded.
+/// Of values at `x` (B, M, D), in the dtype of x. Recorded with respect to x alone; the fit is a constant. A Matérn-½
+/// kernel has an edge at each point of the context and the spread one where all kernels agree: there its slope is 0.
+/// Saves the kernels, what each says, and how that changes with x.
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x);
 /// Of each value of the context given all others, in the order of the context; `dtype` float32 or float64. Rows behind
 /// a task's length are 0, 1 and 0. Nothing is recorded.

@@ -133,6 +133,25 @@ struct Thread : OneThread {
     }
   }
 
+  void slopes(const KrigingKernel& kernel, const kriging::Points& rows, const kriging::Points& columns,
+              std::int64_t input, double* out, std::int64_t stride) const {
+    const double square = kernel.inverse_length[input] * kernel.inverse_length[input];
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const double here = rows.inputs[input * rows.count + i];
+      for (std::int64_t j = 0; j < columns.count; j += kLanes) {
+        const int lanes = static_cast<int>(columns.count - j < kLanes ? columns.count - j : kLanes);
+        const Vec<double> distance = pairs(kernel, rows, columns, i, j, lanes).distance,
+                          along = load_first(columns.inputs + input * columns.count + j, lanes) - here;
+        const Vec<double> c = load_first(columns.cosine + j, lanes), s = load_first(columns.sine + j, lanes);
+        simd::store_first(
+            out + i * stride + j,
+            kriging::covariance_slope(kernel, distance, c * rows.cosine[i] + s * rows.sine[i],
+                                      s * rows.cosine[i] - c * rows.sine[i], along, here, square, RegisterMath()),
+            lanes);
+      }
+    }
+  }
+
   void copy(std::int64_t n, const double* from, double* to) const {
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * n, from + i * n, sizeof(double) * (i + 1));
   }
@@ -177,18 +196,18 @@ struct Thread : OneThread {
     }
   }
 
-  void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* white, double* mean,
-                 double* square) const {
+  void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* other, const double* white,
+                 double* mean, double* product) const {
     for (std::int64_t c = 0; c < columns; c += kLanes) {
       const int lanes = static_cast<int>(columns - c < kLanes ? columns - c : kLanes);
-      Vec<double> of_mean{}, of_square{};
+      Vec<double> of_mean{}, of_product{};
       for (std::int64_t i = 0; i < rows; ++i) {
         const Vec<double> at = load_first(v + i * columns + c, lanes);
         of_mean += at * white[i];
-        of_square += at * at;
+        of_product += at * load_first(other + i * columns + c, lanes);
       }
       simd::store_first(mean + c, of_mean, lanes);
-      simd::store_first(square + c, of_square, lanes);
+      simd::store_first(product + c, of_product, lanes);
     }
   }
 
@@ -235,7 +254,7 @@ void kriging_keep(CpuContext<isa>&, const KrigingKeep<T>& p) {
 template <class T, Isa isa>
 void kriging_moments(CpuContext<isa>& cpu, const KrigingPredict<T>& p) {
   cpu.parallel_for(p.batch * p.keep, 1, [&](std::int64_t begin, std::int64_t end) {
-    Working work(kriging::predict_work(p.points));
+    Working work(kriging::predict_work(p.points, p.slopes != nullptr));
     for (std::int64_t i = begin; i < end; ++i) kriging::predict(Thread(cpu), p, i / p.keep, i % p.keep, work.data());
   });
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -243,9 +262,17 @@ void kriging_moments(CpuContext<isa>& cpu, const KrigingPredict<T>& p) {
   });
 }
 
+template <class T, Isa isa>
+void kriging_backward(CpuContext<isa>& cpu, const KrigingBackward<T>& p) {
+  cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) kriging::backward(Thread(cpu), p, b);
+  });
+}
+
 NPZOO_INSTANTIATE(kriging_contexts, KrigingContexts);
 NPZOO_INSTANTIATE(kriging_weigh, KrigingWeigh);
 NPZOO_INSTANTIATE(kriging_keep, KrigingKeep);
 NPZOO_INSTANTIATE(kriging_moments, KrigingPredict);
+NPZOO_INSTANTIATE(kriging_backward, KrigingBackward);
 
 }  // namespace npzoo

@@ -47,21 +47,40 @@ struct Block : BlockTeam<8> {
     });
   }
 
+  __device__ void slopes(const KrigingKernel& kernel, const kriging::Points& rows, const kriging::Points& columns,
+                         std::int64_t input, double* out, std::int64_t stride) const {
+    const Block team = *this;
+    each(rows.count * columns.count, [=](std::int64_t at) {
+      const std::int64_t i = at / columns.count, j = at % columns.count;
+      double squared = 0;
+      for (std::int64_t d = 0; d < rows.dims; ++d) {
+        const double along = columns.inputs[d * columns.count + j] - rows.inputs[d * rows.count + i];
+        squared += along * along * kernel.inverse_length[d] * kernel.inverse_length[d];
+      }
+      const double here = rows.inputs[input * rows.count + i], inverse = kernel.inverse_length[input];
+      const double along = columns.inputs[input * columns.count + j] - here;
+      const double cosine = columns.cosine[j] * rows.cosine[i] + columns.sine[j] * rows.sine[i];
+      const double sine = columns.sine[j] * rows.cosine[i] - columns.cosine[j] * rows.sine[i];
+      out[i * stride + j] =
+          kriging::covariance_slope(kernel, team.sqrt(squared), cosine, sine, along, here, inverse * inverse, team);
+    });
+  }
+
   __device__ void copy(std::int64_t n, const double* from, double* to) const {
     each(n * n, [=](std::int64_t i) { to[i] = from[i]; });
   }
 
-  __device__ void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* white, double* mean,
-                            double* square) const {
+  __device__ void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* other,
+                            const double* white, double* mean, double* product) const {
     each(columns, [=](std::int64_t c) {
-      double of_mean = 0, of_square = 0;
+      double of_mean = 0, of_product = 0;
       for (std::int64_t i = 0; i < rows; ++i) {
         const double at = v[i * columns + c];
         of_mean += at * white[i];
-        of_square += at * at;
+        of_product += at * other[i * columns + c];
       }
       mean[c] = of_mean;
-      square[c] = of_square;
+      product[c] = of_product;
     });
   }
 
@@ -115,6 +134,11 @@ __global__ void __launch_bounds__(Block::kThreads) average_kernel(KrigingPredict
   kriging::average(Block(), p, blockIdx.x);
 }
 
+template <class T>
+__global__ void __launch_bounds__(Block::kThreads) backward_kernel(KrigingBackward<T> p) {
+  kriging::backward(Block(), p, blockIdx.x);
+}
+
 unsigned blocks_for(const CudaContext<kGpu>& cuda, std::int64_t pairs) {
   const std::int64_t most = cuda.multiprocessors * kBlocksPerProcessor;
   return static_cast<unsigned>(pairs < most ? pairs : most);
@@ -148,7 +172,7 @@ void kriging_keep(CudaContext<gpu>& cuda, const KrigingKeep<T>& p) {
 
 template <class T, Gpu gpu>
 void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
-  const std::int64_t each = kriging::predict_work(p.points);
+  const std::int64_t each = kriging::predict_work(p.points, p.slopes != nullptr);
   const unsigned blocks = blocks_for(cuda, p.batch * p.keep);
   const Buffer work = working(blocks, each);
   launch(cuda, "kriging_moments", predict_kernel<T>, dim3(blocks), Block::kThreads, Block::kBytes, p,
@@ -156,9 +180,15 @@ void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
   launch(cuda, "kriging_average", average_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads, 0, p);
 }
 
+template <class T, Gpu gpu>
+void kriging_backward(CudaContext<gpu>& cuda, const KrigingBackward<T>& p) {
+  launch(cuda, "kriging_backward", backward_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads, 0, p);
+}
+
 NPZOO_INSTANTIATE(kriging_contexts, KrigingContexts);
 NPZOO_INSTANTIATE(kriging_weigh, KrigingWeigh);
 NPZOO_INSTANTIATE(kriging_keep, KrigingKeep);
 NPZOO_INSTANTIATE(kriging_moments, KrigingPredict);
+NPZOO_INSTANTIATE(kriging_backward, KrigingBackward);
 
 }  // namespace npzoo

@@ -7,6 +7,12 @@ namespace npzoo {
 
 namespace {
 
+/// What is said of x: mean, deviation and spread.
+Tensor at(const KrigingFit& fit, const Tensor& x) {
+  const KrigingMoments said = kriging_predict(fit, x);
+  return concat({said.mean, said.std, said.spread}, 1);
+}
+
 /// One kernel of each kind.
 Tensor bank() {
   return kriging_bank({{.smoothness = 0, .noise = 0.01},
@@ -18,16 +24,14 @@ Tensor bank() {
 
 }  // namespace
 
-/// Nothing is recorded of kriging: what is multiplied by it has it for its gradient.
+/// Nothing is recorded of a fit and of leaving one out: what is multiplied by it has it for its gradient.
 void kriging_gradcheck_cases(GradcheckCases& cases) {
   for (std::int64_t dims : {1, 2, 3})
     for (std::int64_t points : {0, 1, 33}) {
       const Tensor x = cases.normal({2, points, dims}), y = cases.normal({2, points, 1}),
                    xt = cases.normal({2, 9, dims});
-      cases.add("kriging", {cases.normal({2, 27})}, [x, y, xt](const std::vector<Tensor>& in) {
-        const KrigingFit fit = kriging_fit(x, y, {}, bank().to(x.device()), 4);
-        const KrigingMoments said = kriging_predict(fit, xt);
-        return mul(in[0], concat({said.mean, said.std, said.spread}, 1));
+      cases.add("kriging_predict", {cases.normal({2, 27}), xt}, [x, y](const std::vector<Tensor>& in) {
+        return mul(in[0], at(kriging_fit(x, y, {}, bank().to(x.device()), 4), in[1]));
       });
       cases.add("kriging, leaving one out", {cases.normal({2, 2 * points})}, [x, y](const std::vector<Tensor>& in) {
         const KrigingFit fit = kriging_fit(x, y, {}, bank().to(x.device()), 4);
@@ -35,6 +39,12 @@ void kriging_gradcheck_cases(GradcheckCases& cases) {
         return mul(in[0], concat({said.mean, said.std}, 1));
       });
     }
+  // Each kernel alone: of several the waves are seldom kept.
+  const Tensor x = cases.uniform({2, 40, 1}, -2, 2), y = cases.normal({2, 40, 1}), kernels = bank();
+  for (std::int64_t k = 0; k < kernels.dim(0); ++k)
+    cases.add("kriging_predict, one kernel", {cases.uniform({2, 9, 1}, -2.5, 2.5)}, [=](const std::vector<Tensor>& in) {
+      return at(kriging_fit(x, y, {}, slice(kernels, 0, k, k + 1).to(x.device()), 1), in[0]);
+    });
 }
 
 }  // namespace npzoo

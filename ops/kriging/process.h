@@ -9,13 +9,15 @@
 //                                 power[f] = of y at the frequency first + f step; work of 2 n doubles
 //   covariances(kernel, rows, columns, lower, out, stride)
 //                                 out(i, j) of two sets of points; only j ≤ i where `lower`
+//   slopes(kernel, rows, columns, input, out, stride)
+//                                 how these change with an input of the columns
 //   copy(n, from, to)             the lower triangle of (n, n)
 //   factorise(n, a, stride, diagonals)
 //                                 a ← L with L Lᵀ = a, below and on the diagonal
 //   solve(n, a, stride, diagonals, columns, v)
 //                                 v (n, columns) ← L⁻¹ v
-//   explained(n, columns, v, white, mean, square)
-//                                 Σ over the rows of v (n, columns) times white, and of v², for each column
+//   explained(n, columns, v, other, white, mean, product)
+//                                 Σ over the rows of v (n, columns) times white, and of v times other, for each column
 //
 // `diagonals` are what `factorise` leaves for `solve`: n · kTile doubles. Included by kernel sources only.
 
@@ -76,6 +78,36 @@ NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, con
   if (k.share > 0) {
     const V second = matern(2.0, distance * k.ratio, math) * k.share;
     sum += k.inverse_width > 0 ? math.exp((cosine - 1.0) * k.inverse_width) * second : second;
+  }
+  return sum;
+}
+
+/// The slope of `matern` over r: it changes by this times x along an input whose part in r² is x². For ν = ½ it has an
+/// edge where r is 0, and there it gives what times 0 is 0.
+template <class V, class Math>
+NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
+  constexpr double kLeast = 1e-150;
+  if (smoothness < 0.5) return -math.exp(-r) / (r + kLeast);
+  if (smoothness < 1.5) return math.exp(r * -1.73205080756887729353) * -3.0;
+  const V s = r * 2.23606797749978969641;
+  return (s + 1.0) * math.exp(-s) * (-5.0 / 3.0);
+}
+
+/// How `covariance` changes with an input of the second place, which is `along` further than `here`, the first place's;
+/// `square` is one over the square of its length scale, `sine` that of the waves' angle.
+template <class V, class Math>
+NPZOO_TEAM V covariance_slope(const KrigingKernel& k, V distance, V cosine, V sine, V along, double here, double square,
+                              const Math& math) {
+  const V moved = along * square;
+  V sum = matern_slope(k.smoothness, distance, math) * moved * (1.0 - k.share) + here * k.trend;
+  if (k.share > 0) {
+    V second = matern_slope(2.0, distance * k.ratio, math) * moved * (k.ratio * k.ratio);
+    if (k.inverse_width > 0) {
+      const double frequency = k.period > 0 ? kTwoPi / k.period : 0;
+      const V turned = matern(2.0, distance * k.ratio, math) * sine * (k.inverse_width * frequency);
+      second = (second - turned) * math.exp((cosine - 1.0) * k.inverse_width);
+    }
+    sum += second * k.share;
   }
   return sum;
 }

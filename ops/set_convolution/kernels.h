@@ -31,8 +31,19 @@ struct GridToPoints {
   T* moments;      // the same sums with weights times d²; null: not asked for
 };
 
+/// How Σ over channels of factors · Σ over nodes of weight · nodes changes with each point's place.
+template <class T>
+struct PlaceSlopes {
+  PointsAndGrid<T> at;
+  const T* nodes;    // (batch, nodes, channels)
+  const T* factors;  // (batch, points, channels)
+  T* d_x;            // (batch, points, dims); behind the lengths 0
+};
+
 NPZOO_KERNEL(points_to_grid, PointsToGrid);
 
 NPZOO_KERNEL(grid_to_points, GridToPoints);
+
+NPZOO_KERNEL(place_slopes, PlaceSlopes);
 
 }  // namespace npzoo

@@ -44,7 +44,6 @@ void check_arguments(const char* op, const Tensor& x, const Tensor& values, cons
         "[{}] scales are {}, expected (1) or ({})", op, scales.shape(), channels);
   check(x.dtype() == values.dtype() && x.dtype() == scales.dtype(), "[{}] x is {}, values {}, scales {}", op,
         to_string(x.dtype()), to_string(values.dtype()), to_string(scales.dtype()));
-  check(!needs_grad(x), "[{}] x needs a gradient, which set convolutions do not have", op);
 }
 
 Tensor onto_grid(const Places& places, const Tensor& values) {
@@ -76,6 +75,15 @@ Tensor scale_gradient(const Tensor& scales, const Tensor& values, const Tensor& 
   return div(one ? reshape(sum(channels), {1}) : channels, cubes);
 }
 
+/// ∂w/∂x = w (node − x) / l², summed over all that a point has a weight with; `factors` (B, N, C) are of the points.
+Tensor place_gradient(const Places& places, const Tensor& nodes, const Tensor& factors) {
+  Tensor d_x = Tensor::empty(places.x.shape(), nodes.dtype(), nodes.device());
+  run(nodes, [&]<class T>(auto& device) {
+    place_slopes<T>(device, {sizes<T>(places, factors.dim(-1)), nodes.data<T>(), factors.data<T>(), d_x.data<T>()});
+  });
+  return d_x;
+}
+
 }  // namespace
 
 Tensor points_to_grid(const Tensor& x, const Tensor& values, const Tensor& scales, const RegularGrid& grid,
@@ -86,8 +94,10 @@ Tensor points_to_grid(const Tensor& x, const Tensor& values, const Tensor& scale
   if (lengths.defined()) check_lengths("points_to_grid", x, lengths);
   const Places places{x.detach(), scales.detach(), grid, lengths.defined() ? lengths.to(x.device()) : Tensor()};
   Tensor nodes = onto_grid(places, values);
-  record("points_to_grid", nodes, {values, scales},
-         [places, values, scales, lengths](const Tensor& d_nodes, Grads& grads) {
+  record("points_to_grid", nodes, {x, values, scales},
+         [places, at = x.symbol(), values, scales, lengths](const Tensor& d_nodes, Grads& grads) {
+           if (grads.wants(at)) grads.add(at, place_gradient(places, d_nodes, values.detach()));
+           if (!grads.wants(values) && !grads.wants(scales)) return;
            Tensor d_values, moments;
            const bool of_scales = grads.wants(scales);
            at_points(places, d_nodes, &d_values, of_scales ? &moments : nullptr);
@@ -108,14 +118,16 @@ Tensor grid_to_points(const Tensor& x, const Tensor& values, const Tensor& scale
   const Places places{x.detach(), scales.detach(), grid};
   Tensor out;
   at_points(places, values, &out, nullptr);
-  record("grid_to_points", out, {values, scales}, [places, values, scales](const Tensor& d_out, Grads& grads) {
-    if (grads.wants(scales)) {
-      Tensor moments;
-      at_points(places, values, nullptr, &moments);
-      grads.add(scales, scale_gradient(places.scales, d_out, moments));
-    }
-    if (grads.wants(values)) grads.add(values, onto_grid(places, d_out));
-  });
+  record("grid_to_points", out, {x, values, scales},
+         [places, at = x.symbol(), values, scales](const Tensor& d_out, Grads& grads) {
+           if (grads.wants(at)) grads.add(at, place_gradient(places, values.detach(), d_out));
+           if (grads.wants(scales)) {
+             Tensor moments;
+             at_points(places, values, nullptr, &moments);
+             grads.add(scales, scale_gradient(places.scales, d_out, moments));
+           }
+           if (grads.wants(values)) grads.add(values, onto_grid(places, d_out));
+         });
   return out;
 }
 

@@ -142,7 +142,7 @@ void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scr
 /// Arrays that the sums over the nodes around a point need.
 template <class T>
 struct PointScratch {
-  T *inverse, *row_weights, *weights, *squares, *sums, *row_moments;
+  T *inverse, *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
 
   PointScratch(const PointsAndGrid<T>& p, Scratch<T>& s) {
     const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count, scales = scale_count(p);
@@ -152,10 +152,11 @@ struct PointScratch {
     squares = s.take(columns);
     sums = s.take(columns * p.channels);
     row_moments = s.take(columns * p.channels);
+    of_channels = s.take(p.channels);
   }
   static std::int64_t elements(const PointsAndGrid<T>& p) {
     const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count;
-    return scale_count(p) * (1 + rows + columns) + columns * (1 + 2 * p.channels);
+    return scale_count(p) * (1 + rows + columns) + columns * (1 + 2 * p.channels) + p.channels;
   }
 };
 
@@ -164,7 +165,24 @@ double squared_distance(double x, const GridAxis& axis, std::int64_t i) {
   return d * d;
 }
 
-/// Over the columns: Σ weight · sums, and Σ weight · (d² · sums + row moments) where there are any.
+/// Over the rows of a window: Σ weight · nodes into s.sums and, where moments are wanted, Σ weight · of_row(row) ·
+/// nodes into s.row_moments.
+template <class T, class F>
+void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const PointScratch<T>& s, bool moments,
+              const F& of_row) {
+  for (T* to : {s.sums, s.row_moments}) for_row<T>(w.width() * p.channels, [&](auto, auto put) { put(to, Vec<T>{}); });
+  for (std::int64_t i = 0; i < w.height(); ++i) {
+    const T* from = nodes + (w.rows.begin + i) * p.grid.axis[1].count * p.channels;
+    T* weight = s.row_weights + i * scale_count(p);
+    add_row(p, weight, from, w.width(), s.sums);
+    if (!moments) continue;
+    const T factor = static_cast<T>(of_row(w.rows.begin + i));
+    for (std::int64_t k = 0; k < scale_count(p); ++k) weight[k] *= factor;
+    add_row(p, weight, from, w.width(), s.row_moments);
+  }
+}
+
+/// Over the columns: Σ weight · sums, and Σ weight · (d² · sums + row moments) where there are any. `s.squares` has d².
 template <class T>
 void sum_columns(const PointsAndGrid<T>& p, const T* sums, const T* row_moments, const PointScratch<T>& s,
                  std::int64_t columns, T* values, T* moments) {
@@ -205,18 +223,53 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
   const T* nodes = p.nodes + b * at.grid.nodes() * channels + w.columns.begin * channels;
   if (at.grid.dims == 1) return sum_columns<T>(at, nodes, nullptr, s, w.width(), values, moments);
   weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
-  const std::int64_t width = w.width() * channels;
-  for (T* to : {s.sums, s.row_moments}) for_row<T>(width, [&](auto, auto put) { put(to, Vec<T>{}); });
-  for (std::int64_t i = 0; i < w.height(); ++i) {
-    const T* from = nodes + (w.rows.begin + i) * axis.count * channels;
-    T* weight = s.row_weights + i * scales;
-    add_row(at, weight, from, w.width(), s.sums);
-    if (!moments) continue;
-    const T squared = static_cast<T>(squared_distance(x[0], row_axis, w.rows.begin + i));
-    for (std::int64_t k = 0; k < scales; ++k) weight[k] *= squared;
-    add_row(at, weight, from, w.width(), s.row_moments);
-  }
+  sum_rows(at, nodes, w, s, moments != nullptr, [&](std::int64_t i) { return squared_distance(x[0], row_axis, i); });
   sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
+}
+
+/// Of point n along each input. In the place of squared distances stand those from the point to its nodes.
+template <class T>
+void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
+  const PointsAndGrid<T>& at = p.at;
+  const std::int64_t channels = at.channels, dims = at.grid.dims, b = n / at.points;
+  const T *x = at.x + n * dims, *factors = p.factors + n * channels;
+  T* d_x = p.d_x + n * dims;
+  for (std::int64_t i = 0; i < dims; ++i) d_x[i] = 0;
+  if (at.lengths && n % at.points >= at.lengths[b]) return;
+  const Window w = window_of(at, x, reach);
+  if (w.empty()) return;
+  const GridAxis &row_axis = at.grid.axis[0], &axis = at.grid.axis[1];
+  const double place = x[dims - 1];
+  weigh(axis, w.columns, place, s.inverse, scale_count(at), s.weights);
+  for (std::int64_t j = 0; j < w.width(); ++j) s.squares[j] = static_cast<T>(axis.node(w.columns.begin + j) - place);
+  const auto of_channels = [&] {
+    T sum = 0;
+    for (std::int64_t c = 0; c < channels; ++c)
+      sum += factors[c] * 2 * s.inverse[at.scale_of_each ? c : 0] * s.of_channels[c];
+    return sum;
+  };
+  const T *nodes = p.nodes + (b * at.grid.nodes() + w.columns.begin) * channels, *sums = nodes;
+  if (dims == 2) {
+    weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
+    sum_rows(at, nodes, w, s, true, [&](std::int64_t i) { return row_axis.node(i) - static_cast<double>(x[0]); });
+    sum_columns<T>(at, s.row_moments, nullptr, s, w.width(), s.of_channels, nullptr);
+    d_x[0] = of_channels();
+    sums = s.sums;
+  }
+  sum_columns<T>(at, sums, nullptr, s, w.width(), nullptr, s.of_channels);
+  d_x[dims - 1] = of_channels();
+}
+
+/// Calls f(point, reach, arrays) for each point.
+template <class T, class Cpu, class F>
+void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
+  const std::int64_t products = at.grid.nodes() * at.channels;
+  cpu.parallel_for(at.batch * at.points, kGrain / (products + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch(PointScratch<T>::elements(at));
+    const PointScratch<T> arrays(at, scratch);
+    const double reach = prepare_scales(at, arrays.inverse);
+    for (std::int64_t n = begin; n < end; ++n) f(n, reach, arrays);
+  });
 }
 
 }  // namespace
@@ -238,16 +291,16 @@ void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
 
 template <class T, Isa isa>
 void grid_to_points(CpuContext<isa>& cpu, const GridToPoints<T>& p) {
-  const std::int64_t products = p.at.grid.nodes() * p.at.channels;
-  cpu.parallel_for(p.at.batch * p.at.points, kGrain / (products + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    Scratch<T> scratch(PointScratch<T>::elements(p.at));
-    const PointScratch<T> arrays(p.at, scratch);
-    const double reach = prepare_scales(p.at, arrays.inverse);
-    for (std::int64_t n = begin; n < end; ++n) sum_around(p, n, reach, arrays);
-  });
+  for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { sum_around(p, n, reach, s); });
+}
+
+template <class T, Isa isa>
+void place_slopes(CpuContext<isa>& cpu, const PlaceSlopes<T>& p) {
+  for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { slopes_around(p, n, reach, s); });
 }
 
 NPZOO_INSTANTIATE(points_to_grid, PointsToGrid);
 NPZOO_INSTANTIATE(grid_to_points, GridToPoints);
+NPZOO_INSTANTIATE(place_slopes, PlaceSlopes);
 
 }  // namespace npzoo

@@ -125,6 +125,49 @@ struct SumOverNodes {
   }
 };
 
+/// One point: its slopes along each input, channel by channel.
+template <class T>
+struct SlopesOfPoint {
+  PlaceSlopes<T> p;
+
+  __device__ void operator()(std::int64_t n) const {
+    const PointsAndGrid<T>& at = p.at;
+    const std::int64_t b = n / at.points;
+    T along = 0, across = 0;
+    if (!at.lengths || n - b * at.points < at.lengths[b])
+      for (std::int64_t group = 0; group * kChannels < at.channels; ++group)
+        add_nodes(n, b, channels_of(at, group), along, across);
+    if (at.grid.dims == 2) p.d_x[2 * n] = along;
+    p.d_x[(n + 1) * at.grid.dims - 1] = across;
+  }
+
+ private:
+  __device__ void add_nodes(std::int64_t n, std::int64_t b, const Channels& channels, T& along, T& across) const {
+    const PointsAndGrid<T>& at = p.at;
+    const T* x = at.x + n * at.grid.dims;
+    const GridAxis &row_axis = at.grid.axis[0], &column_axis = at.grid.axis[1];
+    const double row_place = x[0], column_place = x[at.grid.dims - 1], reach = reach_of(at);
+    const NodeRange rows = at.grid.dims == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
+                    columns = nodes_within(column_axis, column_place, reach);
+    const Weights<T> scales(at, channels);
+    const T* factors = p.factors + n * at.channels + channels.first;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const double down = at.grid.dims == 2 ? row_axis.node(r) - row_place : 0;
+      const T* nodes = p.nodes + (b * at.grid.nodes() + r * column_axis.count) * at.channels + channels.first;
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) {
+        const double right = column_axis.node(k) - column_place;
+        T weights[kChannels];
+        scales.at(static_cast<T>(down * down + right * right), channels.count, weights);
+        T sum = 0;
+        for (int c = 0; c < channels.count; ++c)
+          sum += factors[c] * 2 * scales.inverse[scales.scales > 1 ? c : 0] * weights[c] * nodes[k * at.channels + c];
+        along += sum * static_cast<T>(down);
+        across += sum * static_cast<T>(right);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 template <class T, Gpu gpu>
@@ -139,7 +182,13 @@ void grid_to_points(CudaContext<gpu>& cuda, const GridToPoints<T>& p) {
   for_each(cuda, "grid_to_points", p.at.batch * p.at.points * groups, SumOverNodes<T>{p, groups});
 }
 
+template <class T, Gpu gpu>
+void place_slopes(CudaContext<gpu>& cuda, const PlaceSlopes<T>& p) {
+  for_each(cuda, "place_slopes", p.at.batch * p.at.points, SlopesOfPoint<T>{p});
+}
+
 NPZOO_INSTANTIATE(points_to_grid, PointsToGrid);
 NPZOO_INSTANTIATE(grid_to_points, GridToPoints);
+NPZOO_INSTANTIATE(place_slopes, PlaceSlopes);
 
 }  // namespace npzoo

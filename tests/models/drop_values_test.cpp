@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "models/predictions/independent.h"
+#include "models/tnp/tnp_a.h"
+#include "models/tnp/tnp_nd.h"
+#include "ops/gaussian_log_density/gaussian_log_density.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -18,6 +22,52 @@ Tensor with_dropped(const Task& task, double share, std::int64_t first = 0) {
   Draws draws = Draws(7, Purpose::training, 3).from(first);
   return drop_values(task, share, draws).yc;
 }
+
+ModelSpec bandit_of(const char* name, const char* changes = "{}") {
+  ModelSpec spec{name, model_config_from_json(changes, name)};
+  spec.config.merge(ModelConfig{{"dim_x", std::int64_t{2}}, {"dim_y", std::int64_t{3}}, {"drop_y", 0.5}});
+  spec.config["score_context"] = true;
+  spec.config.merge(model_config_from_json(model_info(name).small_forms[0], name));
+  return spec;
+}
+
+/// Where a context's own points come out of a plain encoder, (B, Nc, E).
+Tensor encoded_points(const TokenModel& model, const Tensor& xc, const Tensor& yc, const Tensor& lengths) {
+  Tensor h = model.embedder(concat({xc, yc}, -1));
+  for (const TransformerLayer& layer : model.encoder.layers)
+    h = layer(h, layer.keys_values(h), PrefixMask::lengths(lengths));
+  return h;
+}
+
+/// What a bandit's loss is made of: the task as its context is seen, and what the model then says of the targets.
+struct SeenTask {
+  Task task, dropped;
+  std::vector<double> joint;  // of each task's targets
+  std::vector<double> points{6, 6, 6};
+
+  SeenTask(const Model& model, bool ragged) : task(task_to_drop_of(3, 6)) {
+    if (ragged) {
+      points = {6, 2, 0};
+      task.lengths = Tensor::from<std::int64_t>({3}, {6, 2, 0});
+    }
+    Draws draws(7, Purpose::training, 3);
+    dropped = drop_values(task, 0.5, draws);
+    const auto state = model.condition({dropped.xc, dropped.yc, task.lengths}, draws, 1);
+    joint = doubles(model.query(*state, task.xt)->joint_log_likelihood(task.yt));
+  }
+  double loss(const Model& model) const {
+    Draws draws(7, Purpose::training, 3);
+    return doubles(model.loss(task, draws))[0];
+  }
+  /// Σ of `each` (B, Nc, …) over a task's points.
+  double over_points(const Tensor& each, std::size_t b) const {
+    const std::vector<double> all = doubles(each);
+    double sum = 0;
+    const std::size_t of_task = all.size() / 3, of_point = of_task / 6;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(points[b]) * of_point; ++i) sum += all[b * of_task + i];
+    return sum;
+  }
+};
 
 }  // namespace
 
@@ -70,8 +120,43 @@ TEST_CASE("drop_values: TNP-D's loss of all points is that of the targets where 
   CHECK(loss(*bandit) == doctest::Approx(loss(*plain)).epsilon(1e-12));
 }
 
+TEST_CASE("drop_values: TNP-A's bandit counts a point of the context, which is given its value, as much as a target") {
+  const auto model = varied_model(bandit_of("tnp-a"));
+  const auto& tnp_a = dynamic_cast<const TnpA&>(*model);
+  for (const bool ragged : {false, true}) {
+    CAPTURE(ragged);
+    const SeenTask seen(*model, ragged);
+    const Tensor h = encoded_points(tnp_a, seen.dropped.xc, seen.dropped.yc, seen.task.lengths);
+    const Moments said = gaussian_head(tnp_a.predictor(h), {});
+    const Tensor density = gaussian_log_density(seen.task.yc, said.mean, said.std);  // (B, Nc)
+    double expected = 0;
+    for (std::size_t b = 0; b < 3; ++b)
+      expected -= (seen.over_points(density, b) + seen.joint[b]) / (seen.points[b] + 4) / 3;
+    CHECK(seen.loss(*model) == doctest::Approx(expected).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("drop_values: TNP-ND's bandit adds the context's squared error to the joint density for each target") {
+  for (const char* covariance : {R"({"cov_approx": "cholesky"})", R"({"cov_approx": "lowrank"})"}) {
+    const auto model = varied_model(bandit_of("tnp-nd", covariance));
+    const auto& tnp_nd = dynamic_cast<const TnpNd&>(*model);
+    for (const bool ragged : {false, true}) {
+      CAPTURE(ragged);
+      const SeenTask seen(*model, ragged);
+      const Tensor h = encoded_points(tnp_nd, seen.dropped.xc, seen.dropped.yc, seen.task.lengths);
+      const Tensor error = square(sub(tnp_nd.head.mean(h), seen.task.yc));  // (B, Nc, Dy)
+      double expected = 0;
+      for (std::size_t b = 0; b < 3; ++b) {
+        if (seen.points[b] > 0) expected += seen.over_points(error, b) / seen.points[b] / 3;
+        expected -= seen.joint[b] / 4 / 3;
+      }
+      CHECK(seen.loss(*model) == doctest::Approx(expected).epsilon(1e-10));
+    }
+  }
+}
+
 TEST_CASE("drop_values: a share that is none") {
-  for (const char* model : {"tnp-d", "lbanp", "cmanp", "eqtnp"}) {
+  for (const char* model : {"tnp-d", "tnp-a", "tnp-nd", "lbanp", "cmanp", "eqtnp"}) {
     ModelConfig config = model_config_from_json(model_info(model).small_forms[0], model);
     config.merge(ModelConfig{{"dim_x", std::int64_t{2}}, {"dim_y", std::int64_t{3}}});
     config["drop_y"] = 1.5;

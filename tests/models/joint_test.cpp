@@ -183,7 +183,9 @@ TEST_CASE("joint: the memory of CMANP-AND in blocks of five does not grow with t
 TEST_CASE("joint: the loss is that of the evaluation, of the targets that are real") {
   for (const ModelCase& c : joint_gaussian_models()) {
     CAPTURE(c.label);
-    const auto model = varied_model(c.spec);
+    ModelSpec spec = c.spec;
+    spec.config.erase("drop_y");  // no two tasks lose the same values
+    const auto model = varied_model(spec);
     const bool dl4bi = c.spec.config.contains("min_std");
     const Task whole = random_task(*model, {3, 6, 4});
     Task ragged = whole;
@@ -198,6 +200,7 @@ TEST_CASE("joint: the loss is that of the evaluation, of the targets that are re
       own.yt = slice(own.yt, 1, 0, targets);
       expected += loss(*model, own).item() / 3;
       if (c.spec.name == "cmanp-and" && c.spec.config.contains("AND_block_size")) continue;
+      if (c.spec.config.contains("score_context")) continue;  // that of the context as well: see drop_values_test.cpp
       const double joint =
           model->query(*condition(*model, context_of(own)), own.xt)->joint_log_likelihood(own.yt).item();
       CHECK(loss(*model, own).item() ==

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/memory.h"
+#include "models/decisions/choosers.h"
 #include "models/predictions/autoregressive.h"
 #include "models/predictions/target_paths.h"
 #include "models/tnp/tnp_a.h"
@@ -86,6 +87,12 @@ TEST_CASE("identity 6: one target is predicted by TNP-A as by TNP-D, and the fir
       const auto a = condition(*model, context_of(task)), d = condition(*tnp_d, context_of(task));
       CHECK(difference(model->query(*a, first.xt)->joint_log_likelihood(first.yt),
                        tnp_d->query(*d, first.xt)->joint_log_likelihood(first.yt)) <= kRounding);
+      // So is each of several that are asked for by itself, in one pass or one after the other.
+      const auto sequence = model->query(*a, task.xt);
+      const Moments each = predict(*tnp_d, task);
+      for (const Marginals& alone :
+           {as_sequence(*sequence).each_alone(), as_sequence(*sequence).Autoregressive::each_alone()})
+        CHECK(difference({alone.mean.view(each.mean.shape()), alone.std.view(each.std.shape())}, each) <= kRounding);
       // The second one is given the first, which TNP-D does not know.
       CHECK(difference(slice(together.mean, 1, 1, 2), slice(predict(*tnp_d, task).mean, 1, 1, 2)) > 1e-4);
       if (bound_std || ragged) continue;
@@ -93,6 +100,21 @@ TEST_CASE("identity 6: one target is predicted by TNP-A as by TNP-D, and the fir
       CHECK(gradient_difference(gradients(*model, [&] { return loss(*model, first); }),
                                 gradients(*tnp_d, [&] { return loss(*tnp_d, first); })) <= kRounding);
     }
+}
+
+TEST_CASE("identity 6: TNP-A decides as TNP-D, which sees candidates one by one") {
+  const ModelSpec spec = small_tnp_a();
+  const auto model = varied_model(spec);
+  const auto tnp_d = as_tnp_d(*model, spec);
+  const Task task = random_task(*model, {3, 4, 30});
+  const Candidates candidates(task);
+  const auto curve = [&](const Model& by) {
+    return search(candidates, 6, model_chooser(by, candidates, {.acquisition = {}, .repeat = true}, {1, 0, 6}));
+  };
+  const SearchCurve a = curve(*model), d = curve(*tnp_d);
+  CHECK(a.cumulative == d.cumulative);
+  CHECK(a.simple == d.simple);
+  CHECK(a.simple.back() != a.simple.front());
 }
 
 TEST_CASE("identity 6: the density of all targets in one pass is that of cached passes, target by target") {
@@ -178,7 +200,8 @@ TEST_CASE("tnp-a: many paths are drawn some at a time, in bounded memory, as the
   const NoGrad off;
   const auto model = varied_model(small_tnp_a(), DType::float32);
   // Two layers of keys and values of width 8: two paths of each task fit.
-  constexpr std::int64_t kTasks = 256, kPaths = 5, kPoints = TargetPaths::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
+  constexpr std::int64_t kTasks = 256, kPaths = 5,
+                         kPoints = TargetPaths::path_memory(Device::cpu) / (2 * kTasks * 32 * 4);
   const Task task = random_task(*model, {kTasks, 3, kPoints}, DType::float32);
   const auto state = condition(*model, context_of(task));
   Draws draws = some_draws(), same = some_draws();

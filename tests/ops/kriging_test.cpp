@@ -285,7 +285,51 @@ TEST_CASE_TEMPLATE("kriging: the same bits for any number of threads", T, float,
   CHECK(seen[0] == seen[2]);
 }
 
-TEST_CASE("kriging: a constant to what is multiplied by it") { gradcheck_all(kriging_gradcheck_cases); }
+TEST_CASE("kriging: gradients of places; a constant to what is multiplied by it") {
+  gradcheck_all(kriging_gradcheck_cases);
+}
+
+namespace {
+
+/// Gradients of the sum of means and deviations.
+std::vector<double> place_slopes(const KrigingFit& fit, std::vector<double> places) {
+  Tensor x = Tensor::from<double>({1, std::ssize(places), 1}, std::span<const double>(places)).to(default_device());
+  Tape tape;
+  tape.watch(x);
+  Tensor out;
+  {
+    const Recording on(tape);
+    const KrigingMoments said = kriging_predict(fit, x);
+    out = concat({said.mean, said.std}, 1);
+  }
+  return doubles(tape.backward(out, Tensor::full(out.shape(), 1, DType::float64)).of(x));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "kriging: at a point of the context slopes are the mean of those on either side, where kernels have an edge") {
+  const Observed o = draw(9, 1, 8);
+  for (const double smoothness : {0.0, 1.0, 2.0}) {
+    CAPTURE(smoothness);
+    const KrigingFit fit =
+        kriging_fit(o.xs(), o.ys(), {}, kriging_bank({{.smoothness = smoothness, .noise = 0.01}}), 1);
+    const double at = o.x[4];
+    const std::vector<double> d_x = place_slopes(fit, {at - 1e-9, at, at + 1e-9});
+    CHECK(d_x[1] == doctest::Approx((d_x[0] + d_x[2]) / 2).epsilon(1e-6));
+    CHECK((std::abs(d_x[2] - d_x[0]) > 0.1) == (smoothness == 0));
+  }
+}
+
+TEST_CASE_TEMPLATE("kriging: gradients are the same bits for any number of threads", T, float, double) {
+  const Tensor x = normal<T>({5, 40, 2}, 1), y = normal<T>({5, 40, 1}, 2), bank = kriging_bank(few_kernels());
+  check_deterministic(
+      [=](const std::vector<Tensor>& in) {
+        const KrigingMoments said = kriging_predict(kriging_fit(x, y, {}, bank, 3), in[0]);
+        return concat({said.mean, said.std, said.spread}, 1);
+      },
+      {normal<T>({5, 70, 2}, 3)});
+}
 
 TEST_CASE("kriging: errors") {
   const Tensor x = Tensor::zeros({2, 3, 1}), y = Tensor::zeros({2, 3, 1}), bank = kriging_bank(few_kernels());

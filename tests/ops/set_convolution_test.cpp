@@ -131,6 +131,7 @@ TEST_CASE("set convolution: padding is not read and has no gradient") {
     const Tensor lengths = Tensor::from<std::int64_t>({2}, {2, 2});
     Tape tape;
     tape.watch(values);
+    tape.watch(x);
     Tensor nodes, scales = scales_of<double>(3);
     tape.watch(scales);
     {
@@ -142,6 +143,9 @@ TEST_CASE("set convolution: padding is not read and has no gradient") {
     for (const double slope : doubles(grads.of(scales))) CHECK(std::isfinite(slope));
     const std::vector<double> slopes = doubles(grads.of(values));
     for (std::size_t i = 0; i < slopes.size(); ++i) CHECK((slopes[i] == 0) == (i / 3 % 5 >= 2));
+    const std::vector<double> of_places = doubles(grads.of(x));
+    const std::size_t dims = static_cast<std::size_t>(grid.dims);
+    for (std::size_t i = 0; i < of_places.size(); ++i) CHECK((of_places[i] == 0) == (i / dims % 5 >= 2));
   }
 }
 
@@ -182,15 +186,10 @@ TEST_CASE("set convolution: float32 follows float64, the same bits for any numbe
   for (const RegularGrid& grid : {kLine, kPlane})
     for (const std::int64_t count : {1, 3}) {
       const Tensor x = normal<float>({2, 300, grid.dims}, 1);
-      const auto place = [x](const Tensor& like) { return x.to(like.dtype()); };
-      const Function onto = [=](const std::vector<Tensor>& in) {
-        return points_to_grid(place(in[0]), in[0], in[1], grid);
-      };
-      const Function back = [=](const std::vector<Tensor>& in) {
-        return grid_to_points(place(in[0]), in[0], in[1], grid);
-      };
-      const std::vector<Tensor> points{normal<float>({2, 300, 3}, 2), scales_of<float>(count)};
-      const std::vector<Tensor> nodes{normal<float>(shape_of(grid, 2, 3), 3), scales_of<float>(count)};
+      const Function onto = [=](const std::vector<Tensor>& in) { return points_to_grid(in[2], in[0], in[1], grid); };
+      const Function back = [=](const std::vector<Tensor>& in) { return grid_to_points(in[2], in[0], in[1], grid); };
+      const std::vector<Tensor> points{normal<float>({2, 300, 3}, 2), scales_of<float>(count), x};
+      const std::vector<Tensor> nodes{normal<float>(shape_of(grid, 2, 3), 3), scales_of<float>(count), x};
       check_deterministic(onto, points);
       check_deterministic(back, nodes);
       // Sums of n = some hundred terms of either sign: n roundings of Σ |term|, of which the sum may be a tenth.
@@ -216,12 +215,26 @@ TEST_CASE("set convolution: errors") {
                        "[points_to_grid] length 1 is 4, expected in [0, 3]", Error);
   CHECK_THROWS_WITH_AS(grid_to_points(x, Tensor::zeros({2, 80, 4}), scales, kLine),
                        "[grid_to_points] values are (2, 80, 4), expected (2, 81, 4)", Error);
-  Tensor watched = x.clone();
+}
+
+TEST_CASE("set convolution: nodes pull at the places of points by how their weights change") {
+  // One weight w = exp(−d² / 2 l²) of a node at distance d: ∂w/∂x = (node − x) w / l², along each input.
+  const RegularGrid one = RegularGrid::over({0.5, 1, 1}, {-0.25, 1, 1});
+  Tensor x = Tensor::from<double>({1, 2, 2}, {0.1, 0.3, 40, 0}).to(default_device());
+  const Tensor scale = Tensor::full({1}, 0.7, DType::float64), node = Tensor::full({1, 1, 1, 1}, 3, DType::float64);
   Tape tape;
-  tape.watch(watched);
-  const Recording on(tape);
-  CHECK_THROWS_WITH_AS(points_to_grid(watched, values, scales, kLine),
-                       "[points_to_grid] x needs a gradient, which set convolutions do not have", Error);
+  tape.watch(x);
+  Tensor out;
+  {
+    const Recording on(tape);
+    out = grid_to_points(x, node, scale, one);
+  }
+  const std::vector<double> d_x = doubles(tape.backward(out, Tensor::full({1, 2, 1}, 1, DType::float64)).of(x));
+  const double weight = std::exp(-(0.4 * 0.4 + 0.55 * 0.55) / (2 * 0.49));
+  CHECK(d_x[0] == doctest::Approx(3 * 0.4 * weight / 0.49).epsilon(1e-13));
+  CHECK(d_x[1] == doctest::Approx(3 * -0.55 * weight / 0.49).epsilon(1e-13));
+  CHECK(d_x[2] == 0);  // too far away
+  CHECK(d_x[3] == 0);
 }
 
 TEST_CASE("set convolution: gradients") { gradcheck_all(set_convolution_gradcheck_cases); }

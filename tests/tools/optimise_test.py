@@ -125,6 +125,27 @@ def the_picture_and_json_show_what_is_believed():
         expect(len(rows(ask(TWO, table, "--acquisition", kind))) == 1, kind)
 
 
+@case
+def two_free_axes_are_drawn_as_maps_with_what_is_proposed():
+    picture, proposed = HERE / "map.svg", "rgb(83.5%,36.9%,0%)"
+
+    def drawn(space, names, *flags):
+        points = rows(ask(space, None, "--ask", 8))
+        done = ask(space, table_of(points, lambda p: sum(p[n]**2 for n in names), names), "--plot", picture, "--gaussian-process", *flags)
+        expect(done.returncode == 0, done.stderr)
+        return picture.read_text()
+
+    maps = drawn(TWO, ("x", "k"))
+    expect(maps.count("<image") == 6, f"{maps.count('<image')} images, expected three maps and their colour bars")
+    expect(drawn(TWO, ("x", "k"), "--ask", 3).count(proposed) == maps.count(proposed) + 6, "two proposals more on each of three maps")
+    expect(drawn(TWO, ("x", "k"), "--maximise") != maps, "another direction, the same picture")
+    held = TWO + '[[axis]]\nname = "h"\nlow = 0\nhigh = 1\n'
+    expect("<image" not in drawn(held, ("x", "k", "h")), "three free axes are drawn one by one")
+    low, high = (drawn(held + f"fixed = {at}\n", ("x", "k", "h")) for at in (.1, .9))
+    expect(low.count("<image") == 6 and low != high, "maps through where the third axis is held")
+    expect("<image" not in drawn(ONE, ("x",)), "one axis is a line")
+
+
 def spaces():
     axis = lambda **keys: "[[axis]]\n" + "".join(f"{k} = {v}\n" for k, v in ({"name": '"x"', "low": 0, "high": 1} | keys).items())
     yield "", "axis is missing"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "datasets/tables/table_writer.h"
 #include "engine/io/file.h"
@@ -55,7 +56,8 @@ void add_flags(Flags& flags, OptimiseCommand& c) {
       "--batch", c.batch, {"fantasies", "thompson"},
       "several points: each as if those before had given what is expected, or each the best of a function drawn");
   flags.text("--plot", c.plot,
-             "picture to write as well, .svg or .png: what is believed along each axis, and the acquisition");
+             "picture to write as well, .svg or .png: what is believed of two axes, as maps, or along each of others, "
+             "and the acquisition");
   flags.seed("--seed", c.seed, "of the design and of what is drawn");
   flags.check_together([&c] {
     check(c.checkpoint.empty() || !c.gaussian_process,
@@ -132,14 +134,20 @@ int run(const OptimiseCommand& c) {
   const bool by_design = seen.size() < design_size(space);
   std::vector<Proposal> proposals;
   std::string by = "sobol";
+  std::optional<plot::Figure> picture;
   if (by_design) proposals = propose_by_design(space, seen, options);
   if (!by_design || !c.plot.empty()) {
     const Believer believer = believer_for(c, space);
     by = believer.surrogate->name();
     believer.surrogate->observe(seen.x, seen.y);
     believer.surrogate->learn();
-    if (!c.plot.empty()) draw_beliefs({c.plot, space, seen, *believer.surrogate, options.acquisition, c.maximise});
+    // Before proposals are made, which may tell the surrogate of values that nobody has observed.
+    if (!c.plot.empty()) picture = draw_beliefs({space, seen, *believer.surrogate, options.acquisition, c.maximise});
     if (!by_design) proposals = propose(*believer.surrogate, space, seen, options);
+  }
+  if (picture) {
+    mark_proposals(space, proposals, *picture);
+    plot::write_figure(*picture, c.plot);
   }
   print_proposals(c, space, proposals, by);
   return 0;

@@ -1,15 +1,16 @@
 #pragma once
 
-#include <filesystem>
+#include <vector>
 
 #include "datasets/objectives/search_space.h"
 #include "models/decisions/acquisition.h"
+#include "models/decisions/propose.h"
 #include "models/decisions/surrogate.h"
+#include "tools/plot/chart.h"
 
 namespace npzoo {
 
 struct BeliefPicture {
-  const std::filesystem::path& path;
   const SearchSpace& space;
   const Observations& seen;  // one or more
   const Surrogate& surrogate;
@@ -17,7 +18,11 @@ struct BeliefPicture {
   bool maximise;
 };
 
-/// Writes what is believed along each axis through the best observation, and the acquisition below it.
-void draw_beliefs(const BeliefPicture& shown);
+/// What is believed, and the acquisition: maps where two axes vary and are not held, with what was observed on them;
+/// else along each axis through the best observation.
+plot::Figure draw_beliefs(const BeliefPicture& shown);
+
+/// Puts proposals onto maps. Lines along axes, which no proposal need be on, stay as they are.
+void mark_proposals(const SearchSpace& space, const std::vector<Proposal>& proposals, plot::Figure& figure);
 
 }  // namespace npzoo
