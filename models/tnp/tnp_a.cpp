@@ -186,7 +186,7 @@ TnpA::TnpA(const TnpAConfig& config, Initializer& init)
 
 std::unique_ptr<TnpAState> TnpA::state_of(const Context& context, const Draws& draws, std::int64_t samples,
                                           const Dropping& dropping) const {
-  auto state = std::make_unique<TnpAState>(std::move(*encode(context, draws, samples, dropping)));
+  auto state = std::make_unique<TnpAState>(std::move(*encoded(context, draws, samples, dropping)));
   const Tensor none =
       Tensor::zeros({context.xc.dim(0), 0, config().transformer.key_width()}, context.xc.dtype(), context.xc.device());
   state->before.assign(encoder.layers.size(), {none, none});

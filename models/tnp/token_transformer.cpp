@@ -22,17 +22,17 @@ std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) 
 TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
     : embedder(embedder_widths(config), init), encoder(config.transformer, init), config_(config) {}
 
-std::unique_ptr<TokenTransformerState> TokenModel::encode(const Context& context, const Draws& draws,
-                                                          std::int64_t samples, const Dropping& dropping) const {
+std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& context, const Draws& draws,
+                                                           std::int64_t samples, const Dropping& dropping) const {
   const Context points = clear_padding(context);
   HeldContext held(context, draws, samples);
-  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                           // (B, Nc, E)
-  auto encoded = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
-  return std::make_unique<TokenTransformerState>(std::move(held), std::move(encoded));
+  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                          // (B, Nc, E)
+  auto layers = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
+  return std::make_unique<TokenTransformerState>(std::move(held), std::move(layers));
 }
 
 std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
-  return encode(context, draws, samples);
+  return encoded(context, draws, samples);
 }
 
 template <class F>

@@ -43,8 +43,8 @@ class TokenModel : public Model {
 
   const TokenTransformerConfig& config() const { return config_; }
   /// The state that `condition` makes.
-  std::unique_ptr<TokenTransformerState> encode(const Context& context, const Draws& draws, std::int64_t samples,
-                                                const Dropping& dropping = {}) const;
+  std::unique_ptr<TokenTransformerState> encoded(const Context& context, const Draws& draws, std::int64_t samples,
+                                                 const Dropping& dropping = {}) const;
   /// Of targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
   /// What `head` makes of each chunk of them.
