@@ -26,7 +26,10 @@ import time
 
 MAPS = {"satellite": "heaton2019/AllSatelliteTemps.csv.gz", "simulated": "heaton2019/AllSimulatedTemps.csv.gz"}
 HEIGHT, WIDTH = 300, 500
+# How the mask is laid for cross-validation: flipped up, flipped left, moved down and to the right, and the last four times turned and
+# stretched first, so that its wide hole lies at the left edge and at the right one.
 FOLDS = [(False, True, 0, 0), (True, False, 60, 90), (True, True, 110, 210), (False, False, 150, 250)]
+FOLDS = [(False, *fold) for fold in FOLDS] + [(True, up, left, 0, 0) for left in (False, True) for up in (False, True)]
 # Mean absolute error, root mean squared error, CRPS, coverage of 95 % intervals; of the satellite map.
 PUBLISHED = {"SPDE": (1.10, 1.53, 0.83, 97), "NNGP, conjugate": (1.21, 1.64, 0.85, 95), "LatticeKrig": (1.22, 1.68, 0.87, 96),
              "MRA": (1.33, 1.85, 0.94, 92), "gapfill": (1.33, 1.86, 1.17, 36)}
@@ -44,10 +47,12 @@ def read(path):
 
 
 def held_out(rows, fold):
-    """The observed pixels alone, and hidden those under the clouds of the map after it was flipped and moved: for choices, which
-    the pixels that the comparison keeps back must not decide."""
-    flip_up, flip_left, down, right = FOLDS[fold - 1]
+    """The observed pixels alone, and hidden those under the clouds of the map after it was laid otherwise: for choices, which the
+    pixels that the comparison keeps back must not decide."""
+    turned, flip_up, flip_left, down, right = FOLDS[fold - 1]
     hidden = [[row[2] is None for row in rows[line * WIDTH:(line + 1) * WIDTH]] for line in range(HEIGHT)]
+    if turned:
+        hidden = [[hidden[column * HEIGHT // WIDTH][line * WIDTH // HEIGHT] for column in range(WIDTH)] for line in range(HEIGHT)]
     hidden = [line[::-1] if flip_left else line for line in (hidden[::-1] if flip_up else hidden)]
     moved = [hidden[(line - down) % HEIGHT][(column - right) % WIDTH] for line in range(HEIGHT) for column in range(WIDTH)]
     return [[x, y, None if under else value, value] for (x, y, value, _), under in zip(rows, moved, strict=True) if value is not None]
