@@ -118,6 +118,12 @@ inline bool is_of_sets(const std::string& model) {
   return !info.resamples && !info.of_events && !info.of_series;
 }
 
+/// A model that adds noise to each of its points, without it: with it only the law of what is predicted has no order.
+inline ModelSpec without_noise_of_points(ModelSpec spec) {
+  if (const auto noise = spec.config.find("neighbour_noise"); noise != spec.config.end()) noise->second = 0.0;
+  return spec;
+}
+
 /// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.
 inline bool is_whole_gradient(const ModelCase& c) {
   return !model_info(c.spec.name).resamples || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
