@@ -49,7 +49,7 @@ Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dty
   const auto empty = [&] { return Tensor::empty({batch, targets}, dtype, device); };
   Said said{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
   if (with_slopes) said.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
-  auto& [mean, std, spread] = said.moments;
+  Tensor &mean = said.moments[0], &std = said.moments[1], &spread = said.moments[2];
   run(mean, [&]<class T>(auto& context) {
     kriging_moments<T>(
         context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
