@@ -8,8 +8,8 @@
 #include <kissfft/kissfft.hh>
 
 #include "engine/cuda/emulated_runtime.h"
+#include "engine/cuda/fourier.h"
 #include "engine/error.h"
-#include "engine/fourier.h"
 
 namespace npzoo {
 

@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "engine/cuda/cufft.h"
+#include "engine/cuda/fourier.h"
 #include "engine/error.h"
-#include "engine/fourier.h"
 #include "engine/memory.h"
 
 namespace npzoo {

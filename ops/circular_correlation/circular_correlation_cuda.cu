@@ -1,5 +1,5 @@
+#include "engine/cuda/fourier.h"
 #include "engine/cuda/launch.h"
-#include "engine/fourier.h"
 #include "ops/circular_correlation/kernels.h"
 
 namespace npzoo {
