@@ -3,6 +3,7 @@
 #include "engine/backend.h"
 #include "ops/concat/concat.h"
 #include "ops/local_taylor/kernels.h"
+#include "ops/mask_points/lengths.h"
 
 namespace npzoo {
 
@@ -16,8 +17,7 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
         batch, points);
   check(0 <= context && context <= points && 0 <= first && first <= points,
         "[local_taylor] a context of {} and points from {} on found, expected 0 to {}", context, first, points);
-  check(!lengths.defined() || (lengths.shape() == Shape{batch} && lengths.dtype() == DType::int64),
-        "[local_taylor] lengths {} found, expected int64 ({})", lengths.shape(), batch);
+  if (lengths.defined()) check_lengths("local_taylor", x, lengths, context);
   const Shape perturbed{batch, points, k * k};
   check(!noise.defined() || (noise.shape() == perturbed && noise.dtype() == x.dtype()),
         "[local_taylor] noise {} {} found, expected {} {}", to_string(noise.dtype()), noise.shape(),
