@@ -1,5 +1,7 @@
 #include "ops/local_taylor/local_taylor.h"
 
+#include <algorithm>
+
 #include "engine/backend.h"
 #include "ops/concat/concat.h"
 #include "ops/local_taylor/kernels.h"
@@ -37,6 +39,9 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
 Tensor input_encoding(const Tensor& x, std::int64_t width, double least, double ratio) {
   check(x.rank() == 3, "[input_encoding] x {} found, expected (B, N, Dx)", x.shape());
   check(width >= 2 && width % 2 == 0, "[input_encoding] width {} found, expected an even number", width);
+  constexpr std::int64_t kMostChannels = std::int64_t{1} << 31;
+  check(width <= kMostChannels / std::max<std::int64_t>(x.dim(2), 1),
+        "[input_encoding] width {} of {} inputs found, expected at most {} channels", width, x.dim(2), kMostChannels);
   Tensor out = Tensor::empty({x.dim(0), x.dim(1), x.dim(2) * width}, x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
     input_encoding<T>(device, {x.dim(0) * x.dim(1), x.dim(2), width, least, ratio, x.data<T>(), out.data<T>()});

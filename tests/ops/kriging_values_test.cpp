@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <numbers>
 #include <numeric>
 
 #include "tests/ops/kriging_fixtures.h"
@@ -96,6 +98,45 @@ TEST_CASE("kriging: a kernel whose period does not exist is impossible") {
     const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank({waves, works}), 2);
     CHECK(doubles(fit.kernels)[kEvidenceField + kKernelFields] == -kInfinity);
   }
+}
+
+TEST_CASE("kriging: of kernels with equal evidence the first is kept") {
+  const Observed o = draw(9, 1, 8);
+  const auto ratio_of_best = [&](double first, double second) {  // of which nothing depends where the share is 0
+    const Tensor bank = kriging_bank({{.noise = 0.1, .ratio = first}, {.noise = 0.1, .ratio = second}});
+    return doubles(kriging_fit(o.xs(), o.ys(), {}, bank, 1).kernels)[offsetof(KrigingKernel, ratio) / sizeof(double)];
+  };
+  CHECK(ratio_of_best(2, 3) == 2);
+  CHECK(ratio_of_best(3, 2) == 3);
+}
+
+namespace {
+
+/// The periods of a strong wave, 20 of which fit into the range of 200 points, and of another one beside it.
+std::vector<double> periods_of(double amplitude, double waves) {
+  Observed o{1, {}, {}};
+  for (int i = 0; i < 200; ++i) {
+    o.x.push_back(i / 199.0);
+    const double angle = 2 * std::numbers::pi * o.x.back();
+    o.y.push_back(std::cos(20 * angle) + amplitude * std::cos(waves * angle));
+  }
+  std::vector<KrigingKernel> bank;
+  for (const double number : {0.0, 1.0})
+    bank.push_back({.noise = 0.1, .share = 0.5, .inverse_width = 1, .period = number, .log_weight = -1e6 * number});
+  const auto kernels = doubles(kriging_fit(o.xs(), o.ys(), {}, kriging_bank(bank), 2).kernels);
+  constexpr std::size_t kPeriod = offsetof(KrigingKernel, period) / sizeof(double);
+  return {kernels[kPeriod], kernels[kKernelFields + kPeriod]};
+}
+
+}  // namespace
+
+TEST_CASE("kriging: the second period differs from the first by a tenth") {
+  // A window of 20 waves has lobes at 21.4 and 18.6, which are higher than the peak of a weak wave.
+  const auto weak = periods_of(0.15, 8), near = periods_of(0.5, 17.2);
+  CHECK(weak[0] == doctest::Approx(1 / 20.0).epsilon(0.01));
+  CHECK(weak[1] == doctest::Approx(1 / 8.0).epsilon(0.05));
+  CHECK(near[0] == doctest::Approx(1 / 20.0).epsilon(0.02));
+  CHECK(near[1] == doctest::Approx(1 / 17.2).epsilon(0.02));
 }
 
 }  // namespace npzoo
