@@ -5,6 +5,8 @@
 //   each(n, f)             f(i) for all i in [0, n), in any order; all of it is done, for all to see, when it returns
 //   each(n, m, f)          the same with f(i, j)
 //   sum(n, f)              Σ f(i), a double, the same in every thread
+//   least(n, f)            the smallest f(i), a double, the same in every thread; ignores NaN; infinity if nothing is left
+//   sort(n, order, room, before)   sorts n indices by a strict total order; `room` is as large as `order`
 //   log, exp, sqrt, cos, sin   of a double
 //
 // engine/cpu/one_thread.h and engine/cuda/block_team.h are such teams; operations may add to them what they need.

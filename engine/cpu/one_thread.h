@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/cpu/simd.h"
 #include "engine/cpu/simd_math.h"
@@ -24,6 +26,17 @@ struct OneThread {
     double total = 0;
     for (std::int64_t i = 0; i < n; ++i) total += f(i);
     return total;
+  }
+  template <class F>
+  double least(std::int64_t n, F f) const {
+    double result = std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < n; ++i)
+      result = std::min(result, f(i));  // std::min keeps its first argument beside NaN
+    return result;
+  }
+  template <class Before>
+  void sort(std::int64_t n, std::int64_t* order, std::int64_t*, const Before& before) const {
+    std::sort(order, order + n, before);
   }
   double log(double x) const { return simd::log(simd::splat<double>(x))[0]; }
   double exp(double x) const { return simd::exp(simd::splat<double>(x))[0]; }

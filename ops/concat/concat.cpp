@@ -98,8 +98,8 @@ Tensor slice(const Tensor& x, int axis_index, std::int64_t begin, std::int64_t e
 
 std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::int64_t> sizes) {
   const Axis axis = axis_of("split", x.shape(), axis_index);
-  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  check(std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; }) && total == axis.extent,
+  const auto fits = [&](std::int64_t size) { return 0 <= size && size <= axis.extent; };
+  check(std::ranges::all_of(sizes, fits) && std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) == axis.extent,
         "[split] sizes ({}) found, expected none below 0 and a sum of {} for axis {} of {}", fmt::join(sizes, ", "),
         axis.extent, axis.index, x.shape());
   std::vector<Piece> pieces;
@@ -122,7 +122,7 @@ std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::
 void copy_slice(const Tensor& part, int axis_index, std::int64_t begin, Tensor& whole) {
   const Axis axis = axis_of("copy_slice", whole.shape(), axis_index);
   const std::int64_t size = part.dim(axis.index);
-  check(part.shape() == whole.shape().with(axis.index, size) && 0 <= begin && begin + size <= axis.extent,
+  check(part.shape() == whole.shape().with(axis.index, size) && 0 <= begin && begin <= axis.extent - size,
         "[copy_slice] {} does not fit {} from position {} of axis {} on", part.shape(), whole.shape(), begin,
         axis.index);
   write(part, piece_of(axis, begin, size), whole);

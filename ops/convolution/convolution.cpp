@@ -28,12 +28,17 @@ struct ConvolutionGeometry {
   std::int64_t wide_channels, narrow_channels;
 };
 
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // sums and products of two such numbers do not overflow
+
 void check_convolution_config(const char* where, const ConvolutionConfig& config, int axes) {
   check(config.groups >= 1, "[{}] {} groups found, expected 1 or more", where, config.groups);
   for (std::size_t i = 0; i < static_cast<std::size_t>(axes); ++i) {
     check(config.stride[i] >= 1, "[{}] stride {} found, expected 1 or more", where, config.stride[i]);
     check(config.padding[i].before >= 0 && config.padding[i].after >= 0,
           "[{}] padding {} and {} found, expected 0 or more", where, config.padding[i].before, config.padding[i].after);
+    for (const std::int64_t number : {config.stride[i], config.padding[i].before, config.padding[i].after})
+      check(number <= kMostPositions, "[{}] stride or padding {} found, expected at most {}", where, number,
+            kMostPositions);
     check(config.output_padding[i] >= 0 && config.output_padding[i] < (where == kConvolution ? 1 : config.stride[i]),
           "[{}] output padding {} found, expected {}", where, config.output_padding[i],
           where == kConvolution ? "0" : "less than the stride");

@@ -29,8 +29,9 @@ struct Weights {
 
 template <class T>
 Weights<T> weights(T a, T b) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  if (a == kNothing && b == kNothing) return {0, 0, kNothing};
   const T top = a > b ? a : b;
-  if (top == -std::numeric_limits<T>::infinity()) return {0, 0, top};
   const T ea = std::exp(a - top), eb = std::exp(b - top), sum = ea + eb;
   return {ea / sum, eb / sum, top + std::log(sum)};
 }

@@ -24,7 +24,7 @@ struct Weights {
   __device__ Weights(const MergeForward<T>& p, std::int64_t row) {
     const T left = p.a_log_sum[row], right = p.b_log_sum[row], top = left > right ? left : right;
     log_sum = top;
-    if (top == -infinity<T>()) return;
+    if (left == -infinity<T>() && right == -infinity<T>()) return;
     const T of_left = exponential(left - top), of_right = exponential(right - top), sum = of_left + of_right;
     a = of_left / sum;
     b = of_right / sum;

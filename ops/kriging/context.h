@@ -13,12 +13,13 @@ NPZOO_TEAM std::int64_t spread_bits(std::int64_t x) {
   return spread;
 }
 
-/// A number by which points are ordered: near points get near numbers (Morton's curve).
+/// The number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is NaN.
 template <class T>
 NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const double* range) {
   if (dims == 1) return static_cast<double>(x[0]);
   std::int64_t code = 0;
   for (std::int64_t d = 0; d < dims; ++d) {
+    if (x[d] != x[d]) return static_cast<double>(x[d]);
     const double share = range[d] > 0 ? (static_cast<double>(x[d]) - low[d]) / range[d] : 0;
     if (share >= 0 && share <= 1) code |= spread_bits(static_cast<std::int64_t>(share * 1023)) << d;
   }
@@ -86,15 +87,27 @@ NPZOO_TEAM void find_periods(const Team& team, std::int64_t n, const double* x, 
   team.each(1, [=](std::int64_t) { two_periods(power, count, 1.5 / span, 0.25 / span, periods); });
 }
 
-/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number.
+/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number. A
+/// number that names no period makes the kernel impossible.
 NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales) {
   if (kernel.relative > 0)
     for (double& inverse : kernel.inverse_length) inverse /= scales[2];
   kernel.relative = 0;
-  kernel.period = waves(kernel) ? scales[static_cast<int>(kernel.period)] : 0;
+  const double number = kernel.period;
+  kernel.period = !waves(kernel) ? 0 : number == 0 ? scales[0] : number == 1 ? scales[1] : 0;
   if (waves(kernel) && !(kernel.period > 0)) kernel.log_weight = kImpossible;
   kernel.log_evidence = kImpossible;
   return kernel;
+}
+
+/// Whether point i comes before point j: keys that are NaN are last, and equal keys keep their order. No two points are
+/// equal, so that a sort gives a permutation for any values.
+NPZOO_TEAM bool is_before(const double* keys, std::int64_t i, std::int64_t j) {
+  const double a = keys[i], b = keys[j];
+  if (a < b) return true;
+  if (b < a) return false;
+  const bool a_is_nan = a != a, b_is_nan = b != b;
+  return a_is_nan == b_is_nan ? i < j : b_is_nan;
 }
 
 template <class Team, class T>
@@ -102,37 +115,31 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
   const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
   const T* const x = p.x + first * dims;
   double* const work = p.work + b * context_work(p.points);
-  double *const keys = work, *const low = work + 3 * p.points, *const range = low + 3;
-  double* const scales = work + context_work(p.points) - 3;
-  if (n > 0)
-    team.each(1, [=](std::int64_t) {
-      double extent = 0;
-      for (std::int64_t d = 0; d < dims; ++d) {
-        double least = x[d], most = x[d];
-        for (std::int64_t i = 1; i < n; ++i) {
-          const double at = x[i * dims + d];
-          if (at < least) least = at;
-          if (at > most) most = at;
-        }
-        extent += most - least;
-        low[d] = least;
-        range[d] = most - least;
-      }
-      extent /= static_cast<double>(dims);
-      double cells = static_cast<double>(n);  // along one input
-      if (dims == 2) cells = team.sqrt(cells);
-      if (dims == 3) cells = team.exp(team.log(cells) / 3);
-      scales[2] = extent > 0 ? extent / cells : 1;
-    });
-  team.each(n, [=](std::int64_t i) { keys[i] = key(x + i * dims, dims, low, range); });
-  team.each(n, [=](std::int64_t i) {
-    std::int64_t rank = 0;
-    for (std::int64_t j = 0; j < n; ++j) rank += keys[j] < keys[i] || (!(keys[j] > keys[i]) && j < i);
-    p.order[first + rank] = i;
-    p.values[first + rank] = static_cast<double>(p.y[first + i]);
-    for (std::int64_t d = 0; d < dims; ++d) p.places[(first + rank) * dims + d] = static_cast<double>(x[i * dims + d]);
+  double *const keys = work, *const scales = work + context_work(p.points) - 3;
+  std::int64_t *const order = p.order + first, *const room = reinterpret_cast<std::int64_t*>(work + p.points);
+  double low[3] = {}, range[3] = {}, extent = 0;
+  for (std::int64_t d = 0; d < dims; ++d) {
+    low[d] = team.least(n, [=](std::int64_t i) { return static_cast<double>(x[i * dims + d]); });
+    range[d] = -team.least(n, [=](std::int64_t i) { return -static_cast<double>(x[i * dims + d]); }) - low[d];
+    extent += range[d];
+  }
+  extent /= static_cast<double>(dims);
+  team.each(1, [=](std::int64_t) {
+    double cells = static_cast<double>(n);  // along one input
+    if (dims == 2) cells = team.sqrt(cells);
+    if (dims == 3) cells = team.exp(team.log(cells) / 3);
+    scales[2] = extent > 0 ? extent / cells : 1;
   });
-  if (n == 0) team.each(1, [=](std::int64_t) { scales[2] = 1; });
+  team.each(n, [=](std::int64_t i) {
+    keys[i] = key(x + i * dims, dims, low, range);
+    order[i] = i;
+  });
+  team.sort(n, order, room, [=](std::int64_t i, std::int64_t j) { return is_before(keys, i, j); });
+  team.each(n, [=](std::int64_t i) {
+    p.values[first + i] = static_cast<double>(p.y[first + order[i]]);
+    for (std::int64_t d = 0; d < dims; ++d)
+      p.places[(first + i) * dims + d] = static_cast<double>(x[order[i] * dims + d]);
+  });
   if (dims == 1)
     find_periods(team, n, p.places + first, p.values + first, work, scales);
   else

@@ -8,7 +8,8 @@ namespace npzoo::kriging {
 
 constexpr std::int64_t kColumns = 64;  // targets that are solved for at a time
 
-NPZOO_TEAM double largest(double a, double b) { return a > b ? a : b; }
+/// At least `least`, or NaN.
+NPZOO_TEAM double at_least(double x, double least) { return x < least ? least : x; }
 
 /// With room for slopes, where they are asked for.
 constexpr std::int64_t predict_work(std::int64_t n, bool slopes) {
@@ -97,7 +98,7 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
       double prior = 1 + kMeanVariance;
       for (std::int64_t d = 0; d < dims; ++d)
         prior += kernel.trend * targets.inputs[d * columns + c] * targets.inputs[d * columns + c];
-      of_variance = kernel.variance * (largest(prior - of_variance, kJitter) + kernel.noise);
+      of_variance = kernel.variance * (at_least(prior - of_variance, kJitter) + kernel.noise);
     });
     if (p.slopes) predict_slopes(team, p, b * p.keep + s, f, points, targets, begin, v, of_slopes);
   }
@@ -120,6 +121,7 @@ NPZOO_TEAM Averaged average_at(const Team& team, const KrigingKernel* kernels, s
     if (share > 0) all.mean += share * each[2 * s * targets + i];
   }
   all.mean /= all.total;
+  if (!(all.total > 0)) all.within = all.mean;  // no kernel has an evidence: all is NaN
   for (std::int64_t s = 0; s < keep; ++s) {
     const double share = weight(team, kernels[s], kernels[0]) / all.total;
     if (!(share > 0)) continue;
@@ -165,7 +167,7 @@ NPZOO_TEAM void backward(const Team& team, const KrigingBackward<T>& p, std::int
     const double of_spread = spread > 0 ? d_spread * all.within / (variance * variance * spread) : 0;
     const double of_variance = (d_std - d_spread * spread / variance) / 2;
     for (std::int64_t d = 0; d < p.dims; ++d) {
-      double sum = 0;
+      double sum = all.total > 0 ? 0 : all.mean;
       for (std::int64_t s = 0; s < p.keep; ++s) {
         const double share = weight(team, kernels[s], kernels[0]) / all.total;
         if (!(share > 0)) continue;

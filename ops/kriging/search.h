@@ -76,7 +76,10 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
   }
 }
 
-/// By one thread.
+/// Whether evidence a is better than b. NaN, which failed factorisations give, is the worst.
+NPZOO_TEAM bool better(double a, double b) { return a > b || (a == a && b != b); }
+
+/// By one thread. Of kernels with equal evidence the first is the better one.
 template <class T>
 NPZOO_TEAM void keep_best(const KrigingKeep<T>& p, std::int64_t b) {
   const KrigingKernel* const from = p.kernels + b * p.count;
@@ -86,7 +89,7 @@ NPZOO_TEAM void keep_best(const KrigingKeep<T>& p, std::int64_t b) {
     for (std::int64_t k = 0; k < p.count; ++k) {
       bool free = true;
       for (std::int64_t t = 0; t < s; ++t) free = free && taken[t] != k;
-      if (free && (best < 0 || from[k].log_evidence > from[best].log_evidence)) best = k;
+      if (free && (best < 0 || better(from[k].log_evidence, from[best].log_evidence))) best = k;
     }
     taken[s] = best;
     p.kept[b * p.keep + s] = from[best];

@@ -1,8 +1,11 @@
 #include "ops/local_taylor/local_taylor.h"
 
+#include <algorithm>
+
 #include "engine/backend.h"
 #include "ops/concat/concat.h"
 #include "ops/local_taylor/kernels.h"
+#include "ops/mask_points/lengths.h"
 
 namespace npzoo {
 
@@ -16,8 +19,7 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
         batch, points);
   check(0 <= context && context <= points && 0 <= first && first <= points,
         "[local_taylor] a context of {} and points from {} on found, expected 0 to {}", context, first, points);
-  check(!lengths.defined() || (lengths.shape() == Shape{batch} && lengths.dtype() == DType::int64),
-        "[local_taylor] lengths {} found, expected int64 ({})", lengths.shape(), batch);
+  if (lengths.defined()) check_lengths("local_taylor", x, lengths, context);
   const Shape perturbed{batch, points, k * k};
   check(!noise.defined() || (noise.shape() == perturbed && noise.dtype() == x.dtype()),
         "[local_taylor] noise {} {} found, expected {} {}", to_string(noise.dtype()), noise.shape(),
@@ -37,6 +39,9 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
 Tensor input_encoding(const Tensor& x, std::int64_t width, double least, double ratio) {
   check(x.rank() == 3, "[input_encoding] x {} found, expected (B, N, Dx)", x.shape());
   check(width >= 2 && width % 2 == 0, "[input_encoding] width {} found, expected an even number", width);
+  constexpr std::int64_t kMostChannels = std::int64_t{1} << 31;
+  check(width <= kMostChannels / std::max<std::int64_t>(x.dim(2), 1),
+        "[input_encoding] width {} of {} inputs found, expected at most {} channels", width, x.dim(2), kMostChannels);
   Tensor out = Tensor::empty({x.dim(0), x.dim(1), x.dim(2) * width}, x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
     input_encoding<T>(device, {x.dim(0) * x.dim(1), x.dim(2), width, least, ratio, x.data<T>(), out.data<T>()});

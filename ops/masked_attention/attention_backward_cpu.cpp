@@ -10,6 +10,7 @@ using namespace attention;
 constexpr std::int64_t kTileKeys = 60;  // two tiles of that many keys stay in the first-level cache
 constexpr std::int64_t kChunkFlops = 1 << 22;
 constexpr std::int64_t kUnits = 16;  // pieces of work from which on threads have enough to share
+constexpr std::int64_t kMostCopyBytes = std::int64_t{256} << 20;  // of gradients of keys and values
 
 /// A matrix of rows of whole registers in working memory.
 template <class T>
@@ -290,6 +291,14 @@ void store_key_gradients(const AttentionBackward<T>& b, std::int64_t head, const
             b.d_v + key_offset(p, batch, h, p.value_width), p.heads * p.value_width);
 }
 
+/// Parts of the queries of one head that get copies of `bytes` each. Depends on sizes alone, so that results are the
+/// same bits for any number of threads.
+std::int64_t segments_of_head(std::int64_t heads, std::int64_t blocks, std::int64_t bytes) {
+  if (heads >= kUnits) return 1;
+  const std::int64_t affordable = kMostCopyBytes / max(max(heads, 1) * bytes, 1);
+  return max(min(min(blocks, divide_up(kUnits, max(heads, 1))), affordable), 1);
+}
+
 }  // namespace
 
 template <class T, Isa isa>
@@ -300,7 +309,7 @@ void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
   // Queries of one head share the gradients of its keys. Where there are few heads, each part of the queries gets its
   // own copy of them, and the copies are added up in their order.
   const std::int64_t blocks = max(divide_up(p.queries, kRows), 1);
-  const std::int64_t segments = heads >= kUnits ? 1 : min(blocks, divide_up(kUnits, max(heads, 1)));
+  const std::int64_t segments = segments_of_head(heads, blocks, size * std::int64_t{sizeof(T)});
   const std::int64_t segment_rows = divide_up(blocks, segments) * kRows;
   const Buffer parts(static_cast<std::size_t>(segments > 1 ? heads * segments * size : 0) * sizeof(T));
   T* all_parts = reinterpret_cast<T*>(parts.data());

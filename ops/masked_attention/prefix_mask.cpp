@@ -1,8 +1,16 @@
 #include "ops/masked_attention/prefix_mask.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace npzoo {
+
+namespace {
+
+/// More keys than there can be. Sums of such numbers and of rows do not overflow.
+constexpr std::int64_t kMostKeys = std::numeric_limits<std::int64_t>::max() / 4;
+
+}  // namespace
 
 struct PrefixMask::DeviceCounts {
   std::once_flag once;
@@ -11,7 +19,7 @@ struct PrefixMask::DeviceCounts {
 
 PrefixMask PrefixMask::first(std::int64_t n) {
   PrefixMask mask;
-  mask.first_ = n;
+  mask.first_ = std::clamp(n, -kMostKeys, kMostKeys);
   return mask;
 }
 
@@ -33,7 +41,7 @@ PrefixMask PrefixMask::lengths(const Tensor& counts) {
 
 PrefixMask PrefixMask::after(std::int64_t n) const {
   PrefixMask mask = *this;
-  mask.skipped_ += n;
+  mask.skipped_ = std::min(mask.skipped_ + std::min(n, kMostKeys), kMostKeys);
   return mask;
 }
 

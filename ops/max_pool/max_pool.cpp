@@ -12,7 +12,7 @@ Tensor max_pool(const Tensor& x, const PoolConfig& config) {
         config.width, config.stride);
   check(0 <= config.padding && config.padding <= config.width / 2, "[max_pool] padding {} found, expected 0 to {}",
         config.padding, config.width / 2);
-  const std::int64_t room = x.dim(1) + 2 * config.padding - config.width;
+  const std::int64_t room = x.dim(1) - (config.width - 2 * config.padding);
   const bool any = x.dim(1) > 0 && room >= 0;
   const PoolWindows at{x.dim(0),     x.dim(1),      x.dim(2),      any ? room / config.stride + 1 : 0,
                        config.width, config.stride, config.padding};

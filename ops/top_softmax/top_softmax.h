@@ -8,7 +8,7 @@ namespace npzoo {
 /// All of it stays on the device, where the chosen places are known by weights that are not 0.
 ///
 /// x and by (…, D), one dtype, float32 or float64 → (…, D). `by` may be x itself and takes no gradient. All elements
-/// where k ≥ D. NaN in `by` is chosen beside the k. Otherwise as `softmax`. Saves the result. Throws Error where k is
+/// where k ≥ D. NaN in `by` is chosen beside the k, and NaN among the chosen makes its row NaN. Otherwise as `softmax`. Saves the result. Throws Error where k is
 /// negative or shapes and dtypes differ.
 Tensor top_softmax(const Tensor& x, const Tensor& by, std::int64_t k);
 

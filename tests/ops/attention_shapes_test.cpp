@@ -181,4 +181,19 @@ TEST_CASE_TEMPLATE("attention shapes: the log-sum-exp of many keys and its gradi
   for (const double value : doubles(found[3])) CHECK(value == 0);
 }
 
+TEST_CASE("attention shapes: parts of the queries have copies of key gradients, of at most 256 MiB") {
+  const OnCpu cpu;
+  const auto peak_of = [](std::int64_t keys) {
+    const std::vector<Tensor> in{normal<float>({1, 2000, 4}, 1), Tensor::zeros({1, keys, 4}),
+                                 Tensor::zeros({1, keys, 4})};
+    reset_peak_memory();
+    const std::int64_t before = memory_stats().live_bytes;
+    with_gradients(attention_under(PrefixMask::first(64), 1), in);
+    return memory_stats().peak_live_bytes - before;
+  };
+  constexpr std::int64_t kFew = 4096, kMany = 1000000, kGradients = 8 * sizeof(float);  // of a key and its value
+  CHECK(peak_of(kFew) >= 8 * kFew * kGradients);
+  CHECK(peak_of(kMany) <= (256 << 20) + kMany * kGradients + (4 << 20));
+}
+
 }  // namespace npzoo

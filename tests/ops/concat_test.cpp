@@ -137,6 +137,14 @@ TEST_CASE("concat, slice, split: errors") {
                        "[split] sizes (4, -1) found, expected none below 0 and a sum of 3 for axis 1 of (2, 3)", Error);
 }
 
+TEST_CASE("concat, slice, split: numbers that would overflow are refused") {
+  constexpr std::int64_t kLarge = std::numeric_limits<std::int64_t>::max();
+  Tensor x = Tensor::zeros({2, 3});
+  CHECK_THROWS_WITH_AS(copy_slice(Tensor::zeros({2, 1}), 1, kLarge, x),
+                       "[copy_slice] (2, 1) does not fit (2, 3) from position 9223372036854775807 of axis 1 on", Error);
+  CHECK_THROWS_AS(static_cast<void>(split(x, 1, {kLarge, kLarge, 5})), Error);
+}
+
 TEST_CASE("concat, slice, split: the same bits for any number of threads") {
   const Tensor x = normal<float>({300, 200}, 1), y = normal<float>({300, 130}, 2);
   const Function rows = [](const std::vector<Tensor>& in) {

@@ -257,6 +257,11 @@ TEST_CASE("convolution: errors of the configuration") {
   };
   CHECK(message({.groups = 0}) == "[convolution] 0 groups found, expected 1 or more");
   CHECK(message({.stride = {0}}) == "[convolution] stride 0 found, expected 1 or more");
+  constexpr std::int64_t kLarge = std::numeric_limits<std::int64_t>::max();
+  CHECK(message({.stride = {kLarge}}) ==
+        fmt::format("[convolution] stride or padding {} found, expected at most {}", kLarge, std::int64_t{1} << 31));
+  CHECK(message({.padding = {{{kLarge, kLarge}}}}) ==
+        fmt::format("[convolution] stride or padding {} found, expected at most {}", kLarge, std::int64_t{1} << 31));
   CHECK(message({.padding = {{{1, -2}}}}) == "[convolution] padding 1 and -2 found, expected 0 or more");
   CHECK(message({.output_padding = {1}}) == "[convolution] output padding 1 found, expected 0");
   CHECK(error_of([&] {

@@ -196,6 +196,15 @@ TEST_CASE("incremental_cross_attention: in float32 two halves are about as exact
   check_as_exact_as(by_loops(in), with_gradients(halves, in), by_loops(to_double(in)));
 }
 
+TEST_CASE("incremental_cross_attention: a merge with a state that has seen nothing keeps NaN") {
+  auto in = draw<double>();
+  in[1] = Tensor::full(in[1].shape(), kNaN, DType::float64);
+  const AttentionState odd = attend(in), none = attend(draw<double>(), PrefixMask::first(0));
+  for (const AttentionState& both : {merge(odd, none), merge(none, odd)})
+    for (const Tensor& part : {both.mean, both.log_sum_exp})
+      for (const double value : doubles(part)) CHECK(std::isnan(value));
+}
+
 TEST_CASE("incremental_cross_attention: the same bits in every run and with any number of threads") {
   check_deterministic(
       [](const auto& in) {

@@ -10,7 +10,7 @@
 #include "datasets/gp/cholesky.h"
 #include "ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
-#include "tests/testing.h"
+#include "tests/ops/kriging_fixtures.h"
 
 namespace npzoo {
 
@@ -41,18 +41,6 @@ double covariance(const KrigingKernel& k, std::span<const double> a, std::span<c
   sum += k.share * std::exp((std::cos(angle) - 1) * k.inverse_width) * matern(2, std::sqrt(r) * k.ratio);
   return sum;
 }
-
-struct Observed {
-  std::int64_t dims;
-  std::vector<double> x, y;
-
-  std::span<const double> place(std::int64_t i) const {
-    return std::span(x).subspan(static_cast<std::size_t>(i * dims), static_cast<std::size_t>(dims));
-  }
-  std::int64_t count() const { return std::ssize(y); }
-  Tensor xs() const { return Tensor::from<double>({1, count(), dims}, std::span(x)).to(default_device()); }
-  Tensor ys() const { return Tensor::from<double>({1, count(), 1}, std::span(y)).to(default_device()); }
-};
 
 /// Mean distance between points, as if they stood on a grid.
 double unit_of(const Observed& o) {
@@ -104,22 +92,6 @@ struct Reference {
   std::vector<double> white;
   double log_evidence = 0, variance = 1;
 };
-
-Observed draw(std::int64_t count, std::int64_t dims, std::uint64_t seed) {
-  Random random(seed);
-  Observed o{dims, {}, {}};
-  for (std::int64_t i = 0; i < count * dims; ++i) o.x.push_back(4 * random.uniform() - 2);
-  for (std::int64_t i = 0; i < count; ++i)
-    o.y.push_back(std::sin(3 * o.x[static_cast<std::size_t>(i * dims)]) + 0.1 * random.normal());
-  return o;
-}
-
-std::vector<KrigingKernel> few_kernels() {
-  return {{.smoothness = 0, .inverse_length = {1, 1, 1}, .noise = 0.01},
-          {.smoothness = 1, .inverse_length = {2, 0.5, 1}, .noise = 0.05, .trend = 0.7, .log_weight = -1},
-          {.smoothness = 2, .inverse_length = {0.3, 0.4, 0.2}, .relative = 1, .noise = 0.2},
-          {.smoothness = 0, .inverse_length = {0.1, 0.2, 0.1}, .noise = 0.02, .share = 0.4, .ratio = 9}};
-}
 
 }  // namespace
 
@@ -288,24 +260,6 @@ TEST_CASE_TEMPLATE("kriging: the same bits for any number of threads", T, float,
 TEST_CASE("kriging: gradients of places; a constant to what is multiplied by it") {
   gradcheck_all(kriging_gradcheck_cases);
 }
-
-namespace {
-
-/// Gradients of the sum of means and deviations.
-std::vector<double> place_slopes(const KrigingFit& fit, std::vector<double> places) {
-  Tensor x = Tensor::from<double>({1, std::ssize(places), 1}, std::span<const double>(places)).to(default_device());
-  Tape tape;
-  tape.watch(x);
-  Tensor out;
-  {
-    const Recording on(tape);
-    const KrigingMoments said = kriging_predict(fit, x);
-    out = concat({said.mean, said.std}, 1);
-  }
-  return doubles(tape.backward(out, Tensor::full(out.shape(), 1, DType::float64)).of(x));
-}
-
-}  // namespace
 
 TEST_CASE(
     "kriging: at a point of the context slopes are the mean of those on either side, where kernels have an edge") {

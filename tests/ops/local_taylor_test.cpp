@@ -278,12 +278,19 @@ TEST_CASE("local taylor: what does not fit is refused in one line") {
           "[local_taylor] a context of " + std::to_string(context) + " and points from " + std::to_string(first) +
               " on found, expected 0 to 5");
   CHECK(of([&] { return local_taylor(x, y, 2, Tensor::zeros({3}, DType::int64)); }) ==
-        "[local_taylor] lengths (3) found, expected int64 (2)");
+        "[local_taylor] lengths are int64 (3), expected int64 (2) for x (2, 5, 1)");
+  for (const std::int64_t length : {-1, 3, 1 << 20})
+    CHECK(of([&] {
+            return local_taylor(x, y, 2, Tensor::from<std::int64_t>({2}, {0, length}));
+          }) == "[local_taylor] length 1 is " + std::to_string(length) + ", expected in [0, 2]");
   CHECK(of([&] {
           return local_taylor(x, y, 2, {}, 0, Tensor::zeros({2, 5, 2}, DType::float64));
         }) == "[local_taylor] noise float64 (2, 5, 2) found, expected float64 (2, 5, 1)");
   CHECK(of([&] { return input_encoding(Tensor::zeros({5}, DType::float64), 4, 0.1, 10); }) ==
         "[input_encoding] x (5) found, expected (B, N, Dx)");
+  CHECK(of([&] {
+          return input_encoding(Tensor::zeros({2, 5, 4}), std::int64_t{1} << 62, 0.1, 10);
+        }) == "[input_encoding] width 4611686018427387904 of 4 inputs found, expected at most 2147483648 channels");
   for (const std::int64_t width : {0, 3})
     CHECK(of([&] { return input_encoding(x, width, 0.1, 10); }) ==
           "[input_encoding] width " + std::to_string(width) + " found, expected an even number");

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+
+#include "tests/ops/kriging_fixtures.h"
+
+// Kriging of values that are not finite, of equal ones, and of many.
+
+namespace npzoo {
+
+using namespace testing;
+
+namespace {
+
+/// The order of one task, checked to be a permutation.
+std::vector<std::int64_t> order_of(const KrigingFit& fit) {
+  const Tensor order = fit.order.to(Device::cpu);
+  const auto values = order.values<std::int64_t>();
+  std::vector<std::int64_t> found(values.begin(), values.end()), sorted = found, all(found.size());
+  std::ranges::sort(sorted);
+  std::iota(all.begin(), all.end(), 0);
+  REQUIRE(sorted == all);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("kriging: NaN among the inputs comes last in the order, and moments are NaN") {
+  const Tensor bank = kriging_bank(few_kernels()), xt = normal<double>({1, 3, 1}, 4);
+  const Observed o{1, {2, kNaN, 1, kNaN, -1}, {1, 2, 3, 4, 5}};
+  const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, bank, 4);
+  CHECK(order_of(fit) == std::vector<std::int64_t>{4, 2, 0, 1, 3});
+  const KrigingMoments said = kriging_predict(fit, xt), others = kriging_leave_one_out(fit, DType::float64);
+  for (const Tensor& moment : {said.mean, said.std, said.spread, others.mean, others.std, others.spread})
+    for (const double value : doubles(moment)) CHECK(std::isnan(value));
+  for (const double slope : place_slopes(fit, {0.5, 1})) CHECK(std::isnan(slope));
+}
+
+TEST_CASE("kriging: NaN in any input of any point leaves the order of the others") {
+  for (std::int64_t dims : {1, 2, 3}) {
+    const Observed clean = draw(30, dims, 7);
+    for (const double odd : {kNaN, kInfinity, -kInfinity})
+      for (std::int64_t at = 0; at < 30 * dims; at += 7) {
+        Observed o = clean;
+        o.x[static_cast<std::size_t>(at)] = odd;
+        const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank(few_kernels()), 1);
+        const auto order = order_of(fit);
+        if (std::isnan(odd)) CHECK(order.back() == at / dims);
+        CHECK(std::isnan(doubles(kriging_leave_one_out(fit, DType::float64).mean)[0]));
+      }
+  }
+}
+
+TEST_CASE("kriging: equal inputs keep their order") {
+  Observed o{1, {}, {}};
+  for (int i = 0; i < 1000; ++i) {
+    o.x.push_back((i * 7) % 13);
+    o.y.push_back(i % 3);
+  }
+  const auto order = order_of(kriging_fit(o.xs(), o.ys(), {}, kriging_bank({{.noise = 0.1}}), 1));
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const double before = o.x[static_cast<std::size_t>(order[i - 1])], here = o.x[static_cast<std::size_t>(order[i])];
+    CHECK((before < here || (before == here && order[i - 1] < order[i])));
+  }
+}
+
+TEST_CASE("kriging: a fit of 20,000 points") {
+  const OnCpu cpu;  // the emulated device takes seconds
+  const Observed o = draw(20000, 1, 6);
+  const auto order = order_of(kriging_fit(o.xs(), o.ys(), {}, kriging_bank({{.noise = 0.1}}), 1));
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (o.x[static_cast<std::size_t>(order[i])] < o.x[static_cast<std::size_t>(order[i - 1])]) FAIL("not in order");
+}
+
+TEST_CASE("kriging: kernels without evidence come last, and the others predict as if alone") {
+  const Observed o = draw(9, 1, 8);
+  const Tensor xt = normal<double>({1, 3, 1}, 4);
+  // Rounding makes the covariances indefinite: a trend of 1e40 leaves nothing of the jitter.
+  const KrigingKernel fails{.smoothness = 2, .trend = 1e40}, works{.noise = 0.1}, other{.smoothness = 1, .noise = 0.1};
+  const auto mean = [&](const std::vector<KrigingKernel>& kernels, std::int64_t keep) {
+    return doubles(kriging_predict(kriging_fit(o.xs(), o.ys(), {}, kriging_bank(kernels), keep), xt).mean);
+  };
+  const auto alone = mean({works, other}, 2);
+  CHECK(std::isnan(mean({fails}, 1)[0]));
+  CHECK(std::isfinite(alone[0]));
+  CHECK(mean({fails, works, other}, 3) == alone);
+  CHECK(mean({works, fails, other}, 2) == alone);
+  CHECK(mean({works, other, fails}, 3) == alone);
+}
+
+TEST_CASE("kriging: a kernel whose period does not exist is impossible") {
+  const Observed o = draw(20, 1, 8);
+  const KrigingKernel works{.noise = 0.1};
+  for (const double period : {-1.0, 0.5, 2.0, 1e300, kNaN, kInfinity}) {
+    const KrigingKernel waves{.noise = 0.1, .share = 0.5, .inverse_width = 1, .period = period};
+    const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank({waves, works}), 2);
+    CHECK(doubles(fit.kernels)[kEvidenceField + kKernelFields] == -kInfinity);
+  }
+}
+
+TEST_CASE("kriging: of kernels with equal evidence the first is kept") {
+  // One more than are weighed twice: with fewer, an order that is reversed twice would not show.
+  const Observed o = draw(9, 1, 8);
+  std::vector<KrigingKernel> bank;
+  for (int i = 0; i <= kKrigingFinalists; ++i) bank.push_back({.noise = 0.1, .ratio = 1.0 + i});  // the share is 0
+  const auto kept = doubles(kriging_fit(o.xs(), o.ys(), {}, kriging_bank(bank), 1).kernels);
+  CHECK(kept[offsetof(KrigingKernel, ratio) / sizeof(double)] == 1);
+}
+
+namespace {
+
+/// The frequencies that are found of a strong wave, 20 of which fit into the range of 200 points, and of another one.
+std::vector<double> frequencies_of(double amplitude, double waves) {
+  Observed o{1, {}, {}};
+  for (int i = 0; i < 200; ++i) {
+    o.x.push_back(i / 199.0);
+    const double angle = 2 * std::numbers::pi * o.x.back();
+    o.y.push_back(std::cos(20 * angle) + amplitude * std::cos(waves * angle));
+  }
+  std::vector<KrigingKernel> bank;
+  for (const double number : {0.0, 1.0})
+    bank.push_back({.noise = 0.1, .share = 0.5, .inverse_width = 1, .period = number, .log_weight = -1e6 * number});
+  const auto kernels = doubles(kriging_fit(o.xs(), o.ys(), {}, kriging_bank(bank), 2).kernels);
+  constexpr std::size_t kPeriod = offsetof(KrigingKernel, period) / sizeof(double);
+  return {1 / kernels[kPeriod], 1 / kernels[kKernelFields + kPeriod]};
+}
+
+}  // namespace
+
+TEST_CASE("kriging: the second period differs from the first by a tenth") {
+  // A window of 20 waves has lobes at 21.4 and 18.6, which are higher than the peak of a weak wave.
+  const auto weak = frequencies_of(0.15, 8), near = frequencies_of(0.5, 17.2);
+  CHECK(std::abs(weak[0] - 20) < 0.3);
+  CHECK(std::abs(weak[1] - 8) < 0.3);
+  CHECK(std::abs(near[0] - 20) < 0.3);
+  CHECK(std::abs(near[1] - 17.2) < 0.3);
+}
+
+}  // namespace npzoo
