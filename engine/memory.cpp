@@ -87,7 +87,10 @@ class Pool {
  public:
   using Block = Buffer::Block;
 
-  Pool(std::unique_ptr<BlockSource> source, bool by_thread) : source_(std::move(source)), by_thread_(by_thread) {}
+  /// How its free blocks are kept apart.
+  enum class Rooms : std::uint8_t { one, by_thread, one_and_graphs };
+
+  Pool(std::unique_ptr<BlockSource> source, Rooms rooms) : source_(std::move(source)), rooms_(rooms) {}
 
   Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
@@ -102,7 +105,12 @@ class Pool {
     }
     raise(peak_live_bytes_, live);
     if (source_->guarded()) arm(block);
-    source_->poison(block);
+    try {
+      source_->poison(block);
+    } catch (...) {
+      recycle(block);
+      throw;
+    }
     return block;
   }
 
@@ -143,7 +151,7 @@ class Pool {
   }
 
   void set_limit(std::int64_t bytes) { limit_bytes_ = bytes; }
-  void use_graph_arena(bool on) { in_graph_ = on; }
+  static void use_graph_arena(bool on) { in_graph_ = on; }
   void count_graphs(int change) { graphs_ += change; }
 
  private:
@@ -158,8 +166,8 @@ class Pool {
   };
 
   int own_arena() const {
-    if (in_graph_) return kGraphArena;
-    if (!by_thread_) return 0;
+    if (rooms_ == Rooms::one_and_graphs && in_graph_) return kGraphArena;
+    if (rooms_ != Rooms::by_thread) return 0;
     static std::atomic<int> threads{0};
     thread_local const int index = threads++ % kThreadArenas;
     return index;
@@ -190,7 +198,7 @@ class Pool {
   /// A free block of this thread's arena, or else of another one, which it then leaves.
   Block* cached(SizeClass wanted) {
     const int own = own_arena();
-    const bool alone = own == kGraphArena || !by_thread_;  // nothing is ever put into the arenas beside it
+    const bool alone = rooms_ != Rooms::by_thread;  // nothing is ever put into the arenas beside it
     for (int i = 0; i < (alone ? 1 : kThreadArenas); ++i) {
       Arena& arena = arenas_[alone ? own : (own + i) % kThreadArenas];
       std::lock_guard lock(arena.mutex);
@@ -248,14 +256,16 @@ class Pool {
   }
 
   const std::unique_ptr<BlockSource> source_;
-  const bool by_thread_;
-  bool in_graph_ = false;
-  int graphs_ = 0;
+  const Rooms rooms_;
+  static thread_local bool in_graph_;
+  std::atomic<int> graphs_{0};
   std::array<Arena, kArenas> arenas_;
   alignas(kAlignment) std::atomic<std::int64_t> live_bytes_{0};
   alignas(kAlignment) std::atomic<std::int64_t> peak_live_bytes_{0};
   std::atomic<std::int64_t> reserved_bytes_{0}, peak_reserved_bytes_{0}, system_allocations_{0}, limit_bytes_{0};
 };
+
+thread_local bool Pool::in_graph_ = false;
 
 namespace {
 
@@ -284,11 +294,11 @@ class HostSource final : public BlockSource {
 class GpuSource : public BlockSource {
  public:
   Block* acquire(std::size_t bytes) override {
+    auto block = std::make_unique<Block>();  // first: if it throws, nothing has been taken of the device
     auto* memory = static_cast<std::byte*>(allocate(footprint(bytes)));
     if (!memory) return nullptr;
-    auto* block = new Block;
     block->data = memory + kGuardBytes;
-    return block;
+    return block.release();
   }
   void give_back(Block* block) noexcept override {
     release(block->data - kGuardBytes);
@@ -328,17 +338,17 @@ class DeviceSource final : public GpuSource {
 // Never destroyed: static tensors may outlive any other static object.
 
 Pool& host_pool() {
-  static auto* pool = new Pool(std::make_unique<HostSource>(), true);
+  static auto* pool = new Pool(std::make_unique<HostSource>(), Pool::Rooms::by_thread);
   return *pool;
 }
 
 Pool& pinned_pool() {
-  static auto* pool = new Pool(std::make_unique<PinnedSource>(), false);
+  static auto* pool = new Pool(std::make_unique<PinnedSource>(), Pool::Rooms::one);
   return *pool;
 }
 
 Pool& device_pool() {
-  static auto* pool = new Pool(std::make_unique<DeviceSource>(), false);
+  static auto* pool = new Pool(std::make_unique<DeviceSource>(), Pool::Rooms::one_and_graphs);
   return *pool;
 }
 
@@ -346,8 +356,8 @@ Pool& pool_of(Device device) { return device == Device::cpu ? host_pool() : devi
 
 }  // namespace
 
-GraphMemory::GraphMemory() { device_pool().use_graph_arena(true); }
-GraphMemory::~GraphMemory() { device_pool().use_graph_arena(false); }
+GraphMemory::GraphMemory() { Pool::use_graph_arena(true); }
+GraphMemory::~GraphMemory() { Pool::use_graph_arena(false); }
 void count_graphs(int change) { device_pool().count_graphs(change); }
 
 Buffer::Buffer(std::size_t bytes, Device device) : block_(pool_of(device).allocate(bytes)) {}
@@ -361,15 +371,38 @@ bool Buffer::unique() const { return block_ && block_->owners.load(std::memory_o
 bool Buffer::is_pinned() const { return block_ && block_->pool == &pinned_pool(); }
 
 void Buffer::retain() noexcept {
-  if (block_) block_->owners.fetch_add(1, std::memory_order_relaxed);
+  if (!block_) return;
+  block_->owners.fetch_add(1, std::memory_order_relaxed);
+#ifdef NPZOO_GUARD
+  BlockCopies::note(*block_);
+#endif
 }
 
 void Buffer::release() noexcept {
   if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->pool->recycle(block_);
 }
 
+#ifdef NPZOO_GUARD
+namespace {
+
+thread_local std::vector<std::span<const std::byte>>* copied_blocks = nullptr;
+
+}  // namespace
+
+BlockCopies::BlockCopies(std::vector<std::span<const std::byte>>& blocks) { copied_blocks = &blocks; }
+BlockCopies::~BlockCopies() { copied_blocks = nullptr; }
+
+void BlockCopies::note(const Buffer::Block& block) {
+  if (!copied_blocks) return;
+  const bool far = block.pool == &device_pool() && active_gpu() == Gpu::nvidia && !unified_memory();
+  if (!far) copied_blocks->emplace_back(block.data, block.bytes);
+}
+#endif
+
 MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }
 void reset_peak_memory(Device device) { pool_of(device).reset_peak(); }
+MemoryStats pinned_memory_stats() { return pinned_pool().stats(); }
+void reset_peak_pinned_memory() { pinned_pool().reset_peak(); }
 void release_cached_memory(Device device) { pool_of(device).release_cached(); }
 
 void set_memory_limit(std::int64_t bytes, Device device) {

@@ -165,6 +165,11 @@ Descriptor::~Descriptor() {
   if (is_open()) ::close(fd_);
 }
 
+std::int64_t Descriptor::size(const std::string& name) const {
+  const struct stat status = status_of(*this, name);
+  return S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_size) : 0;
+}
+
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -187,6 +192,13 @@ Descriptor wait_for_directory(const fs::path& directory) {
 
 std::optional<Descriptor> lock_file(const fs::path& path) {
   return lock(open_file(path, O_RDWR | O_CREAT, path.string(), "open"));
+}
+
+bool path_exists(const fs::path& path) {
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  check(!error, "[{}] cannot inspect: {}", path.string(), error.message());
+  return exists;
 }
 
 bool is_same_file(const fs::path& output, const fs::path& input) {

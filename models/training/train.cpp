@@ -55,7 +55,7 @@ class Session {
 
   Trainer open(const TrainingRun& run) {
     const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
-    const bool begun = std::filesystem::exists(path_);
+    const bool begun = path_exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
       // Of a run that was killed before its first checkpoint.
@@ -81,7 +81,7 @@ class Session {
 
   std::optional<EventFileWriter> open_events() {
     const std::filesystem::path path = directory_.events();
-    if (!options_.tensorboard && !std::filesystem::exists(path)) return {};
+    if (!options_.tensorboard && !path_exists(path)) return {};
     truncate_events_after(path, trainer_.steps_done());
     return EventFileWriter(path);
   }
