@@ -8,6 +8,7 @@
 #include "datasets/protocol_text.h"
 #include "datasets/toml_reader.h"
 #include "engine/error.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
@@ -209,8 +210,8 @@ const ModelConfig& model_config(const Protocol& protocol, const std::string& mod
   if (preset != protocol.models.end()) return preset->second;
   std::vector<std::string> names;
   for (const auto& [name, config] : protocol.models) names.push_back(name);
-  fail("[protocol] {} has no preset for the model {}, expected one of: {}", protocol.name, model,
-       fmt::join(names, ", "));
+  fail("[protocol] {} has no preset for the model {}{}", protocol.name, model,
+       expected_names(model, names, "npzoo list models --protocol NAME"));
 }
 
 }  // namespace npzoo

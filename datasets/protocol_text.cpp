@@ -14,10 +14,13 @@
 #include "engine/io/file.h"
 #include "engine/io/safetensors_header.h"
 #include "engine/io/toml.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
 namespace {
+
+constexpr const char* kAllProtocols = "npzoo list protocols";
 
 constexpr std::size_t kMostExtended = 8;
 
@@ -38,10 +41,9 @@ std::string extended_by(const toml::table& table, const std::string& from) {
   check(extends->is_string(), "[protocol] {}: extends is no string, expected a name or a path", from);
   const std::string& name = extends->as_string()->get();
   if (built_in(name)) return name;
-  const std::string names = fmt::format("{}", fmt::join(protocol_names(), ", "));
-  check(!built_in(from), "[protocol] {}: extends is '{}', expected one of: {}", from, name, names);
-  check(name.ends_with(".toml"), "[protocol] {}: extends is '{}', expected a path ending in .toml or one of: {}", from,
-        name, names);
+  check(!built_in(from) && name.ends_with(".toml"),
+        "[protocol] {}: extends is '{}', neither a protocol nor a path that ends in .toml{}", from, name,
+        expected_names(name, protocol_names(), kAllProtocols));
   return (std::filesystem::path(from).parent_path() / name).lexically_normal().string();
 }
 
@@ -133,8 +135,8 @@ std::string changed_text(std::string_view text, std::span<const std::string> cha
 
 std::string protocol_text(const std::string& name_or_path) {
   check(built_in(name_or_path) || name_or_path.ends_with(".toml"),
-        "[protocol] {} is unknown, expected a path ending in .toml or one of: {}", name_or_path,
-        fmt::join(protocol_names(), ", "));
+        "[protocol] {} is unknown, neither a protocol nor a path that ends in .toml{}", name_or_path,
+        expected_names(name_or_path, protocol_names(), kAllProtocols));
   std::string text = read(name_or_path);
   std::vector<std::string> chain{name_or_path};
   std::vector<toml::table> tables{parse_toml(text, "[protocol] " + name_or_path)};

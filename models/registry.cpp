@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "datasets/events/config.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
@@ -32,9 +33,9 @@ AddedModel::~AddedModel() {
 const ModelInfo& model_info(const std::string& name) {
   const auto found = std::ranges::find(models(), name, &ModelInfo::name);
   if (found != models().end()) return *found;
-  std::string names;
-  for (const ModelInfo& m : models()) names += (names.empty() ? "" : ", ") + std::string(m.name);
-  fail("[models] there is no model '{}'; expected one of {}", name, names);
+  std::vector<std::string> names;
+  for (const ModelInfo& m : models()) names.emplace_back(m.name);
+  fail("[models] there is no model '{}'{}", name, expected_names(name, names, "npzoo list models"));
 }
 
 std::int64_t targets_at_a_time(Density density, std::int64_t wanted) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what npzoo needs to build. Debian and Ubuntu only; elsewhere it prints the list.
+# Installs what npzoo needs to build, without questions. Debian and Ubuntu only; elsewhere it prints the list.
 #   tools/setup.sh [PACKAGE…]     more of them
 set -euo pipefail
 
@@ -7,6 +7,8 @@ packages=(g++ meson ninja-build pkg-config python3
           libfmt-dev libcli11-dev doctest-dev nlohmann-json3-dev libtomlplusplus-dev librandom123-dev libxxhash-dev
           zlib1g-dev liblzma-dev libpng-dev libjpeg-dev libarchive-dev
           libcairo2-dev fonts-dejavu-core libboost-context-dev libnanoflann-dev libkissfft-dev "$@")
+
+say() { printf 'setup: %s\n' "$*" >&2; }
 
 missing=()
 if command -v dpkg-query >/dev/null; then
@@ -17,17 +19,30 @@ if command -v dpkg-query >/dev/null; then
 fi
 
 if ! command -v apt-get >/dev/null; then
-  printf 'npzoo needs these packages (Debian names); please install them with your package manager:\n' >&2
+  say 'npzoo needs these packages (Debian names); please install them with your package manager:'
   printf '  %s\n' "${packages[@]}" >&2
   exit 0
 fi
 
 sudo=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { printf 'setup: as root, run: apt-get install %s\n' "${missing[*]}" >&2; exit 1; }
+  command -v sudo >/dev/null ||
+    { say "as root, run: apt-get update && apt-get install --no-install-recommends ${missing[*]}"; exit 1; }
   sudo=(sudo)
 fi
-printf 'setup: installing %s\n' "${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-"${sudo[@]}" apt-get update -qq
-"${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Runs apt-get; its output is shown if it fails. sudo resets the environment, so that of apt-get is set behind it.
+apt() {
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$log" 2>&1 </dev/null ||
+    { cat "$log" >&2; say "apt-get $1 failed"; exit 1; }
+}
+say "installing ${missing[*]}"
+say '[1/3] reading the lists of packages'
+apt update
+say '[2/3] downloading'
+apt install -y --no-install-recommends --download-only "${missing[@]}"
+say '[3/3] unpacking and configuring (a minute or two)'
+apt install -y --no-install-recommends "${missing[@]}"
+say 'done'

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/error.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".safetensors";
+constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
 
 /// The folder of the running program, empty where the system does not tell.
 fs::path program_folder() {
@@ -27,10 +29,32 @@ std::string name_of(const fs::path& file, const fs::path& folder) {
   return relative.stem().string() + ":" + relative.parent_path().generic_string();
 }
 
-std::string joined(const auto& parts, const auto& text) {
-  std::string result;
-  for (const auto& part : parts) result += (result.empty() ? "" : ", ") + text(part);
-  return result.empty() ? "none" : result;
+/// Whether there is something to read at a path. A folder is nothing: one may bear the name of a protocol.
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+/// The beginning of known names up to ':', or what follows it.
+std::vector<std::string> parts_of(const std::vector<std::string>& names, bool protocols) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names) {
+    const std::size_t colon = name.find(':');
+    parts.push_back(protocols ? name.substr(colon + 1) : name.substr(0, colon));
+  }
+  return parts;
+}
+
+/// The part of an unknown name to find names like it by: all of it, its protocol or its model. Empty if no name is like
+/// it.
+std::string telling_part(const std::string& name, const std::vector<std::string>& known) {
+  if (!nearest_words(name, known).empty()) return name;
+  const std::size_t colon = name.find(':');
+  const bool both = colon != name.npos;
+  const auto protocols = nearest_words(both ? name.substr(colon + 1) : name, parts_of(known, true));
+  if (!protocols.empty()) return protocols[0];
+  const auto models = nearest_words(both ? name.substr(0, colon) : "", parts_of(known, false));
+  return models.empty() ? "" : models[0];
 }
 
 }  // namespace
@@ -62,26 +86,43 @@ std::vector<NamedWeights> named_weights() {
   return result;
 }
 
+std::optional<NamedWeights> weights_named(const std::string& name) {
+  std::vector<NamedWeights> of_protocol;
+  for (const NamedWeights& weights : named_weights()) {
+    if (weights.name == name) return weights;
+    if (weights.name.ends_with(":" + name)) of_protocol.push_back(weights);
+  }
+  if (of_protocol.size() == 1) return of_protocol[0];
+  return {};
+}
+
 fs::path find_weights(const std::string& name_or_path) {
-  std::error_code error;
-  if (fs::exists(name_or_path, error)) return name_or_path;
-  const bool may_be_a_name = name_or_path.find(':') != std::string::npos ||
-                             (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(kExtension));
-  if (!may_be_a_name) return name_or_path;
-  const auto all = named_weights();
-  const auto found = std::ranges::find(all, name_or_path, &NamedWeights::name);
-  check(found != all.end(), "[weights] there is no file and there are no weights '{}'; there are {} (looked in {})",
-        name_or_path, joined(all, [](const NamedWeights& w) { return w.name; }),
-        joined(weights_folders(), [](const fs::path& path) { return path.string(); }));
-  return found->path;
+  if (is_file(name_or_path) || name_or_path.ends_with(kExtension)) return name_or_path;
+  if (const auto found = weights_named(name_or_path)) return found->path;
+  std::vector<std::string> known;
+  for (const NamedWeights& weights : named_weights()) known.push_back(weights.name);
+  const std::string part = telling_part(name_or_path, known);
+  const bool path = name_or_path.find('/') != std::string::npos && name_or_path.find(':') == std::string::npos;
+  if (path && part.empty()) return name_or_path;
+  fail("[weights] there is no file and there are no weights '{}'{}", name_or_path,
+       expected_names(part, known, "npzoo list weights"));
+}
+
+std::string full_weights_name(const std::string& name_or_path) {
+  if (is_file(name_or_path)) return name_or_path;
+  const auto found = weights_named(name_or_path);
+  return found ? found->name : name_or_path;
 }
 
 std::string default_weights(std::int64_t dim_x) {
-  constexpr std::array kOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
-  check(dim_x >= 1 && dim_x <= std::ssize(kOfInputs),
+  check(dim_x >= 1 && dim_x <= std::ssize(kDefaultOfInputs),
         "[weights] {} inputs found, weights for any table take 1 or {}: expected --checkpoint", dim_x,
-        kOfInputs.size());
-  return kOfInputs[static_cast<std::size_t>(dim_x - 1)];
+        kDefaultOfInputs.size());
+  return kDefaultOfInputs[static_cast<std::size_t>(dim_x - 1)];
+}
+
+bool is_default(const std::string& name, std::int64_t dim_x) {
+  return dim_x >= 1 && dim_x <= std::ssize(kDefaultOfInputs) && name == default_weights(dim_x);
 }
 
 }  // namespace npzoo

@@ -13,7 +13,7 @@ void begin_with(TrainingRun& run, const std::string& source) {
         "[init] {} takes {} inputs and predicts {} values, {} has {} and {}", source, model->dim_x(), model->dim_y(),
         run.protocol.name, data.dim_x(), data.dim_y());
   if (run.spec.name.empty()) run.spec = found.run.spec;
-  run.init = {source, weights_checksum(found)};
+  run.init = {full_weights_name(source), weights_checksum(found)};
 }
 
 bool is_preset(const TrainingRun& run) {

@@ -231,7 +231,7 @@ struct Regrets {
   std::vector<std::vector<double>> cumulative;  // (tasks, steps)
   RunningMean optimal;                          // share of steps in which the best arm was chosen
 
-  void add(const Bandits& bandits, Policy& policy) {
+  void add(const Bandits& bandits, Policy& policy, StepProgress& progress) {
     const std::size_t first = cumulative.size();
     cumulative.resize(first + static_cast<std::size_t>(bandits.tasks()));
     for (std::int64_t step = 0; step < bandits.steps(); ++step) {
@@ -244,6 +244,7 @@ struct Regrets {
         regret.push_back(lost + (regret.empty() ? 0 : regret.back()));
         optimal.add(arm == best ? 1 : 0);
       }
+      progress.step();
     }
   }
   /// What is lost from step `begin` to before `end`, of each task.
@@ -310,6 +311,7 @@ class BanditTrial final : public Trial {
     const std::unique_ptr<Model> untrained = options.untrained ? options.untrained() : nullptr;
     Regrets of_model, of_untrained, of_linear, of_uniform;
     Findings found;
+    StepProgress progress(options);
     for (std::int64_t index = 0; index < options.batches; ++index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
       const Bandits bandits(batch);
@@ -318,15 +320,16 @@ class BanditTrial final : public Trial {
       ModelPolicy policy(model, bandits, rules, batch, options.tasks, index);
       LinearPolicy linear(bandits, rules);
       UniformPolicy uniform(bandits, streams_of(bandits, options.tasks.seed, index, 0));
-      of_model.add(bandits, policy);
+      progress.begin_batch(index, (untrained ? 4 : 3) * bandits.steps());
+      of_model.add(bandits, policy, progress);
       if (untrained) {
         ModelPolicy ignorant(*untrained, bandits, rules, batch, options.tasks, index);
-        of_untrained.add(bandits, ignorant);
+        of_untrained.add(bandits, ignorant, progress);
       }
-      of_linear.add(bandits, linear);
-      of_uniform.add(bandits, uniform);
+      of_linear.add(bandits, linear, progress);
+      of_uniform.add(bandits, uniform, progress);
       found.tasks += bandits.tasks();
-      if (options.progress) options.progress(index + 1);
+      if (options.progress) options.progress(static_cast<double>(index + 1));
     }
     add_figures(of_model, of_uniform, rules, found);
     found.headline_lines = {regret_line("cumulative regret", of_model, of_uniform, rules)};

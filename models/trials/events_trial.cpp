@@ -169,7 +169,7 @@ class EventsTrial final : public Trial {
       for (std::int64_t i = 0; i < count; ++i) {
         const auto& more = scored[static_cast<std::size_t>(i)];
         all.insert(all.end(), more.begin(), more.end());
-        if (options.progress) options.progress(first + i + 1);
+        if (options.progress) options.progress(static_cast<double>(first + i + 1));
       }
     }
     return findings(EventTotals(std::move(all)), truth, options.headline_only);

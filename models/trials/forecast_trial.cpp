@@ -256,7 +256,7 @@ class ForecastTrial final : public Trial {
         score(0);
       for (std::int64_t i = 0; i < count; ++i) {
         total.add(scored[static_cast<std::size_t>(i)], subject.rules);
-        if (subject.options.progress) subject.options.progress(first + i + 1);
+        if (subject.options.progress) subject.options.progress(static_cast<double>(first + i + 1));
       }
     }
   }

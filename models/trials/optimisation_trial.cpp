@@ -80,8 +80,12 @@ struct Searcher {
   std::string words;  // for people
   SearchTotals totals{};
 
-  void go(const Candidates& candidates, std::int64_t steps, const Chooser& chooser) {
-    totals.add(search(candidates, steps, chooser));
+  void go(const Candidates& candidates, std::int64_t steps, const Chooser& chooser, StepProgress& progress) {
+    totals.add(search(candidates, steps, [&](const SearchState& state) {
+      const std::vector<std::int64_t> chosen = chooser(state);
+      progress.step();
+      return chosen;
+    }));
   }
   bool searched() const { return !totals.last.empty(); }
 };
@@ -102,22 +106,26 @@ class OptimisationTrial final : public Trial {
     Searcher of_model{"", "simple regret"}, exact{"exact", ""}, fitted{"fitted_gp", "fitted GP"},
         ignorant{"untrained", "untrained"}, sobol{"sobol", "Sobol sequence"}, chance{"random", "random search"};
     Findings found;
+    StepProgress progress(options);
     for (std::int64_t index = 0; index < options.batches; ++index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
       const Candidates candidates(batch.task);
       const SearchSeed seed{options.tasks.seed, index, rules.steps};
-      of_model.go(candidates, rules.steps, model_chooser(model, candidates, rules.choice, seed));
+      std::vector<std::pair<Searcher*, Chooser>> searches;
+      searches.emplace_back(&of_model, model_chooser(model, candidates, rules.choice, seed));
       if (const auto chooser = exact_chooser(batch, rules.choice)) {
-        exact.go(candidates, rules.steps, *chooser);
+        searches.emplace_back(&exact, *chooser);
         exact.words = batch.truth->name();
       }
       if (rules.fit_every > 0)
-        fitted.go(candidates, rules.steps, gp_chooser(candidates, rules.choice, rules.fit_every, seed));
-      if (untrained) ignorant.go(candidates, rules.steps, model_chooser(*untrained, candidates, rules.choice, seed));
-      if (tasks.dim_x() <= kMostSobolDims) sobol.go(candidates, rules.steps, sobol_chooser(candidates, seed));
-      chance.go(candidates, rules.steps, random_chooser(seed));
+        searches.emplace_back(&fitted, gp_chooser(candidates, rules.choice, rules.fit_every, seed));
+      if (untrained) searches.emplace_back(&ignorant, model_chooser(*untrained, candidates, rules.choice, seed));
+      if (tasks.dim_x() <= kMostSobolDims) searches.emplace_back(&sobol, sobol_chooser(candidates, seed));
+      searches.emplace_back(&chance, random_chooser(seed));
+      progress.begin_batch(index, std::ssize(searches) * rules.steps);
+      for (auto& [searcher, chooser] : searches) searcher->go(candidates, rules.steps, chooser, progress);
       found.tasks += candidates.tasks();
-      if (options.progress) options.progress(index + 1);
+      if (options.progress) options.progress(static_cast<double>(index + 1));
     }
     add_figures(of_model, exact, found);
     found.headline_lines = {regret_line(of_model.words, of_model.totals)};

@@ -76,7 +76,7 @@ class OrdersTrial final : public Trial {
         deviations.push_back(deviation_of(of_task));
         for (const double each : of_task) likelihood.add(each);
       }
-      if (options.progress) options.progress(index + 1);
+      if (options.progress) options.progress(static_cast<double>(index + 1));
     }
     return told(std::move(deviations), likelihood.estimate(), orders);
   }

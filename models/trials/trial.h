@@ -50,8 +50,29 @@ struct TrialOptions {
   ModelConfig rules{};                  // of the trial alone, as a protocol has them
   /// The model as it was before training, as a control of trials in which chance decides much; may be empty.
   std::function<std::unique_ptr<Model>()> untrained{};
-  /// Called after each batch; may throw to stop.
-  std::function<void(std::int64_t done)> progress{};
+  /// Called with the number of batches done, after each batch, and after parts of batches that take long. May throw to
+  /// stop.
+  std::function<void(double done)> progress{};
+};
+
+/// Reports the progress within batches of equally many steps.
+class StepProgress {
+ public:
+  explicit StepProgress(const TrialOptions& options) : options_(options) {}
+
+  void begin_batch(std::int64_t index, std::int64_t steps) {
+    batch_ = static_cast<double>(index);
+    share_ = 1.0 / static_cast<double>(steps);
+    done_ = 0;
+  }
+  void step() {
+    if (options_.progress) options_.progress(batch_ + share_ * static_cast<double>(++done_));
+  }
+
+ private:
+  const TrialOptions& options_;
+  double batch_ = 0, share_ = 1;
+  std::int64_t done_ = 0;
 };
 
 /// One way to judge a model.

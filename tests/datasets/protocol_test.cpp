@@ -214,10 +214,16 @@ TEST_CASE("[protocol] a user's own file") {
   CHECK_THROWS_AS(load_protocol(path.string()), Error);
 }
 
-TEST_CASE("[protocol] unknown names list what there is") {
-  const std::string expected = fmt::format("[protocol] gp is unknown, expected a path ending in .toml or one of: {}",
-                                           fmt::join(names_in_folder(), ", "));
-  CHECK_THROWS_WITH_AS(load_protocol("gp"), expected.c_str(), Error);
+TEST_CASE("[protocol] unknown names: the nearest ones and the command that lists all") {
+  CHECK_THROWS_WITH_AS(load_protocol("gp-rbf"),
+                       "[protocol] gp-rbf is unknown, neither a protocol nor a path that ends in .toml, did you mean "
+                       "'tnp/gp-rbf', 'npzoo/gp-rbf' or 'taylorformer/gp-rbf'? (npzoo list protocols shows all)",
+                       Error);
+  CHECK_THROWS_WITH_AS(
+      load_protocol("zebra"),
+      "[protocol] zebra is unknown, neither a protocol nor a path that ends in .toml, expected one that "
+      "npzoo list protocols shows",
+      Error);
   CHECK_THROWS_WITH_AS(
       model_config(load_protocol("quick/gp1d"), "gpt"),
       "[protocol] quick/gp1d has no preset for the model gpt, expected one of: cnp, tnp-d, tnp-kr-fast, tnp-kr-full",

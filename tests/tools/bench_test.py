@@ -36,7 +36,7 @@ def wrong_flags():
         wrong_usage("bench", "attention", *flags)
     for command in ("train-step", "forward"):
         model = ["bench", command, "--protocol", "quick/gp1d", "--model", "cnp"]
-        for flags in (["--context", "-1"], ["--targets", "0"], ["--targets", "1e3"], ["--context", "x"], ["--batch", "0"],
+        for flags in (["--context", "-1"], ["--targets", "0"], ["--targets", "1e-3"], ["--context", "x"], ["--batch", "0"],
                       ["--steps", "0"], ["--warmup", "-1"], ["--context", "10000001"]):
             wrong_usage(*model, *flags)
         wrong_usage(*model[:4])
@@ -134,7 +134,7 @@ def scaling_under_a_protocol():
     for protocol, name in (("tnp/gp-rbf", "tnp/gp-rbf"), (small_protocol(2), "small2")):
         (row,) = as_json(*SCALING, "--models", "tnp-d", "--protocol", protocol, "--points", 5, "--fixed", 0)
         expect(row["protocol"] == name and row["status"] == "ok" and (row["nc"], row["nt"]) == (0, 5), row)
-    fail(*SCALING, "--models", "cnp,gpt", naming=["gpt", "tnp-d"])
+    fail(*SCALING, "--models", "cnp,gpt", naming=["gpt", "npzoo list models"])
     fail(*SCALING, "--models", "tnp-kr-full", "--protocol", small_protocol(), naming=["small1", "tnp-kr-full"])
     fail(*SCALING, "--models", "cnp", "--protocol", "no/such", naming=["no/such"])
 

@@ -35,19 +35,38 @@ def help_of_every_command():
 @case
 def wrong_usage_exits_2():
     train = ["train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", "x"]
-    for args in [[], ["frobnicate"], ["list", "nothing"], ["list", "--frob"], ["list", "--device", "gpu"],
+    for args in [["frobnicate"], ["list", "nothing"], ["list", "--frob"], ["list", "--device", "gpu"],
                  ["list", "--threads", "-1"], ["list", "--threads", "two"], ["train"], ["train", "--out", "x"],
                  [*train, "--steps", "0"], [*train, "--steps", "1.5"], [*train, "--lr", "-1"],
                  [*train, "--seed", "1", "--seed", "2"],
                  ["eval"], ["predict", "--checkpoint", "x"], ["plot", "--checkpoint", "x", "--out", "y.svg", "--tasks", "9"],
-                 ["bench"], ["bench", "fly"], ["parity"], ["completion", "csh"], ["list", "--config", "no such file"]]:
+                 ["bench", "fly"], ["parity"], ["completion", "csh"], ["list", "--config", "no such file"]]:
         wrong_usage(*args)
 
 
 @case
+def counts_may_have_an_exponent():
+    out = HERE / "exponent"
+    succeed("train", "--protocol", small_protocol(), "--model", "cnp", "--steps", "2e0", "--out", out)
+    expect("steps = 2\n" in (out / "config.toml").read_text(), "steps")
+
+
+@case
+def a_run_that_is_not_there_is_not_resumed():
+    fail("train", "--resume", "--out", HERE / "nodir", naming=["nodir holds no run to resume"])
+
+
+@case
+def without_a_command_there_is_help():
+    for command in ([], ["bench"]):
+        done = npzoo(*command)
+        expect((done.returncode, done.stdout, done.stderr) == (2, "", succeed(*command, "--help")), command, done.stderr)
+
+
+@case
 def errors_of_the_environment():
-    fail("train", "--protocol", "no/such", "--model", "cnp", "--out", HERE / "x", naming=["no/such", "quick/gp1d"])
-    fail("train", "--protocol", "quick/gp1d", "--model", "gpt", "--out", HERE / "x", naming=["gpt", "tnp-d"])
+    fail("train", "--protocol", "no/such", "--model", "cnp", "--out", HERE / "x", naming=["no/such", "npzoo list protocols"])
+    fail("train", "--protocol", "quick/gp1d", "--model", "gpt", "--out", HERE / "x", naming=["gpt", "npzoo list models"])
     fail("train", "--protocol", "quick/gp1d", "--model", "cnp", "--out", small_protocol(), naming=["small1.toml"])
     fail("train", "--protocol", small_protocol(), "--model", "tnp-kr-full", "--out", HERE / "x",
          naming=["small1", "tnp-kr-full"])
@@ -61,13 +80,38 @@ def errors_of_the_environment():
 def list_json():
     models = as_json("list", "models")
     for row in models:
+        check_keys(row, "name", "title", "paper", "weights")
+    expect("tnp-d:tnp/gp-rbf" in next(row["weights"] for row in models if row["name"] == "tnp-d"), models)
+    presets = as_json("list", "models", *(row["name"] for row in models))
+    for row in presets:
         check_keys(row, "name", "parameters", "paper", "protocol")
-    counts = {(row["name"], row["protocol"]): row["parameters"] for row in models}
+    counts = {(row["name"], row["protocol"]): row["parameters"] for row in presets}
     expect(counts["tnp-d", "tnp/gp-rbf"] == 222082, "parameters of TNP-D:", counts)
     protocols = [row["name"] for row in as_json("list", "protocols")]
     expect({protocol for _, protocol in counts} == set(protocols), "every protocol has models")
     expect("masked_attention" in [row["name"] for row in as_json("list", "ops")], "list ops")
-    expect("tnp-d" in succeed("list"), "list prints models without --json")
+    of_protocol = as_json("list", "models", "--protocol", "quick/gp1d")
+    expect({row["name"]: row["parameters"] for row in of_protocol} ==
+           {name: count for (name, protocol), count in counts.items() if protocol == "quick/gp1d"}, of_protocol)
+
+
+@case
+def lists_are_short_and_aligned():
+    rows = succeed("list").splitlines()
+    expect(len(rows) == 1 + len(as_json("list", "models")) < 40, len(rows), "rows")
+    heads = {"models": ["name", "weights", "paper", "title"], "protocols": ["name", "tasks"],
+             "weights": ["name", "inputs", "values", "parameters", "file", "for", "scores"]}
+    for what, head in heads.items():
+        rows = succeed("list", what).splitlines()
+        expect(rows[0].split() == head, rows[0])
+        last = rows[0].index(head[-1])
+        expect(all(row[last - 2:last] == "  " and row[last] != " " for row in rows), what, "columns")
+    names = [row.split()[0] for row in succeed("list", "protocols").splitlines()[1:]]
+    expect([name.split("/")[0] for name in names[:6]] == ["quick"] * 3 + ["npzoo"] * 3, names[:6])
+    expect(names[6:] == sorted(names[6:]), names)
+    wrong_usage("list", "weights", "tnp-d", naming=["found after weights"])
+    wrong_usage("list", "ops", "--protocol", "quick/gp1d", naming=["--protocol found after ops"])
+    fail("list", "models", "tnpd", naming=["did you mean 'tnp-d'?"])
 
 
 @case

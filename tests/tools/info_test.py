@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from cli_support import (HERE, PROGRAM, as_json, case, checkpoint, commands, expect, fail, read_safetensors, run_cases,
+from cli_support import (HERE, PROGRAM, as_json, case, check_error, checkpoint, commands, expect, fail, npzoo, read_safetensors, run_cases,
                          small_protocol, succeed, write, wrong_usage)
 
 STORE = HERE / "store"
@@ -67,11 +67,40 @@ def info_of_a_protocol_is_all_of_its_text():
 
 
 @case
+def info_of_a_model():
+    text = succeed("info", "cnp")
+    for part in ("# cnp\n", "\nConditional neural process\n", "\nPaper: Garnelo et al., Conditional neural processes, ICML 2018\n",
+                 '\n  architecture = "tnp"\n', "--set models.cnp.KEY=VALUE"):
+        expect(part in text, repr(part), "expected in:", text)
+    expect(re.search(r"^tnp/gp-rbf +215682  cnp:tnp/gp-rbf$", text, re.MULTILINE), text)
+    found = as_json("info", "cnp")
+    expect((found["kind"], found["name"], found["title"]) == ("model", "cnp", "Conditional neural process"), found)
+    (row,) = [row for row in found["protocols"] if row["protocol"] == "tnp/gp-rbf"]
+    expect((row["parameters"], row["weights"], row["options"]["architecture"]) == (215682, "cnp:tnp/gp-rbf", "tnp"), row)
+
+
+@case
+def a_protocol_with_one_set_of_weights_stands_for_them():
+    stored()
+    text = succeed("info", "quick/gp1d")
+    expect(text == succeed("info", NAME) + "- Text of the protocol: `npzoo info quick/gp1d --text`.\n", text)
+    expect(succeed("info", "quick/gp1d", "--text").startswith("name = "), "text of the protocol")
+    expect(succeed("info", "quick/gp1d", "--set", "data.points=40").count("points = 40") == 1, "text of a changed protocol")
+    expect(as_json("info", "quick/gp1d") == as_json("info", NAME), "as JSON")
+
+
+@case
 def what_there_is_no_info_of():
     stored()
-    fail("info", "tnp-kr/gp1d-matrn", naming=["[info] there is no file, protocol or weights", "did you mean 'tnp-kr/gp1d-matern'?"])
+    fail("info", "tnp-kr/gp1d-matrn", naming=["[info] there is no file, model, protocol or weights", "did you mean 'tnp-kr/gp1d-matern'?"])
     fail("info", "cnp:quick/gp1", naming=[f"did you mean '{NAME}'?"])
-    fail("info", "x" * 50, naming=["expected one of: ", NAME, "quick/gp1d"])
+    fail("info", "tnpd", naming=["did you mean 'tnp-d'?"])
+    for name in ("x" * 50, "zebra"):
+        done = npzoo("info", name)
+        check_error(done, "npzoo list models, weights or protocols")
+        expect(len(done.stderr) < 200, done.stderr)
+    fail("info", "none.safetensors", naming=["[none.safetensors] cannot open"])
+    fail("info", "tnp-d", "--set", "data.points=3", naming=["--set found"])
     fail("info", "none.toml", naming=["none.toml"])
     fail("info", write("t.csv", "x,y\n1,2\n3,4\n"), naming=["a table (CSV)"])
     wrong_usage("info")
@@ -83,10 +112,13 @@ def weights_are_listed_with_their_sizes():
     (row,) = [row for row in as_json("list", "weights") if row["name"] == NAME]
     expect((row["inputs"], row["values"], row["metric"], row["bytes"]) == (1, 1, "log_likelihood", path.stat().st_size), row)
     head, *lines = succeed("list", "weights").splitlines()
-    expect(head.split() == ["name", "inputs", "values", "parameters", "file", "scores"], head)
+    expect(head.split() == ["name", "inputs", "values", "parameters", "file", "for", "scores"], head)
     (line,) = [line for line in lines if line.startswith(NAME)]
     expect(line.split()[:6] == [NAME, "1", "1", str(row["parameters"]), f"{path.stat().st_size / 1e6:.1f}", "MB"], line)
     expect(f"log-likelihood: rbf {row['evaluation'][0]['log_likelihood']:.3f} ± " in line, line)
+    expect("1D Gaussian processes for a first try  " in line and row["description"].startswith("1D Gaussian processes"), line)
+    (line,) = [line for line in lines if line.startswith("kriging-tnp:npzoo/any-1d")]
+    expect("(predict's own choice)" in line, line)
 
 
 @case
@@ -156,7 +188,7 @@ def words_are_completed():
              "npzoo bench scaling --me": ["--memory-limit"], "npzoo oracle quick/g": ["quick/gp1d"], "npzoo info quick/g": ["quick/gp1d"],
              "npzoo info cnp:quick": [NAME],
              "npzoo train --device cu": ["cuda"], "npzoo list w": ["weights"], "npzoo list --device=em": ["--device=emulated"],
-             "npzoo help exp": ["export"], "npzoo train --model tnp-kr-fa": ["tnp-kr-fast"], "npzoo reproduce quick/g": ["quick/gp1d"],
+             "npzoo help exp": ["export"], "npzoo list models tnp-kr-fa": ["tnp-kr-fast"], "npzoo info tnp-kr-fas": ["tnp-kr-fast", "tnp-kr-fast:tnp-kr/gp1d-rbf"], "npzoo train --model tnp-kr-fa": ["tnp-kr-fast"], "npzoo reproduce quick/g": ["quick/gp1d"],
              "npzoo bench scaling --models cnp,tnp-kr-fu": ["cnp,tnp-kr-full"], "npzoo train --steps ": [], "npzoo train --out x": [],
              "npzoo train --steps 3 --mod": ["--model"], "npzoo frobnicate x": [], "npzoo train --frob=": [], "npzoo bench attention --mask c":
              ["causal"], "npzoo completion ": ["bash", "zsh", "fish", "candidates", "--help"]}

@@ -10,7 +10,7 @@ from cli_support import (HERE, as_json, case, commands, expect, model_hash, npzo
 NOT_WHOLE = ["", "-1", "+1", "1 ", " 1", "1.5", "0x1", "one", "nan", "1_000", "1" + "0" * 20, str(2**64), "9" * 400]
 NOT_POSITIVE = ["", "-1", "0", "+1", "1 ", "nan", "inf", "1e400", "1e-400", "one", "0x1"]
 WRONG = {
-    "INT": [*NOT_WHOLE, "1e1", "1,2"],
+    "INT": [*NOT_WHOLE, "1e-1", "1.25e1", "1e400", "e3", "1,2"],
     "FLOAT": NOT_POSITIVE,
     "BYTES": ["", "-1", "1.5GB", "GB", "12XB", "1 GB", "9" * 30, "9999999999TB"],
     "INT,...": ["0,-1", "1,,2", ",", "1,", ",1", "1 2", "[1]", *NOT_WHOLE],
@@ -142,7 +142,6 @@ def help_and_version_are_commands():
 
 @case
 def what_is_misspelt_is_told_of_first():
-    wrong_usage(naming=["expected a command: list, info, devices"])
     wrong_usage("trian", naming=['"trian"', "did you mean 'train'?"])
     wrong_usage("trian", "--protocol", "quick/gp1d", naming=["did you mean 'train'?"])
     wrong_usage("frobnicate", naming=["expected one of: list, info, devices, "])
@@ -152,10 +151,14 @@ def what_is_misspelt_is_told_of_first():
     wrong_usage("oracle", "--taks", 5, "quick/gp1d", naming=["did you mean '--tasks'?"])
     wrong_usage("list", "--threds", 2, naming=["did you mean '--threads'?"])
     wrong_usage("list", "--confgi", "x", naming=["did you mean '--config'?"])
-    wrong_usage("list", "--frobnicate", naming=["expected one of: --help, --device, --precision, --threads, --json, --version, --config ("])
-    wrong_usage("list", "models", "ops", naming=['"ops" found, expected no further argument'])
+    wrong_usage("list", "--frobnicate", naming=["expected one of: --help, --protocol, --device, --precision, --threads, --json, --version, --config ("])
+    wrong_usage("list", "ops", "models", naming=['"models" found after ops, expected no further argument'])
+    for command, flag, meant in (["predict", "--output", "--out"], ["predict", "-o", "--out"], ["list", "-v", "--version"],
+                                 ["train", "--learning-rate", ""], ["train", "--set-seed", ""]):
+        wrong_usage(command, flag, "x", naming=[f"did you mean '{meant}'?" if meant else "expected one of: "])
+    wrong_usage("list", "weigths", naming=["did you mean 'weights'?"])
     wrong_usage("train", "--seed", "--out", "x", naming=["--seed", '"--out" found, expected a whole number'])
-    wrong_usage("train", "--out", naming=["--out"])
+    wrong_usage("train", "--out", naming=["--out needs a value"])
     wrong_usage("--threads", 2, "list", naming=['"--threads" found before the command, expected after it'])
 
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <memory>
+#include <thread>
 
 using namespace npzoo;
 
@@ -158,6 +159,24 @@ TEST_CASE("progress: what passes leaves the line to what it is a part of") {
   CHECK(two < three);
   CHECK(three != std::string::npos);
   CHECK(text.find('\n') == std::string::npos);
+}
+
+TEST_CASE("progress: a line comes in time without an update") {
+  const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
+  {
+    Progress progress("eval", 4,
+                      {.unit = "batches",
+                       .style = Progress::Style::kLines,
+                       .line_gap = std::chrono::milliseconds(1),
+                       .out = file.get()});
+    while (std::ftell(file.get()) == 0) std::this_thread::yield();
+  }
+  CHECK(written(file.get()) == "eval   0%  0/4\n");
+}
+
+TEST_CASE("progress: parts of the unit in work count") {
+  const ProgressStatus status{.label = "eval", .unit = "batches", .done = 1.5, .total = 2, .rate = 0.25};
+  CHECK(format_line(status) == "eval  75%  1/2  0.25 batches/s  0:02 left");
 }
 
 TEST_CASE("progress: silence but for messages") {

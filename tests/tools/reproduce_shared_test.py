@@ -62,7 +62,7 @@ def stopped_runs_go_on_with_the_same_bits():
         status, errors = stop_on_the_way(where, send)
         if where != "kill":
             expect(status == 130, "exit status", status, "expected 130")
-            expect(errors.splitlines()[-1] == "interrupted; the same command goes on", errors)
+            expect(errors.splitlines()[-1] == "interrupted; to continue, run the same command", errors)
         out = as_json(*flags(where, table("small/long", steps=LONG)))
         for model in ("cnp", "tnp-d"):
             check_same_run(directory(where, model, name="small/long"), directory("whole", model, name="small/long"))

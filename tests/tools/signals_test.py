@@ -52,7 +52,7 @@ def each_signal_saves():
             process.send_signal(number)
             _, errors = process.communicate(timeout=TIMEOUT)
         expect(process.returncode == 130, "exit status", process.returncode, "after", number.name)
-        expect(errors.splitlines()[-1].startswith("interrupted; npzoo train --resume"), errors)
+        expect(errors.splitlines()[-1].startswith("interrupted; to continue, run npzoo train --resume"), errors)
         check_saved(number.name)
 
 

@@ -52,7 +52,10 @@ def exported_weights_are_small_and_tell_where_they_come_from():
 def eval_leaves_what_export_takes():
     directory = trained("beside", small_protocol(), steps=20)
     at, out, kept = directory / "checkpoint.safetensors", HERE / "beside.safetensors", directory / "evaluation.json"
-    fail("export", "--checkpoint", at, "--out", out, naming=["evaluation.json"])
+    done = npzoo("export", "--checkpoint", at, "--out", out)
+    expect(done.returncode == 0 and f"npzoo eval --checkpoint {at}" in done.stderr, done.stderr)
+    expect(read_safetensors(out)[0]["evaluation"] == "[]" and "Scores" not in succeed("info", out), "scores of what nobody scored")
+    fail("export", "--checkpoint", at, "--out", out, "--evaluation", HERE / "none.json", naming=["none.json"])
     for other in (["--batches", 1], ["--seed", 1], ["--protocol", small_protocol()]):
         succeed("eval", "--checkpoint", at, *other)
         expect(not kept.exists(), "an evaluation by other rules was kept:", other)
@@ -121,6 +124,25 @@ def a_name_does_what_the_path_does():
 
 
 @case
+def the_protocol_names_its_only_weights():
+    path, name = stored(), "quick/gp1d"
+    by_path = as_json("eval", "--checkpoint", path, "--batches", 2)
+    expect(by_path == as_json("eval", "--checkpoint", name, "--batches", 2), "eval")
+    run = HERE / "from-protocol"
+    succeed("train", "--protocol", name, "--init", name, "--steps", 2, "--batch", 2, "--out", run)
+    expect(as_json("info", run / "checkpoint.safetensors")["init"] == NAME, "the full name is kept")
+    fail("export", "--checkpoint", name, "--out", HERE / "none", naming=["was exported already"])
+    table = write("gaps.csv", "x,y\n0,1\n1,\n2,3\n3,2\n")
+    expect(succeed("predict", table, "--checkpoint", "npzoo/any-1d") == succeed("predict", table), "predict")
+    (HERE / name).mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([PROGRAM, "info", name], cwd=HERE, stdout=subprocess.PIPE, text=True)
+    expect(done.stdout.startswith(f"# {NAME}"), "beside a folder of that name")
+    (path.parent / "cnp.safetensors").write_bytes(path.read_bytes())
+    fail("eval", "--checkpoint", name, naming=["there are no weights 'quick/gp1d', did you mean 'cnp:quick/gp1d' or 'tnp-d:quick/gp1d'?"])
+    (path.parent / "cnp.safetensors").unlink()
+
+
+@case
 def weights_are_listed():
     stored()
     (row,) = [row for row in as_json("list", "weights") if row["name"] == NAME]
@@ -179,11 +201,13 @@ def one_bad_file_is_one_row():
 def what_is_no_name_is_told_what_there_is():
     stored()
     fail("eval", "--checkpoint", "tnp-d:no/such", naming=["tnp-d:no/such", NAME])
+    fail("eval", "--checkpoint", "anp:quick/gp1", naming=["anp:quick/gp1", NAME])
     fail("eval", "--checkpoint", "tnp-d", naming=["no weights 'tnp-d'", NAME])
-    fail("eval", "--checkpoint", "no-such-file", naming=["no-such-file", NAME])
+    fail("eval", "--checkpoint", "npzoo/any1d", naming=["did you mean 'kriging-tnp:npzoo/any-1d'?"])
+    fail("eval", "--checkpoint", "no-such-file", naming=["no-such-file", "npzoo list weights"])
     fail("eval", "--checkpoint", "none.safetensors", naming=["[none.safetensors] cannot open"])
     fail("eval", "--checkpoint", "no/such/run", naming=["[no/such/run] cannot open"])
-    fail("eval", "--checkpoint", "x" * 100_000, naming=["100", NAME])
+    fail("eval", "--checkpoint", "x" * 100_000, naming=["100", "npzoo list weights"])
 
 
 @case

@@ -31,8 +31,10 @@ std::vector<std::string> values_of(const Flag& flag, const Flags& program, const
   if (is("protocol") || (of == "reproduce" && is("table"))) return protocol_names();
   if (is("checkpoint", "init", "grid")) return weights_names();
   if (of == "help") return command_names(program);
+  if (of == "list" && is("name")) return model_names();
   if (of == "info" && is("name")) {
-    std::vector<std::string> names = protocol_names(), weights = weights_names();
+    std::vector<std::string> names = protocol_names(), weights = weights_names(), known_models = model_names();
+    names.insert(names.end(), known_models.begin(), known_models.end());
     names.insert(names.end(), weights.begin(), weights.end());
     return names;
   }

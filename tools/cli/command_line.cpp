@@ -1,9 +1,11 @@
 #include "tools/cli/command_line.h"
+#include "engine/words.h"
 
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 
 #include "engine/config.h"
 #include "engine/error.h"
@@ -28,6 +30,13 @@ void check_values_given(int argc, const char* const* argv) {
   }
 }
 
+/// Whether nothing is wrong but that the name of a command is missing, as in "npzoo" and "npzoo bench".
+bool lacks_command(const CLI::App& app, const CLI::ParseError& e) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  return e.get_name() == "RequiredError" && app.remaining(true).empty() && last->get_require_subcommand_min() > 0;
+}
+
 /// An exit status where there is nothing more to do.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
   try {
@@ -37,11 +46,12 @@ std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    const std::string kind = e.get_name();
-    print_error(usage_error(Flags(app), {.what = e.what(),
-                                         .unknown = app.remaining(true),
-                                         .missing = kind == "RequiredError",
-                                         .wrong_value = kind == "ValidationError"}));
+    if (lacks_command(app, e))
+      std::fputs(app.help().c_str(), stderr);
+    else
+      print_error(usage_error(
+          Flags(app),
+          {.what = e.what(), .unknown = app.remaining(true), .wrong_value = e.get_name() == "ValidationError"}));
     return kWrongUsage;
   }
 }

@@ -26,18 +26,23 @@ void warn_of_fewer_threads(int asked) {
 }  // namespace
 
 void add_flags(Flags& flags, CommonOptions& common) {
-  flags.choice(
-      "--device", common.device, {"cpu", "cuda", "auto", "emulated"},
-      "where to compute: cpu, cuda, auto (cuda where there is one) or emulated (CUDA's kernels on the CPU, slow)");
-  flags.choice("--precision", common.precision, {"float32", "tf32", "bf16"},
-               "of matrix products: float32 (tf32 and bf16 need CUDA)");
-  flags.whole("--threads", common.threads, {0},
-              "number of threads, 0 for one per usable core; results do not depend on it");
-  flags.toggle("--json", common.json, "print the result as JSON on standard output, and nothing else there");
+  flags
+      .choice("--device", common.device, {"cpu", "cuda", "auto", "emulated"},
+              "where to compute: cpu, cuda, auto (cuda if there is one) or emulated (CUDA kernels on the CPU, slow)")
+      .common();
+  flags
+      .choice("--precision", common.precision, {"float32", "tf32", "bf16"},
+              "of matrix products: float32 (tf32 and bf16 need CUDA)")
+      .common();
+  flags.whole("--threads", common.threads, {0}, "threads; 0: one per usable core. Results do not depend on it")
+      .common();
+  flags.toggle("--json", common.json, "print the result as JSON on standard output, and nothing else there").common();
 }
 
-Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint) {
-  return flags.text("--checkpoint", checkpoint, "file that train or export wrote, or a name (see: npzoo list weights)");
+Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint, const std::string& otherwise) {
+  return flags.text(
+      "--checkpoint", checkpoint,
+      "trained weights: a name (see: npzoo list weights) or a file that train or export wrote" + otherwise);
 }
 
 void add_checkpoint(Flags& flags, std::string& checkpoint) { add_optional_checkpoint(flags, checkpoint).required(); }
@@ -45,8 +50,8 @@ void add_checkpoint(Flags& flags, std::string& checkpoint) { add_optional_checkp
 void add_data(Flags& flags, std::string& data) {
   flags.text(
       "--data", data,
-      "folder with published data sets, each in a folder of its own: mnist, emnist, cifar10, celeba, ett and others; "
-      "without it NPZOO_DATA names one");
+      "folder with published data sets, each in a folder of its own: mnist, emnist, cifar10, celeba, ett and others "
+      "(default: the folder that NPZOO_DATA names)");
 }
 
 Flag add_flags(Flags& flags, ProtocolOptions& protocol, const std::string& help, const char* flag) {

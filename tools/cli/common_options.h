@@ -18,8 +18,8 @@ struct CommonOptions {
 
 void add_flags(Flags& flags, CommonOptions& common);
 
-/// --checkpoint; which must be given.
-Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint);
+/// --checkpoint. If it may be left out, `otherwise` says what answers then.
+Flag add_optional_checkpoint(Flags& flags, std::string& checkpoint, const std::string& otherwise = {});
 void add_checkpoint(Flags& flags, std::string& checkpoint);
 
 /// --data, for commands that draw tasks.

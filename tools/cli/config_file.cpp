@@ -1,4 +1,5 @@
 #include "tools/cli/config_file.h"
+#include "engine/words.h"
 
 #include <fmt/format.h>
 

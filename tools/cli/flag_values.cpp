@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "engine/io/safetensors_header.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
@@ -25,7 +26,8 @@ std::optional<T> parse_all(std::string_view text) {
 }
 
 std::optional<std::int64_t> whole_of(const std::string& text, const Whole& range) {
-  if (!range.exponents) return parse_all<std::int64_t>(text);
+  if (const auto whole = parse_all<std::int64_t>(text)) return whole;
+  if (!range.exponents && text.find_first_of("eE") == text.npos) return {};
   constexpr double kExact = 0x1p53;
   const std::optional<double> value = parse_all<double>(text);
   if (!value || *value != std::floor(*value) || std::abs(*value) > kExact) return {};
@@ -86,8 +88,7 @@ std::string parse_text(const std::string& text) {
 }
 
 std::string parse_choice(const std::string& text, const std::vector<std::string>& choices) {
-  check(std::ranges::find(choices, text) != choices.end(), "{} found, expected one of: {}", excerpt(text),
-        fmt::join(choices, ", "));
+  check(std::ranges::find(choices, text) != choices.end(), "{} found{}", excerpt(text), expected_words(text, choices));
   return text;
 }
 

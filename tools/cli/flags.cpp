@@ -20,6 +20,8 @@ constexpr TypeName kTypeNames[] = {{FlagType::text, "TEXT"},        {FlagType::w
                                    {FlagType::texts, "TEXT,..."},   {FlagType::wholes, "INT,..."},
                                    {FlagType::numbers, "COUNT,..."}};
 
+constexpr const char* kCommon = "Options of every command";
+
 const auto kAll = [](const CLI::App*) { return true; };
 
 }  // namespace
@@ -33,6 +35,13 @@ Flag Flag::excludes(const Flag& other) {
   option_->excludes(other.option_);
   return *this;
 }
+
+Flag Flag::common() {
+  option_->group(kCommon);
+  return *this;
+}
+
+bool Flag::is_common() const { return option_->get_group() == kCommon; }
 
 Flag Flag::not_in_files() {
   option_->configurable(false);

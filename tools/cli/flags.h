@@ -51,6 +51,10 @@ class Flag {
   /// Gives it the values of a file. Throws Error, "what was found, what was expected".
   void set(std::vector<std::string> values);
 
+  /// One of the flags that every command has; they come last in --help.
+  Flag common();
+  bool is_common() const;
+
   Flag with_choices(const std::vector<std::string>& choices);
 
  private:

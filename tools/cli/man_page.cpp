@@ -52,10 +52,10 @@ std::string option(const Flag& flag) {
 }
 
 std::string options(const Flags& command, bool words) {
-  std::string text;
+  std::string own, common;
   for (const Flag& flag : command.all())
-    if (flag.is_word() == words) text += option(flag);
-  return text;
+    if (flag.is_word() == words) (flag.is_common() ? common : own) += option(flag);
+  return own + common;
 }
 
 constexpr const char* kExitStatus = R"(.SH EXIT STATUS

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <system_error>
 
 namespace npzoo {
 
@@ -39,7 +41,8 @@ int terminal_width(std::FILE* out) {
 // How many of `parts` equal parts are done, rounded down: 100 % means done.
 std::int64_t parts_done(const ProgressStatus& status, std::int64_t parts) {
   if (status.total <= 0) return 0;
-  return std::clamp<std::int64_t>(status.done, 0, status.total) * parts / status.total;
+  const auto total = static_cast<double>(status.total);
+  return static_cast<std::int64_t>(std::clamp(status.done, 0.0, total) * static_cast<double>(parts) / total);
 }
 
 std::string head(const ProgressStatus& status) {
@@ -48,13 +51,15 @@ std::string head(const ProgressStatus& status) {
 }
 
 std::string facts(const ProgressStatus& status, bool with_note) {
-  std::string text = std::to_string(status.total > 0 ? status.total : status.done);
-  if (status.total > 0) text = fmt::format("{:{}}/{}", status.done, text.size(), text);  // does not move as it grows
+  if (status.total <= 0 && status.done <= 0) return "working";
+  const auto done = static_cast<std::int64_t>(status.done);
+  std::string text = std::to_string(status.total > 0 ? status.total : done);
+  if (status.total > 0) text = fmt::format("{:{}}/{}", done, text.size(), text);  // does not move as it grows
   if (status.rate > 0.0) text += fmt::format("  {} {}/s", format_rate(status.rate), status.unit);
   if (status.loss) text += fmt::format("  loss {:.4f}", *status.loss);
   if (with_note && !status.note.empty()) text += "  " + status.note;
-  if (status.rate > 0.0 && status.total > status.done)
-    text += fmt::format("  {} left", format_duration(static_cast<double>(status.total - status.done) / status.rate));
+  if (status.rate > 0.0 && static_cast<double>(status.total) > status.done)
+    text += fmt::format("  {} left", format_duration((static_cast<double>(status.total) - status.done) / status.rate));
   return text;
 }
 
@@ -116,25 +121,72 @@ Progress::Progress(std::string label, std::int64_t total, Options options)
       began_(now_()) {
   status_.label = std::move(label);
   status_.unit = std::move(options.unit);
-  status_.done = start_;
+  status_.done = static_cast<double>(start_);
   status_.total = total;
   shown_tenth_ = parts_done(status_, 10);
   if (style_ == Style::kBar) draw_bar(began_);
+  if (style_ == Style::kLines && now_ == Options().now && line_gap_ > Clock::duration()) start_watch();
 }
 
 Progress::~Progress() {
+  end_watch();
   if (bar_drawn_ && !finished_) put(passing_ ? std::string(kEraseLine) : "\n", out_);
 }
 
+void Progress::start_watch() {
+  // Signals are for the threads that wait to be interrupted.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    watch_ = std::thread([this] {
+      std::unique_lock lock(mutex_);
+      while (!finished_) {
+        const auto due = next_line();
+        if (now_() >= due && !paused_) print_line(now_());
+        ended_.wait_until(lock, paused_ ? now_() + kLineEvery : next_line());
+      }
+    });
+  } catch (const std::system_error&) {  // no more threads: there are lines when `update` is called
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Progress::end_watch() {
+  if (!watch_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  ended_.notify_all();
+  watch_.join();
+}
+
+Progress::Clock::time_point Progress::next_line() const {
+  return shown_ + (shown_done_ < 0 ? line_gap_ : Clock::duration(kLineEvery));
+}
+
 void Progress::pause() {
+  const std::lock_guard lock(mutex_);
   paused_ = now_();
   if (bar_drawn_ && !finished_) put(std::string(kEraseLine), out_);
 }
 
-void Progress::resume() { began_ += now_() - paused_; }
+void Progress::resume() {
+  const std::lock_guard lock(mutex_);
+  if (paused_) began_ += now_() - *paused_;
+  paused_.reset();
+}
 
-void Progress::update(std::int64_t done, std::optional<double> loss) {
-  if (style_ == Style::kSilent || finished_) return;
+void Progress::note(std::string text) {
+  const std::lock_guard lock(mutex_);
+  status_.note = std::move(text);
+}
+
+void Progress::update(double done, std::optional<double> loss) {
+  if (style_ == Style::kSilent) return;
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
   status_.done = done;
   if (loss) status_.loss = loss;
   const auto now = now_();
@@ -147,6 +199,7 @@ void Progress::update(std::int64_t done, std::optional<double> loss) {
 }
 
 void Progress::message(std::string_view text) {
+  const std::lock_guard lock(mutex_);
   const bool above_bar = bar_drawn_ && !finished_;
   put(fmt::format("{}{}\n", above_bar ? kEraseLine : "", text), out_);
   if (above_bar) draw_bar(now_());
@@ -154,6 +207,7 @@ void Progress::message(std::string_view text) {
 
 void Progress::finish() {
   if (finished_) return;
+  end_watch();
   const auto now = now_();
   if (style_ == Style::kBar) {
     draw_bar(now);
@@ -184,7 +238,7 @@ void Progress::print_line(Clock::time_point now) {
 
 void Progress::set_rate(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  status_.rate = seconds > 0.0 ? static_cast<double>(status_.done - start_) / seconds : 0.0;
+  status_.rate = seconds > 0.0 ? (status_.done - static_cast<double>(start_)) / seconds : 0.0;
 }
 
 }  // namespace npzoo

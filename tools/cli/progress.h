@@ -1,11 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace npzoo {
@@ -14,9 +17,9 @@ namespace npzoo {
 struct ProgressStatus {
   std::string label;           // "train"
   std::string unit = "steps";  // what is counted
-  std::int64_t done = 0;
-  std::int64_t total = 0;  // 0: not known, e.g. for a stream
-  double rate = 0.0;       // units per second; 0: not known yet
+  double done = 0;             // part of the unit in work included
+  std::int64_t total = 0;      // 0: not known, e.g. for a stream
+  double rate = 0.0;           // units per second; 0: not known yet
   std::optional<double> loss{};
   std::string note{};  // free text, e.g. the latest validation log-likelihood
 };
@@ -32,7 +35,8 @@ std::string format_line(const ProgressStatus& status);
 
 /// Shows how far a long task is: on a terminal as a bar, there from the start and redrawn at most ten times a second,
 /// elsewhere as a plain line after two seconds (line_gap), at every tenth of the way or every 30 seconds. Writes to
-/// stderr, so that stdout stays free for results.
+/// stderr, so that stdout stays free for results. A line comes in time even if the work does not call `update`: a
+/// thread looks after that.
 class Progress {
  public:
   enum class Style { kBar, kLines, kSilent };
@@ -41,10 +45,11 @@ class Progress {
 
   struct Options {
     std::string unit = "steps";
-    std::int64_t start = 0;            // units done before, e.g. by the run that this one resumes
-    std::optional<Style> style{};      // where not given: style_for(out)
-    bool passing = false;              // a part of something longer: its bar is erased in the end, and no line is owed
-    std::chrono::seconds line_gap{2};  // lines of a log are at least this far apart, so that a short task prints one
+    std::int64_t start = 0;        // units done before, e.g. by the run that this one resumes
+    std::optional<Style> style{};  // where not given: style_for(out)
+    bool passing = false;          // a part of something longer: its bar is erased in the end, and no line is owed
+    std::chrono::milliseconds line_gap{
+        2000};  // lines of a log are at least this far apart, so that a short task prints one
     std::FILE* out = stderr;
     std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;
   };
@@ -58,13 +63,13 @@ class Progress {
   ~Progress();
 
   /// Cheap enough for every step.
-  void update(std::int64_t done, std::optional<double> loss = std::nullopt);
+  void update(double done, std::optional<double> loss = std::nullopt);
   /// What comes until `resume` is other work, which may show a progress of its own: the bar goes, and the time does not
   /// count.
   void pause();
   void resume();
   /// Text shown from now on beside the loss.
-  void note(std::string text) { status_.note = std::move(text); }
+  void note(std::string text);
   /// Prints a line of its own, above the bar. Printed in silence as well: it is no progress.
   void message(std::string_view text);
   /// Shows the final state. Later calls have no effect.
@@ -76,6 +81,9 @@ class Progress {
   void draw_bar(Clock::time_point now);
   void print_line(Clock::time_point now);
   void set_rate(Clock::time_point now);
+  Clock::time_point next_line() const;
+  void start_watch();
+  void end_watch();
 
   ProgressStatus status_;
   std::int64_t start_;
@@ -85,12 +93,15 @@ class Progress {
   bool passing_;
   Clock::time_point (*now_)();
   Clock::time_point began_;
-  Clock::time_point paused_{};
+  std::optional<Clock::time_point> paused_{};
   Clock::time_point shown_ = began_;
-  std::int64_t shown_done_ = -1;
+  double shown_done_ = -1;
   std::int64_t shown_tenth_;
   bool bar_drawn_ = false;
   bool finished_ = false;
+  std::mutex mutex_;  // of all above
+  std::condition_variable ended_;
+  std::thread watch_{};  // prints the lines that are due and that no `update` printed
 };
 
 }  // namespace npzoo

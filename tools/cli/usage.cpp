@@ -5,26 +5,11 @@
 #include <algorithm>
 
 #include "engine/io/safetensors_header.h"
+#include "engine/words.h"
 
 namespace npzoo {
 
 namespace {
-
-/// Letters to insert, delete or replace, and neighbours to swap, until `a` is `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i)
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
 
 /// The command that was chosen, and all of its name.
 struct Chosen {
@@ -61,15 +46,6 @@ std::string unknown_word(const Flags& program, const Chosen& chosen, const std::
 
 }  // namespace
 
-std::string expected_words(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t kLongest = 40;
-  const auto distance = [word](const std::string& other) { return edit_distance(word, other); };
-  const auto nearest = word.size() > kLongest ? known.end() : std::ranges::min_element(known, {}, distance);
-  if (nearest != known.end() && distance(*nearest) <= std::max<std::size_t>(1, word.size() / 3))
-    return fmt::format(", did you mean '{}'?", *nearest);
-  return fmt::format(", expected one of: {}", fmt::join(known, ", "));
-}
-
 std::vector<std::string> command_names(const Flags& flags) {
   std::vector<std::string> names;
   for (const Flags& command : flags.commands()) names.push_back(command.command());
@@ -92,11 +68,11 @@ std::string usage_error(const Flags& program, UsageProblem problem) {
   std::string& what = problem.what;
   if (flag || (!unknown.empty() && !problem.wrong_value))
     what = unknown_word(program, chosen, unknown);
-  else if (const auto commands = command_names(chosen.flags); !commands.empty() && problem.missing)
-    what = fmt::format("nothing found, expected a command: {}", fmt::join(commands, ", "));
+  else if (const std::size_t end = what.find(": 1 required "); end != what.npos)  // as CLI11 has it
+    what = what.substr(0, end) + " needs a value";
   const std::string name = program.command(),
                     asked = chosen.path.empty() ? name : fmt::format("{} {}", name, chosen.path);
-  return fmt::format("[{}] {} ({} --help tells more)", chosen.path.empty() ? name : chosen.path, what, asked);
+  return fmt::format("[{}] {} ({} --help shows all)", chosen.path.empty() ? name : chosen.path, what, asked);
 }
 
 }  // namespace npzoo

@@ -1,15 +1,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/cli/flags.h"
 
 namespace npzoo {
-
-/// ", did you mean 'train'?" for a word that is nearly one of `known`, else ", expected one of: …".
-std::string expected_words(std::string_view word, const std::vector<std::string>& known);
 
 /// The names of the commands that may follow, and of flags with the dashes before them.
 std::vector<std::string> command_names(const Flags& flags);
@@ -19,7 +15,7 @@ std::vector<std::string> flag_names(const Flags& flags);
 struct UsageProblem {
   std::string what;                  // in one line
   std::vector<std::string> unknown;  // words that nothing takes
-  bool missing = false, wrong_value = false;
+  bool wrong_value = false;
 };
 
 /// What is wrong with a command line of the program that has these flags, in one line. What nobody knows is told of

@@ -37,10 +37,10 @@ struct EvalCommand {
 void add_flags(Flags& flags, EvalCommand& c) {
   add_flags(flags, c.common);
   add_checkpoint(flags, c.checkpoint);
-  add_flags(flags, c.protocol, "instead of the one it was trained under");
+  add_flags(flags, c.protocol, "name or path of a protocol (default: the one it was trained under)");
   add_data(flags, c.data);
-  flags.whole("--batches", c.batches, {1}, "instead of the protocol's");
-  flags.seed("--seed", c.seed, "of the test tasks, instead of the protocol's");
+  flags.whole("--batches", c.batches, {1}, "number of test batches (default: the protocol's)");
+  flags.seed("--seed", c.seed, "of the test tasks (default: the protocol's)");
 }
 
 /// Standard errors of fewer batches are guesses, which must not accuse anybody.
@@ -196,7 +196,7 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
                 .density = density_of(rules, subject.run.spec.name),
                 .rules = rules.rules,
                 .untrained = [&] { return make_model(subject.run.spec, {.seed = subject.run.seed}); },
-                .progress = [&](std::int64_t done) { progress.update(done); }});
+                .progress = [&](double done) { progress.update(done); }});
   progress.finish();
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/io/file.h"
+#include "models/training/named_weights.h"
 #include "models/training/pretrained.h"
 #include "models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -23,16 +24,15 @@ struct ExportCommand {
 void add_flags(Flags& flags, ExportCommand& c) {
   add_flags(flags, c.common);
   flags.text("--checkpoint", c.checkpoint, "file that train wrote").required();
-  flags.text(
-      "--evaluation", c.evaluation,
-      "what eval --json told of it; evaluation.json, which eval and reproduce leave beside the checkpoint, where "
-      "not given");
-  flags.toggle("--unfinished", c.unfinished, "export a training that has not come to its end");
+  flags.text("--evaluation", c.evaluation,
+             "scores to write into the file, as eval --json prints them (default: evaluation.json, which eval and "
+             "reproduce write beside the checkpoint; without it there are no scores)");
+  flags.toggle("--unfinished", c.unfinished, "export a training that is not finished");
   flags.text("--out", c.out, "safetensors file to write, '-' for standard output").required();
 }
 
-/// What weights are called by who has them from elsewhere: names stay, of a file its folders mean nothing there, and the
-/// checksum beside it says which one it was.
+/// What weights are called by who has them from elsewhere: names stay, of a file its folders mean nothing there, and
+/// the checksum beside it says which one it was.
 std::string portable(const std::string& source) {
   return source.find(':') == std::string::npos ? std::filesystem::path(source).filename().string() : source;
 }
@@ -55,19 +55,31 @@ std::string training_command(const TrainingRun& run) {
   return command + fmt::format(" --seed {} --out DIR", run.seed);
 }
 
+constexpr const char* kNoScores = "[]";
+
+/// The scores of these weights as JSON; none, with a note, if nobody has computed any.
+std::string scores_for(const ExportCommand& c, const std::filesystem::path& evaluation, const Checkpoint& checkpoint) {
+  std::error_code error;
+  if (!c.evaluation.empty() || std::filesystem::exists(evaluation, error)) return read_scores(evaluation, checkpoint);
+  fmt::print(stderr,
+             "npzoo: note: exported without scores; to have them, run npzoo eval --checkpoint {} and export again\n",
+             c.checkpoint);
+  return kNoScores;
+}
+
 int run(const ExportCommand& c) {
   apply(c.common);
-  const std::filesystem::path evaluation =
-      c.evaluation.empty() ? std::filesystem::path(c.checkpoint).parent_path() / "evaluation.json" : c.evaluation;
-  check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", c.checkpoint}, {"--evaluation", evaluation}});
-  Checkpoint checkpoint = load_checkpoint(c.checkpoint);
+  const std::filesystem::path path = find_weights(c.checkpoint);
+  const std::filesystem::path evaluation = c.evaluation.empty() ? path.parent_path() / "evaluation.json" : c.evaluation;
+  check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", path}, {"--evaluation", evaluation}});
+  Checkpoint checkpoint = load_checkpoint(path);
   check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
   const std::int64_t steps = checkpoint.run.protocol.training.steps;
   check(c.unfinished || checkpoint.step == steps,
         "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",
         c.checkpoint, checkpoint.step, steps);
   if (checkpoint.run.init) checkpoint.run.init->source = portable(checkpoint.run.init->source);
-  const std::string scores = read_scores(evaluation, checkpoint);
+  const std::string scores = scores_for(c, evaluation, checkpoint);
   const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores});
   if (c.common.json)
     print_json(
@@ -80,6 +92,6 @@ int run(const ExportCommand& c) {
 }  // namespace
 
 extern const CommandInfo export_command =
-    command<ExportCommand, add_flags, run>("Write the weights of a checkpoint as a small file to give away.");
+    command<ExportCommand, add_flags, run>("Write the weights of a checkpoint as a small file to share.");
 
 }  // namespace npzoo

@@ -1,6 +1,10 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
+
 #include "datasets/protocol.h"
+#include "engine/io/safetensors_header.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
 #include "models/training/named_weights.h"
@@ -9,6 +13,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
+#include "tools/cli/presets.h"
 #include "tools/commands/weights_facts.h"
 
 namespace npzoo {
@@ -18,11 +23,22 @@ namespace {
 struct ListCommand {
   CommonOptions common;
   std::string what = "models";
+  std::vector<std::string> names;  // of models
+  std::string protocol;            // whose presets are counted
 };
 
 void add_flags(Flags& flags, ListCommand& c) {
-  add_flags(flags, c.common);
   flags.choice("what", c.what, {"models", "weights", "protocols", "ops"}, "models, weights, protocols or ops");
+  flags.words("name", c.names,
+              "after models: names of models, to list their numbers of parameters under each protocol");
+  flags.text("--protocol", c.protocol,
+             "with models: name or path of a protocol, to list its models and their numbers of parameters");
+  add_flags(flags, c.common);
+  flags.check_together([&c] {
+    check(c.what == "models" || (c.names.empty() && c.protocol.empty()),
+          "{} found after {}, expected no further argument", c.names.empty() ? "--protocol" : excerpt(c.names[0]),
+          c.what);
+  });
 }
 
 /// What is listed, for programs and for people.
@@ -38,22 +54,89 @@ struct Listing {
   }
 };
 
-/// One row for each model under each protocol that has a preset of it: the counts differ.
+template <class Range, class Width>
+std::size_t widest(const Range& rows, const Width& text_of) {
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, std::string_view(text_of(row)).size());
+  return width;
+}
+
+/// "Kim et al., ICLR 2019": a paper without its title.
+std::string in_short(const std::string& paper) {
+  const std::size_t first = paper.find(", "), last = paper.rfind(", ");
+  return first == last ? paper : paper.substr(0, first) + paper.substr(last);
+}
+
+/// One row for each model.
 Listing list_models() {
-  std::vector<Protocol> protocols;
-  for (const std::string& name : protocol_names()) protocols.push_back(load_protocol(name));
-  Listing list;
+  std::map<std::string, JsonValue> weights;
+  std::map<std::string, std::int64_t> counts;
+  for (const NamedWeights& one : named_weights()) {
+    const std::string model = one.name.substr(0, one.name.find(':'));
+    weights.try_emplace(model, JsonValue::array()).first->second.push_back(one.name);
+    ++counts[model];
+  }
+  const auto name_width = widest(models(), [](const ModelInfo& info) { return info.name; });
+  const std::size_t paper_width = widest(models(), [](const ModelInfo& info) { return in_short(info.paper); });
+  const auto line = [&](const std::string& name, const auto& count, const std::string& paper,
+                        const std::string& title) {
+    return fmt::format("{:<{}}  {:>7}  {:<{}}  {}", name, name_width, count, paper, paper_width, title);
+  };
+  Listing list{.text = line("name", "weights", "paper", "title") + "\n"};
   for (const ModelInfo& info : models())
-    for (const Protocol& protocol : protocols) {
-      if (!protocol.models.contains(info.name)) continue;
-      const auto model = make_model(model_spec(protocol, info.name), {.drawn = false});
-      const std::int64_t parameters = count_elements(named_parameters(*model));
-      list.add(
-          JsonValue::object(
-              {{"name", info.name}, {"parameters", parameters}, {"paper", info.paper}, {"protocol", protocol.name}}),
-          fmt::format("{:<12} {:>9}  {:<22} {}", info.name, parameters, protocol.name, info.paper));
-    }
+    list.add(JsonValue::object({{"name", info.name},
+                                {"title", info.title},
+                                {"paper", info.paper},
+                                {"weights", weights.try_emplace(info.name, JsonValue::array()).first->second}}),
+             line(info.name, counts[info.name], in_short(info.paper), info.title));
   return list;
+}
+
+/// One row for each of these models under each protocol that has a preset of it.
+Listing list_presets(const std::vector<std::string>& names, const std::vector<Protocol>& protocols) {
+  struct Row {
+    const ModelInfo& info;
+    Preset preset;
+  };
+  std::vector<Row> rows;
+  for (const std::string& name : names)
+    for (Preset& preset : presets_of(name, protocols)) rows.push_back({model_info(name), std::move(preset)});
+  const auto name_width = std::max<std::size_t>(4, widest(rows, [](const Row& row) { return row.info.name; }));
+  const std::size_t protocol_width =
+      std::max<std::size_t>(8, widest(rows, [](const Row& row) { return row.preset.protocol; }));
+  const auto line = [&](const std::string& name, const std::string& protocol, const auto& parameters) {
+    return fmt::format("{:<{}}  {:<{}}  {:>10}", name, name_width, protocol, protocol_width, parameters);
+  };
+  Listing list{.text = line("name", "protocol", "parameters") + "\n"};
+  for (const Row& row : rows)
+    list.add(JsonValue::object({{"name", row.info.name},
+                                {"parameters", row.preset.parameters},
+                                {"paper", row.info.paper},
+                                {"protocol", row.preset.protocol}}),
+             line(row.info.name, row.preset.protocol, row.preset.parameters));
+  return list;
+}
+
+Listing list_models(const ListCommand& c) {
+  if (c.names.empty() && c.protocol.empty()) return list_models();
+  std::vector<std::string> names = c.names;
+  if (names.empty())
+    for (const ModelInfo& info : models()) names.emplace_back(info.name);
+  for (const std::string& name : names) static_cast<void>(model_info(name));
+  std::vector<Protocol> protocols;
+  if (!c.protocol.empty())
+    protocols.push_back(load_protocol(c.protocol));
+  else
+    for (const std::string& name : protocols_for_newcomers()) protocols.push_back(load_protocol(name));
+  return list_presets(names, protocols);
+}
+
+constexpr const char* kWeightsRow = "{:<27}  {:>6}  {:>6}  {:>10}  {:>7}  {:<66}  {}";
+
+/// What weights are for: of the description of their protocol what stands before a colon.
+std::string purpose(const NamedWeights& weights, const Protocol& protocol, std::int64_t inputs) {
+  const std::string what = protocol.description.substr(0, protocol.description.find_first_of(":;"));
+  return what + (is_default(weights.name, inputs) ? " (predict's own choice)" : "");
 }
 
 void add_weights(Listing& list, const NamedWeights& weights) {
@@ -63,28 +146,32 @@ void add_weights(Listing& list, const NamedWeights& weights) {
     check(c.exported.has_value(), "is a checkpoint, expected weights that npzoo export wrote");
     const WeightsFacts facts = facts_of(weights.path, c);
     row.update(to_json(facts, c));
-    list.add(row, fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}", weights.name, facts.dim_x, facts.dim_y,
-                              facts.parameters, format_bytes(facts.bytes), in_words(facts.scores)));
+    row.set("description", c.run.protocol.description);
+    list.add(row, fmt::format(kWeightsRow, weights.name, facts.dim_x, facts.dim_y, facts.parameters,
+                              format_bytes(facts.bytes), purpose(weights, c.run.protocol, facts.dim_x),
+                              facts.scores.empty() ? "none" : in_words(facts.scores)));
   } catch (const Error& e) {
     const std::string problem = one_line(e.what());
     row.set("problem", problem);
-    list.add(row, fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}: {}", weights.name, "-", "-", "-", "-",
-                              weights.path.string(), problem));
+    list.add(row, fmt::format(kWeightsRow, weights.name, "-", "-", "-", "-", "-",
+                              fmt::format("{}: {}", weights.path.string(), problem)));
     ++list.unusable;
   }
 }
 
-/// One row for each file; one that cannot be used has a name, a path and a problem.
+/// One row for each file, sorted by name; one that cannot be used has a name, a path and a problem.
 Listing list_weights() {
-  Listing list{.text = fmt::format("{:<34} {:>6} {:>6} {:>10} {:>10}  {}\n", "name", "inputs", "values", "parameters",
-                                   "file", "scores")};
+  Listing list{.text =
+                   fmt::format(kWeightsRow, "name", "inputs", "values", "parameters", "file", "for", "scores") + "\n"};
   for (const NamedWeights& weights : named_weights()) add_weights(list, weights);
   return list;
 }
 
 Listing list_protocols() {
-  Listing list;
-  for (const std::string& name : protocol_names()) {
+  const std::vector<std::string> names = protocols_for_newcomers();
+  const std::size_t width = widest(names, [](const std::string& name) { return name; });
+  Listing list{.text = fmt::format("{:<{}}  {}\n", "name", width, "tasks")};
+  for (const std::string& name : names) {
     const Protocol protocol = load_protocol(name);
     JsonValue tests = JsonValue::array();
     for (const TestConfig& test : protocol.evaluation.tests) tests.push_back(test.name);
@@ -93,7 +180,7 @@ Listing list_protocols() {
                                 {"steps", protocol.training.steps},
                                 {"batch_size", protocol.training.batch_size},
                                 {"tests", tests}}),
-             fmt::format("{:<22} {}", name, protocol.description));
+             fmt::format("{:<{}}  {}", name, width, protocol.description));
   }
   return list;
 }
@@ -106,7 +193,7 @@ Listing list_ops() {
 
 int run(const ListCommand& command) {
   apply(command.common);
-  const Listing list = command.what == "models"      ? list_models()
+  const Listing list = command.what == "models"      ? list_models(command)
                        : command.what == "weights"   ? list_weights()
                        : command.what == "protocols" ? list_protocols()
                                                      : list_ops();

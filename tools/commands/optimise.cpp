@@ -48,7 +48,9 @@ void add_flags(Flags& flags, OptimiseCommand& c) {
       .required();
   flags.whole("--ask", c.ask, {1, kMostAsked}, "points to propose, which may be evaluated at the same time");
   flags.toggle("--maximise", c.maximise, "larger values are better");
-  add_optional_checkpoint(flags, c.checkpoint);
+  add_optional_checkpoint(flags, c.checkpoint,
+                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two; for more inputs a fitted "
+                          "Gaussian process");
   flags.toggle("--gaussian-process", c.gaussian_process,
                "ask one whose hyper-parameters are fitted, also where there are weights");
   flags.choice("--acquisition", c.acquisition, {"ei", "log-ei", "ucb", "pi"}, "what makes a point worth an evaluation");

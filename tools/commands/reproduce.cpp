@@ -267,7 +267,7 @@ int run(const ReproduceCommand& c) {
     if (const auto results = results_of(runs); !results.empty()) keep(results);
     options.keep = [&](const TableRun& run) { keep({run.result()}); };
     if (!pending.empty() && !work_off(c, runs, pending, options)) {
-      fmt::print(stderr, "interrupted; the same command goes on\n");
+      fmt::print(stderr, "interrupted; to continue, run the same command\n");
       return kInterruptedExit;
     }
   }

@@ -39,7 +39,7 @@ std::string read_scores(const std::filesystem::path& path, const Checkpoint& che
           complete ? row["model"].dump() : "unknown", complete ? row["protocol"].dump() : "unknown", run.spec.name,
           run.protocol.name);
     check(row.value("weights", json()) == weights,
-          "[export] {}: its scores are not of these weights; npzoo eval makes new ones", path.string());
+          "[export] {}: its scores are not of these weights; npzoo eval --checkpoint computes new ones", path.string());
   }
   return scores.dump();
 }

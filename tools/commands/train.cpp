@@ -68,8 +68,9 @@ void add_flags(Flags& flags, TrainCommand& c) {
              "to forecast --values together, of the first 70 % of the rows, and a tenth is for validation");
   flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
   flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
-  flags.text("--images", c.images,
-             "folder, or tar or zip archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
+  flags.text(
+      "--images", c.images,
+      "folder, or tar or zip archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
   flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
   flags.choice("--crop", c.crop, {"centre", "none"},
                "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
@@ -78,11 +79,11 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.toggle("--skip-damaged", c.skip_damaged, "leave out files of --images that cannot be read, and name them");
   add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
-  flags.whole("--steps", c.steps, {1}, "number of updates instead of the protocol's");
-  flags.whole("--batch", c.batch, {1}, "tasks per update instead of the protocol's");
+  flags.whole("--steps", c.steps, {1}, "number of updates (default: the protocol's)");
+  flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
   flags.whole("--validation-batches", c.validation_batches, {1},
-              "in a validation, instead of the protocol's; a training of fewer steps takes fewer by itself");
-  flags.positive("--lr", c.lr, "peak learning rate instead of the protocol's");
+              "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
+  flags.positive("--lr", c.lr, "peak learning rate (default: the protocol's)");
   flags.seed("--seed", c.seed, "of initial weights and data");
   flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
@@ -169,8 +170,16 @@ Protocol protocol_of(const TrainCommand& c) {
 
 TrainingRun describe(const TrainCommand& c) {
   const bool on_table = !c.table.empty(), on_own_data = on_table || !c.images.empty();
-  if (!on_own_data && !c.protocol.given() && c.model.empty() && c.init.empty())
-    return load_checkpoint(c.out / "checkpoint.safetensors").run;
+  if (!on_own_data && !c.protocol.given() && c.model.empty() && c.init.empty()) {
+    const std::filesystem::path checkpoint = c.out / "checkpoint.safetensors";
+    std::error_code error;
+    check(std::filesystem::exists(checkpoint, error),
+          "[train] {} holds no run to resume, expected the --out of an earlier npzoo train; a new run needs --protocol "
+          "and "
+          "--model",
+          c.out.string());
+    return load_checkpoint(checkpoint).run;
+  }
   check(on_own_data || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
         "[train] --protocol and --model must be given together");
   TrainingRun run;
@@ -294,7 +303,8 @@ int run(const TrainCommand& c) {
                                    observer);
   observer.finish();
   report(result, c.common.json);
-  if (!result.finished) fmt::print(stderr, "interrupted; npzoo train --resume --out {} goes on\n", c.out.string());
+  if (!result.finished)
+    fmt::print(stderr, "interrupted; to continue, run npzoo train --resume --out {}\n", c.out.string());
   return result.finished ? 0 : kInterruptedExit;
 }
 
