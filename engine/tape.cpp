@@ -240,8 +240,8 @@ bool needs_grad(const Tensor& x) { return Recorder::tape_for({x}) != nullptr; }
 
 Tape* Recorder::tape_for(Inputs inputs) {
   if (!current) return nullptr;
-  const bool any =
-      std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return current->id_.has(input.variable()); });
+  bool any = false;
+  for (const Tensor& input : inputs) any |= current->id_.has(input.variable());  // looks at all: some are refused
   return any ? current : nullptr;
 }
 
