@@ -13,6 +13,7 @@
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
 #include "ops/masked_attention/masked_attention.h"
+#include "tests/forked.h"
 #include "tests/testing.h"
 
 namespace {
@@ -311,6 +312,24 @@ TEST_CASE("memory: several threads take and give back") {
   for (std::thread& thread : threads) thread.join();
   CHECK(spoiled == 0);
   CHECK(memory_stats().live_bytes == live);
+}
+
+TEST_CASE("memory: a forked child takes memory, whatever other threads did at that moment") {
+  std::atomic<bool> over = false;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 2; ++user)
+    users.emplace_back([&over] {
+      while (!over) const Buffer block(1 << 10);
+    });
+  int failed = 0;
+  for (int i = 0; i < 40 && failed == 0; ++i)
+    failed += status_of_child([] {
+      const Buffer of_new_size(777'777);  // is looked for in all rooms
+      return 0;
+    });
+  over = true;
+  for (std::thread& user : users) user.join();
+  CHECK(failed == 0);
 }
 
 TEST_CASE("memory: a block goes back to the thread that took it, and serves others where they have none") {
