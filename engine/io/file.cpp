@@ -201,6 +201,13 @@ bool path_exists(const fs::path& path) {
   return exists;
 }
 
+fs::path absolute_path(const fs::path& path) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  check(!error, "[{}] cannot find the current folder: {}", path.string(), error.message());
+  return absolute;
+}
+
 bool is_same_file(const fs::path& output, const fs::path& input) {
   struct stat a, b;
   const auto look = [](const fs::path& path, int standard_stream, struct stat& status) {
@@ -210,7 +217,7 @@ bool is_same_file(const fs::path& output, const fs::path& input) {
   if (has_a && has_b) return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
   const auto place = [](const fs::path& path) {
     std::error_code error;
-    const fs::path whole = fs::absolute(behind_links(path));
+    const fs::path whole = absolute_path(behind_links(path));
     const fs::path plain = fs::weakly_canonical(whole, error);
     return error ? whole.lexically_normal() : plain;
   };

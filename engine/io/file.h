@@ -56,6 +56,9 @@ std::optional<Descriptor> lock_file(const std::filesystem::path& path);
 /// Returns whether there is something at the path, behind all links. Throws Error if the system does not say.
 bool path_exists(const std::filesystem::path& path);
 
+/// Returns the path from the root. Throws Error if the current folder does not exist any more.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
+
 /// Whether writing `output` would change what reading `input` gives: both are one regular file, by whatever names and
 /// links, or would be if they existed. `-` is standard output and standard input.
 bool is_same_file(const std::filesystem::path& output, const std::filesystem::path& input);

@@ -94,11 +94,14 @@ void RunDirectory::check_own() const {
   if (path_exists(checkpoint())) return;
   if (path_exists(metrics()) && !is_run_metrics(metrics())) foreign(metrics().filename());
   if (config) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     if (name != kLog && name != metrics().filename() && name != events().filename() && !is_leftover(name))
       foreign(name);
   }
+  check(!error, "[train] {} cannot be read: {}", path_.string(), error.message());
 }
 
 }  // namespace npzoo

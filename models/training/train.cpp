@@ -59,8 +59,11 @@ class Session {
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
       // Of a run that was killed before its first checkpoint.
-      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()})
-        std::filesystem::remove(path);
+      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()}) {
+        std::error_code error;
+        std::filesystem::remove(path, error);
+        check(!error, "[train] {} cannot be removed: {}", path.string(), error.message());
+      }
       return Trainer(run);
     }
     if (!begun) return Trainer(run);
