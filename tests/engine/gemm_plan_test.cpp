@@ -129,7 +129,8 @@ TEST_CASE("gemm plan: without an algorithm there is another route") {
 
 TEST_CASE("gemm plan: bias and activation are done once, by the library or behind it") {
   alignas(64) static const float bias[8] = {};
-  const Gemm<float> plain{.m = 2, .n = 4, .k = 3};
+  Gemm<float> plain{};
+  plain.m = 2, plain.n = 4, plain.k = 3;
   Gemm<float> p = plain;
   using enum GemmRoute;
   CHECK_FALSE(wants_library_bias(p));
@@ -158,6 +159,7 @@ TEST_CASE("gemm plan: bias and activation are done once, by the library or behin
   p.bias = bias;
   CHECK(needs_epilogue(p, strided));
   alignas(64) static const double wide[8] = {};
-  const Gemm<double> in_double{.m = 2, .n = 4, .k = 3, .bias = wide};
+  Gemm<double> in_double{};
+  in_double.m = 2, in_double.n = 4, in_double.k = 3, in_double.bias = wide;
   CHECK_FALSE(wants_library_bias(in_double));
 }
