@@ -117,7 +117,8 @@ class NvidiaRuntime final : public GpuRuntime {
   void* allocate_pinned(std::size_t bytes) override {
     use_device();
     void* memory = nullptr;
-    return checked(cudaMallocHost(&memory, bytes), memory, "allocating page-locked memory");
+    const cudaError_t status = cudaMallocHost(&memory, bytes);
+    return checked(status, memory, "allocating page-locked memory");
   }
   void release_pinned(void* memory) noexcept override { cudaFreeHost(memory); }
 
