@@ -39,7 +39,7 @@ GpuInfo info_of(int device) {
 
 class NvidiaGraph final : public GpuGraph {
  public:
-  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream, int device) : stream_(stream), device_(device) {
     const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     check_cuda(status, "making a graph");
@@ -47,17 +47,20 @@ class NvidiaGraph final : public GpuGraph {
   NvidiaGraph(const NvidiaGraph&) = delete;
   NvidiaGraph& operator=(const NvidiaGraph&) = delete;
   ~NvidiaGraph() override {
+    cudaSetDevice(device_);
     cudaStreamSynchronize(stream_);
     cudaGraphExecDestroy(executable_);
   }
   void launch() override {
     const GpuTurn turn;
+    check_cuda(cudaSetDevice(device_), "choosing the device");
     check_cuda(cudaGraphLaunch(executable_, stream_), "launching a graph");
     if (unified_memory()) check_cuda(cudaStreamSynchronize(stream_), "waiting for a graph");
   }
 
  private:
   cudaStream_t stream_;
+  int device_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
@@ -113,14 +116,21 @@ class NvidiaRuntime final : public GpuRuntime {
     const cudaError_t status = unified ? cudaMallocManaged(&memory, bytes) : cudaMalloc(&memory, bytes);
     return checked(status, memory, "allocating memory");
   }
-  void release(void* memory) noexcept override { cudaFree(memory); }
+  // Without a choice of the device, the first call on a new thread would start device 0.
+  void release(void* memory) noexcept override {
+    cudaSetDevice(index_);
+    cudaFree(memory);
+  }
   void* allocate_pinned(std::size_t bytes) override {
     use_device();
     void* memory = nullptr;
     const cudaError_t status = cudaMallocHost(&memory, bytes);
     return checked(status, memory, "allocating page-locked memory");
   }
-  void release_pinned(void* memory) noexcept override { cudaFreeHost(memory); }
+  void release_pinned(void* memory) noexcept override {
+    cudaSetDevice(index_);
+    cudaFreeHost(memory);
+  }
 
   void fill(void* to, unsigned char value, std::size_t bytes) override {
     const GpuTurn turn;
@@ -170,7 +180,7 @@ class NvidiaRuntime final : public GpuRuntime {
     cudaGraph_t graph = nullptr;
     capturing_ = false;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "ending a capture");
-    return std::make_unique<NvidiaGraph>(graph, stream_);
+    return std::make_unique<NvidiaGraph>(graph, stream_, index_);
   }
   void abandon_capture() noexcept override {
     const auto capture = std::move(capture_);

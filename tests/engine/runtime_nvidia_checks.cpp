@@ -107,16 +107,21 @@ TEST_CASE("nvidia: each function works on the device of the runtime, on every th
     CHECK(fake_cuda::device == 1);
   }).join();
   CHECK(fake_cuda::memory.contains({memory, 1}));
+  void* const pinned = gpu.allocate_pinned(8);
+  CHECK(pinned != nullptr);
+  gpu.begin_capture();
+  std::unique_ptr<GpuGraph> graph = gpu.end_capture();
   for (const auto& call : std::initializer_list<std::function<void()>>{
            [&] { gpu.fill(memory, 0, 100); }, [&] { gpu.copy(memory, memory, 0); }, [&] { gpu.synchronise(); },
            [&] { gpu.mark(); }, [&] { static_cast<void>(gpu.passed(1)); }, [&] { gpu.wait(1); },
-           [&] { gpu.release_pinned(gpu.allocate_pinned(8)); }, [&] { gpu.begin_capture(); }})
+           [&] { gpu.release_pinned(gpu.allocate_pinned(8)); }, [&] { gpu.begin_capture(); },
+           [&] { static_cast<void>(gpu.info()); }, [&] { graph->launch(); }, [&] { graph.reset(); },
+           [&] { gpu.release(memory); }, [&] { gpu.release_pinned(pinned); }})
     std::thread([&] {
       call();
       CHECK(fake_cuda::device == 1);
       if (gpu.capturing()) gpu.abandon_capture();
     }).join();
-  gpu.release(memory);
   CHECK(fake_cuda::memory.empty());
   CHECK(gpu.allocate(std::size_t{1} << 50, false) == nullptr);
 }
