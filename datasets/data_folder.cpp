@@ -1,6 +1,8 @@
 #include "datasets/data_folder.h"
 
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 #include "engine/error.h"
 
@@ -8,17 +10,26 @@ namespace npzoo {
 
 namespace {
 
-std::filesystem::path& chosen_folder() {
-  static std::filesystem::path folder;
-  return folder;
+struct ChosenFolder {
+  std::mutex mutex;
+  std::filesystem::path path;
+};
+
+ChosenFolder& chosen() {
+  static auto* const folder = new ChosenFolder;
+  return *folder;
 }
 
 }  // namespace
 
-void set_data_folder(std::filesystem::path folder) { chosen_folder() = std::move(folder); }
+void set_data_folder(std::filesystem::path folder) {
+  const std::lock_guard lock(chosen().mutex);
+  chosen().path = std::move(folder);
+}
 
 std::filesystem::path data_folder() {
-  if (!chosen_folder().empty()) return chosen_folder();
+  const std::lock_guard lock(chosen().mutex);
+  if (!chosen().path.empty()) return chosen().path;
   const char* named = std::getenv("NPZOO_DATA");
   return named ? named : "";
 }

@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// Where published data sets lie, each in a folder of its own. Empty where nobody has said: then the environment
-/// variable NPZOO_DATA does, and where that is not set either, there are none.
+/// The folder of the published data sets, each in a folder of its own: the one that was set, or else the environment
+/// variable NPZOO_DATA, or else empty. Several threads can call both functions.
 void set_data_folder(std::filesystem::path folder);
 std::filesystem::path data_folder();
 

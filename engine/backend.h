@@ -18,9 +18,10 @@ inline void check_one_device(const char* where, std::initializer_list<std::refer
   check(!on[0] || !on[1], "[{}] arguments are on cpu and cuda, expected one device", where);
 }
 
-/// Calls f(context) for the active GPU.
+/// Calls f(context) for the active GPU, within a turn of this thread (see GpuTurn).
 template <class F>
 void with_cuda(F&& f) {
+  const GpuTurn turn;
   if constexpr (kHasCuda)
     if (active_gpu() == Gpu::nvidia) return f(cuda_context<Gpu::nvidia>());
   if constexpr (kHasEmulator)
@@ -52,8 +53,9 @@ void with_float_dtype(DType dtype, F&& f) {
   switch (dtype) {
     case DType::float32: return f.template operator()<float>();
     case DType::float64: return f.template operator()<double>();
-    case DType::int64: fail("[backend] expected float32 or float64 elements, found int64");
+    case DType::int64: break;
   }
+  fail("[backend] expected float32 or float64 elements, found {}", to_string(dtype));
 }
 
 /// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device, instruction set

@@ -1,11 +1,21 @@
 #include "engine/device.h"
 
+#include <atomic>
+
 #include "engine/cuda/gpu.h"
+#include "engine/cuda/gpu_selection.h"
 #include "engine/error.h"
 
 namespace npzoo {
 
-std::size_t size_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
+std::size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return sizeof(float);
+    case DType::float64: return sizeof(double);
+    case DType::int64: return sizeof(std::int64_t);
+  }
+  fail("[dtype] {} found, expected float32, float64 or int64", static_cast<int>(dtype));
+}
 
 std::string_view to_string(DType dtype) {
   switch (dtype) {
@@ -20,23 +30,25 @@ std::string_view to_string(Device device) { return device == Device::cpu ? "cpu"
 
 namespace {
 
-Device current_default = Device::cpu;
+std::atomic<Device> current_default{Device::cpu};
 
 }  // namespace
 
-Device default_device() { return current_default; }
+Device default_device() { return current_default.load(std::memory_order_relaxed); }
 
-void set_default_device(Device device) { current_default = device; }
+void set_default_device(Device device) { current_default.store(device, std::memory_order_relaxed); }
 
 Device select_device(std::string_view name) {
-  check(name == "cpu" || name == "cuda" || name == "auto" || name == "emulated",
-        "[device] '{}' is not a device; expected cpu, cuda, auto or emulated", name);
-  if (name == "emulated") select_gpu(Gpu::emulated);
-  if (name == "cuda") select_gpu(Gpu::nvidia);
-  const bool gpu = name == "cuda" || name == "emulated" || (name == "auto" && !list_gpus().empty());
-  current_default = gpu ? Device::cuda : Device::cpu;
-  if (gpu) static_cast<void>(gpu_runtime());
-  return current_default;
+  using Kind = DeviceName::Kind;
+  DeviceName wanted = parse_device(name);
+  if (wanted.kind == Kind::automatic) wanted.kind = list_gpus().empty() ? Kind::cpu : Kind::cuda;
+  const bool gpu = wanted.kind != Kind::cpu;
+  if (gpu) {
+    select_gpu(wanted.kind == Kind::emulated ? Gpu::emulated : Gpu::nvidia, wanted.index);
+    static_cast<void>(gpu_runtime());
+  }
+  set_default_device(gpu ? Device::cuda : Device::cpu);
+  return default_device();
 }
 
 }  // namespace npzoo

@@ -148,7 +148,8 @@ Tensor Draws::draw(const Request& request, DType dtype) {
 Tensor Draws::draw_numbers(Kind kind, std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype) {
   check_fits("tasks", first_task_ + tasks, kTaskBits);
   check_fits("samples", samples, kSampleBits);
-  check_fits("numbers in a sample", each.numel(), kBlockBits + 1);
+  const bool pairs = kind == Kind::normal;  // two numbers come of one block
+  check_fits("numbers in a sample", each.numel(), kBlockBits + (pairs ? 1 : 0));
   std::vector<std::int64_t> extents{samples, tasks};
   extents.insert(extents.end(), each.begin(), each.end());
   return draw({kind, Shape(extents)}, dtype);

@@ -40,9 +40,10 @@ class Draws {
   Draws kept_in(KeptDraws& kept) const;
 
   /// Standard normal, (samples, tasks, …each) on `device`. Like all calls it throws Error for more than 2²⁴ calls in a
-  /// step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample, and where a recording has no such tensor.
+  /// step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample (the other calls: 2²⁸), and if a recording has
+  /// no such tensor.
   Tensor normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
-  /// Uniform on [0, 1), in float32 rounded, shaped and limited as normal.
+  /// Uniform on [0, 1), in float32 rounded, shaped as normal.
   Tensor uniform(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
   /// Uniform integers in [0, below(b)) of task b, (samples, tasks, n) int64 on the CPU, as operations want indices; 0
   /// where there is no such integer. below (tasks) int64 on the CPU. Since number i does not depend on n, what is drawn

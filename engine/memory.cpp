@@ -1,5 +1,7 @@
 #include "engine/memory.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,39 +9,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 
+#include "engine/block_source.h"
 #include "engine/cuda/gpu.h"
 #include "engine/error.h"
-#include "engine/measure/machine.h"
 
 namespace npzoo {
-
-#ifdef NPZOO_GUARD
-constexpr bool kGuard = true;
-#else
-constexpr bool kGuard = false;
-#endif
-
-constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kGuardBytes = kGuard ? kAlignment : 0;
-constexpr unsigned char kGuardByte = 0xA5;
-constexpr unsigned char kPoisonByte = 0xFF;  // every float and double made of it is a NaN
-
-/// Of host memory it sits in the 64 bytes before the data, so that a tensor costs one allocation.
-struct alignas(kAlignment) Buffer::Block {
-  std::atomic<std::int64_t> owners{1};
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;  // usable bytes: the request rounded up to its size class
-  Pool* pool = nullptr;
-  Block* next_free = nullptr;
-  int size_class = 0;
-  int arena = 0;  // where it goes when nobody owns it
-};
 
 namespace {
 
@@ -60,34 +38,14 @@ SizeClass size_class(std::size_t request) {
 
 }  // namespace
 
-/// Where the blocks of a pool come from.
-class BlockSource {
- public:
-  using Block = Buffer::Block;
-
-  virtual ~BlockSource() = default;
-  /// A block whose data has so many bytes between guards; null when there is no more.
-  virtual Block* acquire(std::size_t bytes) = 0;
-  virtual void give_back(Block* block) noexcept = 0;
-  /// What a block takes of the system's memory.
-  virtual std::size_t footprint(std::size_t bytes) const { return bytes + 2 * kGuardBytes; }
-  /// True where the guards can be written and read.
-  virtual bool guarded() const { return kGuard; }
-  virtual std::string name() const = 0;
-  /// Bytes that there can be at most. What is asked for beyond is refused, though the system might promise it: it kills
-  /// a process that then uses it.
-  virtual std::int64_t capacity() const { return std::numeric_limits<std::int64_t>::max(); }
-  /// Makes every float of the block a NaN.
-  virtual void poison(Block* block) {
-    if (kGuard) std::memset(block->data, kPoisonByte, block->bytes);
-  }
-};
-
 class Pool {
  public:
   using Block = Buffer::Block;
 
-  Pool(std::unique_ptr<BlockSource> source, bool by_thread) : source_(std::move(source)), by_thread_(by_thread) {}
+  /// How its free blocks are kept apart.
+  enum class Rooms : std::uint8_t { one, by_thread, one_and_graphs };
+
+  Pool(std::unique_ptr<BlockSource> source, Rooms rooms) : source_(std::move(source)), rooms_(rooms) {}
 
   Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
@@ -102,7 +60,12 @@ class Pool {
     }
     raise(peak_live_bytes_, live);
     if (source_->guarded()) arm(block);
-    source_->poison(block);
+    try {
+      source_->poison(block);
+    } catch (...) {
+      recycle(block);
+      throw;
+    }
     return block;
   }
 
@@ -143,8 +106,16 @@ class Pool {
   }
 
   void set_limit(std::int64_t bytes) { limit_bytes_ = bytes; }
-  void use_graph_arena(bool on) { in_graph_ = on; }
+  static void use_graph_arena(bool on) { in_graph_ = on; }
   void count_graphs(int change) { graphs_ += change; }
+
+  /// Keeps all threads from its free blocks until `unlock`.
+  void lock() {
+    for (Arena& arena : arenas_) arena.mutex.lock();
+  }
+  void unlock() {
+    for (Arena& arena : arenas_) arena.mutex.unlock();
+  }
 
  private:
   static constexpr int kClasses = 8 * 56;
@@ -158,8 +129,8 @@ class Pool {
   };
 
   int own_arena() const {
-    if (in_graph_) return kGraphArena;
-    if (!by_thread_) return 0;
+    if (rooms_ == Rooms::one_and_graphs && in_graph_) return kGraphArena;
+    if (rooms_ != Rooms::by_thread) return 0;
     static std::atomic<int> threads{0};
     thread_local const int index = threads++ % kThreadArenas;
     return index;
@@ -190,7 +161,7 @@ class Pool {
   /// A free block of this thread's arena, or else of another one, which it then leaves.
   Block* cached(SizeClass wanted) {
     const int own = own_arena();
-    const bool alone = own == kGraphArena || !by_thread_;  // nothing is ever put into the arenas beside it
+    const bool alone = rooms_ != Rooms::by_thread;  // nothing is ever put into the arenas beside it
     for (int i = 0; i < (alone ? 1 : kThreadArenas); ++i) {
       Arena& arena = arenas_[alone ? own : (own + i) % kThreadArenas];
       std::lock_guard lock(arena.mutex);
@@ -248,106 +219,54 @@ class Pool {
   }
 
   const std::unique_ptr<BlockSource> source_;
-  const bool by_thread_;
-  bool in_graph_ = false;
-  int graphs_ = 0;
+  const Rooms rooms_;
+  static thread_local bool in_graph_;
+  std::atomic<int> graphs_{0};
   std::array<Arena, kArenas> arenas_;
   alignas(kAlignment) std::atomic<std::int64_t> live_bytes_{0};
   alignas(kAlignment) std::atomic<std::int64_t> peak_live_bytes_{0};
   std::atomic<std::int64_t> reserved_bytes_{0}, peak_reserved_bytes_{0}, system_allocations_{0}, limit_bytes_{0};
 };
 
+thread_local bool Pool::in_graph_ = false;
+
 namespace {
 
-class HostSource final : public BlockSource {
- public:
-  Block* acquire(std::size_t bytes) override {
-    void* memory = std::aligned_alloc(kAlignment, footprint(bytes));
-    if (!memory) return nullptr;
-    auto* block = new (memory) Block;
-    block->data = reinterpret_cast<std::byte*>(block + 1) + kGuardBytes;
-    return block;
-  }
-  void give_back(Block* block) noexcept override {
-    block->~Block();
-    std::free(block);
-  }
-  std::size_t footprint(std::size_t bytes) const override { return sizeof(Block) + bytes + 2 * kGuardBytes; }
-  std::string name() const override { return "the system"; }
-  std::int64_t capacity() const override { return capacity_; }
+struct Pools {
+  Pool host{host_source(), Pool::Rooms::by_thread};
+  Pool pinned{pinned_source(), Pool::Rooms::one};
+  Pool device{device_source(), Pool::Rooms::one_and_graphs};
 
- private:
-  const std::int64_t capacity_ = usable_memory();
+  void lock() {
+    for (Pool* pool : {&host, &pinned, &device}) pool->lock();
+  }
+  void unlock() {
+    for (Pool* pool : {&host, &pinned, &device}) pool->unlock();
+  }
 };
 
-/// Memory whose blocks are described beside it.
-class GpuSource : public BlockSource {
- public:
-  Block* acquire(std::size_t bytes) override {
-    auto* memory = static_cast<std::byte*>(allocate(footprint(bytes)));
-    if (!memory) return nullptr;
-    auto* block = new Block;
-    block->data = memory + kGuardBytes;
-    return block;
-  }
-  void give_back(Block* block) noexcept override {
-    release(block->data - kGuardBytes);
-    delete block;
-  }
-
- private:
-  virtual void* allocate(std::size_t bytes) = 0;
-  virtual void release(void* memory) noexcept = 0;
-};
-
-class PinnedSource final : public GpuSource {
- public:
-  std::string name() const override { return "the system's page-locked memory"; }
-
- private:
-  void* allocate(std::size_t bytes) override { return gpu_runtime().allocate_pinned(bytes); }
-  void release(void* memory) noexcept override { gpu_runtime().release_pinned(memory); }
-};
-
-class DeviceSource final : public GpuSource {
- public:
-  bool guarded() const override { return kGuard && active_gpu() == Gpu::emulated; }
-  void poison(Block* block) override {
-    if (kGuard || active_gpu() == Gpu::emulated) gpu_runtime().fill(block->data, kPoisonByte, block->bytes);
-  }
-  std::string name() const override {
-    const GpuInfo info = gpu_runtime().info();
-    return fmt::format("the device ({} of {} bytes free)", info.free_bytes, info.memory_bytes);
-  }
-
- private:
-  void* allocate(std::size_t bytes) override { return gpu_runtime().allocate(bytes, unified_memory()); }
-  void release(void* memory) noexcept override { gpu_runtime().release(memory); }
-};
-
-// Never destroyed: static tensors may outlive any other static object.
-
-Pool& host_pool() {
-  static auto* pool = new Pool(std::make_unique<HostSource>(), true);
-  return *pool;
+/// Returns the pools of the process. They are never destroyed: static tensors may outlive any other static object. A
+/// forked child has their locks, but not the other threads that may hold them, so the thread that forks takes all of
+/// them first.
+Pools& pools() {
+  static auto* const process = [] {
+    auto* const made = new Pools;
+    ::pthread_atfork([] { pools().lock(); }, [] { pools().unlock(); }, [] { pools().unlock(); });
+    return made;
+  }();
+  return *process;
 }
 
-Pool& pinned_pool() {
-  static auto* pool = new Pool(std::make_unique<PinnedSource>(), false);
-  return *pool;
-}
-
-Pool& device_pool() {
-  static auto* pool = new Pool(std::make_unique<DeviceSource>(), false);
-  return *pool;
-}
+Pool& host_pool() { return pools().host; }
+Pool& pinned_pool() { return pools().pinned; }
+Pool& device_pool() { return pools().device; }
 
 Pool& pool_of(Device device) { return device == Device::cpu ? host_pool() : device_pool(); }
 
 }  // namespace
 
-GraphMemory::GraphMemory() { device_pool().use_graph_arena(true); }
-GraphMemory::~GraphMemory() { device_pool().use_graph_arena(false); }
+GraphMemory::GraphMemory() { Pool::use_graph_arena(true); }
+GraphMemory::~GraphMemory() { Pool::use_graph_arena(false); }
 void count_graphs(int change) { device_pool().count_graphs(change); }
 
 Buffer::Buffer(std::size_t bytes, Device device) : block_(pool_of(device).allocate(bytes)) {}
@@ -361,15 +280,38 @@ bool Buffer::unique() const { return block_ && block_->owners.load(std::memory_o
 bool Buffer::is_pinned() const { return block_ && block_->pool == &pinned_pool(); }
 
 void Buffer::retain() noexcept {
-  if (block_) block_->owners.fetch_add(1, std::memory_order_relaxed);
+  if (!block_) return;
+  block_->owners.fetch_add(1, std::memory_order_relaxed);
+#ifdef NPZOO_GUARD
+  BlockCopies::note(*block_);
+#endif
 }
 
 void Buffer::release() noexcept {
   if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->pool->recycle(block_);
 }
 
+#ifdef NPZOO_GUARD
+namespace {
+
+thread_local std::vector<std::span<const std::byte>>* copied_blocks = nullptr;
+
+}  // namespace
+
+BlockCopies::BlockCopies(std::vector<std::span<const std::byte>>& blocks) { copied_blocks = &blocks; }
+BlockCopies::~BlockCopies() { copied_blocks = nullptr; }
+
+void BlockCopies::note(const Buffer::Block& block) {
+  if (!copied_blocks) return;
+  const bool far = block.pool == &device_pool() && active_gpu() == Gpu::nvidia && !unified_memory();
+  if (!far) copied_blocks->emplace_back(block.data, block.bytes);
+}
+#endif
+
 MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }
 void reset_peak_memory(Device device) { pool_of(device).reset_peak(); }
+MemoryStats pinned_memory_stats() { return pinned_pool().stats(); }
+void reset_peak_pinned_memory() { pinned_pool().reset_peak(); }
 void release_cached_memory(Device device) { pool_of(device).release_cached(); }
 
 void set_memory_limit(std::int64_t bytes, Device device) {

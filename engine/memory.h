@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/device.h"
 #include "engine/exception.h"
@@ -26,6 +28,9 @@ struct MemoryStats {
 MemoryStats memory_stats(Device device = Device::cpu);
 /// Sets both peaks to the present values.
 void reset_peak_memory(Device device = Device::cpu);
+/// The same for page-locked host memory.
+MemoryStats pinned_memory_stats();
+void reset_peak_pinned_memory();
 /// Gives every cached block back to the system.
 void release_cached_memory(Device device = Device::cpu);
 
@@ -55,9 +60,9 @@ class MemoryLimit {
   std::int64_t before_;
 };
 
-/// While alive, device memory comes from a room of its own, whose blocks are not used for anything else as long as
-/// there is a graph: the kernels of a captured graph find their memory as they left it. Graphs run one after another,
-/// so they share the room.
+/// While alive, device memory that this thread asks for comes from a room of its own. Its blocks are not used for
+/// anything else as long as there is a graph: the kernels of a captured graph find their memory as they left it. Graphs
+/// run one after another, so they share the room.
 class GraphMemory {
  public:
   GraphMemory();
@@ -65,7 +70,7 @@ class GraphMemory {
   GraphMemory& operator=(const GraphMemory&) = delete;
   ~GraphMemory();
 };
-/// Tells the pool of a graph more, or less, that needs that room.
+/// Adds to the number of graphs that need that room. While there are any, release_cached_memory keeps its blocks.
 void count_graphs(int change);
 
 /// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build and on
@@ -95,6 +100,7 @@ class Buffer {
   struct Block;
   friend class Pool;
   friend class BlockSource;
+  friend class BlockCopies;
   struct Adopted {};
   Buffer(Adopted, Block* block) : block_(block) {}
   void retain() noexcept;
@@ -102,5 +108,20 @@ class Buffer {
 
   Block* block_ = nullptr;
 };
+
+#ifdef NPZOO_GUARD
+/// While it lives, `blocks` gets the memory of each Buffer that this thread copies, as far as the host can read it.
+class BlockCopies {
+ public:
+  explicit BlockCopies(std::vector<std::span<const std::byte>>& blocks);
+  BlockCopies(const BlockCopies&) = delete;
+  BlockCopies& operator=(const BlockCopies&) = delete;
+  ~BlockCopies();
+
+ private:
+  friend class Buffer;
+  static void note(const Buffer::Block& block);
+};
+#endif
 
 }  // namespace npzoo

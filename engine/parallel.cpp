@@ -1,5 +1,7 @@
 #include "engine/parallel.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -52,8 +54,10 @@ struct Inside {
 struct ThreadPool::State {
   static constexpr std::uint32_t kOpen = 1u << 31;
 
-  std::mutex user;
-  std::vector<std::thread> workers;
+  std::mutex user;                   // of the thread that runs a loop, or changes the number of threads
+  std::vector<std::thread> workers;  // guarded by user
+  std::atomic<int> threads{1};       // wanted, the caller included; 1 while their number changes
+  std::atomic<int> asked{-1};        // what resize was called with
   Loop loop{};
   alignas(64) std::atomic<std::int64_t> next{0};
   alignas(64) std::atomic<std::uint32_t> gate{0};
@@ -111,7 +115,7 @@ struct ThreadPool::State {
     if (sleepers.load() > 0) epoch.notify_all();
   }
 
-  /// False where the system refuses one of them.
+  /// Starts workers until there are `count`. Returns false if the system refuses one.
   bool start(int count) try {
     workers.reserve(static_cast<std::size_t>(count));
     while (std::ssize(workers) < count) workers.emplace_back([this] { work(); });
@@ -130,21 +134,79 @@ struct ThreadPool::State {
     workers.clear();
     stopping.store(false, std::memory_order_release);
   }
+
+  /// Starts the missing workers, or as many as the system bears.
+  void staff(int count) {
+    while (!start(count)) {
+      // A limit is near, of threads or of address space: half of what can be had leaves room for the work itself.
+      count = static_cast<int>(workers.size()) / 2;
+      stop();
+    }
+    threads.store(count + 1, std::memory_order_relaxed);
+  }
+};
+
+/// The pools of the process. A forked child has their memory but none of their workers: it forgets the old states,
+/// whose threads it cannot join and whose mutexes a thread of the parent may have held, and starts with new ones.
+struct ThreadPool::Registry {
+  std::mutex mutex;
+  std::vector<ThreadPool*> pools;
+  std::vector<State*> forgotten;
+
+  static Registry& instance() {
+    static auto* const registry = [] {
+      ::pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                       [] {
+                         instance().renew_all();
+                         instance().mutex.unlock();
+                       });
+      return new Registry;
+    }();
+    return *registry;
+  }
+
+  void add(ThreadPool* pool) {
+    const std::lock_guard lock(mutex);
+    pools.push_back(pool);
+  }
+  void remove(ThreadPool* pool) {
+    const std::lock_guard lock(mutex);
+    std::erase(pools, pool);
+  }
+  void renew_all() {
+    for (ThreadPool* pool : pools) {
+      auto renewed = std::make_unique<State>();
+      renewed->threads = pool->state_->threads.load();
+      renewed->asked = pool->state_->asked.load();
+      forgotten.push_back(pool->state_.release());
+      pool->state_ = std::move(renewed);
+    }
+  }
 };
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  check_count(threads);
-  int workers = std::min(threads == 0 ? usable_cores() : threads, most_threads()) - 1;
-  while (!state_->start(workers)) {
-    // A limit is near, of threads or of address space: half of what can be had leaves room for the work itself.
-    workers = static_cast<int>(state_->workers.size()) / 2;
-    state_->stop();
-  }
+  resize(threads);
+  Registry::instance().add(this);
 }
 
-ThreadPool::~ThreadPool() { state_->stop(); }
+ThreadPool::~ThreadPool() {
+  Registry::instance().remove(this);
+  state_->stop();
+}
 
-int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+int ThreadPool::threads() const { return state_->threads.load(std::memory_order_relaxed); }
+
+void ThreadPool::resize(int threads) {
+  State& s = *state_;
+  check_count(threads);
+  if (s.asked.load(std::memory_order_relaxed) == threads) return;
+  check(!inside, "[threads] the number of threads cannot change inside a loop");
+  s.threads.store(1, std::memory_order_relaxed);
+  const std::lock_guard use(s.user);
+  s.stop();
+  s.staff(std::min(threads == 0 ? usable_cores() : threads, most_threads()) - 1);
+  s.asked.store(threads, std::memory_order_relaxed);
+}
 
 void ThreadPool::run(const Loop& loop) {
   State& s = *state_;
@@ -154,9 +216,10 @@ void ThreadPool::run(const Loop& loop) {
   };
   if (loop.n <= loop.grain || inside) return alone();
   const Inside this_loop;
-  if (s.workers.empty()) return alone();
+  if (s.threads.load(std::memory_order_relaxed) == 1) return alone();
   const std::unique_lock use(s.user, std::try_to_lock);
   if (!use) return alone();
+  if (s.workers.empty()) s.staff(s.threads.load(std::memory_order_relaxed) - 1);
 
   s.loop = loop;
   s.next.store(0, std::memory_order_relaxed);
@@ -177,27 +240,17 @@ bool ThreadPool::inside_loop() { return inside; }
 
 namespace {
 
-struct ProcessPool {
-  int asked;
-  std::unique_ptr<ThreadPool> pool;
-};
-
-/// Made with so many threads where it is not there yet.
-ProcessPool& process_pool(int threads = 0) {
-  static ProcessPool process{threads, std::make_unique<ThreadPool>(threads)};
-  return process;
+/// Made with so many threads if it is not there yet. Never destroyed: static objects may use it when the process ends,
+/// and a forked child has no workers to join.
+ThreadPool& process_pool(int threads = 0) {
+  static auto* const pool = new ThreadPool(threads);
+  return *pool;
 }
 
 }  // namespace
 
-ThreadPool& thread_pool() { return *process_pool().pool; }
+ThreadPool& thread_pool() { return process_pool(); }
 
-void set_threads(int threads) {
-  ProcessPool& process = process_pool(threads);
-  if (process.asked == threads) return;
-  check_count(threads);
-  process.pool.reset();  // before the next one: both together may be more than the system allows
-  process = {threads, std::make_unique<ThreadPool>(threads)};
-}
+void set_threads(int threads) { process_pool(threads).resize(threads); }
 
 }  // namespace npzoo

@@ -6,9 +6,12 @@
 
 namespace npzoo {
 
-/// Threads that share loops. Chunks are handed out as they are asked for, the caller works too and takes what is left,
-/// and it never waits for a worker that has not started: a core lost to another program costs its share and no more.
+/// Threads that share loops. Each thread takes the next chunk when it is done with its last one. The caller works too
+/// and never waits for a worker that has not started, so a core that another program takes costs its share and no more.
 /// Chunk boundaries depend on the range and the grain alone, so results do not depend on the number of threads.
+///
+/// A child made by fork() between loops can use the pool: its first loop starts the workers again, which fork() does
+/// not copy.
 class ThreadPool {
  public:
   /// `threads` counts the caller; 0 means `usable_cores()`. Fewer where `most_threads()` or the system demands it.
@@ -18,6 +21,9 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const;
+  /// Changes the number of threads; arguments as those of the constructor. Waits for a loop that another thread runs;
+  /// loops that begin meanwhile run on their own thread alone. Throws Error inside a loop.
+  void resize(int threads);
 
   /// True within the body of a loop of several chunks: what is called there will not be shared out. Does not depend on
   /// the number of threads.
@@ -41,14 +47,15 @@ class ThreadPool {
     void (*call)(void*, std::int64_t, std::int64_t);
   };
   struct State;
+  struct Registry;
   void run(const Loop& loop);
 
   std::unique_ptr<State> state_;
 };
 
-/// The one pool of the process.
+/// Returns the one pool of the process. It lives until the process ends.
 ThreadPool& thread_pool();
-/// Replaces it. Not to be called while a loop runs.
+/// Changes the number of its threads, as ThreadPool::resize does.
 void set_threads(int threads);
 
 }  // namespace npzoo

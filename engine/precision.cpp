@@ -1,12 +1,14 @@
 #include "engine/precision.h"
 
+#include <atomic>
+
 #include "engine/error.h"
 
 namespace npzoo {
 
 namespace {
 
-Precision of_float32_products = Precision::float32;
+std::atomic<Precision> of_float32_products{Precision::float32};
 
 }  // namespace
 
@@ -25,8 +27,8 @@ Precision parse_precision(std::string_view name) {
   fail("[precision] '{}' found, expected float32, tf32 or bf16", name);
 }
 
-Precision matmul_precision() { return of_float32_products; }
+Precision matmul_precision() { return of_float32_products.load(std::memory_order_relaxed); }
 
-void set_matmul_precision(Precision precision) { of_float32_products = precision; }
+void set_matmul_precision(Precision precision) { of_float32_products.store(precision, std::memory_order_relaxed); }
 
 }  // namespace npzoo

@@ -13,7 +13,8 @@ std::string_view to_string(Precision precision);
 /// Throws Error for another name than "float32", "tf32" and "bf16".
 Precision parse_precision(std::string_view name);
 
-/// That of this process; float32 unless set_precision chose another.
+/// Returns the precision of this process: float32, unless set_matmul_precision chose another. Both functions can be
+/// called from several threads; operations that run during a change may use either precision.
 Precision matmul_precision();
 void set_matmul_precision(Precision precision);
 

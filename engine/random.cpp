@@ -31,10 +31,12 @@ double Random::uniform() {
 
 std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   check(low < high, "[random] [{}, {}) holds no integer", low, high);
-  const auto range = static_cast<unsigned __int128>(high - low);
+  // In unsigned numbers, which wrap around: the range may be wider than an int64.
+  const auto first = static_cast<std::uint64_t>(low);
+  const auto range = static_cast<unsigned __int128>(static_cast<std::uint64_t>(high) - first);
   const auto block = next_block();
   const std::uint64_t bits = (static_cast<std::uint64_t>(block[0]) << 32) | block[1];
-  return low + static_cast<std::int64_t>((bits * range) >> 64);
+  return static_cast<std::int64_t>(first + static_cast<std::uint64_t>((bits * range) >> 64));
 }
 
 namespace {

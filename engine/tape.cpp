@@ -1,5 +1,9 @@
 #include "engine/tape.h"
 
+#ifdef NPZOO_GUARD
+#include <xxhash.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 
@@ -13,12 +17,17 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
 
 thread_local Tape* current = nullptr;
 
-std::uint32_t next_serial() {
-  static std::atomic<std::uint32_t> serial{0};
-  return ++serial;
+/// Its low bits are free for the number of a part.
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> serial{0};
+  return ++serial << Variable::kPartBits;
 }
 
 }  // namespace
+
+void RecordingId::refuse_other_part() {
+  fail("[tape] a tensor found that another part of this recording made, expected a leaf or a constant");
+}
 
 void Grads::add(const Tensor& x, Tensor d_x) {
   if (!wants(x) || !d_x.defined()) return;
@@ -63,7 +72,7 @@ Tensor Grads::of(const Tensor& x) const {
   return found.defined() ? found : Tensor::zeros_like(x);
 }
 
-Tape::Tape() : serial_(next_serial()) {}
+Tape::Tape() { begin(); }
 
 Tape::~Tape() { clear(); }
 
@@ -73,14 +82,25 @@ void Tape::clear() {
     nodes_.pop_back();
   }
   chunk_ = used_ = 0;
-  variables_ = 0;
-  serial_ = next_serial();  // variables of the old recording become constants
+  begin();
   playing_ = consumed_ = false;
   grads_.slots_.clear();
-  grads_.serial_ = 0;
+  grads_.id_ = {};
 }
 
-Variable Tape::new_variable() { return {serial_, variables_++}; }
+/// Variables of an old recording become constants.
+void Tape::begin() {
+  const std::uint64_t serial = next_serial();
+  id_.leaves = serial;
+  id_.own = serial | 1;
+  parts_ = 1;
+  variables_ = 0;
+}
+
+void Tape::reserve_node() {
+  constexpr std::size_t kFirst = 64;
+  if (nodes_.size() == nodes_.capacity()) nodes_.reserve(std::max(kFirst, 2 * nodes_.capacity()));
+}
 
 void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
   check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "[tape] a closure asks for an alignment of {} bytes", alignment);
@@ -100,14 +120,22 @@ void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
 
 void Tape::watch(Tensor& leaf) {
   check(!playing_ && !consumed_, "[tape] a leaf must be watched before the backward pass");
-  leaf.set_variable(new_variable());
+  Variable variable = new_variable();
+  if (parts_ == 1) variable.tape = id_.leaves;
+  leaf.set_variable(variable);
 }
 
-void Tape::follow(const Tape& first) {
+void Tape::follow(Tape& first) {
+  constexpr std::uint64_t kMostParts = (std::uint64_t{1} << Variable::kPartBits) - 1;
   check(!playing_ && !first.playing_ && !first.consumed_ && first.nodes_.empty(),
         "[tape] a recording can only be followed before anything has been recorded");
+  check(first.id_.own == (first.id_.leaves | 1), "[tape] a recording that follows another cannot be followed");
+  check(first.parts_ < kMostParts, "[tape] {} recordings follow each other, expected {} at most", first.parts_ + 1,
+        kMostParts);
   clear();
-  serial_ = first.serial_;
+  parts_ = ++first.parts_;
+  id_.leaves = first.id_.leaves;
+  id_.own = id_.leaves | parts_;
   variables_ = first.variables_;
 }
 
@@ -139,9 +167,9 @@ const Grads& Tape::backward(const Tensor& loss) {
 const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   check(!playing_, "[backward] double backward is not supported");
   check(!consumed_, "[backward] this recording was already played; record again");
-  check(out.variable().tape == serial_, "[backward] the output does not depend on any watched tensor");
+  check(id_.has(out.variable()), "[backward] the output does not depend on any watched tensor");
   check(d_out.shape() == out.shape(), "[backward] the cotangent has shape {}, expected {}", d_out.shape(), out.shape());
-  grads_.serial_ = serial_;
+  grads_.id_ = id_;
   grads_.slots_.resize(variables_);
   grads_.add(out, std::move(d_out));
   const NoGrad off;
@@ -187,15 +215,33 @@ NoGrad::NoGrad() : previous_(current) { current = nullptr; }
 
 NoGrad::~NoGrad() { current = previous_; }
 
+#ifdef NPZOO_GUARD
+namespace {
+
+std::uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+}  // namespace
+
+void SavedMemory::note() {
+  for (const auto& block : blocks_) checksums_.push_back(checksum(block));
+}
+
+void SavedMemory::verify(const char* operation) const {
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    check(checksum(blocks_[i]) == checksums_[i],
+          "[tape] {}: a tensor that it saved has changed, expected it as it was when the operation was recorded",
+          operation);
+}
+#endif
+
 Tape* current_tape() { return current; }
 
 bool needs_grad(const Tensor& x) { return Recorder::tape_for({x}) != nullptr; }
 
 Tape* Recorder::tape_for(Inputs inputs) {
   if (!current) return nullptr;
-  const bool any = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
-    return input.variable().tape != 0 && input.variable().tape == current->serial_;
-  });
+  bool any = false;
+  for (const Tensor& input : inputs) any |= current->id_.has(input.variable());  // looks at all: some are refused
   return any ? current : nullptr;
 }
 

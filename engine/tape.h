@@ -15,15 +15,37 @@
 
 #include "engine/draws.h"
 #include "engine/profile.h"
+#ifdef NPZOO_GUARD
+#include "engine/saved_memory.h"
+#endif
 #include "engine/tensor.h"
 
 namespace npzoo {
 
+/// Which variables belong to a recording, by their Variable::tape. 0, of constants, is none.
+struct RecordingId {
+  std::uint64_t leaves = 0;  // watched before another tape followed: those of all tapes that follow each other
+  std::uint64_t own = 0;     // recorded, or watched later
+
+  /// Returns whether the variable belongs to it. Throws Error if a tape that follows this one, or is followed by it,
+  /// recorded the variable.
+  bool has(const Variable& variable) const {
+    if (variable.tape == 0) return false;
+    if (variable.tape == own || variable.tape == leaves) return true;
+    if (leaves != 0 && variable.tape >> Variable::kPartBits == leaves >> Variable::kPartBits) [[unlikely]]
+      refuse_other_part();
+    return false;
+  }
+
+ private:
+  [[noreturn]] static void refuse_other_part();
+};
+
 /// Gradients under construction, one slot per recorded variable.
 class Grads {
  public:
-  /// True when `x` belongs to the recording, so that its gradient is asked for.
-  bool wants(const Tensor& x) const { return x.variable().tape == serial_ && serial_ != 0; }
+  /// Returns whether `x` belongs to the recording, so that its gradient is asked for.
+  bool wants(const Tensor& x) const { return id_.has(x.variable()); }
 
   /// Adds a contribution to the gradient of `x`; does nothing for constants. The first one is moved in, later ones are
   /// summed. A contribution of the broadcast shape is summed to x's shape here.
@@ -48,15 +70,15 @@ class Grads {
 
   struct Slot {
     Tensor grad;
-    bool own =
-        false;  // made here, so that whoever else has it is a Target; a contribution that was moved in may be shared
+    // Made here, so that any other owner is a Target. A contribution that was moved in may have other owners.
+    bool own = false;
   };
 
   /// Makes the slot's gradient one that may be added to.
   static void unshare(Slot& slot);
 
   std::vector<Slot> slots_;
-  std::uint32_t serial_ = 0;
+  RecordingId id_;
 };
 
 /// Records operations in the order they run and plays them backwards once. A node is destroyed as the backward pass
@@ -71,10 +93,11 @@ class Tape {
   /// Makes `leaf` a variable whose gradient the backward pass will leave in the result.
   void watch(Tensor& leaf);
 
-  /// Starts afresh with the leaves of `first`, which has watched them and recorded nothing yet. Recordings that follow
-  /// each other take one part of a computation each, may be made and played on several threads at once, and leave the
-  /// gradients of the same leaves. Of leaves there is no other way onto two tapes.
-  void follow(const Tape& first);
+  /// Starts afresh with the leaves of `first`, which has watched them and recorded nothing yet, and follows no other
+  /// tape. Recordings that follow each other take one part of a computation each, may be made and played on several
+  /// threads at once, and leave the gradients of the same leaves. This is the only way to put a leaf on two tapes.
+  /// Using what one of them recorded while another one records is an Error.
+  void follow(Tape& first);
 
   /// Gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
   const Grads& backward(const Tensor& loss);
@@ -106,7 +129,10 @@ class Tape {
     std::uint32_t outputs;
   };
 
-  Variable new_variable();
+  Variable new_variable() { return {id_.own, variables_++}; }
+  void begin();
+  /// Makes room for one more node, so that pushing it cannot fail.
+  void reserve_node();
   void* allocate(std::size_t bytes, std::size_t alignment);
   void play_until(std::size_t remaining);
   template <class F>
@@ -120,7 +146,8 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Chunk> chunks_;  // bump arena that the closures live in
   std::size_t chunk_ = 0, used_ = 0;
-  std::uint32_t serial_;
+  RecordingId id_;
+  std::uint64_t parts_ = 1;  // tapes that follow each other, as far as this one knows
   std::uint32_t variables_ = 0;
   bool playing_ = false, consumed_ = false;
   Grads grads_;
@@ -167,11 +194,19 @@ struct Recorder {
 
   template <class F>
   static void push(Tape& tape, const char* name, std::span<Tensor> outs, F&& backward) {
+#ifdef NPZOO_GUARD
+    using Closure = CheckedClosure<std::decay_t<F>>;
+    const auto make = [&](void* memory) { return new (memory) Closure(name, std::forward<F>(backward)); };
+#else
     using Closure = std::decay_t<F>;
+    const auto make = [&](void* memory) { return new (memory) Closure(std::forward<F>(backward)); };
+#endif
     void* memory = tape.allocate(sizeof(Closure), alignof(Closure));
+    tape.reserve_node();
+    Closure* const made = make(memory);  // from here on nothing throws: a node owns the closure
     const std::uint32_t first = tape.variables_;
     for (Tensor& out : outs) out.set_variable(tape.new_variable());
-    tape.nodes_.push_back({name, new (memory) Closure(std::forward<F>(backward)),
+    tape.nodes_.push_back({name, made,
                            [](void* closure, std::span<const Tensor> d_outs, Grads& grads) {
                              auto& play = *static_cast<Closure*>(closure);
                              if constexpr (std::invocable<Closure&, const Tensor&, Grads&>)

@@ -27,9 +27,9 @@ decltype(auto) with_dtype(DType dtype, F&& f) {
   switch (dtype) {
     case DType::float32: return f.template operator()<float>();
     case DType::float64: return f.template operator()<double>();
-    case DType::int64: break;
+    case DType::int64: return f.template operator()<std::int64_t>();
   }
-  return f.template operator()<std::int64_t>();
+  fail("[dtype] {} found, expected float32, float64 or int64", static_cast<int>(dtype));
 }
 
 /// A real number as an element; what no integer can be throws Error, since its conversion would be undefined.

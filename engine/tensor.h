@@ -11,9 +11,12 @@
 
 namespace npzoo {
 
-/// Which value of which recording a tensor is. `tape` 0 means: a constant.
+/// Which value of which recording a tensor is. `tape` 0 means: a constant. Its low kPartBits are the number of the tape
+/// among those that follow each other (see Tape::follow), or 0 for a leaf that all of them share.
 struct Variable {
-  std::uint32_t tape = 0;
+  static constexpr int kPartBits = 16;
+
+  std::uint64_t tape = 0;
   std::uint32_t index = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "datasets/own_protocol.h"
 #include "datasets/table/config.h"
 #include "engine/error.h"
+#include "engine/io/file.h"
 
 namespace npzoo {
 
@@ -47,7 +48,7 @@ std::string forecast_protocol(const OwnForecast& own, std::string_view base, con
       scale_of_table(own, {.context = own.context, .horizon = own.horizon, .context_before = true});
   toml::table data{{"kind", "forecast"},
                    {"set", "table"},
-                   {"path", std::filesystem::absolute(own.path).string()},
+                   {"path", absolute_path(own.path).string()},
                    {"checksum", table_checksum(own.path)},
                    {"time", own.time},
                    {"values", toml_array(own.values)},

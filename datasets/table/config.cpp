@@ -108,7 +108,7 @@ TableTasks describe_table(const std::filesystem::path& path, const std::string& 
             path.string(), name);
       used.push_back(name);
     }
-  return {std::filesystem::absolute(path).string(), table_checksum(path), group, std::move(inputs), std::move(values)};
+  return {absolute_path(path).string(), table_checksum(path), group, std::move(inputs), std::move(values)};
 }
 
 std::string table_protocol(const TableTasks& tasks, std::string_view base, const std::string& name, bool short_recipe) {

@@ -11,26 +11,20 @@ namespace {
 
 constexpr Isa kAll[] = {Isa::generic, Isa::avx2, Isa::avx512};
 
-Isa best_here() {
+CpuFeatures features_here() {
+  CpuFeatures here;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512cd");
-  if (kHasAvx512 && avx512) return Isa::avx512;
-  if (kHasAvx2 && avx2) return Isa::avx2;
+  here.avx2 = __builtin_cpu_supports("avx2");
+  here.fma = __builtin_cpu_supports("fma");
+  here.bmi2 = __builtin_cpu_supports("bmi2");
+  here.avx512f = __builtin_cpu_supports("avx512f");
+  here.avx512bw = __builtin_cpu_supports("avx512bw");
+  here.avx512cd = __builtin_cpu_supports("avx512cd");
+  here.avx512dq = __builtin_cpu_supports("avx512dq");
+  here.avx512vl = __builtin_cpu_supports("avx512vl");
 #endif
-  return Isa::generic;
-}
-
-Isa choose() {
-  const Isa best = best_here();
-  const char* wish = std::getenv("NPZOO_ISA");
-  if (!wish) return best;
-  for (Isa isa : kAll)
-    if (to_string(isa) == wish) return std::min(isa, best);
-  fail("[cpu] NPZOO_ISA is '{}', expected generic, avx2 or avx512", wish);
+  return here;
 }
 
 }  // namespace
@@ -44,8 +38,23 @@ std::string_view to_string(Isa isa) {
   return "unknown";
 }
 
+Isa best_isa(const CpuFeatures& has, bool has_avx2, bool has_avx512) {
+  const bool avx2 = has.avx2 && has.fma && has.bmi2;
+  const bool avx512 = avx2 && has.avx512f && has.avx512bw && has.avx512cd && has.avx512dq && has.avx512vl;
+  if (has_avx512 && avx512) return Isa::avx512;
+  if (has_avx2 && avx2) return Isa::avx2;
+  return Isa::generic;
+}
+
+Isa lowered_isa(Isa best, const char* wish) {
+  if (!wish) return best;
+  for (Isa isa : kAll)
+    if (to_string(isa) == wish) return std::min(isa, best);
+  fail("[cpu] NPZOO_ISA is '{}', expected generic, avx2 or avx512", wish);
+}
+
 Isa active_isa() {
-  static const Isa isa = choose();
+  static const Isa isa = lowered_isa(best_isa(features_here()), std::getenv("NPZOO_ISA"));
   return isa;
 }
 

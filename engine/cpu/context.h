@@ -14,7 +14,19 @@ enum class Isa { generic, avx2, avx512 };
 
 std::string_view to_string(Isa isa);
 
-/// The best one that this build has and this machine runs; the environment variable NPZOO_ISA can only lower it.
+/// What a processor offers of what kernels of avx2 and avx512 use.
+struct CpuFeatures {
+  bool avx2 = false, fma = false, bmi2 = false;
+  bool avx512f = false, avx512bw = false, avx512cd = false, avx512dq = false, avx512vl = false;
+};
+
+/// Returns the best instruction set that a processor with these features runs, of those that the build has.
+Isa best_isa(const CpuFeatures& features, bool has_avx2 = kHasAvx2, bool has_avx512 = kHasAvx512);
+/// Returns `best`, or a lower one if `wish` (NPZOO_ISA; null: no wish) names it. Throws Error for another name.
+Isa lowered_isa(Isa best, const char* wish);
+
+/// Returns the best one that this build has and this machine runs; the environment variable NPZOO_ISA can only lower
+/// it.
 Isa active_isa();
 
 /// What a CPU kernel runs on. The instruction set is part of the type: the same kernel source is compiled once for

@@ -1,20 +1,18 @@
 #include "engine/gemm.h"
 
 #include "engine/cpu/gemm_block.h"
+#include "engine/cpu/gemm_slices.h"
 
 namespace npzoo {
 
 namespace {
 
 using namespace gemm_block;
+using gemm_plan::chunk_of;
 
-constexpr std::int64_t kDepth = 256;           // of the block of B that one pass works with
-constexpr std::int64_t kWide = 512;            // columns from which on it pays to pack A as well
-constexpr std::int64_t kChunkFlops = 1 << 20;  // work that is worth handing to another thread
-constexpr std::int64_t kElementCost = 16;      // of reading or writing an element, in flops
-
-/// Items in a chunk of work for a thread, when each costs `flops`.
-std::int64_t chunk_of(std::int64_t flops) { return max(kChunkFlops / max(flops, 1), 1); }
+constexpr std::int64_t kDepth = 256;       // of the block of B that one pass works with
+constexpr std::int64_t kWide = 512;        // columns from which on it pays to pack A as well
+constexpr std::int64_t kElementCost = 16;  // of reading or writing an element, in flops
 
 /// A part of the reduction. The parts run in order: the first starts C, the last finishes it.
 template <class T>
@@ -175,14 +173,6 @@ void multiply_slices(CpuContext<isa>& cpu, const Gemm<T>& p, std::int64_t slices
   });
 }
 
-/// How many slices to cut the sum into; 1 where rows or columns are the better way to share out the work.
-template <class T>
-std::int64_t slices_of(const Gemm<T>& p) {
-  constexpr std::int64_t kLargestC = 1 << 16, kLargestPartial = 1 << 19, kShallowest = 128, kMost = 64;
-  if (p.m * p.n > kLargestC || p.k < 4 * max(p.m, p.n)) return 1;
-  return min(p.k / max(kShallowest, chunk_of(2 * p.m * p.n)), min(kMost, kLargestPartial / (p.m * p.n)));
-}
-
 /// For so few columns that most lanes would stay empty: computes Cᵀ, whose rows are long.
 template <class T, Isa isa>
 void multiply_transposed(CpuContext<isa>& cpu, const Gemm<T>& p) {
@@ -218,7 +208,8 @@ void gemm(CpuContext<isa>& cpu, const Gemm<T>& p) {
   if (p.m <= 0 || p.n <= 0) return;
   if (p.n <= kLanes<T> / 4 && p.m >= kLanes<T> && p.a_row == 1) return multiply_transposed(cpu, p);
   if (ThreadPool::inside_loop()) return multiply_serial(p);
-  if (const std::int64_t slices = slices_of(p); slices > 1) return multiply_slices(cpu, p, slices);
+  if (const std::int64_t slices = gemm_plan::slices_of(p.m, p.n, p.k); slices > 1)
+    return multiply_slices(cpu, p, slices);
   if (p.m <= kFewRows && p.n > kPanel<T>) return multiply_columns(cpu, p);
   multiply_rows(cpu, p);
 }

@@ -7,8 +7,17 @@ namespace npzoo {
 
 CublasLt::CublasLt() : library("libcublasLt.so." NPZOO_TEXT(CUBLAS_VER_MAJOR), NPZOO_CUDA_LIBRARIES) {}
 
-const CublasLt& cublas() {
-  static const auto* const instance = new CublasLt;  // lives as long as the runtime
+Cublas::Cublas() : library("libcublas.so." NPZOO_TEXT(CUBLAS_VER_MAJOR), NPZOO_CUDA_LIBRARIES) {}
+
+// Both live as long as the runtime.
+
+const CublasLt& cublas_lt() {
+  static const auto* const instance = new CublasLt;
+  return *instance;
+}
+
+const Cublas& cublas() {
+  static const auto* const instance = new Cublas;
   return *instance;
 }
 

@@ -2,10 +2,13 @@
 
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/cuda/emulated_runtime.h"
+#include "engine/cuda/shared_limit.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
@@ -15,7 +18,8 @@ namespace {
 
 constexpr int kLanes = 32, kMostThreads = 1024;
 constexpr std::size_t kStackBytes = std::size_t{128} << 10, kMostSharedBytes = std::size_t{227} << 10;
-constexpr unsigned char kPoison = 0xFF, kGuard = 0xA5;  // every float made of the first is a NaN
+constexpr std::size_t kUnaskedSharedBytes = std::size_t{48} << 10;  // the device's rule, whatever kernels ask for
+constexpr unsigned char kPoison = 0xFF, kGuard = 0xA5;              // every float made of the first is a NaN
 constexpr std::size_t kGuardBytes = 64;
 
 enum class State : std::uint8_t { ready, at_block_barrier, at_warp_barrier, done };
@@ -142,6 +146,23 @@ class Block {
   const Launch& launch_;
 };
 
+/// The most shared memory that was allowed for each kernel.
+struct Allowed {
+  std::mutex mutex;
+  std::map<const void*, std::size_t> bytes;
+
+  std::size_t of(const void* function) {
+    const std::lock_guard lock(mutex);
+    const auto found = bytes.find(function);
+    return found == bytes.end() ? kUnaskedSharedBytes : std::max(kUnaskedSharedBytes, found->second);
+  }
+};
+
+Allowed& allowed() {
+  static auto* const kernels = new Allowed;
+  return *kernels;
+}
+
 bool next_backwards() {
   static std::atomic<unsigned> launches{0};
   return launches++ % 2 == 1;
@@ -163,12 +184,23 @@ void* warp_slot(int lane, unsigned turn) {
 
 unsigned next_turn() { return running->turn++; }
 
-void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel) {
+void allow_shared_memory(const char* name, const void* function, std::size_t bytes, int most) {
+  check_shared_memory("emulator", name, bytes, most);
+  Allowed& kernels = allowed();
+  const std::lock_guard lock(kernels.mutex);
+  kernels.bytes[function] = bytes;
+}
+
+void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel,
+            const void* function) {
   check(
       threads >= 1 && threads <= kMostThreads && shared <= kMostSharedBytes && blocks.y <= 65535 && blocks.z <= 65535,
       "[emulator] kernel {}: {} threads a block with {} bytes of shared memory, {} × {} × {} blocks, expected at most "
       "{}, {}, and 65535 in the latter two",
       name, threads, shared, blocks.x, blocks.y, blocks.z, kMostThreads, kMostSharedBytes);
+  check(shared <= allowed().of(function),
+        "[emulator] kernel {}: {} bytes of shared memory found, expected at most {}, which it was allowed", name,
+        shared, allowed().of(function));
   submit([launch = Launch{name, blocks, threads, shared, false}, kernel = std::move(kernel)]() mutable {
     launch.backwards = next_backwards();
     const std::int64_t count = std::int64_t{launch.blocks.x} * launch.blocks.y * launch.blocks.z;

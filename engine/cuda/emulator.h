@@ -44,8 +44,13 @@ void* warp_slot(int lane, unsigned turn);
 unsigned next_turn();
 inline constexpr std::size_t kWarpSlotBytes = 64;
 
-/// Runs `kernel` once for each thread, blocks in parallel, or notes it down while a graph is captured.
-void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel);
+/// Runs `kernel` once for each thread, blocks in parallel, or notes it down while a graph is captured. `function` is
+/// the one that allow_shared_memory was called for; without that, a block can have 48 KiB of shared memory, as on a
+/// GPU.
+void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel,
+            const void* function = nullptr);
+/// Lets blocks of `function` have `bytes` of shared memory. Throws Error if the device's `most` is less.
+void allow_shared_memory(const char* name, const void* function, std::size_t bytes, int most);
 /// The same for threads that never wait for each other.
 void for_each(const char* name, std::int64_t n, std::function<void(std::int64_t, std::int64_t)> body);
 

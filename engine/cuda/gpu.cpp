@@ -1,7 +1,10 @@
 #include "engine/cuda/gpu.h"
 
+#include <charconv>
+
 #include "engine/config.h"
 #include "engine/cuda/emulated_runtime.h"
+#include "engine/cuda/gpu_selection.h"
 #include "engine/cuda/nvidia_runtime.h"
 #include "engine/error.h"
 
@@ -9,29 +12,73 @@ namespace npzoo {
 
 namespace {
 
-Gpu selected = kHasCuda ? Gpu::nvidia : Gpu::emulated;
-bool unified = false;
+GpuSelection& selection() {
+  static auto* const process = new GpuSelection({kHasCuda ? Gpu::nvidia : Gpu::emulated});
+  return *process;
+}
 
-std::unique_ptr<GpuRuntime> make_runtime() {
+std::unique_ptr<GpuRuntime> make_runtime(GpuChoice choice) {
   if constexpr (kHasCuda)
-    if (selected == Gpu::nvidia) return make_nvidia_runtime();
+    if (choice.gpu == Gpu::nvidia) return make_nvidia_runtime(choice.index);
   if constexpr (kHasEmulator)
-    if (selected == Gpu::emulated) return make_emulated_runtime();
+    if (choice.gpu == Gpu::emulated) return make_emulated_runtime();
   fail("[device] {}", why_no_gpu());
 }
+
+std::recursive_mutex& turns() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
+std::atomic<bool> unified{false};
 
 }  // namespace
 
 std::string_view to_string(Gpu gpu) { return gpu == Gpu::nvidia ? "nvidia" : "emulated"; }
 
-Gpu active_gpu() { return selected; }
+std::string to_string(const GpuChoice& choice) {
+  return choice.gpu == Gpu::emulated ? "emulated" : fmt::format("cuda:{}", choice.index);
+}
 
-void select_gpu(Gpu gpu) {
+void GpuSelection::choose(GpuChoice wanted) {
+  const std::lock_guard lock(mutex_);
+  check(wanted == choice_ || !runtime_.load(std::memory_order_relaxed),
+        "[device] {} found, expected {}: a process keeps the GPU that it has started", to_string(wanted),
+        to_string(choice_));
+  choice_ = wanted;
+  gpu_.store(wanted.gpu, std::memory_order_relaxed);
+}
+
+DeviceName parse_device(std::string_view name) {
+  constexpr std::string_view kIndexed = "cuda:";
+  if (name == "cpu") return {DeviceName::Kind::cpu};
+  if (name == "cuda") return {DeviceName::Kind::cuda};
+  if (name == "auto") return {DeviceName::Kind::automatic};
+  if (name == "emulated") return {DeviceName::Kind::emulated};
+  if (name.starts_with(kIndexed)) {
+    const std::string_view digits = name.substr(kIndexed.size());
+    int index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error == std::errc() && end == digits.data() + digits.size() && digits.front() != '-')
+      return {DeviceName::Kind::cuda, index};
+  }
+  fail("[device] '{}' is not a device; expected cpu, cuda, cuda:INDEX, auto or emulated", name);
+}
+
+void check_gpu_index(int index, std::int64_t count, std::string_view why_none) {
+  check(count > 0, "[device] {}", why_none);
+  check(index >= 0 && index < count, "[device] cuda:{} found, expected an index below {}, the number of CUDA devices",
+        index, count);
+}
+
+Gpu active_gpu() { return selection().gpu(); }
+
+void select_gpu(Gpu gpu, int index) {
   if (gpu == Gpu::nvidia)
-    check(!list_gpus().empty(), "[device] {}", why_no_gpu());
+    check_gpu_index(index, std::ssize(list_gpus()), why_no_gpu());
   else
     check(kHasEmulator, "[device] this build of npzoo has no emulated device");
-  selected = gpu;
+  selection().choose({gpu, index});
 }
 
 std::vector<GpuInfo> list_gpus() {
@@ -44,14 +91,16 @@ std::string why_no_gpu() {
   return "this build of npzoo has no CUDA support";
 }
 
-GpuRuntime& gpu_runtime() {
-  // Never destroyed: tensors of static objects may be released after any other static object.
-  static GpuRuntime* const runtime = make_runtime().release();
-  return *runtime;
+GpuTurn::GpuTurn() { turns().lock(); }
+GpuTurn::~GpuTurn() { turns().unlock(); }
+
+GpuRuntime& gpu_runtime() { return selection().start(make_runtime); }
+
+void use_unified_memory() {
+  check(!selection().started(), "[device] unified memory must be chosen before the GPU is started");
+  unified.store(true, std::memory_order_relaxed);
 }
 
-void use_unified_memory() { unified = true; }
-
-bool unified_memory() { return unified; }
+bool unified_memory() { return unified.load(std::memory_order_relaxed); }
 
 }  // namespace npzoo

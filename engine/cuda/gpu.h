@@ -15,10 +15,12 @@ enum class Gpu : std::uint8_t { nvidia, emulated };
 
 std::string_view to_string(Gpu gpu);
 
-/// Which of the two this process uses. The emulation unless `select_gpu` chose otherwise or this build has no other.
+/// Returns which of the two this process uses: what `select_gpu` chose last; before that NVIDIA in a build with CUDA
+/// and the emulation in one without.
 Gpu active_gpu();
-/// Throws Error, saying why, where this build or machine cannot run it. Not to be called once tensors live on a GPU.
-void select_gpu(Gpu gpu);
+/// Chooses the GPU of this process; `index` is that of an NVIDIA device. Throws Error, and changes nothing, if this
+/// build or machine cannot run it, or if the process has started another GPU already.
+void select_gpu(Gpu gpu, int index = 0);
 
 struct GpuInfo {
   std::string name;
@@ -41,8 +43,20 @@ class GpuGraph {
   virtual void launch() = 0;
 };
 
+/// While it lives, this thread has the GPU to itself and other threads that ask for it wait. Turns of one thread may be
+/// nested. Kernels, transfers and the functions of GpuRuntime take a turn by themselves; a capture holds one from
+/// begin_capture to its end, which must be on the same thread.
+class GpuTurn {
+ public:
+  GpuTurn();
+  GpuTurn(const GpuTurn&) = delete;
+  GpuTurn& operator=(const GpuTurn&) = delete;
+  ~GpuTurn();
+};
+
 /// The services of a device that the engine needs besides kernels. Everything is done in the order of one stream, and
-/// asynchronously where it does not say otherwise. Throws Error when the device reports one.
+/// asynchronously where it does not say otherwise. Throws Error when the device reports one. Several threads may use
+/// it.
 class GpuRuntime {
  public:
   virtual ~GpuRuntime() = default;
@@ -62,11 +76,14 @@ class GpuRuntime {
   /// Waits until all work is done.
   virtual void synchronise() = 0;
 
-  /// A point of the stream, and whether all work before it is done.
+  /// Marks a point of the stream. Throws Error while a graph is captured: nothing reaches the stream then.
   virtual std::uint64_t mark() = 0;
+  /// Returns whether all work before the mark is done; false while a graph is captured.
   virtual bool passed(std::uint64_t mark) = 0;
+  /// Waits until all work before the mark is done.
+  virtual void wait(std::uint64_t mark) = 0;
 
-  /// Until it is ended work is noted down instead of done.
+  /// Until the capture ends, work is noted down instead of done.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<GpuGraph> end_capture() = 0;
   /// Ends a capture whose work is not wanted, as after an error.
@@ -74,11 +91,12 @@ class GpuRuntime {
   virtual bool capturing() const = 0;
 };
 
-/// That of the active GPU; it is started when it is first asked for. Throws Error where there is none.
+/// Returns the runtime of the active GPU. The first call starts it; from then on the process keeps this GPU. Throws
+/// Error if there is none.
 GpuRuntime& gpu_runtime();
 
-/// From now on memory of the GPU can be read and written by the host, and every kernel has ended when its launch
-/// returns: so that tests written for the CPU can run on a GPU as they are. Slow.
+/// Makes memory of the GPU readable and writable by the host, and lets every kernel end before its launch returns, so
+/// that tests written for the CPU can run on a GPU as they are. Slow. Throws Error if the GPU has been started already.
 void use_unified_memory();
 bool unified_memory();
 

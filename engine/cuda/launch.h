@@ -6,10 +6,16 @@
 
 namespace npzoo {
 
-/// Throws Error when the launch before was refused; waits for it to end where the context is blocking.
+/// Throws Error if the launch before was refused. Waits for its end if the context is blocking.
 void check_launch(const CudaContext<Gpu::nvidia>& cuda, const char* kernel);
+/// Lets blocks of `kernel` have `bytes` of dynamic shared memory. Throws Error, with both numbers, if that is more than
+/// a block of this device can have.
+void allow_shared_memory(const CudaContext<Gpu::nvidia>& cuda, const char* name, const void* kernel, std::size_t bytes);
 
 namespace {
+
+/// Bytes of dynamic shared memory that a block has without being asked for: on every device, and on the emulated one.
+constexpr std::size_t kSharedUnasked = 48 * 1024;
 
 /// Starts `kernel` on `grid` blocks of `threads` threads, with `shared` bytes of dynamic shared memory. An empty grid
 /// does nothing.
@@ -17,15 +23,16 @@ template <class... Parameters, class... Arguments>
 void launch(CudaContext<kGpu>& cuda, const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
             std::size_t shared, const Arguments&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  const void* const address = reinterpret_cast<const void*>(kernel);
 #ifdef __CUDACC__
-  if (shared > 48 * 1024)
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  if (shared > kSharedUnasked) allow_shared_memory(cuda, name, address, shared);
   kernel<<<grid, threads, shared, cuda.stream>>>(arguments...);
   check_launch(cuda, name);
 #else
-  static_cast<void>(cuda);
-  emulator::launch(name, {grid.x, grid.y, grid.z}, threads, shared,
-                   [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); });
+  if (shared > kSharedUnasked) emulator::allow_shared_memory(name, address, shared, cuda.shared_bytes);
+  emulator::launch(
+      name, {grid.x, grid.y, grid.z}, threads, shared,
+      [kernel, arguments...] { kernel(static_cast<Parameters>(arguments)...); }, address);
 #endif
 }
 

@@ -2,8 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
+
 #include "engine/cuda/context.h"
 #include "engine/cuda/cublas.h"
+#include "engine/cuda/gpu_selection.h"
+#include "engine/cuda/marks.h"
+#include "engine/cuda/shared_limit.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -34,7 +39,7 @@ GpuInfo info_of(int device) {
 
 class NvidiaGraph final : public GpuGraph {
  public:
-  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream, int device) : stream_(stream), device_(device) {
     const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     check_cuda(status, "making a graph");
@@ -42,71 +47,35 @@ class NvidiaGraph final : public GpuGraph {
   NvidiaGraph(const NvidiaGraph&) = delete;
   NvidiaGraph& operator=(const NvidiaGraph&) = delete;
   ~NvidiaGraph() override {
+    cudaSetDevice(device_);
     cudaStreamSynchronize(stream_);
     cudaGraphExecDestroy(executable_);
   }
   void launch() override {
+    const GpuTurn turn;
+    check_cuda(cudaSetDevice(device_), "choosing the device");
     check_cuda(cudaGraphLaunch(executable_, stream_), "launching a graph");
     if (unified_memory()) check_cuda(cudaStreamSynchronize(stream_), "waiting for a graph");
   }
 
  private:
   cudaStream_t stream_;
+  int device_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
-class NvidiaRuntime final : public GpuRuntime {
+/// The events of a stream, by their index.
+class NvidiaEvents {
  public:
-  NvidiaRuntime() {
-    check_cuda(cudaSetDevice(0), "choosing the device");
-    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  void open(cudaStream_t stream) {
+    stream_ = stream;
     for (cudaEvent_t& event : events_)
       check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
   }
-  NvidiaRuntime(const NvidiaRuntime&) = delete;
-  NvidiaRuntime& operator=(const NvidiaRuntime&) = delete;
-
-  GpuInfo info() const override {
-    GpuInfo info = info_of(0);
-    std::size_t free = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
-    info.free_bytes = static_cast<std::int64_t>(free);
-    return info;
-  }
-
-  void* allocate(std::size_t bytes, bool unified) override {
-    void* memory = nullptr;
-    const cudaError_t status = unified ? cudaMallocManaged(&memory, bytes) : cudaMalloc(&memory, bytes);
-    return checked(status, memory, "allocating memory");
-  }
-  void release(void* memory) noexcept override { cudaFree(memory); }
-  void* allocate_pinned(std::size_t bytes) override {
-    void* memory = nullptr;
-    return checked(cudaMallocHost(&memory, bytes), memory, "allocating page-locked memory");
-  }
-  void release_pinned(void* memory) noexcept override { cudaFreeHost(memory); }
-
-  void fill(void* to, unsigned char value, std::size_t bytes) override {
-    check_cuda(cudaMemsetAsync(to, value, bytes, stream_), "filling memory");
-    if (unified_memory() && !capturing_) synchronise();
-  }
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying memory");
-    if (unified_memory() && !capturing_) synchronise();
-  }
-  void synchronise() override { check_cuda(cudaStreamSynchronize(stream_), "waiting for the device"); }
-
-  std::uint64_t mark() override {
-    if (capturing_) return ++marks_;
-    const std::uint64_t mark = ++marks_;
-    if (mark > kEvents) check_cuda(cudaEventSynchronize(events_[mark % kEvents]), "waiting for an event");
-    check_cuda(cudaEventRecord(events_[mark % kEvents], stream_), "recording an event");
-    return mark;
-  }
-  bool passed(std::uint64_t mark) override {
-    if (capturing_) return false;
-    if (mark + kEvents <= marks_) return true;  // its event was waited for before it was used again
-    const cudaError_t status = cudaEventQuery(events_[mark % kEvents]);
+  void record(std::uint64_t i) { check_cuda(cudaEventRecord(events_[i], stream_), "recording an event"); }
+  void wait(std::uint64_t i) { check_cuda(cudaEventSynchronize(events_[i]), "waiting for an event"); }
+  bool done(std::uint64_t i) {
+    const cudaError_t status = cudaEventQuery(events_[i]);
     if (status == cudaErrorNotReady) {
       cudaGetLastError();
       return false;
@@ -115,26 +84,119 @@ class NvidiaRuntime final : public GpuRuntime {
     return true;
   }
 
+ private:
+  cudaStream_t stream_ = nullptr;
+  std::array<cudaEvent_t, kMarkEvents> events_{};
+};
+
+/// The device of this runtime is that of the calling thread within each function: CUDA keeps one for each thread, and a
+/// new thread starts with device 0.
+class NvidiaRuntime final : public GpuRuntime {
+ public:
+  explicit NvidiaRuntime(int index) : index_(index) {
+    use_device();
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    events_.open(stream_);
+  }
+  NvidiaRuntime(const NvidiaRuntime&) = delete;
+  NvidiaRuntime& operator=(const NvidiaRuntime&) = delete;
+
+  GpuInfo info() const override {
+    use_device();
+    GpuInfo info = info_of(index_);
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
+    info.free_bytes = static_cast<std::int64_t>(free);
+    return info;
+  }
+
+  void* allocate(std::size_t bytes, bool unified) override {
+    use_device();
+    void* memory = nullptr;
+    const cudaError_t status = unified ? cudaMallocManaged(&memory, bytes) : cudaMalloc(&memory, bytes);
+    return checked(status, memory, "allocating memory");
+  }
+  // Without a choice of the device, the first call on a new thread would start device 0.
+  void release(void* memory) noexcept override {
+    cudaSetDevice(index_);
+    cudaFree(memory);
+  }
+  void* allocate_pinned(std::size_t bytes) override {
+    use_device();
+    void* memory = nullptr;
+    const cudaError_t status = cudaMallocHost(&memory, bytes);
+    return checked(status, memory, "allocating page-locked memory");
+  }
+  void release_pinned(void* memory) noexcept override {
+    cudaSetDevice(index_);
+    cudaFreeHost(memory);
+  }
+
+  void fill(void* to, unsigned char value, std::size_t bytes) override {
+    const GpuTurn turn;
+    use_device();
+    check_cuda(cudaMemsetAsync(to, value, bytes, stream_), "filling memory");
+    if (unified_memory() && !capturing_) synchronise();
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    const GpuTurn turn;
+    use_device();
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying memory");
+    if (unified_memory() && !capturing_) synchronise();
+  }
+  void synchronise() override {
+    const GpuTurn turn;
+    use_device();
+    check_cuda(cudaStreamSynchronize(stream_), "waiting for the device");
+  }
+
+  std::uint64_t mark() override {
+    const GpuTurn turn;
+    use_device();
+    check(!capturing_, "[gpu] a captured step marks the stream");
+    return marks_.next();
+  }
+  bool passed(std::uint64_t mark) override {
+    const GpuTurn turn;
+    use_device();
+    return !capturing_ && marks_.passed(mark);
+  }
+  void wait(std::uint64_t mark) override {
+    const GpuTurn turn;
+    use_device();
+    check(!capturing_, "[gpu] a captured step waits for the device");
+    marks_.wait(mark);
+  }
+
   void begin_capture() override {
+    auto capture = std::make_unique<GpuTurn>();
+    use_device();
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "beginning a capture");
     capturing_ = true;
+    capture_ = std::move(capture);
   }
   std::unique_ptr<GpuGraph> end_capture() override {
+    const auto capture = std::move(capture_);
     cudaGraph_t graph = nullptr;
     capturing_ = false;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "ending a capture");
-    return std::make_unique<NvidiaGraph>(graph, stream_);
+    return std::make_unique<NvidiaGraph>(graph, stream_, index_);
   }
   void abandon_capture() noexcept override {
+    const auto capture = std::move(capture_);
     cudaGraph_t graph = nullptr;
     capturing_ = false;
     // Fails where the error that ended the capture was the device's own: that one has been reported.
     if (cudaStreamEndCapture(stream_, &graph) != cudaSuccess) cudaGetLastError();
     if (graph != nullptr) cudaGraphDestroy(graph);
   }
-  bool capturing() const override { return capturing_; }
+  bool capturing() const override {
+    const GpuTurn turn;
+    return capturing_;
+  }
 
   cudaStream_t stream() const { return stream_; }
+  void use_device() const { check_cuda(cudaSetDevice(index_), "choosing the device"); }
 
  private:
   static void* checked(cudaError_t status, void* memory, const char* what) {
@@ -146,23 +208,31 @@ class NvidiaRuntime final : public GpuRuntime {
     return memory;
   }
 
-  static constexpr std::uint64_t kEvents = 64;
-
+  int index_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t events_[kEvents]{};
-  std::uint64_t marks_ = 0;
+  NvidiaEvents events_;
+  Marks<NvidiaEvents> marks_{events_};
   bool capturing_ = false;
+  std::unique_ptr<GpuTurn> capture_;  // held while a graph is captured
 };
+
+/// The started runtime, if it is one of NVIDIA's. Throws Error if the process has started the emulated device.
+NvidiaRuntime& nvidia_runtime() {
+  auto* const runtime = dynamic_cast<NvidiaRuntime*>(&gpu_runtime());
+  check(runtime != nullptr, "[device] the emulated device found, expected a CUDA device");
+  return *runtime;
+}
 
 }  // namespace
 
 template <>
 CudaContext<Gpu::nvidia>& cuda_context<Gpu::nvidia>() {
+  static NvidiaRuntime& runtime = nvidia_runtime();
   static CudaContext<Gpu::nvidia> context = [] {
-    auto& runtime = dynamic_cast<NvidiaRuntime&>(gpu_runtime());
     const GpuInfo info = runtime.info();
     return CudaContext<Gpu::nvidia>{runtime.stream(), info.multiprocessors, info.shared_bytes, unified_memory()};
   }();
+  runtime.use_device();
   return context;
 }
 
@@ -172,10 +242,21 @@ void check_launch(const CudaContext<Gpu::nvidia>& cuda, const char* kernel) {
   check_cuda(status, kernel);
 }
 
-std::unique_ptr<GpuRuntime> make_nvidia_runtime() {
-  check(!list_nvidia_gpus().empty(), "[device] {}", why_no_nvidia_gpu());
-  cublas();  // what is missing is told at once
-  return std::make_unique<NvidiaRuntime>();
+void allow_shared_memory(const CudaContext<Gpu::nvidia>& cuda, const char* name, const void* kernel,
+                         std::size_t bytes) {
+  check_shared_memory("cuda", name, bytes, cuda.shared_bytes);
+  const cudaError_t status =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  fail("[cuda] kernel {}: {} bytes of shared memory were refused by a device with {}: {} ({})", name, bytes,
+       cuda.shared_bytes, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+std::unique_ptr<GpuRuntime> make_nvidia_runtime(int index) {
+  check_gpu_index(index, std::ssize(list_nvidia_gpus()), why_no_nvidia_gpu());
+  cublas_lt();  // a missing library is an error now, not in the first product
+  return std::make_unique<NvidiaRuntime>(index);
 }
 
 std::vector<GpuInfo> list_nvidia_gpus() {

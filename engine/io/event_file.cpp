@@ -120,7 +120,7 @@ EventFileWriter::EventFileWriter(const std::filesystem::path& path)
     : name_(path.string()), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   const int code = errno;
   check(file_.is_open(), "[{}] cannot open: {}", name_, std::generic_category().message(code));
-  if (std::filesystem::file_size(path) > 0) return;
+  if (file_.size(name_) > 0) return;
   std::string first = event(0);
   append_bytes(first, 3, kFileVersion);  // file_version
   write_record(first);
@@ -161,8 +161,8 @@ bool is_event_file(const std::filesystem::path& path) {
 }
 
 void truncate_events_after(const std::filesystem::path& path, std::int64_t last) {
-  if (!std::filesystem::exists(path)) return;
-  const std::string text = read_text(path, std::filesystem::file_size(path));
+  if (!path_exists(path)) return;
+  const std::string text = read_text(path, static_cast<std::size_t>(ReadOnlyFile(path).size()));
   std::string_view rest = text;
   for (std::string_view next = rest; const auto event = take_record(next); rest = next)
     if (step_of(*event) > last) break;

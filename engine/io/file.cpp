@@ -165,6 +165,11 @@ Descriptor::~Descriptor() {
   if (is_open()) ::close(fd_);
 }
 
+std::int64_t Descriptor::size(const std::string& name) const {
+  const struct stat status = status_of(*this, name);
+  return S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_size) : 0;
+}
+
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -189,6 +194,20 @@ std::optional<Descriptor> lock_file(const fs::path& path) {
   return lock(open_file(path, O_RDWR | O_CREAT, path.string(), "open"));
 }
 
+bool path_exists(const fs::path& path) {
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  check(!error, "[{}] cannot inspect: {}", path.string(), error.message());
+  return exists;
+}
+
+fs::path absolute_path(const fs::path& path) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  check(!error, "[{}] cannot find the current folder: {}", path.string(), error.message());
+  return absolute;
+}
+
 bool is_same_file(const fs::path& output, const fs::path& input) {
   struct stat a, b;
   const auto look = [](const fs::path& path, int standard_stream, struct stat& status) {
@@ -198,7 +217,7 @@ bool is_same_file(const fs::path& output, const fs::path& input) {
   if (has_a && has_b) return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
   const auto place = [](const fs::path& path) {
     std::error_code error;
-    const fs::path whole = fs::absolute(behind_links(path));
+    const fs::path whole = absolute_path(behind_links(path));
     const fs::path plain = fs::weakly_canonical(whole, error);
     return error ? whole.lexically_normal() : plain;
   };

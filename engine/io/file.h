@@ -28,6 +28,8 @@ class Descriptor {
   ~Descriptor();
 
   int get() const { return fd_; }
+  /// Returns the bytes of a regular file, and 0 for a pipe or a device. Throws Error, opened by `[name]`.
+  std::int64_t size(const std::string& name) const;
   bool is_open() const { return fd_ >= 0; }
 
  private:
@@ -50,6 +52,12 @@ std::optional<Descriptor> lock_directory(const std::filesystem::path& directory)
 Descriptor wait_for_directory(const std::filesystem::path& directory);
 /// A file in place of a directory; an empty one is made where there is none.
 std::optional<Descriptor> lock_file(const std::filesystem::path& path);
+
+/// Returns whether there is something at the path, behind all links. Throws Error if the system does not say.
+bool path_exists(const std::filesystem::path& path);
+
+/// Returns the path from the root. Throws Error if the current folder does not exist any more.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 /// Whether writing `output` would change what reading `input` gives: both are one regular file, by whatever names and
 /// links, or would be if they existed. `-` is standard output and standard input.

@@ -27,7 +27,7 @@ void JsonLinesWriter::append(const json& object) {
 }
 
 void truncate_after(const std::filesystem::path& path, std::string_view key, std::int64_t last) {
-  if (!std::filesystem::exists(path)) return;
+  if (!path_exists(path)) return;
   ReadOnlyFile source(path);
   const auto size = static_cast<std::size_t>(source.size());
   const std::string text = read_text(path, size);

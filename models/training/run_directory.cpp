@@ -87,18 +87,21 @@ void RunDirectory::check_own() const {
          (path_ / name).string());
   };
   const bool config = is_run_config(path_ / kConfig);
-  if (!config && fs::exists(path_ / kConfig)) foreign(kConfig);
+  if (!config && path_exists(path_ / kConfig)) foreign(kConfig);
   for (const std::string_view copied : {kProtocol, kInitial})
-    if (!config && fs::exists(path_ / copied)) foreign(copied);
-  if (fs::exists(events()) && !is_event_file(events())) foreign(events().filename());
-  if (fs::exists(checkpoint())) return;
-  if (fs::exists(metrics()) && !is_run_metrics(metrics())) foreign(metrics().filename());
+    if (!config && path_exists(path_ / copied)) foreign(copied);
+  if (path_exists(events()) && !is_event_file(events())) foreign(events().filename());
+  if (path_exists(checkpoint())) return;
+  if (path_exists(metrics()) && !is_run_metrics(metrics())) foreign(metrics().filename());
   if (config) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     if (name != kLog && name != metrics().filename() && name != events().filename() && !is_leftover(name))
       foreign(name);
   }
+  check(!error, "[train] {} cannot be read: {}", path_.string(), error.message());
 }
 
 }  // namespace npzoo

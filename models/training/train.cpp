@@ -55,12 +55,15 @@ class Session {
 
   Trainer open(const TrainingRun& run) {
     const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
-    const bool begun = std::filesystem::exists(path_);
+    const bool begun = path_exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
       // Of a run that was killed before its first checkpoint.
-      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()})
-        std::filesystem::remove(path);
+      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()}) {
+        std::error_code error;
+        std::filesystem::remove(path, error);
+        check(!error, "[train] {} cannot be removed: {}", path.string(), error.message());
+      }
       return Trainer(run);
     }
     if (!begun) return Trainer(run);
@@ -81,7 +84,7 @@ class Session {
 
   std::optional<EventFileWriter> open_events() {
     const std::filesystem::path path = directory_.events();
-    if (!options_.tensorboard && !std::filesystem::exists(path)) return {};
+    if (!options_.tensorboard && !path_exists(path)) return {};
     truncate_events_after(path, trainer_.steps_done());
     return EventFileWriter(path);
   }

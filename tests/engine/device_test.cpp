@@ -1,6 +1,7 @@
 #include "engine/device.h"
 
 #include "engine/backend.h"
+#include "tests/forked.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -31,7 +32,7 @@ TEST_CASE("device: what the user may ask for") {
     CHECK(error_of([] { select_device("emulated"); }) == "[device] this build of npzoo has no emulated device");
   for (const char* name : {"tpu", ""})
     CHECK(error_of([&] { select_device(name); }) ==
-          fmt::format("[device] '{}' is not a device; expected cpu, cuda, auto or emulated", name));
+          fmt::format("[device] '{}' is not a device; expected cpu, cuda, cuda:INDEX, auto or emulated", name));
   CHECK(default_device() == Device::cpu);
   set_default_device(before);
 }
@@ -50,4 +51,42 @@ TEST_CASE("device: kernels run on what the machine has, and on floating-point nu
   CHECK(bytes_of(DType::float32) == 4);
   CHECK(bytes_of(DType::float64) == 8);
   CHECK(error_of([&] { bytes_of(DType::int64); }) == "[backend] expected float32 or float64 elements, found int64");
+}
+
+TEST_CASE("device: a value that is no data type has no size") {
+  const std::string message = "[dtype] 7 found, expected float32, float64 or int64";
+  CHECK(error_of([] { size_of(static_cast<DType>(7)); }) == message);
+  CHECK(error_of([] { Tensor::full({1}, 0, static_cast<DType>(7), Device::cpu); }) == message);
+}
+
+namespace {
+
+/// Selects a device, and computes there if that is possible. Returns false if anything is not as it should be.
+bool select_and_compute(const std::string& name) {
+  const Device before = default_device();
+  const bool cpu_is_all = name == "cpu" || (name == "auto" && list_gpus().empty());
+  try {
+    const Device selected = select_device(name);
+    const bool right = selected == (cpu_is_all ? Device::cpu : Device::cuda) && default_device() == selected &&
+                       (cpu_is_all || (active_gpu() == Gpu::emulated) == (name == "emulated"));
+    return right && doubles(Tensor::full({3}, 2)) == std::vector<double>(3, 2);
+  } catch (const Error& error) {
+    return !cpu_is_all && std::string_view(error.what()).starts_with("[device] ") && default_device() == before;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("device: any two selections, in any order, work or are one clear error") {
+  constexpr const char* kNames[] = {"cpu", "cuda", "cuda:0", "auto", "emulated"};
+  for (const char* first : kNames)
+    for (const char* second : kNames) {
+      CAPTURE(first);
+      CAPTURE(second);
+      CHECK(status_of_child([&] {
+              for (const char* name : {first, second, first})
+                if (!select_and_compute(name)) return 1;
+              return 0;
+            }) == 0);
+    }
 }

@@ -217,6 +217,8 @@ TEST_CASE("draws: what does not fit") {
         "[draws] 268435457 integers in a sample found, expected 268435456 at most");
   CHECK(error_of([&] { draws.normal(1, 1, {(1 << 29) + 1}, DType::float64, Device::cpu); }) ==
         "[draws] 536870913 numbers in a sample found, expected 536870912 at most");
+  CHECK(error_of([&] { draws.uniform(1, 1, {(1 << 28) + 1}, DType::float64, Device::cpu); }) ==
+        "[draws] 268435457 numbers in a sample found, expected 268435456 at most");
   CHECK(draws.calls() == 0);
 }
 
@@ -248,4 +250,20 @@ TEST_CASE("draws: kept ones are the same, filled anew for each step, bounds incl
   Draws other = some_draws(2).kept_in(kept);
   CHECK(error_of([&] { other.normal(2, 2, {4}, DType::float32, Device::cpu); }) ==
         "[draws] call 0 of a repeated step is for float32 (2, 2, 4), expected float32 (2, 2, 3) as before");
+}
+
+TEST_CASE("draws: what a sample may draw at most takes no block of the next one") {
+  constexpr std::int64_t kBlocks = std::int64_t{1} << 28;  // between the streams of two samples
+  const auto blocks_of = [](auto&& draw) {
+    Random random(1);
+    draw(random);
+    return static_cast<std::int64_t>(random.state().offset);
+  };
+  CHECK(blocks_of([](Random& random) { random.uniform(); }) * (1 << 28) <= kBlocks);
+  CHECK(blocks_of([](Random& random) { random.integer(0, 9); }) * (1 << 28) <= kBlocks);
+  CHECK(blocks_of([](Random& random) {
+          double pair[2];
+          random.fill_normal(pair);
+        }) * ((1 << 29) / 2) <=
+        kBlocks);
 }

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/cuda/device_code.h"
+#include "engine/cuda/launch.h"
+#include "engine/precision.h"
+#include "ops/masked_attention/masked_attention.h"
+#include "ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
 // Of the emulated device: that it computes what CUDA's language says, and finds what a GPU would let pass.
@@ -88,5 +91,90 @@ TEST_CASE("emulator: threads and blocks take turns in another order each time, s
 TEST_CASE("emulator: what no device of this kind can launch is refused") {
   CHECK(error_of([] { run(1, 1025, 0, [] {}); }).find("1025 threads a block") != std::string::npos);
   CHECK(error_of([] { run(1, 1, 228 << 10, [] {}); }).find("233472 bytes of shared memory") != std::string::npos);
+  CHECK_NOTHROW(run(1, 1, 48 << 10, [] {}));
+  CHECK(error_of([] { run(1, 1, (48 << 10) + 1, [] {}); }) ==
+        "[emulator] kernel probe: 49153 bytes of shared memory found, expected at most 49152, which it was allowed");
   CHECK(error_of([] { emulator::launch("probe", dim3(1, 65'536), 1, 0, [] {}); }).find("65536") != std::string::npos);
+}
+
+namespace {
+
+__global__ void write_end(int* last, int bytes) {
+  shared_memory<unsigned char>()[bytes - 1] = 7;
+  *last = shared_memory<unsigned char>()[bytes - 1];
+}
+
+}  // namespace
+
+TEST_CASE("emulator: a launch asks for more shared memory than every kernel has, as far as the device has it") {
+  CudaContext<Gpu::emulated> small{nullptr, 1, 99 << 10, true};
+  int last = 0;
+  const auto launch_with = [&](int bytes) {
+    launch(small, "probe", write_end, dim3(1), 1, static_cast<std::size_t>(bytes), &last, bytes);
+  };
+  for (const int bytes : {48 << 10, (48 << 10) + 1, 99 << 10}) {
+    last = 0;
+    CHECK_NOTHROW(launch_with(bytes));
+    CHECK(last == 7);
+  }
+  CHECK(error_of([&] { launch_with((99 << 10) + 1); }) ==
+        "[emulator] kernel probe: 101377 bytes of shared memory found, expected at most 101376, the limit of this "
+        "device");
+}
+
+namespace {
+
+/// While it lives, blocks of the emulated device have this much shared memory at most.
+class SharedLimit {
+ public:
+  explicit SharedLimit(int bytes) { cuda_context<Gpu::emulated>().shared_bytes = bytes; }
+  SharedLimit(const SharedLimit&) = delete;
+  SharedLimit& operator=(const SharedLimit&) = delete;
+  ~SharedLimit() { cuda_context<Gpu::emulated>().shared_bytes = before_; }
+
+ private:
+  int before_ = cuda_context<Gpu::emulated>().shared_bytes;
+};
+
+/// Attention of the widest heads, and what else takes much shared memory.
+std::vector<Tensor> run_large_tiles(DType dtype) {
+  constexpr std::int64_t kPoints = 70, kWidth = 128;
+  const auto draw = [dtype](std::uint64_t seed) {
+    return testing::normal<double>({1, kPoints, kWidth}, seed, 0.3).to(dtype);
+  };
+  const std::vector<Tensor> in{draw(1), draw(2), draw(3)};
+  std::vector<Tensor> out = testing::with_gradients(
+      [](const std::vector<Tensor>& x) { return masked_attention(x[0], x[1], x[2], PrefixMask::growing(1), {}); }, in);
+  Random random(4);
+  const Tensor projection = orthogonal_random_features(70, kWidth, FeatureNorms::fixed, random).to(dtype);
+  for (const Tensor& x : testing::with_gradients(
+           [&](const std::vector<Tensor>& x) {
+             return linear_attention(x[0], x[1], x[2], projection, PrefixMask::all(), {});
+           },
+           in))
+    out.push_back(x);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("emulator: devices with less shared memory take smaller tiles, or say that a kernel does not fit") {
+  if (!testing::has_gpu() || active_gpu() != Gpu::emulated) return;
+  const testing::OnGpu gpu;
+  struct Restored {
+    Precision before = matmul_precision();
+    ~Restored() { set_matmul_precision(before); }
+  } const restored;
+  for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16})
+    for (const int bytes : {99 << 10, 163 << 10, 227 << 10}) {  // of sm_86 and sm_89, sm_80, sm_90
+      CAPTURE(bytes);
+      set_matmul_precision(precision);
+      const SharedLimit limit(bytes);
+      CHECK_NOTHROW(run_large_tiles(DType::float32));
+      if (precision == Precision::float32) CHECK_NOTHROW(run_large_tiles(DType::float64));
+    }
+  const SharedLimit limit(60 << 10);
+  const std::string message = error_of([] { run_large_tiles(DType::float64); });
+  CHECK(message.starts_with("[emulator] kernel attention_forward: "));
+  CHECK(message.ends_with(" bytes of shared memory found, expected at most 61440, the limit of this device"));
 }

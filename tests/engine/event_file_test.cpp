@@ -93,3 +93,13 @@ TEST_CASE("event file: it says once what it is, and is known by that") {
   }
   CHECK(error_of([&] { EventFileWriter(file.directory / "none" / "x"); }).find("cannot open") != std::string::npos);
 }
+
+TEST_CASE("event file: what the system does not say is an Error; a device takes events") {
+  const TemporaryDirectory directory;
+  const fs::path unspeakable = directory / std::string(300, 'x');
+  CHECK(error_of([&] { truncate_events_after(unspeakable, 0); }) ==
+        fmt::format("[{}] cannot inspect: File name too long", unspeakable.string()));
+  CHECK_NOTHROW(EventFileWriter("/dev/null").append(1, {{"loss", 2}}));
+  CHECK(error_of([] { truncate_events_after("/dev/null", 0); }) ==
+        "[/dev/null] is a pipe or a device, expected a regular file");
+}

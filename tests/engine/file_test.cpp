@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/engine/text_fixtures.h"
+#include "tests/forked.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;
@@ -184,4 +185,19 @@ TEST_CASE("file: a file without permission") {
   put(path, "x");
   fs::permissions(path, fs::perms::none);
   CHECK(error_of([&] { ReadOnlyFile file(path); }) == "[" + path + "] cannot open: Permission denied");
+}
+
+TEST_CASE("file: in a folder that does not exist any more, a path from the root is an Error") {
+  const auto in_removed_folder = [] {
+    {
+      const TemporaryDirectory folder;
+      if (::chdir((folder / "").c_str()) != 0) return 1;
+    }
+    const std::string found = error_of([] { absolute_path("a"); });
+    return found == "[a] cannot find the current folder: No such file or directory" &&
+                   absolute_path("/a/b") == "/a/b" && error_of([] { is_same_file("a", "a"); }) == found
+               ? 0
+               : 2;
+  };
+  CHECK(status_of_child(in_removed_folder) == 0);
 }

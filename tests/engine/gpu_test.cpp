@@ -1,9 +1,14 @@
 #include "engine/cuda/gpu.h"
 
 #include <numeric>
+#include <thread>
 
+#include "engine/cuda/gpu_selection.h"
+#include "engine/cuda/marks.h"
+#include "engine/cuda/transfer.h"
 #include "engine/memory.h"
 #include "engine/precision.h"
+#include "ops/elementwise/elementwise.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -129,4 +134,195 @@ TEST_CASE("gpu: a graph repeats what was done while it was captured, on the memo
   }
   runtime.synchronise();
   count_graphs(-1);
+}
+
+TEST_CASE("gpu: a copy holds a few pieces of page-locked memory, however large it is") {
+  if (!has_gpu()) return;
+  constexpr std::int64_t kPiece = 4 << 20, kElements = 10 * kPiece / 8 + 77;
+  const std::vector<double> values = counting(kElements);
+  const Tensor here = Tensor::from<double>({kElements}, std::span(values)).to(Device::cpu);
+  gpu_runtime().synchronise();
+  const auto most_pinned = [](const auto& copy) {
+    static_cast<void>(Tensor::zeros({8}).to(Device::cpu).to(Device::cuda));  // takes back what is through
+    const std::int64_t before = pinned_memory_stats().live_bytes;
+    reset_peak_pinned_memory();
+    copy();
+    return pinned_memory_stats().peak_live_bytes - before;
+  };
+  Tensor there;
+  std::vector<double> back;
+  CHECK(most_pinned([&] { there = here.to(Device::cuda); }) <= 4 * kPiece);
+  CHECK(most_pinned([&] { back = doubles(there); }) <= 2 * kPiece);
+  CHECK(back == values);
+  CHECK(most_pinned([&] {
+          for (int i = 0; i < 20; ++i) there = here.to(Device::cuda);
+        }) <= 4 * kPiece);
+  CHECK(doubles(there) == values);
+}
+
+TEST_CASE("gpu: small copies wait for no earlier ones") {
+  if (!has_gpu()) return;
+  const Tensor here = Tensor::zeros({8}, DType::float64, Device::cpu);
+  gpu_runtime().synchronise();
+  const std::uint64_t first = gpu_runtime().mark();
+  for (int i = 0; i < 20; ++i) static_cast<void>(here.to(Device::cuda));
+  if (active_gpu() == Gpu::emulated) CHECK_FALSE(gpu_runtime().passed(first));  // until the host waits
+  gpu_runtime().wait(first);
+  CHECK(gpu_runtime().passed(first));
+}
+
+TEST_CASE("gpu: marks are passed when the host has waited, and cannot be made in a capture") {
+  if (!has_gpu()) return;
+  GpuRuntime& gpu = gpu_runtime();
+  const std::uint64_t mark = gpu.mark();
+  gpu.synchronise();
+  CHECK(gpu.passed(mark));
+  gpu.begin_capture();
+  const std::string message = error_of([&] { gpu.mark(); });
+  const bool passed = gpu.passed(mark);
+  gpu.abandon_capture();
+  CHECK(message == "[gpu] a captured step marks the stream");
+  CHECK_FALSE(passed);
+  CHECK(gpu.mark() == mark + 1);  // captures use none up
+}
+
+namespace {
+
+/// Notes what is done to events.
+struct NotedEvents {
+  void record(std::uint64_t i) { recorded.push_back(i), reached[i] = false; }
+  void wait(std::uint64_t i) { waited.push_back(i), reached[i] = true; }
+  bool done(std::uint64_t i) const { return reached[i]; }
+  std::vector<std::uint64_t> recorded, waited;
+  bool reached[kMarkEvents] = {};
+};
+
+}  // namespace
+
+TEST_CASE("gpu: a mark is passed when its event is, or when another mark has taken its event") {
+  NotedEvents events;
+  Marks<NotedEvents> marks(events);
+  const std::uint64_t first = marks.next();
+  CHECK_FALSE(marks.passed(first));
+  for (std::uint64_t i = 1; i < kMarkEvents; ++i) marks.next();
+  CHECK(events.waited.empty());
+  CHECK_FALSE(marks.passed(first));
+  const std::uint64_t last = marks.next();  // takes the first one's event, and waits for it
+  CHECK(events.waited == std::vector<std::uint64_t>{first % kMarkEvents});
+  CHECK(events.recorded.back() == first % kMarkEvents);
+  CHECK(marks.passed(first));
+  CHECK_FALSE(marks.passed(last));
+  marks.wait(first);
+  CHECK(events.waited.size() == 1);
+  marks.wait(last);
+  CHECK(marks.passed(last));
+}
+
+TEST_CASE("gpu: several threads use it at a time") {
+  if (!has_gpu()) return;
+  const OnGpu gpu;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 3; ++user)
+    users.emplace_back([&, user] {
+      for (int i = 0; i < 150; ++i) {
+        const Tensor here = Tensor::full({100}, user + i, DType::float64, Device::cpu);
+        const std::vector<double> found = doubles(affine(here.to(Device::cuda), 2, 1));
+        wrong += found != std::vector<double>(100, 2.0 * (user + i) + 1);
+        if (i % 50 != 7) continue;
+        gpu_runtime().begin_capture();  // what the other threads do meanwhile is not noted down
+        const bool capturing = gpu_runtime().capturing();
+        gpu_runtime().abandon_capture();
+        wrong += !capturing;
+      }
+    });
+  for (std::thread& user : users) user.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gpu: names of devices") {
+  using Kind = DeviceName::Kind;
+  CHECK(parse_device("cpu") == DeviceName{Kind::cpu});
+  CHECK(parse_device("cuda") == DeviceName{Kind::cuda, 0});
+  CHECK(parse_device("cuda:0") == DeviceName{Kind::cuda, 0});
+  CHECK(parse_device("cuda:17") == DeviceName{Kind::cuda, 17});
+  CHECK(parse_device("auto") == DeviceName{Kind::automatic});
+  CHECK(parse_device("emulated") == DeviceName{Kind::emulated});
+  for (const char* name :
+       {"cuda:", "cuda:-1", "cuda:+1", "cuda:1x", "cuda: 1", "cuda:99999999999", "cuda1", "CUDA", "gpu"})
+    CHECK(error_of([&] { parse_device(name); }) ==
+          fmt::format("[device] '{}' is not a device; expected cpu, cuda, cuda:INDEX, auto or emulated", name));
+  CHECK(to_string(GpuChoice{Gpu::nvidia, 3}) == "cuda:3");
+  CHECK(to_string(GpuChoice{Gpu::emulated, 0}) == "emulated");
+}
+
+TEST_CASE("gpu: an index that does not exist is refused") {
+  CHECK_NOTHROW(check_gpu_index(1, 2, ""));
+  CHECK(error_of([] { check_gpu_index(2, 2, ""); }) ==
+        "[device] cuda:2 found, expected an index below 2, the number of CUDA devices");
+  CHECK(error_of([] { check_gpu_index(-1, 2, ""); }) ==
+        "[device] cuda:-1 found, expected an index below 2, the number of CUDA devices");
+  CHECK(error_of([] { check_gpu_index(1, 0, "no driver"); }) == "[device] no driver");
+  if (list_gpus().empty()) CHECK(error_of([] { select_gpu(Gpu::nvidia, 1); }) == "[device] " + why_no_gpu());
+}
+
+namespace {
+
+/// Of which only that there is one matters.
+class NoGpu final : public GpuRuntime {
+ public:
+  GpuInfo info() const override { return {}; }
+  void* allocate(std::size_t, bool) override { return nullptr; }
+  void release(void*) noexcept override {}
+  void* allocate_pinned(std::size_t) override { return nullptr; }
+  void release_pinned(void*) noexcept override {}
+  void fill(void*, unsigned char, std::size_t) override {}
+  void copy(void*, const void*, std::size_t) override {}
+  void synchronise() override {}
+  std::uint64_t mark() override { return 0; }
+  bool passed(std::uint64_t) override { return true; }
+  void wait(std::uint64_t) override {}
+  void begin_capture() override {}
+  std::unique_ptr<GpuGraph> end_capture() override { return nullptr; }
+  void abandon_capture() noexcept override {}
+  bool capturing() const override { return false; }
+};
+
+}  // namespace
+
+TEST_CASE("gpu: a process can choose again until a GPU is started, and then keeps it") {
+  constexpr GpuChoice kChoices[] = {{Gpu::emulated, 0}, {Gpu::nvidia, 0}, {Gpu::nvidia, 1}};
+  for (const GpuChoice first : kChoices)
+    for (const GpuChoice second : kChoices) {
+      GpuSelection selection(first);
+      CHECK(selection.gpu() == first.gpu);
+      selection.choose(second);
+      selection.choose(first);
+      CHECK(error_of([&] { selection.start([](GpuChoice) -> std::unique_ptr<GpuRuntime> { fail("no library"); }); }) ==
+            "no library");
+      CHECK(!selection.started());
+      GpuChoice made{};
+      const auto make = [&](GpuChoice choice) {
+        made = choice;
+        return std::make_unique<NoGpu>();
+      };
+      GpuRuntime& runtime = selection.start(make);
+      const std::unique_ptr<GpuRuntime> owner(&runtime);  // a selection never destroys it
+      CHECK(made == first);
+      CHECK(selection.started());
+      CHECK_NOTHROW(selection.choose(first));
+      CHECK(error_of([&] { selection.choose(second); }) ==
+            (first == second
+                 ? "no error"
+                 : fmt::format("[device] {} found, expected {}: a process keeps the GPU that it has started",
+                               to_string(second), to_string(first))));
+      CHECK(selection.gpu() == first.gpu);
+      CHECK(&selection.start(make) == &runtime);
+    }
+}
+
+TEST_CASE("gpu: unified memory is chosen before a GPU is started") {
+  if (!has_gpu()) return;
+  static_cast<void>(gpu_runtime());
+  CHECK(error_of([] { use_unified_memory(); }) == "[device] unified memory must be chosen before the GPU is started");
 }

@@ -73,3 +73,10 @@ TEST_CASE("json lines: truncation of odd files") {
   CHECK(error_of([&] { truncate_after(path, "step", 2); }) == expected);
   CHECK(read_text(path) == broken);
 }
+
+TEST_CASE("json lines: what the system does not say is an Error") {
+  TemporaryDirectory directory;
+  const fs::path unspeakable = directory / std::string(300, 'x');
+  CHECK(error_of([&] { truncate_after(unspeakable, "step", 0); }) ==
+        fmt::format("[{}] cannot inspect: File name too long", unspeakable.string()));
+}

@@ -13,19 +13,32 @@
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
 #include "ops/masked_attention/masked_attention.h"
+#include "tests/forked.h"
 #include "tests/testing.h"
 
 namespace {
 
 std::atomic<std::int64_t> news{0};
+thread_local std::int64_t news_left = -1;  // of this thread, before one fails; -1: all are served
+
+bool is_served() {
+  ++news;
+  return news_left < 0 || news_left-- > 0;
+}
 
 }  // namespace
 
 // Counts what the program allocates outside the pool. Not inlined: g++ warns of a free that follows a new.
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  ++news;
-  return std::malloc(bytes ? bytes : 1);
+  return is_served() ? std::malloc(bytes ? bytes : 1) : nullptr;
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  if (void* memory = is_served() ? std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit) : nullptr) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
@@ -56,6 +69,82 @@ class UnfilledBlocks {
 };
 
 }  // namespace
+
+namespace {
+
+/// Calls f() with one allocation after the other failing, until none does. Returns how many calls failed.
+template <class F>
+int with_each_new_failing(const F& f) {
+  for (int failed = 0;; ++failed) {
+    news_left = failed;
+    try {
+      f();
+    } catch (const std::bad_alloc&) {
+      news_left = -1;
+      continue;
+    }
+    news_left = -1;
+    return failed;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("memory: an operation that finds no room on the tape leaves nothing behind") {
+  const OnCpu cpu;
+  const auto token = std::make_shared<int>(0);
+  const int failed = with_each_new_failing([&] {
+    Tape tape;
+    const Recording on(tape);
+    Tensor x = Tensor::zeros({1});
+    tape.watch(x);
+    Tensor out = Tensor::zeros({1});
+    record("probe", out, {x}, [token](const Tensor&, Grads&) {});
+  });
+  CHECK(failed >= 2);  // a chunk of closures, and the list of nodes
+  CHECK(token.use_count() == 1);
+}
+
+TEST_CASE("memory: a block that cannot be described takes nothing of the device") {
+  if (!has_gpu()) return;
+  release_cached_memory(Device::cuda);
+  const std::int64_t free = gpu_runtime().info().free_bytes, live = memory_stats(Device::cuda).live_bytes;
+  CHECK(with_each_new_failing([] { const Buffer block(1 << 20, Device::cuda); }) >= 1);
+  release_cached_memory(Device::cuda);
+  CHECK(memory_stats(Device::cuda).live_bytes == live);
+  if (active_gpu() == Gpu::emulated) CHECK(gpu_runtime().info().free_bytes == free);
+}
+
+TEST_CASE("memory: what a graph uses stays with it, though cached memory is released") {
+  if (!has_gpu()) return;
+  release_cached_memory(Device::cuda);
+  const auto take = [] {
+    const GraphMemory room;
+    return Buffer(3 << 20, Device::cuda).data();
+  };
+  const std::byte* const of_graph = take();
+  count_graphs(1);
+  release_cached_memory(Device::cuda);
+  const std::int64_t held = memory_stats(Device::cuda).reserved_bytes;
+  const std::int64_t asked = memory_stats(Device::cuda).system_allocations;
+  CHECK(take() == of_graph);
+  CHECK(memory_stats(Device::cuda).system_allocations == asked);
+  count_graphs(-1);
+  release_cached_memory(Device::cuda);
+  CHECK(memory_stats(Device::cuda).reserved_bytes <= held - (3 << 20));
+}
+
+TEST_CASE("memory: the room of graphs is that of the thread that captures") {
+  if (!has_gpu()) return;
+  release_cached_memory(Device::cuda);
+  const GraphMemory room;
+  std::thread([] { const Buffer other(5 << 20, Device::cuda); }).join();  // goes back to the common room
+  count_graphs(1);
+  const std::int64_t held = memory_stats(Device::cuda).reserved_bytes;
+  release_cached_memory(Device::cuda);
+  count_graphs(-1);
+  if (!kGuardBuild) CHECK(memory_stats(Device::cuda).reserved_bytes <= held - (5 << 20));
+}
 
 TEST_CASE("memory: blocks are aligned, large enough and not much larger") {
   for (std::size_t bytes = 1; bytes < 100'000; bytes += 1 + bytes / 7) {
@@ -223,6 +312,24 @@ TEST_CASE("memory: several threads take and give back") {
   for (std::thread& thread : threads) thread.join();
   CHECK(spoiled == 0);
   CHECK(memory_stats().live_bytes == live);
+}
+
+TEST_CASE("memory: a forked child takes memory, whatever other threads did at that moment") {
+  std::atomic<bool> over = false;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 2; ++user)
+    users.emplace_back([&over] {
+      while (!over) const Buffer block(1 << 10);
+    });
+  int failed = 0;
+  for (int i = 0; i < 40 && failed == 0; ++i)
+    failed += status_of_child([] {
+      const Buffer of_new_size(777'777);  // is looked for in all rooms
+      return 0;
+    });
+  over = true;
+  for (std::thread& user : users) user.join();
+  CHECK(failed == 0);
 }
 
 TEST_CASE("memory: a block goes back to the thread that took it, and serves others where they have none") {

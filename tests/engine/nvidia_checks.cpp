@@ -31,8 +31,10 @@ TEST_CASE("curand: its Philox gives the words of Random123") {
 }
 
 TEST_CASE("cublas: everything that is used of it is found") {
-  const auto text = cublas().cublasLtGetStatusString;
+  const auto text = cublas_lt().cublasLtGetStatusString;
   CHECK(std::string(text(CUBLAS_STATUS_SUCCESS)) != text(CUBLAS_STATUS_NOT_SUPPORTED));
+  const bool found = cublas().cublasCreate_v2 != nullptr;
+  CHECK(found);
 }
 
 TEST_CASE("cufft: everything that is used of it is found") {

@@ -1,9 +1,11 @@
 #include "engine/parallel.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "engine/measure/machine.h"
+#include "tests/forked.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -20,6 +22,22 @@ std::vector<int> visits(ThreadPool& pool, std::int64_t n, std::int64_t grain) {
     for (std::int64_t i = begin; i < end; ++i) counts[static_cast<std::size_t>(i)] += right ? 1 : -1;
   });
   return {counts.begin(), counts.end()};
+}
+
+/// Whether a loop of two chunks has two threads at work at the same time: each chunk waits for the other, for 20
+/// seconds at most.
+bool shared_out(ThreadPool& pool) {
+  std::atomic<int> begun = 0;
+  std::atomic<bool> met = true;
+  pool.for_range(2, 1, [&](std::int64_t, std::int64_t) {
+    ++begun;
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (begun < 2 && met) {
+      std::this_thread::yield();
+      if (std::chrono::steady_clock::now() > give_up) met = false;
+    }
+  });
+  return met;
 }
 
 bool all_once(const std::vector<int>& counts) {
@@ -149,3 +167,53 @@ TEST_CASE("parallel: the pool of the process") {
   CHECK(error_of([] { set_threads(-1); }) == "[threads] -1 threads asked for, expected 0 (all) or more");
   CHECK(all_once(visits(thread_pool(), 1000, 3)));
 }
+
+TEST_CASE("parallel: a second thread takes its share, be it awake or asleep") {
+  if (most_threads() < 2) return;
+  ThreadPool pool(2);
+  CHECK(shared_out(pool));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // by then it has stopped looking
+  CHECK(shared_out(pool));
+}
+
+TEST_CASE("parallel: the number of threads changes while another thread runs loops") {
+  ThreadPool pool(2);
+  std::atomic<bool> over = false;
+  std::atomic<int> wrong = 0, loops = 0;
+  std::thread user([&] {
+    for (; !over; ++loops) wrong += !all_once(visits(pool, 300, 7));
+  });
+  for (int i = 0; i < 100 || loops < 100; ++i) pool.resize(1 + i % 3);
+  over = true;
+  user.join();
+  CHECK(wrong == 0);
+  CHECK(all_once(visits(pool, 300, 7)));
+}
+
+TEST_CASE("parallel: the number of threads does not change inside a loop") {
+  ThreadPool pool(2);
+  CHECK(error_of([&] { pool.for_range(9, 1, [&](std::int64_t, std::int64_t) { pool.resize(3); }); }) ==
+        "[threads] the number of threads cannot change inside a loop");
+  CHECK(pool.threads() == std::min(2, most_threads()));
+  CHECK(all_once(visits(pool, 300, 7)));
+}
+
+#ifndef __SANITIZE_THREAD__  // which ends a forked child that starts a thread
+TEST_CASE("parallel: a forked child computes with as many threads, and ends") {
+  const ThreadCount threads(2);
+  ThreadPool own(3);
+  CHECK(all_once(visits(thread_pool(), 300, 7)));
+  const auto compute = [&] {
+    bool right = thread_pool().threads() == std::min(2, most_threads()) && all_once(visits(thread_pool(), 300, 7)) &&
+                 all_once(visits(own, 300, 7));
+    right = right && (most_threads() < 2 || shared_out(thread_pool()));
+    { const ThreadPool another(2); }
+    set_threads(1);
+    return right && all_once(visits(thread_pool(), 300, 7)) ? 0 : 1;
+  };
+  CHECK(status_of_child(compute) == 0);
+  CHECK(status_of_child([] { return 0; }) == 0);
+  CHECK(status_of_child([&] { return status_of_child(compute); }) == 0);
+  CHECK(shared_out(thread_pool()) == (most_threads() > 1));
+}
+#endif

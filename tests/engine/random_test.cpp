@@ -112,7 +112,20 @@ TEST_CASE("random: integers") {
   CHECK(random.integer(5, 6) == 5);
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < 100; ++i) CHECK(random.integer(0, kMax) >= 0);
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  int negative = 0, below_half = 0;
+  for (int i = 0; i < kCount; ++i) {  // spans that no int64 holds
+    negative += random.integer(kLeast, kMost) < 0;
+    const std::int64_t x = random.integer(kLeast, kLeast / -2);
+    CHECK(x < kLeast / -2);
+    below_half += x < kLeast / 4;
+  }
+  CHECK(std::abs(negative - kCount / 2) < 4 * std::sqrt(kCount / 4.0));
+  CHECK(std::abs(below_half - kCount / 2) < 4 * std::sqrt(kCount / 4.0));
   CHECK(error_of([&] { random.integer(4, 4); }) == "[random] [4, 4) holds no integer");
+  CHECK(error_of([&] { random.integer(kMost, kLeast); }) ==
+        "[random] [9223372036854775807, -9223372036854775808) holds no integer");
 }
 
 TEST_CASE("random: normal numbers") {

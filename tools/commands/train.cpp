@@ -150,7 +150,7 @@ ImageChoice choice_of(const TrainCommand& c) {
 
 /// Of the images, with the presets and, where one is named, the training of another protocol.
 Protocol image_protocol(const TrainCommand& c) {
-  const ImageFolder folder{.path = std::filesystem::absolute(c.images).lexically_normal().string(),
+  const ImageFolder folder{.path = absolute_path(c.images).lexically_normal().string(),
                            .choice = choice_of(c),
                            .channels = c.grey ? 1 : 3,
                            .skip_damaged = c.skip_damaged};
@@ -214,7 +214,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 /// with, are written beside it, after it: by the former the directory is known for a run's.
 void write_config(const TrainingRun& run, const std::filesystem::path& out, std::int64_t steps_done) {
   const bool own_protocol = !is_compiled_in(run.protocol);
-  const std::filesystem::path folder = std::filesystem::absolute(out), copy = folder / "protocol.toml",
+  const std::filesystem::path folder = absolute_path(out), copy = folder / "protocol.toml",
                               initial = folder / "initial.safetensors";
   const TrainingConfig& training = run.protocol.training;
   std::string what = fmt::format("protocol = {}\n", toml_string(own_protocol ? copy.string() : run.protocol.name));

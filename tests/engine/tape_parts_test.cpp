@@ -1,0 +1,106 @@
+#include "engine/tape.h"
+#include "ops/elementwise/elementwise.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+Tensor number(double value) { return Tensor::full({}, value, DType::float64); }
+
+}  // namespace
+
+TEST_CASE("tape: numbers of recordings do not repeat within the life of a process") {
+  CHECK(sizeof(Variable::tape) == 8);
+  Tape tape;
+  Tensor first = number(1), second = number(1);
+  tape.watch(first);
+  tape.clear();
+  tape.watch(second);
+  const auto number_of = [](const Tensor& leaf) { return leaf.variable().tape >> Variable::kPartBits; };
+  CHECK(number_of(second) == number_of(first) + 1);
+}
+
+TEST_CASE("tape: what one part recorded is refused by another, in the forward and in the backward pass") {
+  const std::string message =
+      "[tape] a tensor found that another part of this recording made, expected a leaf or a constant";
+  Tape first, second;
+  Tensor x = number(3);
+  first.watch(x);
+  second.follow(first);
+  Tensor of_first;
+  {
+    const Recording on(first);
+    of_first = square(x);
+  }
+  const Recording on(second);
+  CHECK(error_of([&] { square(of_first); }) == message);
+  CHECK(error_of([&] { mul(x, of_first); }) == message);
+  CHECK(error_of([&] { second.backward(of_first); }) == message);
+  CHECK(square(of_first.detach()).item() == 81);
+  const Tensor cube = mul(square(x), x);
+  const Grads& grads = second.backward(cube);
+  CHECK(grads.of(x).item() == 27);
+  CHECK(error_of([&] { grads.of(of_first); }) == message);
+  CHECK(first.backward(of_first).of(x).item() == 6);
+}
+
+TEST_CASE("tape: a leaf that is watched after the parts were made belongs to one of them") {
+  Tape first, second;
+  Tensor x = number(3), of_first = number(5), of_second = number(7);
+  first.watch(x);
+  second.follow(first);
+  first.watch(of_first);
+  second.watch(of_second);
+  {
+    const Recording on(first);
+    CHECK_THROWS_AS(square(of_second), Error);
+    const Grads& grads = first.backward(mul(x, of_first));
+    CHECK(grads.of(x).item() == 5);
+    CHECK(grads.of(of_first).item() == 3);
+  }
+  const Recording on(second);
+  CHECK_THROWS_AS(square(of_first), Error);
+  const Grads& grads = second.backward(mul(x, of_second));
+  CHECK(grads.of(x).item() == 7);
+  CHECK(grads.of(of_second).item() == 3);
+}
+
+TEST_CASE("tape: only the first part can be followed, and a new recording shares nothing with the old parts") {
+  Tape first, second, third;
+  Tensor x = number(3);
+  first.watch(x);
+  second.follow(first);
+  CHECK(error_of([&] { third.follow(second); }) == "[tape] a recording that follows another cannot be followed");
+  first.clear();
+  Tensor y = number(2);
+  first.watch(y);
+  third.follow(first);
+  const Recording on(third);
+  CHECK(square(x).variable().tape == 0);  // of an old recording: a constant
+  CHECK(third.backward(mul(x, y)).of(y).item() == 3);
+}
+
+#ifdef NPZOO_GUARD
+TEST_CASE("tape: a write to what an operation saved is found before it spoils a gradient") {
+  const OnCpu cpu;
+  Tape tape;
+  Tensor x = number(3), weight = number(2);
+  const auto spoiled = [&](const std::function<void(Tensor & saved)>& write) {
+    const Recording on(tape);
+    tape.watch(weight);
+    Tensor saved = x.clone();
+    const Tensor out = mul(saved, weight);
+    write(saved);
+    return error_of([&] { tape.backward(out); });
+  };
+  const std::string message =
+      "[tape] mul: a tensor that it saved has changed, expected it as it was when the operation was recorded";
+  CHECK(spoiled([](Tensor&) {}) == "no error");
+  CHECK(spoiled([](Tensor& saved) { saved.values<double>()[0] = 4; }) == message);
+  CHECK(spoiled([](Tensor& saved) { saved.view({1}).values<double>()[0] = 4; }) == message);
+  CHECK(spoiled([](Tensor& saved) { saved = number(9); }) == "no error");  // another tensor: the old one is as it was
+  CHECK(spoiled([](Tensor& saved) { static_cast<void>(saved.values<double>()[0]); }) == "no error");
+}
+#endif
