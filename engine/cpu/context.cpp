@@ -24,12 +24,20 @@ Isa best_here() {
   return Isa::generic;
 }
 
+/// Throws Error for generic kernels that a build for one kind of processor lacks.
+Isa built(Isa isa) {
+  check(isa != Isa::generic || kHasGeneric,
+        "[cpu] generic kernels are not in this build, which is for {} alone; build without -Disas=only-native",
+        kHasAvx512 ? "AVX-512" : "AVX2");
+  return isa;
+}
+
 Isa choose() {
   const Isa best = best_here();
   const char* wish = std::getenv("NPZOO_ISA");
-  if (!wish) return best;
+  if (!wish) return built(best);
   for (Isa isa : kAll)
-    if (to_string(isa) == wish) return std::min(isa, best);
+    if (to_string(isa) == wish) return built(std::min(isa, best));
   fail("[cpu] NPZOO_ISA is '{}', expected generic, avx2 or avx512", wish);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian package holds what is installed, and its program runs from where it is unpacked: deb_test.py SCRIPT BUILD"""
+"""The Debian packages hold what is installed, and the program runs from where it is unpacked: deb_test.py SCRIPT BUILD"""
 
 import os
 import pathlib
@@ -8,6 +8,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+
+# By package: files as regular expressions, and packages that it depends on.
+WANTED = {
+    "npzoo": ["/usr/bin/npzoo", "/usr/share/man/man1/npzoo.1.gz", "/usr/share/man/man1/npzoo-bench-train-step.1.gz",
+              "/usr/share/bash-completion/completions/npzoo", "/usr/share/zsh/vendor-completions/_npzoo",
+              "/usr/share/fish/vendor_completions.d/npzoo.fish", "/usr/share/doc/npzoo/copyright",
+              "/usr/share/doc/npzoo/examples/station.csv", "/usr/share/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors"],
+    "libnpzoo-dev": ["/usr/include/npzoo/models/registry.h", "/usr/include/npzoo/ops/elementwise/table.def",
+                     r"/usr/lib/.*libnpzoo\.(a|so)", r"/usr/lib/.*pkgconfig/npzoo\.pc", "/usr/share/doc/libnpzoo-dev/copyright"],
+}
+DEPENDS = {
+    "npzoo": ["libc6", "libcairo2", "libstdc++6"],
+    # What npzoo.pc requires, and what the headers include.
+    "libnpzoo-dev": ["libfmt-dev", "nlohmann-json3-dev", "libxxhash-dev", "zlib1g-dev", "liblzma-dev", "libpng-dev", "libjpeg",
+                     "libarchive-dev", "librandom123-dev", "libtomlplusplus-dev", "libkissfft-dev"],
+}
 
 
 def output(*command, **options):
@@ -24,25 +41,27 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
         here = pathlib.Path(name)
-        package = output(script, build, cwd=here).strip()
-        files = set(re.findall(r" \.(/\S+[^/\s])(?: -> .*)?$", output("dpkg-deb", "-c", package), re.MULTILINE))
-        wanted = {"/usr/bin/npzoo", "/usr/share/man/man1/npzoo.1.gz", "/usr/share/man/man1/npzoo-bench-train-step.1.gz",
-                  "/usr/share/bash-completion/completions/npzoo", "/usr/share/zsh/vendor-completions/_npzoo",
-                  "/usr/share/fish/vendor_completions.d/npzoo.fish", "/usr/include/npzoo/models/registry.h",
-                  "/usr/share/doc/npzoo/copyright", "/usr/share/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors"}
-        if missing := wanted - files:
-            sys.exit(f"missing in the package: {sorted(missing)}")
-        for pattern in (r"/usr/lib/.*libnpzoo\.(a|so)", r"/usr/lib/.*pkgconfig/npzoo\.pc"):
-            if not any(re.fullmatch(pattern, file) for file in files):
-                sys.exit(f"{pattern} is missing in the package")
-        if foreign := {file for file in files if not file.startswith("/usr/")}:
-            sys.exit(f"outside /usr: {sorted(foreign)}")
-        depends = output("dpkg-deb", "-f", package, "Depends")
-        for library in ("libc6", "libcairo2", "libstdc++6"):
-            if library not in depends:
-                sys.exit(f"{library} expected in Depends: {depends}")
+        environment = {**os.environ, "DEBFULLNAME": "A Maintainer", "DEBEMAIL": "a@example.org"}
+        packages = output(script, build, cwd=here, env=environment).split()
+        names = [pathlib.Path(package).name.split("_")[0] for package in packages]
+        if names != ["npzoo", "libnpzoo-dev"]:
+            sys.exit(f"{names} found, expected npzoo and libnpzoo-dev")
+        for package, wanted in WANTED.items():
+            path = packages[names.index(package)]
+            files = set(re.findall(r" \.(/\S+[^/\s])(?: -> .*)?$", output("dpkg-deb", "-c", path), re.MULTILINE))
+            if missing := [pattern for pattern in wanted if not any(re.fullmatch(pattern, file) for file in files)]:
+                sys.exit(f"missing in {package}: {missing}")
+            if foreign := {file for file in files if not file.startswith("/usr/")}:
+                sys.exit(f"outside /usr: {sorted(foreign)}")
+            if "Maintainer: A Maintainer <a@example.org>\n" not in output("dpkg-deb", "-f", path):
+                sys.exit(f"Maintainer: {output('dpkg-deb', '-f', path, 'Maintainer')}")
+        for package, wanted in DEPENDS.items():
+            depends = output("dpkg-deb", "-f", packages[names.index(package)], "Depends")
+            if missing := [library for library in wanted if library not in depends]:
+                sys.exit(f"{missing} expected in Depends of {package}: {depends}")
         root = here / "root"
-        output("dpkg-deb", "-x", package, root)
+        for package in packages:
+            output("dpkg-deb", "-x", package, root)
         (pc,) = root.rglob("npzoo.pc")
         if "prefix=/usr\n" not in pc.read_text():
             sys.exit(f"prefix=/usr expected in {pc.read_text()}")
