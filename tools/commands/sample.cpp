@@ -38,7 +38,7 @@ void add_flags(Flags& flags, SampleCommand& c) {
   flags.text("--targets", c.targets, "CSV of the inputs of the targets alone");
   flags.check_together([&c] {
     check(!c.out.empty() || !c.truth.empty() || !c.context.empty() || !c.targets.empty(),
-          "nothing to write found, expected --out, --truth, --context or --targets");
+          "sample needs a file to write: --out, --truth, --context or --targets");
   });
 }
 
