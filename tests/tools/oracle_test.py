@@ -103,7 +103,7 @@ def a_quadrature_that_has_not_converged():
 
 @case
 def bad_input_is_refused():
-    fail("oracle", "no/such", naming=["no/such", "quick/gp1d"])
+    fail("oracle", "no/such", naming=["no/such", "npzoo list protocols"])
     fail("oracle", HERE / "missing.toml", naming=["missing.toml"])
     fail("oracle", protocol(), "--tests", "free,matern", naming=["two has no test matern, expected one of: rbf, free"])
     wrong_usage("oracle")
