@@ -60,8 +60,8 @@ void put_into_words(const Evaluation& e, const TrainingRange& range, Findings& f
   found.headline_lines = {log_likelihood_line(found.figures[0]), log_likelihood_line(found.figures[1])};
   if (e.exact_batches > 0)
     found.headline_lines.push_back(
-        fmt::format("{:<20} {:.3f}           (true hyper-parameters, first {} batches: what no model beats on average; "
-                    "the model is {:.3f} ± {:.3f} below)",
+        fmt::format("{:<20} {:.3f}           (knows the true hyper-parameters, first {} batches; the model is {:.3f} ± "
+                    "{:.3f} below)",
                     e.truth + " posterior", e.exact_gp, e.exact_batches, e.exact_gap, e.exact_gap_error));
   found.further_lines = {
       fmt::format("coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error "

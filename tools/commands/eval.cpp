@@ -153,7 +153,8 @@ void print(const Subject& subject, const TestRow& row) {
                                                             : "each by itself ") +
                         cell(best));
     }
-  if (known) fmt::print("  Bayes oracle         {}\n", fmt::join(oracles, ", "));
+  if (known)
+    fmt::print("  Bayes oracle         {}  (the highest average that a model can reach)\n", fmt::join(oracles, ", "));
   if (row.against.published) fmt::print("  published            {}\n", cell(value_of(row.against.published)));
   for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(subject, row))
