@@ -28,6 +28,7 @@ SHORTER = {
 }
 # How a command begins: why it is left out.
 SKIPPED = {
+    "git clone ": "downloads npzoo",
     "tools/": "builds and tests npzoo itself",
     "meson ": "builds npzoo itself",
     "ninja ": "builds npzoo itself",
