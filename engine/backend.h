@@ -43,8 +43,10 @@ void with_cpu(F&& f) {
       return f(cpu);
     }
   }
-  CpuContext<Isa::generic> cpu{thread_pool()};
-  f(cpu);
+  if constexpr (kHasGeneric) {
+    CpuContext<Isa::generic> cpu{thread_pool()};
+    f(cpu);
+  }
 }
 
 /// Calls f<T>() for a floating-point dtype. Throws Error for integers.

@@ -1,66 +1,111 @@
 #!/usr/bin/env bash
-# Makes a Debian package of the program, the library with its headers, the manual, completions and trained weights.
-#   tools/deb.sh [BUILD]     npzoo_VERSION_ARCHITECTURE.deb in this directory, of a build that is there or, where none is
-#                            named, of build-deb, which is made with MESON_OPTIONS, "-Dcuda=disabled" for example
+# Makes two Debian packages: npzoo (program, manual, completions, trained weights, examples) and libnpzoo-dev (library and
+# headers, for C++ programs). Their names go to standard output, progress to standard error.
+#   tools/deb.sh [BUILD]     npzoo_VERSION_ARCHITECTURE.deb and libnpzoo-dev_VERSION_ARCHITECTURE.deb in this directory, of
+#                            an existing build. Without BUILD: of build-deb, which is made with MESON_OPTIONS
+#                            ("-Dcuda=disabled" for example). DEBFULLNAME and DEBEMAIL name the maintainer
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
 source=$PWD
 
-for tool in dpkg-deb dpkg-shlibdeps meson; do
-  command -v $tool >/dev/null || { printf 'deb: %s is missing: apt-get install dpkg-dev meson\n' $tool >&2; exit 1; }
+say() { printf 'deb: %s\n' "$*" >&2; }
+
+for tool in dpkg-deb dpkg-shlibdeps meson pkg-config; do
+  command -v $tool >/dev/null || { say "$tool is missing; run: apt-get install dpkg-dev meson pkg-config"; exit 1; }
 done
 build=${1:+$(cd "$here" && cd "$1" && pwd)}
 if [ -z "$build" ]; then
   build=$source/build-deb
+  say "[1/3] building in $build (minutes)"
   # shellcheck disable=SC2086
-  [ -f "$build/build.ninja" ] || meson setup "$build" --prefix=/usr -Dtests=false ${MESON_OPTIONS:-}
-  ninja -C "$build"
+  [ -f "$build/build.ninja" ] || meson setup "$build" --prefix=/usr -Dtests=false ${MESON_OPTIONS:-} >&2
+  ninja -C "$build" >&2
 fi
 
+say '[2/3] collecting files'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-root=$work/root
-meson install -C "$build" --no-rebuild --quiet --destdir "$root"
-# A build may have been made for another place, /usr/local mostly; what is installed finds the rest from where it is.
-prefix=$(find "$root" -type d -name bin -printf '%h\n' -quit)
-if [ "$prefix" != "$root/usr" ]; then
-  mkdir "$work/usr"
-  mv "$prefix"/* "$work/usr/"
-  rm -rf "$root"
-  mkdir "$root"
-  mv "$work/usr" "$root/usr"
-  find "$root" -name npzoo.pc -exec sed -i 's|^prefix=.*|prefix=/usr|' {} +
-fi
+program=$work/npzoo library=$work/libnpzoo-dev
+meson install -C "$build" --no-rebuild --quiet --destdir "$work/all" >&2
+# A build may have been made for another place, /usr/local mostly; the program finds its files relative to itself.
+prefix=$(find "$work/all" -type d -name bin -printf '%h\n' -quit)
+mkdir -p "$program/DEBIAN" "$library/DEBIAN" "$library/usr/lib"
+mv "$prefix" "$program/usr"
+usr=$program/usr
+pc=$(find "$usr" -name npzoo.pc)
+sed -i 's|^prefix=.*|prefix=/usr|' "$pc"
+libdir=$(realpath --relative-to="$usr" "$(dirname "$(dirname "$pc")")")
+mkdir -p "$library/usr/$libdir"
+mv "$usr/include" "$library/usr/"
+for item in "$usr/$libdir"/{pkgconfig,npzoo,libnpzoo.a}; do
+  [ ! -e "$item" ] || mv "$item" "$library/usr/$libdir/"
+done
+find "$usr" -type d -empty -delete
+pc=$library/usr/$libdir/pkgconfig/npzoo.pc
 
-strip --strip-unneeded "$root/usr/bin/npzoo"
-gzip -9n "$root"/usr/share/man/man1/*.1
-documents=$root/usr/share/doc/npzoo
-mkdir -p "$documents" "$root/DEBIAN"
-gzip -9nc CHANGELOG.md >"$documents/changelog.gz"
-cp README.md "$documents/"
-printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: the authors of npzoo\nLicense: Apache-2.0\n The full text is in /usr/share/common-licenses/Apache-2.0.\n' >"$documents/copyright"
-find "$root/usr" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
+strip --strip-unneeded "$usr/bin/npzoo"
+gzip -9n "$usr"/share/man/man1/*.1
+copyright='Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: the authors of npzoo\nLicense: Apache-2.0\n The full text is in /usr/share/common-licenses/Apache-2.0.\n'
+for package in "$program" "$library"; do
+  documents=$package/usr/share/doc/$(basename "$package")
+  mkdir -p "$documents"
+  gzip -9nc CHANGELOG.md >"$documents/changelog.gz"
+  # shellcheck disable=SC2059
+  printf "$copyright" >"$documents/copyright"
+done
+cp README.md "$usr/share/doc/npzoo/"
+find "$program/usr" "$library/usr" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 
-version=$("$root/usr/bin/npzoo" version | cut -d' ' -f2)
+# The packages that own these files, as a list with commas.
+owners() { dpkg-query -S "$@" 2>/dev/null | sed -n 's/^\([^:]*\).*/\1/p' | sort -u | paste -sd, - | sed 's/,/, /g'; }
+# What a program that uses the library needs: the modules that npzoo.pc requires, and the headers that ours include.
+needed() {
+  local module header
+  for module in $(sed -n 's/^Requires: *//p' "$pc" | tr ',' ' '); do
+    printf '%s/%s.pc\n' "$(pkg-config --variable=pcfiledir "$module")" "$module"
+  done
+  grep -rhoE '^#include <[^>]+/[^>]+>' "$library/usr/include" | sort -u | tr -d '<>' | cut -d' ' -f2 | while read -r header; do
+    [ ! -f "/usr/include/$header" ] || printf '/usr/include/%s\n' "$header"
+  done
+  ! grep -q -e -lboost_context "$pc" || printf '%s\n' /usr/include/boost/context/fiber.hpp
+}
+version=$("$usr/bin/npzoo" version | cut -d' ' -f2)
+architecture=$(dpkg --print-architecture)
+maintainer="${DEBFULLNAME:-$(git log -1 --format=%cn 2>/dev/null || echo unknown)} <${DEBEMAIL:-$(git log -1 --format=%ce 2>/dev/null || echo unknown@invalid.invalid)}>"
 mkdir "$work/debian"  # which dpkg-shlibdeps wants to see
 printf 'Source: npzoo\n\nPackage: npzoo\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O root/usr/bin/npzoo 2>"$work/log" | sed -n 's/^shlibs:Depends=//p') ||
+shared=$(cd "$work" && dpkg-shlibdeps -O npzoo/usr/bin/npzoo 2>"$work/log" | sed -n 's/^shlibs:Depends=//p') ||
   { cat "$work/log" >&2; exit 1; }
-cat >"$root/DEBIAN/control" <<END
-Package: npzoo
+mapfile -t files < <(needed | sort -u)
+development=$(owners "${files[@]}" | sed 's/libboost1[^,]*-dev/libboost-context-dev/')
+
+# control FOLDER SECTION RELATIONS DESCRIPTION
+control() {
+  cat >"$1/DEBIAN/control" <<END
+Package: $(basename "$1")
 Version: $version
-Architecture: $(dpkg --print-architecture)
-Maintainer: the authors of npzoo <npzoo@localhost>
-Section: science
+Architecture: $architecture
+Maintainer: $maintainer
+Section: $2
 Priority: optional
-Installed-Size: $(du -sk "$root/usr" | cut -f1)
-Depends: $depends, fonts-dejavu-core
-Suggests: g++, pkg-config, libfmt-dev, nlohmann-json3-dev, libxxhash-dev, libboost-context-dev
-Description: neural processes: predictions with uncertainty from a few observations
- A program and a C++ library that train neural processes and predict with them, on an
- autograd engine of their own. Trained weights are included.
+Installed-Size: $(du -sk "$1/usr" | cut -f1)
+$3
+Description: $4
 END
-package=$here/npzoo_${version}_$(dpkg --print-architecture).deb
-dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
-printf '%s\n' "$package"
+}
+control "$program" science "Depends: $shared, fonts-dejavu-core
+Suggests: libnpzoo-dev" "neural processes: predictions with uncertainty from a few observations
+ A program that trains neural processes and predicts with them: it fills tables, makes
+ forecasts and maps. Trained weights and an example are included."
+control "$library" libdevel "Depends: $development
+Recommends: npzoo (= $version), g++, pkg-config" "neural processes: C++ library
+ Headers and the library of npzoo: tensors, an autograd engine, models, training. Find
+ them with pkg-config npzoo."
+
+for folder in "$program" "$library"; do
+  package=$here/$(basename "$folder")_${version}_$architecture.deb
+  say "[3/3] packing $(basename "$package")"
+  dpkg-deb --root-owner-group -Zzstd --build "$folder" "$package" >/dev/null
+  printf '%s\n' "$package"
+done

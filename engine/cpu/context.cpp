@@ -27,6 +27,14 @@ CpuFeatures features_here() {
   return here;
 }
 
+/// Throws Error for generic kernels that a build for one kind of processor lacks.
+Isa built(Isa isa) {
+  check(isa != Isa::generic || kHasGeneric,
+        "[cpu] generic kernels are not in this build, which is for {} alone; build without -Disas=only-native",
+        kHasAvx512 ? "AVX-512" : "AVX2");
+  return isa;
+}
+
 }  // namespace
 
 std::string_view to_string(Isa isa) {
@@ -54,7 +62,7 @@ Isa lowered_isa(Isa best, const char* wish) {
 }
 
 Isa active_isa() {
-  static const Isa isa = lowered_isa(best_isa(features_here()), std::getenv("NPZOO_ISA"));
+  static const Isa isa = built(lowered_isa(best_isa(features_here()), std::getenv("NPZOO_ISA")));
   return isa;
 }
 

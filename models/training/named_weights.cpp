@@ -104,6 +104,9 @@ fs::path find_weights(const std::string& name_or_path) {
   const std::string part = telling_part(name_or_path, known);
   const bool path = name_or_path.find('/') != std::string::npos && name_or_path.find(':') == std::string::npos;
   if (path && part.empty()) return name_or_path;
+  check(!known.empty(),
+        "[weights] there is no file '{}' and no weights are installed, expected NPZOO_WEIGHTS to name their folder",
+        name_or_path);
   fail("[weights] there is no file and there are no weights '{}'{}", name_or_path,
        expected_names(part, known, "npzoo list weights"));
 }

@@ -133,7 +133,7 @@ void describe(const std::string& truth, Findings& found) {
       line_of("Poisson", value("poisson_log_likelihood"), "homogeneous, its rates fitted to the training sequences")};
   if (found.lacking)
     found.headline_lines.push_back(
-        fmt::format("{:<20} {:.3f}          (what no model beats on average; the model lacks {:.3f} ± {:.3f})", truth,
+        fmt::format("{:<20} {:.3f}          (no model beats it on average; the model is {:.3f} ± {:.3f} below)", truth,
                     value("true_log_likelihood").value, found.lacking->value, found.lacking->standard_error));
   found.further_lines = {
       line_of("accuracy of marks", value("mark_accuracy"), "the likeliest before the time is known, teacher-forced"),

@@ -60,8 +60,8 @@ void put_into_words(const Evaluation& e, const TrainingRange& range, Findings& f
   found.headline_lines = {log_likelihood_line(found.figures[0]), log_likelihood_line(found.figures[1])};
   if (e.exact_batches > 0)
     found.headline_lines.push_back(
-        fmt::format("{:<20} {:.3f}           (true hyper-parameters, first {} batches: what no model beats on average; "
-                    "the model lacks {:.3f} ± {:.3f})",
+        fmt::format("{:<20} {:.3f}           (knows the true hyper-parameters, first {} batches; the model is {:.3f} ± "
+                    "{:.3f} below)",
                     e.truth + " posterior", e.exact_gp, e.exact_batches, e.exact_gap, e.exact_gap_error));
   found.further_lines = {
       fmt::format("coverage             50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}   (calibration error "
@@ -69,9 +69,10 @@ void put_into_words(const Evaluation& e, const TrainingRange& range, Findings& f
                   100 * e.coverage.at(50), 100 * e.coverage.at(80), 100 * e.coverage.at(90), 100 * e.coverage.at(95),
                   100 * e.calibration_error),
       fmt::format("CRPS                 {:.4f}", e.crps),
-      fmt::format("at context points    {:.4f}          (RMSE; observed with noise {}{})", e.context_rmse,
+      fmt::format("RMSE at context      {:.4f}          (noise there {}{})", e.context_rmse,
                   range.noise_varies ? "of at least " : "", range.context_noise),
-      fmt::format("smallest std         {}", e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
+      fmt::format("smallest std         {}  (that the model can predict)",
+                  e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
 }
 
 /// How likely the targets are under the model's predictions, and how these fit otherwise; see likelihood.h.

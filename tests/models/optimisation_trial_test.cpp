@@ -148,6 +148,19 @@ TEST_CASE("optimisation trial: regrets fall from what is known at first to 0 whe
   CHECK(searched(Believer::Kind::ignorant, functions(9), options(7, true)).headline().value.value > 0);
 }
 
+TEST_CASE("optimisation trial: progress is reported within batches") {
+  const OnCpu cpu;
+  TrialOptions how = options(3);
+  how.batches = 2;
+  std::vector<double> done;
+  how.progress = [&](double batches) { done.push_back(batches); };
+  searched(Believer::Kind::ignorant, functions(9), how);
+  REQUIRE(std::ssize(done) == 2 * (4 * 3 + 1));  // four search for three steps each, then the batch is done
+  CHECK(std::ranges::is_sorted(done));
+  CHECK(done.front() == doctest::Approx(1.0 / 12));
+  CHECK(done.back() == 2);
+}
+
 TEST_CASE("optimisation trial: the same on any number of threads, and more steps change no earlier one") {
   const OnCpu cpu;
   const auto curve = [](int threads, std::int64_t steps) {

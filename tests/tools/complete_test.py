@@ -217,7 +217,7 @@ def what_cannot_be_completed():
         wrong_usage(*args("--keep", keep), naming=["expected a number above 0, up to 1"])
     wrong_usage(*args(), naming=["--keep or --mask is required"])
     wrong_usage(*args("--keep", 0.5, "--mask", grey))
-    wrong_usage(*complete(1), "--keep", 0.5, naming=["nothing to write"])
+    wrong_usage(*complete(1), "--keep", 0.5, naming=["complete needs a file to write: --out"])
     wrong_usage(*args("--keep", 0.5, "--samples", 2), naming=["--samples needs --panels"])
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""The Debian package holds what is installed, and its program runs from where it is unpacked: deb_test.py SCRIPT BUILD"""
+"""The Debian packages hold what is installed, the program runs from where it is unpacked, and a C++ program links to the
+library there: deb_test.py SCRIPT BUILD C++ COMMAND…"""
 
+import json
 import os
 import pathlib
 import re
@@ -8,6 +10,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+# By package: files as regular expressions, and packages that it depends on.
+WANTED = {
+    "npzoo": ["/usr/bin/npzoo", "/usr/share/man/man1/npzoo.1.gz", "/usr/share/man/man1/npzoo-bench-train-step.1.gz",
+              "/usr/share/bash-completion/completions/npzoo", "/usr/share/zsh/vendor-completions/_npzoo",
+              "/usr/share/fish/vendor_completions.d/npzoo.fish", "/usr/share/doc/npzoo/copyright",
+              "/usr/share/doc/npzoo/examples/station.csv", "/usr/share/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors"],
+    "libnpzoo-dev": ["/usr/include/npzoo/models/registry.h", "/usr/include/npzoo/ops/elementwise/table.def",
+                     r"/usr/lib/.*libnpzoo\.(a|so)", r"/usr/lib/.*pkgconfig/npzoo\.pc", "/usr/share/doc/libnpzoo-dev/copyright"],
+}
+DEPENDS = {
+    "npzoo": ["libc6", "libcairo2", "libstdc++6"],
+    # What npzoo.pc requires, and what the headers include.
+    "libnpzoo-dev": ["libfmt-dev", "nlohmann-json3-dev", "libxxhash-dev", "zlib1g-dev", "liblzma-dev", "libpng-dev", "libjpeg",
+                     "libarchive-dev", "librandom123-dev", "libtomlplusplus-dev", "libkissfft-dev"],
+}
 
 
 def output(*command, **options):
@@ -17,35 +35,71 @@ def output(*command, **options):
     return done.stdout
 
 
+# Links the archive's kernels, its readers of files and the libraries that these need.
+PROGRAM = """
+#include "engine/tensor.h"
+int main() { return npzoo::Tensor::full({2, 3}, 1.5).values<float>()[5] == 1.5f ? 0 : 1; }
+"""
+
+
+def check_files(build, files):
+    """Each installed file is in one of the packages, and in one alone."""
+    introspected = json.loads(output("meson", "introspect", "--installed", "--buildoptions", build))
+    (prefix,) = (option["value"] for option in introspected["buildoptions"] if option["name"] == "prefix")
+    everything = files["npzoo"] | files["libnpzoo-dev"]
+    if both := files["npzoo"] & files["libnpzoo-dev"]:
+        sys.exit(f"in both packages: {sorted(both)}")
+    for path in introspected["installed"].values():
+        path = "/usr" + path.removeprefix(prefix)
+        if path not in everything and path + ".gz" not in everything and not any(file.startswith(path + "/") for file in everything):
+            sys.exit(f"{path} is installed, but in none of the packages")
+
+
+def check_link(root, pc, compiler):
+    """A program compiles and links with the flags that pkg-config prints for the unpacked files."""
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
+    flags = output("pkg-config", "--cflags", "--libs", "npzoo", env=environment).split()
+    (root / "mine.cpp").write_text(PROGRAM)
+    output(*compiler, "-std=c++20", root / "mine.cpp", "-o", root / "mine", *flags)
+    libraries = ":".join(flag[2:] for flag in flags if flag.startswith("-L"))
+    output(root / "mine", env={**os.environ, "LD_LIBRARY_PATH": libraries})
+
+
 def main():
-    script, build = map(os.path.abspath, sys.argv[1:])
+    script, build = map(os.path.abspath, sys.argv[1:3])
+    compiler = sys.argv[3:]
     if not all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps"))):
         print("skipped: no dpkg-dev")
         return 77
     with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
         here = pathlib.Path(name)
-        package = output(script, build, cwd=here).strip()
-        files = set(re.findall(r" \.(/\S+[^/\s])(?: -> .*)?$", output("dpkg-deb", "-c", package), re.MULTILINE))
-        wanted = {"/usr/bin/npzoo", "/usr/share/man/man1/npzoo.1.gz", "/usr/share/man/man1/npzoo-bench-train-step.1.gz",
-                  "/usr/share/bash-completion/completions/npzoo", "/usr/share/zsh/vendor-completions/_npzoo",
-                  "/usr/share/fish/vendor_completions.d/npzoo.fish", "/usr/include/npzoo/models/registry.h",
-                  "/usr/share/doc/npzoo/copyright", "/usr/share/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors"}
-        if missing := wanted - files:
-            sys.exit(f"missing in the package: {sorted(missing)}")
-        for pattern in (r"/usr/lib/.*libnpzoo\.(a|so)", r"/usr/lib/.*pkgconfig/npzoo\.pc"):
-            if not any(re.fullmatch(pattern, file) for file in files):
-                sys.exit(f"{pattern} is missing in the package")
-        if foreign := {file for file in files if not file.startswith("/usr/")}:
-            sys.exit(f"outside /usr: {sorted(foreign)}")
-        depends = output("dpkg-deb", "-f", package, "Depends")
-        for library in ("libc6", "libcairo2", "libstdc++6"):
-            if library not in depends:
-                sys.exit(f"{library} expected in Depends: {depends}")
+        environment = {**os.environ, "DEBFULLNAME": "A Maintainer", "DEBEMAIL": "a@example.org"}
+        packages = output(script, build, cwd=here, env=environment).split()
+        names = [pathlib.Path(package).name.split("_")[0] for package in packages]
+        if names != ["npzoo", "libnpzoo-dev"]:
+            sys.exit(f"{names} found, expected npzoo and libnpzoo-dev")
+        files = {}
+        for package, wanted in WANTED.items():
+            path = packages[names.index(package)]
+            found = files[package] = set(re.findall(r" \.(/\S+[^/\s])(?: -> .*)?$", output("dpkg-deb", "-c", path), re.MULTILINE))
+            if missing := [pattern for pattern in wanted if not any(re.fullmatch(pattern, file) for file in found)]:
+                sys.exit(f"missing in {package}: {missing}")
+            if foreign := {file for file in found if not file.startswith("/usr/")}:
+                sys.exit(f"outside /usr: {sorted(foreign)}")
+            if "Maintainer: A Maintainer <a@example.org>\n" not in output("dpkg-deb", "-f", path):
+                sys.exit(f"Maintainer: {output('dpkg-deb', '-f', path, 'Maintainer')}")
+        check_files(build, files)
+        for package, wanted in DEPENDS.items():
+            depends = output("dpkg-deb", "-f", packages[names.index(package)], "Depends")
+            if missing := [library for library in wanted if library not in depends]:
+                sys.exit(f"{missing} expected in Depends of {package}: {depends}")
         root = here / "root"
-        output("dpkg-deb", "-x", package, root)
+        for package in packages:
+            output("dpkg-deb", "-x", package, root)
         (pc,) = root.rglob("npzoo.pc")
         if "prefix=/usr\n" not in pc.read_text():
             sys.exit(f"prefix=/usr expected in {pc.read_text()}")
+        check_link(root, pc, compiler)
         environment = {key: value for key, value in os.environ.items() if key != "NPZOO_WEIGHTS"}
         program = root / "usr/bin/npzoo"
         if str(root) not in output(program, "list", "weights", "--json", env=environment):

@@ -166,7 +166,7 @@ def a_model_of_events_from_training_to_picture():
     expect(scores["headline"] == "log_likelihood" and set(scores["how"].values()) == {"teacher-forced"}, scores)
     expect(math.isclose(scores["time_log_likelihood"] + scores["mark_log_likelihood"], scores["log_likelihood"], rel_tol=1e-9), scores)
     text = succeed("eval", "--checkpoint", weights)
-    expect("the model lacks" in text and "nats per event, teacher-forced" in text and "Poisson" in text, text)
+    expect("the model is" in text and " below)" in text and "nats per event, teacher-forced" in text and "Poisson" in text, text)
 
     out, paths = HERE / "next.csv", HERE / "paths.csv"
     told = as_json("predict", table(), "--checkpoint", weights, "--quantiles", "0.1,0.9", "--out", out, "--samples", 4, "--horizon", 5,

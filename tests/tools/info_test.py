@@ -144,7 +144,7 @@ def tasks_are_tables():
     expect({row[0] for row in tasks} == {"1", "2", "3"}, "tasks")
     places = [tuple(row[:3]) for row in tasks]
     expect(len(places) == len(set(places)), "a target at a place of the context is not told twice")
-    wrong_usage("sample", "tnp/gp-rbf", naming=["nothing to write found"])
+    wrong_usage("sample", "tnp/gp-rbf", naming=["sample needs a file to write: --out"])
     fail("sample", "tnp/gp-rbf", "--out", files["all"], "--truth", files["all"], naming=["--truth", "is --out as well"])
 
 

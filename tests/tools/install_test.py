@@ -2,7 +2,9 @@
 """The installed library is found under a sysroot, and a program links to it: install_test.py MESON BUILD C++ COMMAND…"""
 
 import os
+import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -28,11 +30,28 @@ def output(command, **options):
     return done.stdout
 
 
+def check_default_place():
+    """pkg-config of any Debian looks in lib; Meson alone would choose lib64 if dpkg-dev is missing."""
+    project = pathlib.Path(__file__).resolve().parents[2] / "meson.build"
+    options = json.loads(output(["meson", "introspect", "--buildoptions", project]))
+    if (libdir := {option["name"]: option["value"] for option in options}["libdir"]) != "lib":
+        sys.exit(f"libdir is {libdir} unless a user sets it, expected lib")
+
+
+def check_includes(folder):
+    """Each header includes only what is installed beside it."""
+    for header in folder.rglob("*.h"):
+        for included in re.findall(r'^ *#include "([^"]+)"', header.read_text(), re.MULTILINE):
+            if not (folder / included).exists():
+                sys.exit(f"{header.relative_to(folder)} includes {included}, which is not installed")
+
+
 def main():
     build, compiler = sys.argv[1], sys.argv[2:]
+    check_default_place()
     with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
         root = pathlib.Path(name)
-        output(["meson", "install", "--no-rebuild", "--quiet", "--tags", "devel,runtime", "--destdir", root], cwd=build)
+        output(["meson", "install", "--no-rebuild", "--quiet", "--tags", "devel,runtime,doc", "--destdir", root], cwd=build)
         (pc,) = root.rglob("npzoo.pc")
         environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
         flags = output(["pkg-config", "--cflags", "--libs", "npzoo"], env=environment).split()
@@ -40,6 +59,11 @@ def main():
         for folder in folders:
             if folder.count(str(root)) != 1:
                 sys.exit(f"{folder} found, expected a folder under {root}, once")
+        if cuda := re.findall(r"\S*cuda[-./\d]*/\S*", pc.read_text()):
+            sys.exit(f"{cuda} found in npzoo.pc, expected no folder of the CUDA Toolkit: it may be missing where programs are linked")
+        if not any(root.rglob("share/doc/npzoo/examples/station.csv")):
+            sys.exit("examples/station.csv is not installed")
+        check_includes(next(root.rglob("models/registry.h")).parents[1])
         files = [flag for flag in flags if not flag.startswith("-")]
         if files:
             sys.exit(f"{files} found, expected libraries by name: a sysroot does not move files")

@@ -16,11 +16,10 @@ import tempfile
 SHORTER = {
     "--steps 5000": "--steps 20 --batch 2",
     "--steps 2000": "--steps 20 --batch 2",
-    "--init tnp-d:tnp/gp-rbf --out mine": "--init tnp-d:tnp/gp-rbf --steps 20 --batch 2 --out mine",
-    "--horizon 24 --out next": "--horizon 24 --steps 20 --batch 2 --out next",
-    "npzoo eval --checkpoint run/checkpoint.safetensors": "npzoo eval --checkpoint run/checkpoint.safetensors --batches 2 --json > scores.json",
-    "npzoo export": "npzoo export --evaluation scores.json",  # of fewer batches than the protocol's, which eval leaves nowhere
-    "npzoo oracle tnp/gp-rbf": "npzoo oracle tnp/gp-rbf --tasks 4",
+    "npzoo eval --checkpoint run/checkpoint.safetensors": "npzoo eval --checkpoint run/checkpoint.safetensors --batches 2",
+    "--protocol tnp-kr/bo1d-rbf --batches 1": "--protocol tnp-kr/bo1d-rbf --batches 1 --set evaluation.batch_size=1",
+    "--batches 50": "--batches 1 --set evaluation.batch_size=2",
+    "npzoo oracle tnp/gp-rbf --tasks 500": "npzoo oracle tnp/gp-rbf --tasks 4",
     "--seeds 0,1": "--seeds 0,1 --steps 2 --batches 1",
     "npzoo bench train-step": "npzoo bench train-step --steps 1 --warmup 0",
     "npzoo bench forward": "npzoo bench forward --steps 1 --warmup 0",
@@ -29,9 +28,11 @@ SHORTER = {
 }
 # How a command begins: why it is left out.
 SKIPPED = {
+    "git clone ": "downloads npzoo",
     "tools/": "builds and tests npzoo itself",
     "meson ": "builds npzoo itself",
     "ninja ": "builds npzoo itself",
+    "sudo ninja ": "installs npzoo",
 }
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 
-from cli_support import (PROGRAM, TIMEOUT, case, checkpoint, expect, predict_args, run_cases, small_protocol, succeed)
+from cli_support import (HERE, PROGRAM, TIMEOUT, case, checkpoint, expect, predict_args, run_cases, small_protocol, succeed, write)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 
@@ -55,6 +55,18 @@ def what_may_take_long_shows_how_far_it_is():
         expect(shown.startswith(f"\r\x1b[2K{label.strip()} "), label, "expected at the start of", repr(shown))
         expect(shown.endswith("\n"), "a bar is left unfinished:", repr(shown))
         expect("\x1b" not in out and "\r" not in out, "the bar reaches standard output:", out)
+
+
+@case
+def a_bar_in_passing_is_erased():
+    space = write("space.toml", "".join(f'[[axis]]\nname = "{name}"\nlow = 0\nhigh = 1\n' for name in "abc"))
+    rows = "".join(f"0.{i},0.{9 - i},0.{i * 7 % 10},{i}\n" for i in range(9))
+    commands = {"optimise": ["optimise", "--space", space, "--tell", write("tell.csv", "a,b,c,value\n" + rows), "--gaussian-process"],
+                "plot": ["plot", "--checkpoint", checkpoint(), "--out", HERE / "plot.svg"],
+                "sample": ["sample", small_protocol(), "--tasks", 3, "--out", HERE / "sample.csv"]}
+    for label, args in commands.items():
+        shown = on_a_terminal(*args)[1]
+        expect(shown.startswith(f"\r\x1b[2K{label} ") and shown.endswith("\r\x1b[2K"), label, "and its end expected, found:", repr(shown))
 
 
 @case

@@ -49,7 +49,7 @@ void add_flags(Flags& flags, CompleteCommand& c) {
   flags.seed("--seed", c.seed, "of the pixels that are shown, and of samples");
   flags.check_together([&c] {
     check(c.keep || !c.mask.empty(), "--keep or --mask is required");
-    check(!c.out.empty() || !c.panels.empty(), "nothing to write found, expected --out or --panels");
+    check(!c.out.empty() || !c.panels.empty(), "complete needs a file to write: --out or --panels");
     check(c.samples == 0 || !c.panels.empty(), "--samples needs --panels, which shows them");
   });
 }

@@ -143,15 +143,19 @@ void print(const Subject& subject, const TestRow& row) {
   fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
   std::vector<std::string> oracles;
+  bool known = false;  // at least one of them
   for (const Figure& figure : row.found.figures)
-    if (figure.density && !figure.how.empty())
+    if (figure.density && !figure.how.empty()) {
+      const std::optional<double> best = value_of(best_possible(subject, row, figure));
+      known = known || best;
       oracles.push_back((&figure == &row.found.headline()   ? ""
                          : figure.density == Density::joint ? "joint "
                                                             : "each by itself ") +
-                        cell(value_of(best_possible(subject, row, figure))));
-  if (!oracles.empty())
-    fmt::print("  Bayes oracle         {}\n  published            {}\n", fmt::join(oracles, ", "),
-               cell(value_of(row.against.published)));
+                        cell(best));
+    }
+  if (known)
+    fmt::print("  Bayes oracle         {}  (the highest average that a model can reach)\n", fmt::join(oracles, ", "));
+  if (row.against.published) fmt::print("  published            {}\n", cell(value_of(row.against.published)));
   for (const std::string& line : row.found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(subject, row))
     for (const Figure& figure : row.found.figures)

@@ -17,6 +17,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
 #include "tools/optimise/picture.h"
 #include "tools/plot/canvas.h"
 
@@ -140,6 +141,7 @@ int run(const OptimiseCommand& c) {
   if (by_design) proposals = propose_by_design(space, seen, options);
   if (!by_design || !c.plot.empty()) {
     const Believer believer = believer_for(c, space);
+    const Progress progress("optimise", 0, {.unit = "points", .passing = true});
     by = believer.surrogate->name();
     believer.surrogate->observe(seen.x, seen.y);
     believer.surrogate->learn();

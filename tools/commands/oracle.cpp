@@ -64,7 +64,7 @@ struct OracleResult {
 constexpr std::string_view kDiagonal = "bayes_diagonal";  // whose calibration is told as well
 
 /// One of the figures, with the value that the protocol states.
-struct Figure {
+struct OracleFigure {
   std::string_view key;
   const char* words;
   std::optional<Estimate> estimate;
@@ -72,15 +72,15 @@ struct Figure {
   bool differs = false;
 };
 
-std::vector<Figure> figures(const Protocol& protocol, const OracleResult& result) {
+std::vector<OracleFigure> figures(const Protocol& protocol, const OracleResult& result) {
   const OracleEstimates& e = result.estimates;
   const OracleValues& o = result.test.oracle;
-  std::vector<Figure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
-                              {kDiagonal, "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
-                              {"bayes_mixture", "Bayes, mixture", e.bayes_mixture, o.bayes_mixture},
-                              {"known_joint", "known, joint", e.known_joint, o.known_joint},
-                              {"bayes_joint", "Bayes, joint", e.bayes_joint, o.bayes_joint}};
-  for (Figure& f : figures) {
+  std::vector<OracleFigure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
+                                    {kDiagonal, "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
+                                    {"bayes_mixture", "Bayes, mixture", e.bayes_mixture, o.bayes_mixture},
+                                    {"known_joint", "known, joint", e.known_joint, o.known_joint},
+                                    {"bayes_joint", "Bayes, joint", e.bayes_joint, o.bayes_joint}};
+  for (OracleFigure& f : figures) {
     if (f.stated) f.stated = to_log_likelihood(protocol.evaluation.metric, *f.stated);
     f.differs = f.stated && f.estimate && !agrees(*f.estimate, *f.stated, o.standard_error.value_or(0));
   }
@@ -96,7 +96,7 @@ JsonValue to_json(const Protocol& protocol, const OracleResult& result) {
   JsonValue stated = JsonValue::object({{"standard_error", result.test.oracle.standard_error}});
   JsonValue coverage = JsonValue::object(), differs = JsonValue::array();
   for (const auto& [percent, share] : result.bayes.fit.coverage()) coverage.set(std::to_string(percent), share);
-  for (const Figure& f : figures(protocol, result)) {
+  for (const OracleFigure& f : figures(protocol, result)) {
     JsonValue figure;
     if (f.estimate) figure.update({{"value", f.estimate->value}, {"standard_error", f.estimate->standard_error}});
     if (f.key == kDiagonal) figure.update({{"coverage", coverage}, {"crps", result.bayes.fit.crps()}});
@@ -112,12 +112,12 @@ void print(const Protocol& protocol, const OracleResult& result) {
   fmt::print("{} / {}: {} tasks, {} with known kernels (nats per target point, higher is better)\n", protocol.name,
              result.test.name, result.tasks, result.known_tasks);
   fmt::print("  {:<20} {:>16} {:>9}\n", "log-likelihood", "computed", "stated");
-  const std::vector<Figure> all = figures(protocol, result);
-  for (const Figure& f : all)
+  const std::vector<OracleFigure> all = figures(protocol, result);
+  for (const OracleFigure& f : all)
     fmt::print("  {:<20} {:>16} {:>9}\n", f.words,
                f.estimate ? fmt::format("{:.3f} ± {:.3f}", f.estimate->value, f.estimate->standard_error) : "-",
                f.stated ? fmt::format("{:.3f}", *f.stated) : "-");
-  for (const Figure& f : all)
+  for (const OracleFigure& f : all)
     if (f.differs) fmt::print("  the protocol states another value: {}\n", f.words);
   const auto coverage = result.bayes.fit.coverage();
   fmt::print("  diagonal's coverage  50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",

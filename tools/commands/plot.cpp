@@ -13,6 +13,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
 #include "tools/pictures/attention.h"
 #include "tools/pictures/events.h"
 #include "tools/pictures/forecasts.h"
@@ -146,7 +147,10 @@ int run(const PlotCommand& c) {
     check(data.dim_y() == 1 || c.attention || data.image_format() || events_config(data),
           "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
   }
-  plot::write_figure(draw(c, models, data), c.out);
+  {
+    const Progress progress("plot", 0, {.unit = "tasks", .passing = true});
+    plot::write_figure(draw(c, models, data), c.out);
+  }
   if (c.common.json)
     print_json(JsonValue::object({{"out", c.out.string()}, {"tasks", c.attention ? 1 : c.drawn.tasks}}));
   else

@@ -11,6 +11,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
 
 namespace npzoo {
 
@@ -38,7 +39,7 @@ void add_flags(Flags& flags, SampleCommand& c) {
   flags.text("--targets", c.targets, "CSV of the inputs of the targets alone");
   flags.check_together([&c] {
     check(!c.out.empty() || !c.truth.empty() || !c.context.empty() || !c.targets.empty(),
-          "nothing to write found, expected --out, --truth, --context or --targets");
+          "sample needs a file to write: --out, --truth, --context or --targets");
   });
 }
 
@@ -92,42 +93,40 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
-/// Sequences of events, whole.
-int write_events(const SampleCommand& c, const EventsConfig& config) {
+/// How much was written.
+struct Written {
+  std::int64_t tasks = 0, rows = 0, targets = 0;
+};
+
+/// Writes whole sequences of events.
+Written write_events(const SampleCommand& c, const EventsConfig& config, Progress& progress) {
   check(c.truth.empty() && c.context.empty() && c.targets.empty(),
         "[sample] --truth, --context or --targets found, expected --out alone: sequences of events are written whole");
   Output out(c.out, {"sequence", "time", "mark"});
-  std::int64_t rows = 0, number = 0;
-  const std::vector<EventSequence> sequences = config.shown(c.tasks, c.seed);
-  for (const EventSequence& s : sequences) {
-    ++number;
-    for (std::size_t i = 0; i < s.times.size(); ++i, ++rows)
-      out.write({std::to_string(number), fmt::format("{}", s.times[i]), std::to_string(s.marks[i])});
+  Written written;
+  for (const EventSequence& s : config.shown(c.tasks, c.seed)) {
+    ++written.tasks;
+    for (std::size_t i = 0; i < s.times.size(); ++i, ++written.rows)
+      out.write({std::to_string(written.tasks), fmt::format("{}", s.times[i]), std::to_string(s.marks[i])});
+    progress.update(static_cast<double>(written.tasks));
   }
   out.commit();
-  if (c.common.json) print_json(JsonValue::object({{"tasks", std::ssize(sequences)}, {"rows", rows}, {"targets", 0}}));
-  return 0;
+  return written;
 }
 
-int run(const SampleCommand& c) {
-  apply(c.common);
-  set_data_folder(c.data);
-  check_outputs("sample", c.common,
-                {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
-                {{"protocol", c.protocol.name}});
-  const Protocol protocol = load_protocol(c.protocol);
-  if (const EventsConfig* events = events_config(*protocol.data)) return write_events(c, *events);
-  const auto source = protocol.data->source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});
+/// Writes the points of tasks.
+Written write_points(const SampleCommand& c, const TaskConfig& config, Progress& progress) {
+  const auto source = config.source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});
   const Task task = source->task(0).to(Device::cpu);
   std::vector<std::string> inputs, all;
   if (c.tasks > 1) inputs.emplace_back("task");
-  add_names(inputs, 'x', protocol.data->dim_x());
+  add_names(inputs, 'x', config.dim_x());
   all = inputs;
-  add_names(all, 'y', protocol.data->dim_y());
+  add_names(all, 'y', config.dim_y());
 
   Output out(c.out, all), truth(c.truth, all), context(c.context, all), targets(c.targets, inputs);
-  std::int64_t rows = 0, hidden = 0;
-  for (std::int64_t t = 0; t < task.xt.dim(0); ++t)
+  Written written{.tasks = c.tasks};
+  for (std::int64_t t = 0; t < task.xt.dim(0); ++t) {
     for (const Point& point : points_of(task, t)) {
       std::vector<std::string> place, whole;
       if (c.tasks > 1) place.push_back(std::to_string(t + 1));
@@ -139,11 +138,31 @@ int run(const SampleCommand& c) {
       std::vector<std::string> blank = place;
       blank.resize(all.size());
       out.write(point.given ? whole : blank);
-      ++rows;
-      hidden += !point.given;
+      ++written.rows;
+      written.targets += !point.given;
     }
+    progress.update(static_cast<double>(t + 1));
+  }
   for (Output* output : {&out, &truth, &context, &targets}) output->commit();
-  if (c.common.json) print_json(JsonValue::object({{"tasks", c.tasks}, {"rows", rows}, {"targets", hidden}}));
+  return written;
+}
+
+Written write(const SampleCommand& c) {
+  const Protocol protocol = load_protocol(c.protocol);
+  Progress progress("sample", c.tasks, {.unit = "tasks", .passing = true});
+  if (const EventsConfig* events = events_config(*protocol.data)) return write_events(c, *events, progress);
+  return write_points(c, *protocol.data, progress);
+}
+
+int run(const SampleCommand& c) {
+  apply(c.common);
+  set_data_folder(c.data);
+  check_outputs("sample", c.common,
+                {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
+                {{"protocol", c.protocol.name}});
+  const Written written = write(c);
+  if (c.common.json)
+    print_json(JsonValue::object({{"tasks", written.tasks}, {"rows", written.rows}, {"targets", written.targets}}));
   return 0;
 }
 
