@@ -74,6 +74,10 @@ std::string toml_value(const ModelConfig::mapped_type& value) {
       value);
 }
 
+JsonValue json_value(const ModelConfig::mapped_type& value) {
+  return std::visit([](const auto& v) { return JsonValue(v); }, value);
+}
+
 void show_model(const InfoCommand& c) {
   const ModelInfo& info = model_info(c.subject.name);
   check(c.subject.changes.empty(), "[info] --set found with {}, expected it with a protocol", excerpt(c.subject.name));
@@ -92,7 +96,7 @@ void show_model(const InfoCommand& c) {
     const auto weights = weights_named(fmt::format("{}:{}", info.name, preset.protocol));
     text += fmt::format("{:<32}  {:>10}  {}\n", preset.protocol, preset.parameters, weights ? weights->name : "-");
     JsonValue options = JsonValue::object({});
-    for (const auto& [key, value] : preset.config) std::visit([&](const auto& v) { options.set(key, v); }, value);
+    for (const auto& [key, value] : preset.config) options.set(key, json_value(value));
     rows.push_back(JsonValue::object({{"protocol", preset.protocol},
                                       {"parameters", preset.parameters},
                                       {"weights", weights ? JsonValue(weights->name) : JsonValue()},
