@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,33 @@ bool has_instruction_set() {
               isa.data());
   return false;
 }
+
+/// Prints the seconds of processor of each test case, of all threads together: `--reporters=seconds`.
+class Seconds final : public doctest::IReporter {
+ public:
+  explicit Seconds(const doctest::ContextOptions&) {}
+  void test_case_start(const doctest::TestCaseData& data) override { name_ = data.m_name, start_ = std::clock(); }
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {
+    const double seconds = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
+    std::printf("%8.3f %s\n", seconds, name_);
+  }
+
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+
+ private:
+  const char* name_ = "";
+  std::clock_t start_ = 0;
+};
+DOCTEST_REGISTER_REPORTER("seconds", 0, Seconds);
 
 }  // namespace
 

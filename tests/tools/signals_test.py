@@ -57,6 +57,21 @@ def each_signal_saves():
 
 
 @case
+def repeated_requests_to_stop_save_as_well():
+    """Linux sends the children of a killed process one SIGTERM for each thread of it."""
+    with start(*train("repeated")) as process:
+        process.stderr.readline()
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.001)
+        errors = process.stderr.read()
+    # Between its last write and its end a signal does what it does by default.
+    expect(process.returncode in (130, -signal.SIGTERM), "exit status", process.returncode, errors)
+    expect(not list((HERE / "repeated").glob(".*")), "temporary files left:", list((HERE / "repeated").glob(".*")))
+    check_saved("repeated")
+
+
+@case
 def the_end_of_its_terminal_saves():
     master, slave = pty.openpty()
 

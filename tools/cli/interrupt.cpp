@@ -21,8 +21,9 @@ InterruptGuard::InterruptGuard() {
     struct sigaction ours {};
     ours.sa_handler = npzoo_on_interrupt;
     sigemptyset(&ours.sa_mask);
-    // A terminal's end may be told twice, by the system and by the shell.
-    ours.sa_flags = SA_RESTART | (kSignals[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    // One event can send the others several times. System and shell both report the end of a terminal. When a parent
+    // with several threads is killed, Linux sends the signal of PR_SET_PDEATHSIG once for each thread that ends.
+    ours.sa_flags = SA_RESTART | (kSignals[i] == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
     ::sigaction(kSignals[i], &ours, nullptr);
   }
 }

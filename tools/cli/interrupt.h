@@ -9,9 +9,10 @@ namespace npzoo {
 constexpr int kInterruptedExit = 130;
 
 /// While alive, Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) only set a flag, so that work can be
-/// saved. A second SIGINT or SIGTERM ends the program at once; its temporary files are removed by who writes there
-/// next. Signals that were ignored stay ignored: `nohup` and the background jobs of shell scripts are left alone. What
-/// each signal did before is restored at the end.
+/// saved. A second SIGINT ends the program at once; the next writer of the same files removes its temporary files. A
+/// second SIGTERM or SIGHUP changes nothing, because the system may send one several times. Ignored signals stay
+/// ignored, so `nohup` and the background jobs of shell scripts work as before. The destructor restores the earlier
+/// handlers.
 class InterruptGuard {
  public:
   InterruptGuard();
