@@ -41,7 +41,10 @@ AuthorsPlace authors_convgnp(const std::string& name) {
   const std::string &number = words[2], &kind = words[3];
   if (part == "layers")
     return convolution_of(fmt::format("{}conv_net.{}.net.{}", start, number, number == "0" ? 0 : 1), kind);
-  if (part == "down") return convolution_of(fmt::format("{}before_turn_layers.{}.0", start, number), kind);
+  if (part == "down") {
+    const char* in_sequence_with_mean = pools(std::stoll(number)) ? ".0" : "";
+    return convolution_of(fmt::format("{}before_turn_layers.{}{}", start, number, in_sequence_with_mean), kind);
+  }
   return convolution_of(fmt::format("{}after_turn_layers.{}", start, number), kind,
                         AuthorsLayout::transposed_convolution);
 }
