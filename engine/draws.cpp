@@ -36,6 +36,18 @@ void for_samples(const Shape& shape, const F& fill) {
                           });
 }
 
+/// Integers (samples, tasks, n) of a recording point to elements.
+void check_below(const Tensor& below, std::int64_t call, const Tensor& out) {
+  const auto bounds = below.values<std::int64_t>();
+  const auto found = out.values<std::int64_t>();
+  const std::int64_t tasks = out.shape()[1], n = out.shape()[2];
+  for (std::int64_t i = 0; i < out.numel(); ++i) {
+    const std::int64_t most = std::max<std::int64_t>(bounds[static_cast<std::size_t>(i / n % tasks)] - 1, 0),
+                       value = found[static_cast<std::size_t>(i)];
+    check(0 <= value && value <= most, "[draws] recorded tensor {} holds {}, expected 0 to {}", call, value, most);
+  }
+}
+
 }  // namespace
 
 Draws::Draws(std::uint64_t seed, Purpose purpose, std::uint64_t step)
@@ -94,7 +106,11 @@ void Draws::fill_recorded(std::int64_t call, Tensor& out) const {
 
 void Draws::fill(const Request& request, std::int64_t call, Tensor& out) const {
   if (request.kind == Kind::derived) return request.derive(out.values<std::int64_t>());
-  if (recorded_ && request.kind != Kind::generator) return fill_recorded(call, out);
+  if (recorded_ && request.kind != Kind::generator) {
+    fill_recorded(call, out);
+    if (request.kind == Kind::integers) check_below(request.below, call, out);
+    return;
+  }
   if (request.kind == Kind::generator) {
     check(!recorded_, "[draws] a recording has no numbers for a kernel that draws by itself");
     const RandomState first = start(call, 0, 0);

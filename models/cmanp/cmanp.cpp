@@ -146,11 +146,11 @@ AuthorsPlace authors_cmanp(const std::string& name) {
 
 namespace {
 
-/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B, H, L, Dv). On the CPU.
+/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B·H, L, Dv). On the CPU.
 Tensor by_head(const Tensor& means, std::int64_t heads) {
   const Tensor x = means.to(Device::cpu).to(DType::float64);
   const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
-  Tensor out = Tensor::empty({batch, heads, rows, width}, DType::float64, Device::cpu);
+  Tensor out = Tensor::empty({batch * heads, rows, width}, DType::float64, Device::cpu);
   double* to = out.values<double>().data();
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t h = 0; h < heads; ++h)
@@ -167,7 +167,8 @@ std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
   for (std::size_t i = 0; i < cmanp.gathered.size(); ++i) {
     const std::string block = std::to_string(i);
     const AttentionState& gathered = cmanp.gathered[i];
-    theirs[block + ".constant"] = gathered.log_sum_exp.to(Device::cpu);
+    const Shape& heads = gathered.log_sum_exp.shape();  // (B, H, L)
+    theirs[block + ".constant"] = gathered.log_sum_exp.to(Device::cpu).view({heads[0] * heads[1], heads[2], 1});
     theirs[block + ".embedding"] = by_head(gathered.mean, gathered.log_sum_exp.dim(1));
     theirs[block + ".latents"] = cmanp.latents[i].to(Device::cpu);
   }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "models/convcnp/config.h"
 #include "models/convcnp/convcnp.h"
 
 namespace npzoo {
@@ -41,7 +43,10 @@ AuthorsPlace authors_convgnp(const std::string& name) {
   const std::string &number = words[2], &kind = words[3];
   if (part == "layers")
     return convolution_of(fmt::format("{}conv_net.{}.net.{}", start, number, number == "0" ? 0 : 1), kind);
-  if (part == "down") return convolution_of(fmt::format("{}before_turn_layers.{}.0", start, number), kind);
+  if (part == "down") {
+    const char* in_sequence_with_mean = pools(std::stoll(number)) ? ".0" : "";
+    return convolution_of(fmt::format("{}before_turn_layers.{}{}", start, number, in_sequence_with_mean), kind);
+  }
   return convolution_of(fmt::format("{}after_turn_layers.{}", start, number), kind,
                         AuthorsLayout::transposed_convolution);
 }
@@ -84,9 +89,10 @@ ModelConfig dl4bi_config(ModelConfig theirs) {
                             {{"head", "head_hidden"}, {"s_min", "grid_low"}, {"s_max", "grid_high"}});
 }
 
-/// What their grid covers: all points of the recording.
+/// The range of all points of the recording, which their grid covers.
 Extent extent_of(const Task& task, std::int64_t input) {
-  double low = task.xc.data<double>()[input], high = low;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double low = kInfinity, high = -kInfinity;
   for (const Tensor* x : {&task.xc, &task.xt})
     for (std::int64_t i = input; i < x->numel(); i += x->dim(2)) {
       low = std::min(low, x->data<double>()[i]);
@@ -109,6 +115,7 @@ ModelConfig convcnp_task(ModelConfig ours, const Task& task) {
 }
 
 ModelConfig convgnp_task(ModelConfig ours, const Task& task) {
+  check(task.xc.dim(2) == 2, "[parity] {} inputs recorded of convcnp2d, expected 2", task.xc.dim(2));
   const Extent first = extent_of(task, 0), second = extent_of(task, 1);
   ours["grid_low"] = first.low;
   ours["grid_high"] = first.high;
@@ -121,11 +128,18 @@ ModelConfig convgnp_task(ModelConfig ours, const Task& task) {
 Tensor channels_first(const Tensor& x) {
   const Tensor from = x.to(Device::cpu).to(DType::float64);
   const std::int64_t channels = x.dim(-1), batch = x.dim(0), nodes = x.numel() / (batch * channels);
-  Tensor to = Tensor::empty({batch, channels, nodes}, DType::float64, Device::cpu);
+  std::vector<std::int64_t> extents{batch, channels};
+  extents.insert(extents.end(), x.shape().begin() + 1, x.shape().begin() + x.rank() - 1);
+  Tensor to = Tensor::empty(Shape(extents), DType::float64, Device::cpu);
   for (std::int64_t i = 0; i < x.numel(); ++i)
     to.data<double>()[(i / (nodes * channels) * channels + i % channels) * nodes + i / channels % nodes] =
         from.data<double>()[i];
   return to;
+}
+
+std::int64_t nodes_of_grid(const ModelConfig& ours) {
+  const RegularGrid grid = read_convcnp_config(ours).grid;
+  return grid.axis[0].count * grid.axis[1].count;
 }
 
 Tensor nodes_of(const GridAxis& axis) {
@@ -162,14 +176,20 @@ std::span<const AuthorsCode> convcnp_authors() {
        .config = convcnp_config,
        .state = convcnp_state,
        .of_task = convcnp_task,
-       .adam = {.lr = 1e-3, .weight_decay = 1e-5}},
+       .adam = {.lr = 1e-3, .weight_decay = 1e-5},
+       .nodes = nodes_of_grid},
       {.recorded_as = "convcnp2d",
        .place = authors_convgnp,
        .config = convgnp_config,
        .list = "channels",
        .state = convgnp_state,
-       .of_task = convgnp_task},
-      {.recorded_as = "dl4bi-convcnp", .place = dl4bi_convcnp, .config = dl4bi_config, .state = dl4bi_state},
+       .of_task = convgnp_task,
+       .nodes = nodes_of_grid},
+      {.recorded_as = "dl4bi-convcnp",
+       .place = dl4bi_convcnp,
+       .config = dl4bi_config,
+       .state = dl4bi_state,
+       .nodes = nodes_of_grid},
   };
   return kCodes;
 }

@@ -157,7 +157,7 @@ constexpr const char* kSmallConvCnps[] = {
     R"({"architecture": "unet", "in_channels": 2, "halvings": 2, "grid_low": -3.0, "grid_high": 3.0, "points_per_unit": 2.0})",
     R"({"architecture": "dl4bi", "width": 4, "kernel": 3, "blocks": 2, "head_hidden": 6, "min_std": 0.05, "grid_low": -3.0, "grid_high": 3.0, "points_per_unit": 2.0})",
     R"({"architecture": "convgnp-conv", "conv_channels": 4, "conv_layers": 2, "conv_receptive_field": 3.0, "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
-    R"({"architecture": "convgnp-unet", "unet_channels": "3 4", "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
+    R"({"architecture": "convgnp-unet", "unet_channels": "3 4 3", "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
     R"({"architecture": "on-grid", "width": 4, "kernel": 3, "density_kernel": 5, "blocks": 1, "head_hidden": 6, "min_std": 0.05, "grid_low": -2.5, "grid_high": 2.0, "grid_size": 19})",
 };
 

@@ -114,12 +114,17 @@ class UNetwork final : public GridNetwork {
   std::vector<TransposedConvolution> up_;
 };
 
-/// Means of 2 nodes along each axis.
+/// Returns the means over 2 nodes along each axis.
 Tensor halved(const Tensor& x) {
   const std::int64_t batch = x.dim(0), channels = x.dim(-1);
   if (x.rank() == 3) return mean(reshape(x, {batch, x.dim(1) / 2, 2, channels}), 2);
   const Tensor columns = mean(reshape(x, {batch, x.dim(1), x.dim(2) / 2, 2, channels}), 3);
   return mean(reshape(columns, {batch, x.dim(1) / 2, 2, x.dim(2) / 2, channels}), 2);
+}
+
+/// Layer number `layer` of PoolingUNetwork, before its mean if it has one.
+Convolution halving(const KernelSize& size, std::int64_t layer, Initializer& init) {
+  return {size.extents(), size.config(pools(layer) ? 1 : 2), init};
 }
 
 class PoolingUNetwork final : public GridNetwork {
@@ -128,7 +133,7 @@ class PoolingUNetwork final : public GridNetwork {
                   Initializer& init)
       : last_(same({dims, 1, channels.front(), out}, init)), out_(out) {
     for (std::size_t i = 0; i < channels.size(); ++i)
-      down_.push_back(same({dims, kFive, i == 0 ? in : channels[i - 1], channels[i]}, init));
+      down_.push_back(halving({dims, kFive, i == 0 ? in : channels[i - 1], channels[i]}, std::ssize(down_), init));
     for (std::size_t i = 0; i < channels.size(); ++i) {
       const std::int64_t beside = i + 1 == channels.size() ? 1 : 2;
       up_.push_back(doubling({dims, kFive, beside * channels[i], channels[i == 0 ? 0 : i - 1]}, init));
@@ -138,7 +143,10 @@ class PoolingUNetwork final : public GridNetwork {
   Tensor operator()(const Tensor& x) const override {
     std::vector<Tensor> before;
     Tensor h = x;
-    for (const Convolution& layer : down_) before.push_back(h = relu(halved(layer(h))));  // (B, G / 2ⁱ, ·)
+    for (const Convolution& layer : down_) {
+      h = layer(h);
+      before.push_back(h = relu(pools(std::ssize(before)) ? halved(h) : h));  // (B, G / 2ⁱ, ·)
+    }
     for (std::size_t i = up_.size(); i-- > 0;) {
       if (i + 1 < up_.size()) h = concat({before[i], h}, -1);
       h = relu(up_[i](h));
@@ -251,6 +259,12 @@ class ResidualNetwork final : public GridNetwork {
 };
 
 }  // namespace
+
+bool pools(std::int64_t layer) {
+  std::int64_t field = 1;
+  for (std::int64_t i = 0; i < layer; ++i) field = (field + kFive - 1 + field % 2) / 2;
+  return field % 2 == 1;
+}
 
 std::unique_ptr<GridNetwork> simple_network(int dims, std::int64_t in, std::int64_t out, Initializer& init) {
   return std::make_unique<SimpleNetwork>(dims, in, out, init);

@@ -29,9 +29,18 @@ std::unique_ptr<GridNetwork> simple_network(int dims, std::int64_t in, std::int6
 std::unique_ptr<GridNetwork> u_network(int dims, std::int64_t in, std::int64_t halvings, Initializer& init);
 inline constexpr std::int64_t kMostHalvings = 6;
 
-/// "UNet" of neuralprocesses, with `channels` at each level: convolutions of 5 nodes, each followed by means of 2.
+/// "UNet" of neuralprocesses: convolutions of 5 nodes that halve the grid, one for each of `channels`, and as many
+/// transposed ones. Grids are multiples of 2^channels.
+///
+/// A layer halves the grid in one of two ways, by the receptive field before it: 1 node before the first layer, and
+/// each convolution adds 4. If the field is odd, the layer is a convolution of stride 1 and then a mean over 2 nodes,
+/// and the field becomes (field + 1) / 2. If it is even, the layer is a convolution of stride 2, and the field becomes
+/// field / 2. So the first two layers pool and all others stride. Source: github.com/wesselb/neuralprocesses @89faf25.
 std::unique_ptr<GridNetwork> pooling_u_network(int dims, std::int64_t in, const std::vector<std::int64_t>& channels,
                                                std::int64_t out, Initializer& init);
+
+/// True if layer `layer` of that network, from 0, pools.
+bool pools(std::int64_t layer);
 
 /// "ConvNet" of neuralprocesses: `layers` convolutions with ReLU between them.
 std::unique_ptr<GridNetwork> plain_network(int dims, std::int64_t in, std::int64_t channels, std::int64_t layers,

@@ -12,6 +12,7 @@
 #include "engine/tape.h"
 #include "models/events/thp.h"
 #include "models/events/thp_plus_authors.h"
+#include "models/parity/recorded_tensors.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reduce/reduce.h"
@@ -121,16 +122,12 @@ ModelConfig config_of_thp(ModelConfig theirs) {
 }
 
 /// All events are targets.
-Task sequences_of_record(const NamedTensors& recorded, const std::string& where) {
-  const auto at = [&](const char* name) {
-    const auto found = recorded.find(name);
-    check(found != recorded.end() && found->second.rank() == 2 && found->second.dim(1) >= 2,
-          "{}: there is no '{}' of shape (B, L) for two events or more", where, name);
-    return found->second.to(DType::float64);
-  };
-  const Tensor times = at("event_time"), types = at("event_type");
+Task sequences_of_record(const RecordedTensors& recorded, const ModelConfig& ours) {
+  constexpr std::int64_t kAny = RecordedTensors::kAny;
+  const Tensor times = recorded.numbers("event_time", {kAny, kAny}).to(DType::float64);
   const std::int64_t batch = times.dim(0), events = times.dim(1);
-  check(types.shape() == times.shape(), "{}: 'event_type' {} found, expected {}", where, types.shape(), times.shape());
+  check(events >= 2, "{}: 'event_time' has {} events, expected two or more", recorded.where(), events);
+  const Tensor types = recorded.integers("event_type", {batch, events}, 0, recorded_marks(ours)).to(DType::float64);
   Tensor y = Tensor::zeros({batch, events, 2}, DType::float64, Device::cpu),
          weights = Tensor::zeros({batch, events}, DType::float64, Device::cpu);
   for (std::int64_t i = 0; i < batch * events; ++i) {
@@ -146,11 +143,11 @@ Task sequences_of_record(const NamedTensors& recorded, const std::string& where)
   return task;
 }
 
-/// Next marks that were forecast as the likeliest.
-double right_marks(const HawkesTerms& terms, const WholeSequences& all) {
+/// Number of next marks that were forecast as the likeliest.
+std::int64_t right_marks(const HawkesTerms& terms, const WholeSequences& all) {
   const Tensor log_mark = terms.log_mark.to(Device::cpu), y = all.y.to(Device::cpu), real = all.real.to(Device::cpu);
   const std::int64_t n = y.dim(1), marks = log_mark.dim(2);
-  double right = 0;
+  std::int64_t right = 0;
   for (std::int64_t i = 0; i < y.dim(0) * n; ++i) {
     if (i % n == 0 || real.data<double>()[i] == 0) continue;
     const double* before = log_mark.data<double>() + (i - 1) * marks;
@@ -176,7 +173,7 @@ NamedTensors outputs_of_thp(const Model& model, const Task& task, Draws& draws, 
           {"type_logits", terms.logits},
           {"type_loss", sum(terms.mark_loss)},
           {"se", sum(terms.error)},
-          {"correct", Tensor::full({}, right_marks(terms, all), DType::float64)},
+          {"correct", Tensor::from<std::int64_t>({}, {right_marks(terms, all)})},
           {"loss", objective_of(terms)}};
 }
 

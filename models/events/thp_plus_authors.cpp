@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/tape.h"
 #include "models/events/thp_plus.h"
+#include "models/parity/recorded_tensors.h"
 #include "ops/concat/concat.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reduce/reduce.h"
@@ -28,6 +29,8 @@ std::string hawkes_encoder_place(const std::vector<std::string>& ours) {
   const auto part = std::ranges::find(parts, ours[2], [](const auto& p) { return std::string(p.first); });
   return fmt::format("{}{}.{}", start, part->second, ours.back());
 }
+
+std::int64_t recorded_marks(const ModelConfig& ours) { return ConfigReader(ours, "parity").size("num_classes"); }
 
 namespace {
 
@@ -49,17 +52,13 @@ ModelConfig config_of_thp_plus(ModelConfig theirs) {
 }
 
 /// The first event is the context. Padding gets a gap that has a density.
-Task events_of_record(const NamedTensors& recorded, const std::string& where) {
-  const auto at = [&](const char* name) {
-    const auto found = recorded.find(name);
-    check(found != recorded.end() && found->second.rank() == 3 && found->second.dim(1) >= 2,
-          "{}: there is no '{}' of shape (B, L, 1) for two events or more", where, name);
-    return found->second.to(DType::float64);
-  };
-  const Tensor times = at("times"), marks = at("marks"), masks = at("masks");
+Task events_of_record(const RecordedTensors& recorded, const ModelConfig& ours) {
+  constexpr std::int64_t kAny = RecordedTensors::kAny;
+  const Tensor times = recorded.numbers("times", {kAny, kAny, 1}).to(DType::float64);
   const std::int64_t batch = times.dim(0), events = times.dim(1);
-  check(marks.shape() == times.shape() && masks.shape() == times.shape(),
-        "{}: 'marks' {} and 'masks' {} found, expected {}", where, marks.shape(), masks.shape(), times.shape());
+  check(events >= 2, "{}: 'times' has {} events, expected two or more", recorded.where(), events);
+  const Tensor marks = recorded.integers("marks", {batch, events, 1}, 0, recorded_marks(ours)).to(DType::float64),
+               masks = recorded.numbers("masks", {batch, events, 1}).to(DType::float64);
   Tensor y = Tensor::zeros({batch, events, 2}, DType::float64, Device::cpu),
          weights = Tensor::zeros({batch, events}, DType::float64, Device::cpu);
   for (std::int64_t i = 0; i < batch * events; ++i) {
@@ -131,17 +130,17 @@ void add_their_scores(const NextEvent& next, const Task& task, const Tensor& exp
   const Tensor y = here(task.yt), weights = here(task.target_weights), marks = here(next.mark_log_probability()),
                gaps = here(expected);
   const std::int64_t batch = y.dim(0), targets = y.dim(1), kinds = marks.dim(2);
-  Tensor likeliest = Tensor::zeros({batch, targets}, DType::float64, Device::cpu);
+  Tensor likeliest = Tensor::zeros({batch, targets}, DType::int64, Device::cpu);
   double right = 0, count = 0, squares = 0;
   for (std::int64_t row = 0; row < batch; ++row) {
     double error = 0;
     for (std::int64_t i = row * targets; i < (row + 1) * targets; ++i) {
       const double* mark = marks.data<double>() + i * kinds;
-      const auto best = static_cast<double>(std::max_element(mark, mark + kinds) - mark);
-      likeliest.data<double>()[i] = best;
+      const std::int64_t best = std::max_element(mark, mark + kinds) - mark;
+      likeliest.data<std::int64_t>()[i] = best;
       const double weight = weights.data<double>()[i];
       count += weight;
-      right += weight * (best == y.data<double>()[2 * i + 1]);
+      right += weight * (static_cast<double>(best) == y.data<double>()[2 * i + 1]);
       error += weight * (y.data<double>()[2 * i] - gaps.data<double>()[i]);
     }
     squares += error * error;

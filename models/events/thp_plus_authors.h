@@ -17,4 +17,7 @@ std::span<const AuthorsCode> thp_plus_authors();
 /// Where a layer's parameter is in this code and in that of THP. `ours` are the words of its name, "layers" the first.
 std::string hawkes_encoder_place(const std::vector<std::string>& ours);
 
+/// Number of marks of a model with these constructor parameters. Recorded marks are 1 to that, or 0 for padding.
+std::int64_t recorded_marks(const ModelConfig& ours);
+
 }  // namespace npzoo

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "datasets/task.h"
@@ -10,7 +12,11 @@
 #include "engine/tape.h"
 #include "models/forecast/informer.h"
 #include "models/forecast/series_model.h"
+#include "models/parity/recorded_tensors.h"
 #include "ops/concat/concat.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
 
 namespace npzoo {
 
@@ -88,17 +94,26 @@ ModelConfig informer_config(ModelConfig theirs) {
 }
 
 /// Their times are features alone; our first input is not looked at.
-Task series_of_record(const NamedTensors& recorded, const std::string& where) {
-  const auto at = [&](const char* name) {
-    const auto found = recorded.find(name);
-    check(found != recorded.end() && found->second.rank() == 3, "{}: there is no '{}' of three axes", where, name);
-    return found->second.to(DType::float64);
-  };
-  const Tensor history = at("x_enc"), marks = at("x_mark_enc"), asked = at("batch_y"), asked_marks = at("x_mark_dec");
-  const std::int64_t all = asked.dim(1), known = at("x_dec").dim(1) - at("eval.prediction").dim(1);
-  check(0 <= known && known < all && asked_marks.dim(1) == all, "{}: x_dec, x_mark_dec and batch_y do not fit", where);
+Task series_of_record(const RecordedTensors& recorded, const ModelConfig& /*ours*/) {
+  constexpr std::int64_t kAny = RecordedTensors::kAny;
+  const auto double_of = [](const Tensor& x) { return x.to(DType::float64); };
+  const Tensor history = double_of(recorded.numbers("x_enc", {kAny, kAny, kAny}));
+  const std::int64_t batch = history.dim(0), steps = history.dim(1), values = history.dim(2);
+  const Tensor marks = double_of(recorded.numbers("x_mark_enc", {batch, steps, kAny}));
+  const Tensor asked = double_of(recorded.numbers("batch_y", {batch, kAny, values}));
+  const std::int64_t all = asked.dim(1);
+  const Tensor asked_marks = double_of(recorded.numbers("x_mark_dec", {batch, all, marks.dim(2)}));
+  const Tensor given = double_of(recorded.numbers("x_dec", {batch, all, values}));
+  const std::int64_t known = all - recorded.floats("eval.prediction", {batch, kAny, values}).dim(1);
+  check(0 <= known && known <= steps, "{}: 'batch_y' has {} more steps than 'eval.prediction', expected 0 to {}",
+        recorded.where(), known, steps);
+  const Tensor shown = concat({slice(history, 1, steps - known, steps),
+                               Tensor::zeros(asked.shape().with(1, all - known), DType::float64, Device::cpu)},
+                              1);
+  check(std::ranges::equal(given.values<double>(), shown.values<double>()),
+        "{}: 'x_dec' is something else, expected the last {} steps of 'x_enc' and then zeros", recorded.where(), known);
   const auto with_places = [](const Tensor& features) {
-    const Tensor places = Tensor::zeros(features.shape().with(2, 1), DType::float64, features.device());
+    const Tensor places = Tensor::zeros(features.shape().with(2, 1), DType::float64, Device::cpu);
     return concat({places, features}, 2);
   };
   return {with_places(marks), history, with_places(slice(asked_marks, 1, known, all)), slice(asked, 1, known, all)};
@@ -115,6 +130,45 @@ TracedForecast traced(const Model& model, const Task& task, Draws& draws, bool t
   const auto& series = dynamic_cast<const SeriesModel&>(model);
   found.outputs["prediction"] = series.forecast(task, {draws, training, 0, &found.trace}).mean;
   found.outputs["encoder"] = found.trace.encoded;
+  found.outputs["loss"] = mean(square(sub(found.outputs["prediction"], task.yt)));
+  return found;
+}
+
+/// Delays of one auto-correlation, from the greatest correlation on, and the weights that the model gives them.
+struct Delays {
+  Tensor delays;   // (B, k) int64, or (k) if the batch shares them
+  Tensor weights;  // (B, k)
+};
+
+/// correlation and weights (B, L), the weights 0 at delays that were not chosen. In training a batch shares its delays.
+Delays delays_of(const Tensor& correlation, const Tensor& weights, bool training) {
+  const auto here = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const std::int64_t batch = correlation.dim(0), length = correlation.dim(1);
+  const Tensor by = here(training ? broadcast_to(reshape(mean(correlation, 0), {1, length}), {batch, length})
+                                  : correlation),
+               chosen = here(weights);
+  const auto all = chosen.values<double>();
+  const std::int64_t count =
+      length - std::ranges::count(all.first(static_cast<std::size_t>(length)), 0.0);  // the same in every row
+  Delays found{Tensor::empty({batch, count}, DType::int64, Device::cpu),
+               Tensor::empty({batch, count}, DType::float64, Device::cpu)};
+  for (std::int64_t b = 0; b < batch; ++b) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(length));
+    std::iota(order.begin(), order.end(), 0);
+    const auto rank = [&](std::int64_t i) {
+      const double weight = chosen.data<double>()[b * length + i], value = by.data<double>()[b * length + i];
+      return std::pair(weight == 0, std::isnan(value) ? 0 : -value);
+    };
+    std::ranges::stable_sort(order, {}, rank);
+    for (std::int64_t k = 0; k < count; ++k) {
+      found.delays.data<std::int64_t>()[b * count + k] = order[static_cast<std::size_t>(k)];
+      found.weights.data<double>()[b * count + k] =
+          chosen.data<double>()[b * length + order[static_cast<std::size_t>(k)]];
+    }
+  }
+  if (training)
+    found.delays =
+        Tensor::from<std::int64_t>({count}, found.delays.values<std::int64_t>().first(static_cast<std::size_t>(count)));
   return found;
 }
 
@@ -122,8 +176,12 @@ NamedTensors outputs_of_autoformer(const Model& model, const Task& task, Draws& 
   TracedForecast found = traced(model, task, draws, training);
   found.outputs["decoder.seasonal"] = found.trace.decoded;
   found.outputs["decoder.trend"] = found.trace.trend;
-  for (std::size_t i = 0; i < found.trace.correlations.size(); ++i)
+  for (std::size_t i = 0; i < found.trace.correlations.size(); ++i) {
+    const Delays delays = delays_of(found.trace.correlations[i], found.trace.weights[i], training);
     found.outputs[fmt::format("correlation.{}", i)] = found.trace.correlations[i];
+    found.outputs[fmt::format("delays.{}", i)] = delays.delays;
+    found.outputs[fmt::format("weights.{}", i)] = delays.weights;
+  }
   return found.outputs;
 }
 
@@ -131,10 +189,10 @@ NamedTensors outputs_of_autoformer(const Model& model, const Task& task, Draws& 
 Tensor numbers_of_chosen(const Tensor& chosen) {
   const Tensor marks = chosen.to(Device::cpu).to(DType::float64);
   const std::int64_t rows = marks.dim(0) * marks.dim(1), length = marks.dim(2);
-  std::vector<double> numbers;
+  std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < rows * length; ++i)
-    if (marks.data<double>()[i] == 1) numbers.push_back(static_cast<double>(i % length));
-  return Tensor::from<double>({marks.dim(0), marks.dim(1), std::ssize(numbers) / rows}, numbers);
+    if (marks.data<double>()[i] == 1) numbers.push_back(i % length);
+  return Tensor::from<std::int64_t>({marks.dim(0), marks.dim(1), std::ssize(numbers) / rows}, numbers);
 }
 
 NamedTensors outputs_of_informer(const Model& model, const Task& task, Draws& draws, bool training) {

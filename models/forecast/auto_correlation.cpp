@@ -40,6 +40,7 @@ Tensor AutoCorrelation::operator()(const Tensor& x, const Tensor& memory, const 
   }
   const auto delays = static_cast<std::int64_t>(factor_ * std::log(static_cast<double>(length)));
   const Tensor weights = top_softmax(correlation, by, std::max<std::int64_t>(delays, 1));  // (B, L)
+  if (pass.trace != nullptr) pass.trace->weights.push_back(weights);
   return projections.out(delayed_sum(weights, values, method));                            // (B, L, E)
 }
 

@@ -21,6 +21,7 @@ struct SeriesTrace {
   Tensor decoded;                      // (B, label + Nt, ·), what the decoder says of known and of asked steps
   Tensor trend;                        // Autoformer: of the same steps, the part of their mean that is no season
   std::vector<Tensor> correlations{};  // Autoformer: (B, L) of each auto-correlation
+  std::vector<Tensor> weights{};       // Autoformer: (B, L) of each delay in each of them, 0 unless it is chosen
   std::vector<Tensor> chosen{};        // Informer: (B, H, L) of each sparse attention, 1 for queries that attend
 };
 

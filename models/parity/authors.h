@@ -14,6 +14,7 @@ namespace npzoo {
 
 class Draws;
 class Model;
+class RecordedTensors;
 struct ContextState;
 struct Task;
 
@@ -58,8 +59,10 @@ struct AuthorsCode {
   /// there are none.
   ModelConfig (*of_task)(ModelConfig ours, const Task& task) = nullptr;
   RecordedAdam adam{};
-  /// The task that was recorded, in float64 on the CPU; null: it is xc, yc, xt and yt. Errors begin with `where`.
-  Task (*task)(const NamedTensors& recorded, const std::string& where) = nullptr;
+  /// Nodes of the grid that our model computes on; null: it has none. A recording has at least as many numbers.
+  std::int64_t (*nodes)(const ModelConfig& ours) = nullptr;
+  /// The recorded task for a model of ours, in float64 on the CPU; null: it is xc, yc, xt and yt.
+  Task (*task)(const RecordedTensors& recorded, const ModelConfig& ours) = nullptr;
   /// Their objective where it is none of the model's; null: Model::loss.
   Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
   /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what

@@ -8,63 +8,73 @@
 #include <string>
 #include <vector>
 
+#include "datasets/task.h"
 #include "engine/draws.h"
 #include "engine/io/safetensors.h"
 #include "engine/module.h"
 #include "models/model.h"
 #include "models/parity/authors.h"
+#include "models/parity/recorded_tensors.h"
 
 namespace npzoo {
 
-/// A run that was recorded from the code of a model's authors, and what of ours it is to be held against. What is not
-/// as expected throws Error that names the file.
+/// A run that was recorded from the code of a model's authors, and the model of ours that repeats it. Throws Error that
+/// names the file if the recording is not as expected.
 class Record {
  public:
   explicit Record(const std::filesystem::path& path);
+  /// `name` is what messages call the recording.
+  Record(TensorFile file, std::string name);
 
   const std::string& path() const { return path_; }
   const ModelSpec& spec() const { return spec_; }
   const AuthorsCode& authors() const { return *authors_; }
-  bool has(const std::string& name) const { return file_.tensors.contains(name); }
-  /// Its model cannot have more.
-  std::int64_t elements() const { return file_.elements(); }
-  const Tensor& at(const std::string& name) const;
-  /// Of what was recorded, float64 or float32.
-  DType dtype() const;
+  const RecordedTensors& tensors() const { return tensors_; }
+  bool has(const std::string& name) const { return tensors_.has(name); }
+  /// Numbers in all tensors together. The recorded model cannot have more parameters, samples or grid nodes.
+  std::int64_t elements() const { return elements_; }
+  /// Type of the recorded numbers, float64 or float32.
+  DType dtype() const { return task_.yt.dtype(); }
 
-  /// With the lengths of context and targets where they are ragged, and then every point counting alike.
+  /// Ragged contexts and targets have lengths, and then all points have the same weight.
   Task task(DType dtype) const;
 
-  /// What was drawn in the evaluation, in training, or in its update `step`, from 1.
-  Draws evaluation_draws() const { return draws("eval.random."); }
-  Draws training_draws() const { return draws("random."); }
-  Draws training_draws(std::int64_t step) const { return draws("random.step" + std::to_string(step) + "."); }
-  /// Functions that were drawn of each task in the evaluation.
+  /// Recorded random numbers of the evaluation, of training, or of its update `step`, from 1. `drawn` states how many
+  /// of the tensors were used.
+  Draws draws(const std::string& start) const;
+  void drawn(const std::string& start, std::int64_t calls) const;
+  /// Functions sampled for each task in the evaluation.
   std::int64_t evaluation_samples() const;
 
-  /// Whether the parameters after the last update of `kind`, "adam" or "yogi", were kept.
+  /// True if the parameters after the last update of `kind`, "adam" or "yogi", were kept.
   bool has_final(const std::string& kind) const;
 
-  /// Context points of the first of two parts, of a run that was continued; 0 where there is none.
+  /// Context points of the first of two parts, if a run was continued; else 0.
   std::int64_t first_points() const;
 
-  /// What the authors recorded for one of our parameters: `kind` is param, grad, adam.final or buffer. Zeros for the
-  /// gradient of one that their objective does not depend on.
+  /// What the authors recorded for one of our parameters. `kind` is param, grad, adam.final or buffer. Zeros for the
+  /// gradient of a parameter that their objective does not depend on.
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const;
   /// Their names for parameters that none of `ours` is.
   std::vector<std::string> other_parameters(std::span<const NamedParameter> ours) const;
 
  private:
-  Tensor in_double(const std::string& name) const;
-  Draws draws(const std::string& start) const;
+  Task recorded_task() const;
+  void read_config();
   std::optional<std::int64_t> run_count(const std::string& name) const;
+  const Tensor& drawn_tensor(const std::string& name) const;
+  Tensor for_each_task(const std::string& name) const;
+  Tensor samples_first(const std::string& name) const;
 
   std::string path_;
-  TensorFile file_;
+  std::map<std::string, std::string> metadata_;
+  std::int64_t elements_ = 0;
+  RecordedTensors tensors_;
   ModelSpec spec_;
   ModelConfig run_;  // sizes of the run, and what was recorded of it
   std::set<std::string> no_gradient_;
   const AuthorsCode* authors_ = nullptr;
+  Task task_;  // as recorded, on the CPU
 };
 
 }  // namespace npzoo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -40,14 +41,39 @@ double mean_of(const Tensor& x) {
 
 Tensor scalar(double value) { return Tensor::full({}, value, DType::float64); }
 
-Tensor as_recorded(const Tensor& ours, const Tensor& theirs) {
+Tensor as_recorded(const Tensor& ours, const Shape& theirs) {
   const std::int64_t count = ours.dim(0), batch = ours.dim(1), row = ours.numel() / (count * batch);
-  if (count == 1 || theirs.dim(0) != count * batch) return ours;
+  if (count == 1) return theirs == Shape{batch, row} ? in_double(ours).view(theirs) : ours;
+  if (theirs != Shape{count * batch, ours.dim(2), ours.dim(3)}) return ours;
   const Tensor from = in_double(ours);
-  Tensor out = Tensor::empty(theirs.shape(), DType::float64);
+  Tensor out = Tensor::empty(theirs, DType::float64, Device::cpu);
   for (std::int64_t k = 0; k < count; ++k)
     for (std::int64_t b = 0; b < batch; ++b)
       std::copy_n(from.data<double>() + (k * batch + b) * row, row, out.data<double>() + (b * count + k) * row);
+  return out;
+}
+
+Tensor ascending(const Tensor& rows) {
+  const Tensor from = in_double(rows);
+  const std::int64_t count = rows.dim(0), n = rows.dim(1);
+  Tensor out = Tensor::empty({count, n}, DType::int64, Device::cpu);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto order = out.values<std::int64_t>().subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return from.data<double>()[k * n + i]; });
+  }
+  return out;
+}
+
+Tensor deviation(const Tensor& samples) {
+  const std::int64_t count = samples.dim(0), each = samples.numel() / count;
+  Tensor out = Tensor::empty({samples.dim(1), samples.dim(2), samples.dim(3)}, DType::float64, Device::cpu);
+  for (std::int64_t i = 0; i < each; ++i) {
+    double mean = 0, squares = 0;
+    for (std::int64_t k = 0; k < count; ++k) mean += samples.data<double>()[k * each + i] / static_cast<double>(count);
+    for (std::int64_t k = 0; k < count; ++k) squares += std::pow(samples.data<double>()[k * each + i] - mean, 2);
+    out.data<double>()[i] = std::sqrt(squares / static_cast<double>(count - 1));
+  }
   return out;
 }
 
@@ -90,9 +116,21 @@ Tensor without_padding(const Tensor& x, const Tensor& weights) {
 }
 
 Tensor in_order(const Tensor& samples, const Tensor& order) {
-  const std::int64_t batch = samples.dim(1), targets = samples.dim(2), width = samples.dim(3);
+  const std::int64_t count = samples.dim(0), batch = samples.dim(1), targets = samples.dim(2), width = samples.dim(3);
+  check(order.dtype() == DType::int64 && order.shape() == Shape{count, targets},
+        "[parity] an order {} {} found, expected int64 {}", to_string(order.dtype()), order.shape(),
+        Shape{count, targets});
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::vector<bool> seen(static_cast<std::size_t>(targets));
+    for (std::int64_t t = 0; t < targets; ++t) {
+      const std::int64_t at = order.data<std::int64_t>()[k * targets + t];
+      check(0 <= at && at < targets && !seen[static_cast<std::size_t>(at)],
+            "[parity] row {} of an order holds {}, expected 0 to {} once each", k, at, targets - 1);
+      seen[static_cast<std::size_t>(at)] = true;
+    }
+  }
   Tensor out = Tensor::empty_like(samples);
-  for (std::int64_t row = 0; row < samples.dim(0) * batch; ++row)
+  for (std::int64_t row = 0; row < count * batch; ++row)
     for (std::int64_t t = 0; t < targets; ++t)
       std::copy_n(
           samples.data<double>() + (row * targets + order.data<std::int64_t>()[row / batch * targets + t]) * width,

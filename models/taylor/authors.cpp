@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+#include <utility>
+
 #include "datasets/task.h"
 #include "engine/tape.h"
 #include "models/predictions/autoregressive.h"
@@ -81,6 +85,56 @@ NamedTensors scores_of(const Moments& moments, const Tensor& y) {
           {"sum_mse", sum(squares)}, {"mse", mean(squares)}};
 }
 
+/// Features of points by their neighbours, as the model's keys hold them: channels in this order.
+NamedTensors features_of(const TaylorInputs& inputs, std::int64_t dim_x, std::int64_t dim_y) {
+  NamedTensors features;
+  std::int64_t at = dim_y;  // after the value itself
+  const auto next = [&](const char* name, std::int64_t channels) {
+    features[name] = slice(inputs.key, 2, at, at + channels);
+    at += channels;
+  };
+  next("y_diff", dim_x * dim_y);
+  next("d", 2 * dim_x * dim_y);
+  next("y_n", dim_x * dim_y);
+  ++at;  // the flag
+  next("x_emb", inputs.key.dim(2) - at - 2 * dim_x * dim_x);
+  next("x_diff", dim_x * dim_x);
+  next("x_n", dim_x * dim_x);
+  return features;
+}
+
+/// Points that the features y_n (B, N, k·Dy) and x_n (B, N, k·Dx) of each point come from, found by their values among
+/// those that may be its neighbours: (B, n, k), or (B, n) for one neighbour, of the points `first` to `end`. Noise is
+/// added to x_n, so x decides only if values are equal.
+Tensor neighbours(const Task& task, const NamedTensors& features, std::int64_t first, std::int64_t end) {
+  const auto here = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const Tensor x = here(concat({task.xc, task.xt}, 1)), y = here(concat({task.yc, task.yt}, 1)),
+               y_near = here(features.at("y_n")), x_near = here(features.at("x_n"));
+  const std::int64_t batch = x.dim(0), all = x.dim(1), dim_x = x.dim(2), dim_y = y.dim(2), context = task.xc.dim(1);
+  const auto distance = [](const Tensor& a, std::int64_t i, const Tensor& b, std::int64_t j, std::int64_t width) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < width; ++c)
+      sum += std::abs(a.data<double>()[i * width + c] - b.data<double>()[j * width + c]);
+    return sum;
+  };
+  Tensor found = Tensor::zeros({batch, end - first, dim_x}, DType::int64, Device::cpu);
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = first; i < end; ++i)
+      for (std::int64_t k = 0; k < dim_x; ++k) {
+        std::pair best(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+        for (std::int64_t j = 0; j < std::max(i, context); ++j) {
+          if (j == i) continue;
+          const std::int64_t own = (b * all + i) * dim_x + k;
+          const std::pair here_is(distance(y_near, own, y, b * all + j, dim_y),
+                                  distance(x_near, own, x, b * all + j, dim_x));
+          if (!(here_is < best)) continue;
+          best = here_is;
+          found.data<std::int64_t>()[(b * (end - first) + i - first) * dim_x + k] = j;
+        }
+      }
+  return dim_x == 1 ? found.view({batch, end - first}) : found;
+}
+
 NamedTensors outputs_of_taylorformer(const Model& model, const Task& task, Draws& draws, bool training) {
   const NoGrad off;
   const auto& taylorformer = dynamic_cast<const Taylorformer&>(model);
@@ -90,6 +144,11 @@ NamedTensors outputs_of_taylorformer(const Model& model, const Task& task, Draws
   NamedTensors outputs = scores_of(moments, task.yt);
   outputs["taylor.query_xy"] = inputs.query;
   outputs["taylor.key_xy"] = inputs.key;
+  const NamedTensors features = features_of(inputs, task.xc.dim(2), task.yc.dim(2));
+  for (const auto& [name, feature] : features) outputs["taylor." + name] = feature;
+  const std::int64_t context = task.xc.dim(1), all = inputs.key.dim(1);
+  outputs["taylor.neighbour.context"] = neighbours(task, features, 0, context);
+  outputs["taylor.neighbour.target"] = neighbours(task, features, context, all);
   return outputs;
 }
 

@@ -22,7 +22,7 @@ constexpr char kSecondMoment[] = "optimiser.second_moment.";
 
 constexpr char kChecksum[] = "checksum";
 
-const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
+const std::string& metadata(const TensorFile& file, const char* key, const std::string& name) {
   const auto found = file.metadata.find(key);
   check(found != file.metadata.end(), "[checkpoint] {}: it has no '{}' in its metadata, so npzoo did not write it",
         name, key);

@@ -21,6 +21,23 @@ void add_flags(Flags& flags, ParityCommand& c) {
   flags.words("files", c.files, "recorded runs (safetensors)").required();
 }
 
+/// "eval.mae, train.layer.* (12)": names that share their first two words are counted together.
+std::string grouped(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::int64_t>> groups;
+  std::string text;
+  for (const std::string& name : names) {
+    const std::size_t word = name.find('.'), two = word == name.npos ? name.npos : name.find('.', word + 1);
+    const std::string start = name.substr(0, two) + (two == name.npos ? "" : ".*");
+    if (groups.empty() || groups.back().first != start) groups.emplace_back(start, 0);
+    ++groups.back().second;
+  }
+  for (const auto& [start, count] : groups) {
+    text += (text.empty() ? "" : ", ") + start;
+    if (start.ends_with(".*")) text += fmt::format(" ({})", count);
+  }
+  return text;
+}
+
 int run(const ParityCommand& c) {
   apply(c.common);
   JsonValue rows = JsonValue::array();
@@ -38,11 +55,15 @@ int run(const ParityCommand& c) {
       quantities.push_back(JsonValue::object({{"name", q.name}, {"max_error", q.max_error}}));
       table += fmt::format("  {:<26} {:.1e}  (allowed {:.0e})\n", q.name, q.max_error, q.tolerance);
     }
+    if (!report.not_compared.empty()) table += fmt::format("  not compared: {}\n", grouped(report.not_compared));
+    JsonValue not_compared = JsonValue::array();
+    for (const std::string& name : report.not_compared) not_compared.push_back(JsonValue(name));
     rows.push_back(JsonValue::object({{"file", report.file},
                                       {"model", report.model},
                                       {"max_error", report.max_error()},
                                       {"passed", report.passed()},
-                                      {"quantities", quantities}}));
+                                      {"quantities", quantities},
+                                      {"not_compared", not_compared}}));
   }
   progress.finish();
   if (c.common.json)
