@@ -72,7 +72,7 @@ class SeriesOfTable {
           dim_y_);
     answer_.columns.resize(q_.y.size());
     for (PredictedColumn& column : answer_.columns)
-      for (std::vector<double>* figures : {&column.mean, &column.std, &column.center}) make_room(*figures, 1);
+      for (std::vector<double>* figures : {&column.mean, &column.std}) make_room(*figures, 1);
   }
 
   std::int64_t count() const { return std::ssize(q_.y) / static_cast<std::int64_t>(dim_y_) * q_.group_count; }
@@ -105,7 +105,6 @@ class SeriesOfTable {
       scatter(said.samples, c, rows, column.samples);
       scatter(said.crps, c, rows, column.crps);
       scatter(said.central_mass, c, rows, column.central_mass);
-      for (const std::uint32_t row : rows) column.center[row] = said.units.values[c].shift;
     }
   }
 

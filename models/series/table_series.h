@@ -29,7 +29,7 @@ struct TableQuestion {
 
 /// What is said of a value column at each place, in the units of the table. As in SeriesPrediction.
 struct PredictedColumn {
-  std::vector<double> mean, std, center;  // center: what float32 numbers were added to
+  std::vector<double> mean, std;
   std::vector<double> quantiles, samples, crps, central_mass;
 };
 

@@ -16,7 +16,7 @@ NORMAL = statistics.NormalDist()
 
 
 def args(*more, table="t.csv", at=None):
-    return ["predict", HERE / table, "--checkpoint", at or checkpoint(), *more]
+    return ["predict", HERE / table, "--digits", 9, "--checkpoint", at or checkpoint(), *more]
 
 
 def make(groups=("a", "b", "c"), points=14, seed=2):
@@ -56,10 +56,10 @@ def what_is_missing_is_filled_and_every_row_stays():
     known = [row for row in rows if row[2] is not None]
     write("context.csv", text_of(known, ("day", "u")))
     write("targets.csv", text_of(rows, ("day",)))
-    two = succeed("predict", "--checkpoint", checkpoint(), "--context", HERE / "context.csv", "--targets", HERE / "targets.csv")
+    two = succeed("predict", "--digits", 9, "--checkpoint", checkpoint(), "--context", HERE / "context.csv", "--targets", HERE / "targets.csv")
     check_close(figures(done.stdout, "u"), figures(two, "u"))
     expect([line for line in comments(done.stdout) if "columns" not in line] == comments(two), "what is told of units")
-    also = succeed("predict", HERE / "t.csv", "--targets", HERE / "targets.csv", "--checkpoint", checkpoint())
+    also = succeed("predict", HERE / "t.csv", "--digits", 9, "--targets", HERE / "targets.csv", "--checkpoint", checkpoint())
     check_close(figures(also, "u"), figures(two, "u"))
     for chunk in (1, 5):
         check_close(figures(succeed(*args("--chunk", chunk)), "u"), figures(two, "u"))

@@ -20,11 +20,11 @@ def predict(content, *args, stdin=False):
     """Runs `npzoo predict` on a table of these bytes."""
     write("t.csv", content)
     if not stdin:
-        return npzoo("predict", PATH, "--checkpoint", checkpoint(), *args)
+        return npzoo("predict", PATH, "--digits", 9, "--checkpoint", checkpoint(), *args)
     with PATH.open() as file:
         import subprocess
         from cli_support import PROGRAM, TIMEOUT
-        return subprocess.run([PROGRAM, "predict", "-", "--checkpoint", str(checkpoint()), *map(str, args)], stdin=file,
+        return subprocess.run([PROGRAM, "predict", "-", "--digits", "9", "--checkpoint", str(checkpoint()), *map(str, args)], stdin=file,
                               capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
 
 

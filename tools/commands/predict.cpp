@@ -74,6 +74,8 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
   flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
+  flags.whole("--digits", c.digits, {1, kMostStdDigits},
+              "significant digits of standard deviations; means, quantiles and samples have as many decimals");
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
   flags.toggle("--no-standardise", c.as_is,
                "use inputs and values as they are, instead of mapping those of the context to the range and the "

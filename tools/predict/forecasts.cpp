@@ -67,9 +67,9 @@ struct ForecastAnswer {
 
   std::size_t channels() const { return columns.values.size(); }
   std::string time(std::size_t h) const { return series.time_form.text(forecast.time[h]); }
-  /// What float32 knows of a value of channel c.
-  double digits(double value, std::size_t c, const SeriesScale& scale) const {
-    return few_digits(value, scale.mean[c]);
+  /// A value of channel c at place h, with as many decimals as its standard deviation there.
+  double rounded(double value, std::size_t h, std::size_t c) const {
+    return round_to_std(value, forecast.std[h * channels() + c], options.digits);
   }
   std::vector<std::string> comments() const {
     return {fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
@@ -81,7 +81,7 @@ struct ForecastAnswer {
 };
 
 /// The table of predictions: time, and of each value a column for every figure.
-void write_forecast(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+void write_forecast(const ForecastAnswer& a, std::optional<TableWriter>& out) {
   std::vector<std::string> prefixes{"mean_", "std_"};
   for (const double p : a.options.quantiles) prefixes.push_back(fmt::format("q{}_", p));
   const std::vector<std::string> time{a.columns.time},
@@ -90,16 +90,16 @@ void write_forecast(const ForecastAnswer& a, const SeriesScale& scale, std::opti
   const std::size_t channels = a.channels(), quantiles = a.options.quantiles.size();
   for (std::size_t h = 0; h < a.forecast.time.size(); ++h) {
     std::vector<double> numbers;
-    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(a.digits(a.forecast.mean[h * channels + c], c, scale));
-    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(few_digits(a.forecast.std[h * channels + c]));
+    for (const std::vector<double>* figures : {&a.forecast.mean, &a.forecast.std})
+      for (std::size_t c = 0; c < channels; ++c) numbers.push_back(a.rounded((*figures)[h * channels + c], h, c));
     for (std::size_t q = 0; q < quantiles; ++q)
       for (std::size_t c = 0; c < channels; ++c)
-        numbers.push_back(a.digits(a.forecast.quantiles[(h * channels + c) * quantiles + q], c, scale));
+        numbers.push_back(a.rounded(a.forecast.quantiles[(h * channels + c) * quantiles + q], h, c));
     out->write(a.time(h), numbers);
   }
 }
 
-void write_paths(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+void write_paths(const ForecastAnswer& a, std::optional<TableWriter>& out) {
   const auto count = static_cast<std::size_t>(a.options.samples), channels = a.channels();
   std::vector<std::string> comments = a.comments();
   comments.push_back(fmt::format("samples: {} paths", count));
@@ -109,7 +109,7 @@ void write_paths(const ForecastAnswer& a, const SeriesScale& scale, std::optiona
     for (std::size_t k = 0; k < count; ++k) {
       std::vector<double> numbers{static_cast<double>(k + 1)};
       for (std::size_t c = 0; c < channels; ++c)
-        numbers.push_back(a.digits(a.forecast.samples[(h * channels + c) * count + k], c, scale));
+        numbers.push_back(a.rounded(a.forecast.samples[(h * channels + c) * count + k], h, c));
       out->write(a.time(h), numbers);
     }
   out->flush();
@@ -175,8 +175,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
                     {.horizon = horizon, .quantiles = c.quantiles, .samples = c.samples, .seed = checkpoint.run.seed});
   std::optional<TableWriter> out, samples;
   std::optional<PredictionPicture> picture;
-  if (!c.out.empty()) write_forecast(answer, scale, out);
-  if (c.samples > 0) write_paths(answer, scale, samples);
+  if (!c.out.empty()) write_forecast(answer, out);
+  if (c.samples > 0) write_paths(answer, samples);
   if (!c.plot.empty()) {
     const std::vector<std::string> axis{axis_title(answer.columns.time, answer.series.time_form)};
     picture.emplace(c.plot, checkpoint.run.spec.name, axis, answer.columns.values);

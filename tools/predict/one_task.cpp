@@ -88,7 +88,7 @@ class TargetChunks {
 class SampleTable {
  public:
   SampleTable(const PredictOptions& c, const PredictionReport& report, const Question& question, Density density)
-      : count_(c.samples), dim_y_(question.y_names.size()) {
+      : count_(c.samples), digits_(c.digits), dim_y_(question.y_names.size()) {
     std::vector<std::string> comments = report.comments();
     comments.push_back(fmt::format("samples: {} of {}", count_,
                                    density == Density::marginal ? "each target by itself" : "all targets together"));
@@ -96,8 +96,9 @@ class SampleTable {
                   question.targets->style());
   }
 
-  void add(const Prediction& prediction, const TargetRows& rows, const Standardisation& units, Draws& draws) {
-    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), units.values);
+  void add(const Prediction& prediction, const Tensor& std, const TargetRows& rows, const Standardisation& units,
+           Draws& draws) {
+    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), std, units.values, digits_);
     for (std::size_t i = 0, width = 1 + dim_y_; i * width < numbers.size(); ++i)
       file_->write(rows.text[i / static_cast<std::size_t>(count_)], std::span(numbers).subspan(i * width, width));
   }
@@ -105,7 +106,7 @@ class SampleTable {
   void commit() { file_->commit(); }
 
  private:
-  std::int64_t count_;
+  std::int64_t count_, digits_;
   std::size_t dim_y_;
   std::optional<TableWriter> file_;
 };
@@ -184,14 +185,14 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
     if (give_up()) return kInterruptedExit;
     const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));
     const Moments said = moments(*prediction);
-    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values);
+    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values, c.digits);
     for (std::size_t i = 0; i < rows.text.size(); ++i) {
       const auto of_row = std::span(numbers).subspan(i * 2 * dim_y, 2 * dim_y);
       if (out) out->write(rows.text[i], of_row);
       for (std::size_t j = 0; picture && j < dim_y; ++j)
         picture->add(j, std::span(rows.x).subspan(i * dim_x, dim_x), of_row[j], of_row[dim_y + j]);
     }
-    if (samples) samples->add(*prediction, rows, units, draws);
+    if (samples) samples->add(*prediction, said.std, rows, units, draws);
     report.targets.add(rows.x);
     progress.update(report.targets.rows());
   }

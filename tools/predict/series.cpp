@@ -140,14 +140,16 @@ std::vector<std::string> prefixes(const PredictOptions& c) {
 }
 
 /// A row of the columns with these prefixes.
-void figures_of(const TableAnswer& answer, std::size_t row, std::size_t quantiles, std::vector<double>& numbers) {
+void figures_of(const TableAnswer& answer, std::size_t row, const PredictOptions& c, std::vector<double>& numbers) {
   numbers.clear();
-  for (const PredictedColumn& column : answer.columns)
-    numbers.push_back(few_digits(column.mean[row], column.center[row]));
-  for (const PredictedColumn& column : answer.columns) numbers.push_back(few_digits(column.std[row]));
+  const auto add = [&](const PredictedColumn& column, double value) {
+    numbers.push_back(round_to_std(value, column.std[row], c.digits));
+  };
+  for (const PredictedColumn& column : answer.columns) add(column, column.mean[row]);
+  for (const PredictedColumn& column : answer.columns) add(column, column.std[row]);
+  const std::size_t quantiles = c.quantiles.size();
   for (std::size_t q = 0; q < quantiles; ++q)
-    for (const PredictedColumn& column : answer.columns)
-      numbers.push_back(few_digits(column.quantiles[row * quantiles + q], column.center[row]));
+    for (const PredictedColumn& column : answer.columns) add(column, column.quantiles[row * quantiles + q]);
 }
 
 LocalOptions local_options(std::int64_t neighbours, const TrainingRange& range) {
@@ -171,7 +173,7 @@ class Outputs {
     out_.emplace(c_.out, prediction_header({}, asked_.header(), prefixes(c_), names_, path_), comments_, style_);
     std::vector<double> numbers;
     for (std::int64_t row = 0; row < asked_.rows(); ++row) {
-      figures_of(answer_, static_cast<std::size_t>(row), c_.quantiles.size(), numbers);
+      figures_of(answer_, static_cast<std::size_t>(row), c_, numbers);
       check_finite(row, numbers);
       out_->write(asked_.text(row), numbers);
     }
@@ -192,7 +194,7 @@ class Outputs {
         const auto at = static_cast<std::size_t>(row);
         numbers.assign(1, static_cast<double>(k + 1));
         for (const PredictedColumn& column : answer_.columns)
-          numbers.push_back(few_digits(column.samples[at * count + k], column.center[at]));
+          numbers.push_back(round_to_std(column.samples[at * count + k], column.std[at], c_.digits));
         check_finite(row, numbers);
         samples_->write(asked_.text(row), numbers);
       }
