@@ -72,7 +72,7 @@ std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::
   std::vector<double> rows;
   rows.reserve(2 * means.size());
   for (std::size_t i = 0; i < means.size(); i += dim_y) {
-    const auto deviation = [&](std::size_t j) { return values[j].std(deviations[i + j]); };
+    const auto deviation = [&](std::size_t j) { return values[j].std(deviations[i + j], means[i + j]); };
     for (std::size_t j = 0; j < dim_y; ++j)
       rows.push_back(round_to_std(values[j].mean(means[i + j]), deviation(j), digits));
     for (std::size_t j = 0; j < dim_y; ++j) rows.push_back(round_to_std(deviation(j), deviation(j), digits));

@@ -163,7 +163,10 @@ TEST_CASE("table series: groups without a place, without a row and without eithe
   CHECK(tally.series == 4);
   CHECK(tally.without_context == 2);  // groups 1 and 3
   CHECK(tally.small == 3);            // group 0 has one point
-  CHECK(tally.constant == 1);
+  CHECK(tally.single == 1);
+  CHECK(tally.constant == 0);  // the unit of group 0 is that of all rows
+  CHECK(column.mean[0] == doctest::Approx(25.0 / 4));
+  CHECK(column.std[0] == doctest::Approx(std::sqrt((1.25 * 1.25 * 2 + 0.75 * 0.75 + 1.75 * 1.75) / 4)));
   CHECK(tally.smallest == 0);
   CHECK(tally.largest == 3);
   CHECK(tally.outside == 1);  // 9 of group 2

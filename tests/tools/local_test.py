@@ -5,7 +5,7 @@ import math
 import sys
 import xml.etree.ElementTree
 
-from cli_support import HERE, as_json, case, checkpoint_2d, expect, run_cases, succeed, write, wrong_usage
+from cli_support import HERE, as_json, case, checkpoint_2d, expect, npzoo, run_cases, succeed, write, wrong_usage
 
 
 @case
@@ -83,6 +83,21 @@ def a_usual_table_has_no_digits_that_nobody_needs():
     for line in [line.split(",") for line in text.splitlines() if not line.startswith("#")][1:]:
         mean, std = line[2:]
         expect(len(std.lstrip("0.").rstrip("0")) <= 4 and len(mean.partition(".")[2]) <= len(std.partition(".")[2]) + 1, line)
+
+
+@case
+def a_far_point_leaves_the_others_alone():
+    rows = "".join(f"{i},{'' if i % 9 == 4 else math.sin(i / 20)}\n" for i in range(700))
+    alone = [line.split(",") for line in succeed("predict", write("wave.csv", "x,y\n" + rows), "--out", "-").splitlines()][-700:]
+    for far in ("1e5", "1e7", "1e300"):
+        table = write("far.csv", f"x,y\n{rows}{far},0.3\n")
+        done = npzoo("predict", table, "--out", "-")
+        expect(done.returncode == 0 and "1 of 1 series has an observed point that is far from all others" in done.stderr, done.stderr)
+        expect("it is left out where the others are predicted" in done.stderr, done.stderr)
+        found = [line.split(",") for line in done.stdout.splitlines()][-701:-1]
+        for a, b in zip(found, alone, strict=True):
+            expect(a[0] == b[0] and abs(float(a[2]) - float(b[2])) < .1 * float(b[3]), far, a, b)
+            expect(.9 < float(a[3]) / float(b[3]) < 1.1, far, a, b)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,9 @@ int run(const SampleCommand& c) {
   check_outputs("sample", c.common,
                 {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
                 {{"protocol", c.protocol.name}});
+  for (const NamedFile& table :
+       {NamedFile{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}})
+    check_table_name("sample", table);
   const Protocol protocol = load_protocol(c.protocol);
   if (const EventsConfig* events = events_config(*protocol.data)) return write_events(c, *events);
   const auto source = protocol.data->source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});

@@ -223,7 +223,7 @@ int stream(const StreamCommand& c) {
   ContextRows context(reader, targets.dim_x(), y_names.size());
   const ObservedRows& first = context.look_at_first(c.as_is ? 0 : c.standardise_by);
   const Standardisation units = c.as_is ? leave_as_is(targets.dim_x(), y_names.size(), range)
-                                        : standardise(first.x, first.y, targets.x_names, y_names, range);
+                                        : standardise_by_context(first.x, first.y, targets.x_names, y_names, range);
   PredictionReport report = prediction_report(checkpoint, *model, !c.as_is, units, targets.x_names, y_names);
   report.x_forms = reader.forms();
   TableWriter out(c.out, header, comments(report, c, first), targets.style);
@@ -263,6 +263,7 @@ int run(const StreamCommand& c) {
   apply(c.common);
   check_outputs("stream", c.common, {{"--out", c.out}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
+  check_table_name("stream", {"--out", c.out});
   const NoGrad off;
   try {
     return stream(c);

@@ -63,6 +63,7 @@ struct ForecastAnswer {
   std::int64_t steps;  // of training
   ForecastColumns columns;
   TimeSeries series;
+  std::int64_t context_steps = 0;
   SeriesForecast forecast{};
 
   std::size_t channels() const { return columns.values.size(); }
@@ -72,11 +73,12 @@ struct ForecastAnswer {
     return round_to_std(value, forecast.std[h * channels() + c], options.digits);
   }
   std::vector<std::string> comments() const {
-    return {fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
-                        run.protocol.name, run.seed, steps),
-            fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
-            fmt::format("context: {} known points from {} on", forecast.context_points,
-                        series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
+    return {
+        fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
+                    run.protocol.name, run.seed, steps),
+        fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
+        fmt::format("context: {} known points of the last {} steps, from {} on", forecast.context_points, context_steps,
+                    series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
   }
 };
 
@@ -160,6 +162,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   const auto& config = dynamic_cast<const ForecastConfig&>(*checkpoint.run.protocol.data);
   check_forecast_flags(c, checkpoint.run.spec.name);
   ForecastColumns columns = columns_of(c, config);
+  check_drawn_names(c.plot, columns.values);
+  check_drawn_names(c.plot, std::span(&columns.time, 1));
   const std::int64_t horizon = horizon_of(c, config.rules());
   if (!c.plot.empty()) plot::format_of(c.plot);
   const SeriesScale scale = config.scale();
@@ -167,7 +171,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
       order_by_time(read_measurements(c.table, columns.time, columns.values), config.dim_y(), c.table.string());
   for (const auto& path : {c.out, c.samples_out, c.plot})
     if (!path.empty()) check_can_be_written(path);
-  ForecastAnswer answer{c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series)};
+  ForecastAnswer answer{
+      c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series), config.rules().context};
   Progress progress("predict", 0, {.unit = "rows", .passing = true});
   answer.forecast =
       Forecaster(*model, config.rules(), scale)
@@ -178,7 +183,7 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   if (!c.out.empty()) write_forecast(answer, out);
   if (c.samples > 0) write_paths(answer, samples);
   if (!c.plot.empty()) {
-    const std::vector<std::string> axis{axis_title(answer.columns.time, answer.series.time_form)};
+    const std::vector<PictureAxis> axis{{answer.columns.time, answer.series.time_form}};
     picture.emplace(c.plot, checkpoint.run.spec.name, axis, answer.columns.values);
     draw_forecast(answer, *picture);
   }

@@ -45,6 +45,8 @@ Question read_question(const PredictOptions& c, const TrainedModel& trained, con
   check_picture(c, checkpoint.run, question.x_names);
   ContextReader observed(c.table, question.x_names, model->dim_y());
   question.y_names = observed.y_names();
+  check_drawn_names(c.plot, question.x_names);
+  check_drawn_names(c.plot, question.y_names);
   static_cast<void>(prediction_header({}, question.x_names, question.y_names, c.targets));
   Progress progress("predict", 0, {.unit = "rows", .passing = true});  // a large context takes its time
   question.context = observed.read(kAllRows);
@@ -115,8 +117,9 @@ PredictionReport make_report(const PredictOptions& c, const Checkpoint& checkpoi
                              const Question& question) {
   const TrainingRange range = checkpoint.run.protocol.data->training_range();
   const ObservedRows& context = question.context;
-  const Standardisation units = c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
-                                        : standardise(context.x, context.y, question.x_names, question.y_names, range);
+  const Standardisation units =
+      c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
+              : standardise_by_context(context.x, context.y, question.x_names, question.y_names, range);
   PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, question.x_names, question.y_names);
   report.x_forms = question.forms;
   report.context.add(context.x);
@@ -136,9 +139,8 @@ JsonValue result(const PredictOptions& c, const PredictionReport& report, double
 std::unique_ptr<PredictionPicture> make_picture(const PredictOptions& c, const Question& question,
                                                 const std::string& model) {
   if (c.plot.empty()) return {};
-  std::vector<std::string> axes;
-  for (std::size_t i = 0; i < question.x_names.size(); ++i)
-    axes.push_back(axis_title(question.x_names[i], question.forms[i]));
+  std::vector<PictureAxis> axes;
+  for (std::size_t i = 0; i < question.x_names.size(); ++i) axes.push_back({question.x_names[i], question.forms[i]});
   auto picture = std::make_unique<PredictionPicture>(c.plot, model, axes, question.y_names);
   const std::size_t dim_x = axes.size(), dim_y = question.y_names.size();
   for (std::size_t i = 0; i < question.context.y.size(); ++i)
