@@ -70,7 +70,7 @@ def by_npzoo(options, rows, name, folder):
     write(folder / "observed.csv", [row for row in rows if row[2] is not None], 2)
     write(folder / "missing.csv", [row for row in rows if row[2] is None])
     write(folder / "truth.csv", [row for row in rows if row[2] is None and row[3] is not None], 3)
-    command = [options.program, "predict", folder / "observed.csv", "--targets", folder / "missing.csv", "--inputs",
+    command = [options.program, "predict", "--digits", "9", folder / "observed.csv", "--targets", folder / "missing.csv", "--inputs",
                "longitude,latitude", "--values", "temperature", "--truth", folder / "truth.csv", "--json",
                "--out", options.out / f"{name}.csv", "--plot", options.out / f"{name}.png"]
     command += ["--checkpoint", options.checkpoint] if options.checkpoint else []

@@ -159,7 +159,7 @@ def write_tables(windows, folder):
 def by_npzoo(options, windows, folder):
     """Scores of one call for all windows, and seconds of a window in it; then of a call for one window."""
     write_tables(windows, folder)
-    command = [options.program, "predict", folder / "table.csv", "--group", "window", "--inputs", "time", "--values", "value",
+    command = [options.program, "predict", "--digits", "9", folder / "table.csv", "--group", "window", "--inputs", "time", "--values", "value",
                "--out", folder / "out.csv", "--threads", str(options.threads)]
     command += ["--checkpoint", options.checkpoint] if options.checkpoint else []
     begin = time.perf_counter()

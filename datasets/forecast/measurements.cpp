@@ -84,7 +84,9 @@ Measurements read_measurements(const std::filesystem::path& path, const std::str
   Table table = Table::read(path);
   std::vector<std::size_t> indices{table.format().column(time)};
   for (const std::string& name : values) indices.push_back(table.format().column(name));
-  const std::vector<NumberColumn> columns = table.numbers(indices, std::vector<ColumnForm>(indices.size()));
+  std::vector<ColumnForm> forms = table.input_forms(std::span(indices).first(1));
+  forms.resize(indices.size());
+  const std::vector<NumberColumn> columns = table.numbers(indices, forms);
   Measurements m{.time_form = columns[0].form};
   for (std::size_t row = 0; row < columns[0].values.size(); ++row) {
     if (std::isnan(columns[0].values[row])) continue;

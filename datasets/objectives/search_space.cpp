@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "datasets/tables/prediction_rows.h"
 #include "datasets/tables/table.h"
 #include "datasets/toml_reader.h"
 #include "engine/error.h"
@@ -49,6 +51,10 @@ void check_axis(const Axis& axis, const std::string& where) {
 }
 
 Axis read_axis(TomlReader& table) {
+  constexpr auto kKeys = std::to_array<std::string_view>({"name", "low", "high", "scale", "type", "fixed"});
+  for (const std::string& key : table.keys())
+    if (std::ranges::find(kKeys, key) == kKeys.end())
+      table.reject(key, "an unknown key", fmt::format("one of: {}", fmt::join(kKeys, ", ")));
   Axis axis;
   axis.name = table.text("name");
   const bool held = table.has("fixed");
@@ -62,6 +68,16 @@ Axis read_axis(TomlReader& table) {
   if (table.has("type")) axis.integer = table.choice("type", {"real", "integer"}) == "integer";
   table.finish();
   return axis;
+}
+
+/// With few digits, and within the bounds.
+double short_value(const Axis& axis, double x) {
+  constexpr int kDigits = 6;
+  const double extent = axis.logarithmic ? std::log(axis.high) - std::log(axis.low) : 1;
+  const int more = extent < 1 ? static_cast<int>(std::ceil(-std::log10(extent))) : 0;
+  const double rounded =
+      axis.integer ? std::round(x) : round_to_std(x, axis.logarithmic ? x : axis.high - axis.low, kDigits + more);
+  return std::clamp(rounded, axis.low, axis.high);
 }
 
 bool holds_nothing(const std::filesystem::path& path) {
@@ -106,7 +122,7 @@ std::vector<double> SearchSpace::values(std::span<const double> unit) const {
     }
     const double x = axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
                                       : axis.low + u * (axis.high - axis.low);
-    values.push_back(std::clamp(axis.integer ? std::round(x) : x, axis.low, axis.high));
+    values.push_back(short_value(axis, x));
   }
   return values;
 }
@@ -121,6 +137,36 @@ std::vector<double> SearchSpace::unit(std::span<const double> values) const {
     unit.push_back(std::clamp(u, 0.0, 1.0));
   }
   return unit;
+}
+
+std::optional<double> SearchSpace::points() const {
+  double count = 1;
+  for (const std::size_t i : inputs_) {
+    const Axis& axis = axes_[i];
+    if (axis.fixed) continue;
+    if (!axis.integer) return {};
+    count *= axis.high - axis.low + 1;
+  }
+  return count;
+}
+
+std::optional<std::vector<std::vector<double>>> SearchSpace::unknown_points(const std::set<std::vector<double>>& known,
+                                                                            std::size_t most) const {
+  if (!points()) return {};
+  std::vector<std::vector<double>> found;
+  std::vector<double> values;
+  for (const Axis& axis : axes_) values.push_back(axis.fixed.value_or(axis.low));
+  for (bool more = true; more && found.size() < most;) {
+    std::vector<double> point = unit(values);
+    if (!known.contains(point)) found.push_back(std::move(point));
+    more = false;  // until an axis goes on to its next integer
+    for (std::size_t i = 0; i < axes_.size() && !more; ++i) {
+      if (axes_[i].fixed) continue;
+      more = values[i] < axes_[i].high;
+      values[i] = more ? values[i] + 1 : axes_[i].low;
+    }
+  }
+  return found;
 }
 
 void SearchSpace::check_values(std::span<const double> values, const std::string& where) const {
@@ -143,7 +189,7 @@ Observations read_observations(const std::filesystem::path& path, const SearchSp
   check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
         kMostEvaluations);
   const std::vector<ColumnForm> forms(columns.size());
-  const std::vector<NumberColumn> numbers = table.numbers(columns, forms, columns);
+  const std::vector<NumberColumn> numbers = table.numbers(columns, forms, std::span(columns).first(columns.size() - 1));
   for (std::size_t c = 0; c < columns.size(); ++c)
     check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers", format.name(),
           format.title(columns[c]));
@@ -154,8 +200,10 @@ Observations read_observations(const std::filesystem::path& path, const SearchSp
     const std::string where = fmt::format("{}:{}", format.name(), table.line(r));
     space.check_values(row, where);
     const std::vector<double> unit = space.unit(row);
-    found.x.insert(found.x.end(), unit.begin(), unit.end());
     const double value = numbers.back().values[at];
+    std::vector<double>& points = std::isnan(value) ? found.failed : found.x;
+    points.insert(points.end(), unit.begin(), unit.end());
+    if (std::isnan(value)) continue;
     check(std::abs(value) <= 1e150, "[{}] value is {}, expected a number of at most 1e150", where, value);
     found.y.push_back(maximise ? -value : value);
   }

@@ -62,7 +62,9 @@ TableData read_table_data(const TableTasks& tasks) {
   std::vector<std::size_t> indices;
   for (const auto* names : {&tasks.inputs, &tasks.values})
     for (const std::string& name : *names) indices.push_back(table.format().column(name));
-  const std::vector<NumberColumn> columns = table.numbers(indices, std::vector<ColumnForm>(indices.size()));
+  std::vector<ColumnForm> forms = table.input_forms(std::span(indices).first(tasks.inputs.size()));
+  forms.resize(indices.size());
+  const std::vector<NumberColumn> columns = table.numbers(indices, forms);
 
   auto groups = groups_of(tasks, table, columns);
   for (auto& [name, rows] : groups)

@@ -49,17 +49,45 @@ bool has_thousands(std::string_view text) {
   return text.empty();
 }
 
-/// Such as 01/02/2020, 1.2.2020 or 12:30.
-bool like_a_date(std::string_view text) {
-  constexpr std::size_t kShortest = 8;
-  const auto twice = [&](char c) { return text.size() >= kShortest && std::ranges::count(text, c) == 2; };
-  const bool digits = text.find_first_not_of("0123456789./-: ") == std::string_view::npos;
-  return digits && (twice('/') || twice('.') || twice('-') || text.find(':') != std::string_view::npos);
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether a month's name stands in it, or its first three letters do, with nothing but letters behind them.
+bool names_month(std::string_view text) {
+  constexpr std::array kMonths = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
+  constexpr std::size_t kLetters = 3;
+  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  for (std::size_t i = 0; i + kLetters <= text.size(); ++i) {
+    if (i > 0 && is_letter(text[i - 1])) continue;
+    if (std::ranges::any_of(kMonths, [&](const char* m) { return equals_ignoring_case(text.substr(i, kLetters), m); }))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
 
+bool looks_like_date(std::string_view text) {
+  constexpr std::size_t kShortest = 7;
+  if (text.size() < 4 || !std::ranges::any_of(text, is_digit)) return false;
+  if (names_month(text)) return text.find_first_of(" -/.,") != std::string_view::npos;
+  if (!is_digit(text.front())) return false;
+  const std::size_t colon = text.find(':');
+  if (colon != std::string_view::npos && colon <= 13 && colon + 1 < text.size() && is_digit(text[colon + 1]))
+    return true;
+  if (text.size() < kShortest) return false;
+  const bool digits = text.find_first_not_of("0123456789./- ") == std::string_view::npos;
+  for (const char c : {'/', '.', '-'})
+    if (digits && std::ranges::count(text, c) == 2) return true;
+  // 2006-Q1, 2020-W01, 2020-01-01T12 and the like
+  return text[4] == '-' && std::ranges::all_of(text.substr(0, 4), is_digit) && text.find_first_of("QWTZ") <= 10;
+}
+
 bool is_missing(std::string_view cell) {
+  return is_missing_name(cell) || cell == "?" || equals_ignoring_case(cell, "none") ||
+         equals_ignoring_case(cell, "#n/a");
+}
+
+bool is_missing_name(std::string_view cell) {
   constexpr std::array kWords = {"na", "n/a", "nan", "null"};
   if (cell.empty() || cell == "-") return true;
   return cell.size() <= 4 && std::ranges::any_of(kWords, [&](const char* w) { return equals_ignoring_case(cell, w); });
@@ -130,7 +158,10 @@ ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
 double CellParser::number(const Place& at) {
   ColumnForm& form = forms_[at.column];
   if (const auto found = parse_date_time(at.cell)) return time(*found, at);
-  if (form.kind == ColumnForm::Kind::time) refuse(at, "a date, as others of the column are");
+  if (form.kind == ColumnForm::Kind::time) {
+    if (const auto found = parse_compact_date(at.cell)) return time(*found, at);
+    refuse(at, "a date, as others of the column are");
+  }
   double value = 0;
   bool known = plain_number(at.cell, value);
   if (!known && format_->separator() != ',') {
@@ -151,7 +182,7 @@ double CellParser::number(const Place& at) {
   if (decimal_ == ',' && at.cell.find('.') != std::string_view::npos &&
       parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
     refuse(at, "a decimal comma as in other numbers of the table");
-  if (like_a_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
+  if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
   const auto [end, error] = parse(at.cell, value);
   if (end != at.cell.data() + at.cell.size()) refuse(at, "a number");
   if (error != std::errc()) refuse(at, "a number that a double can hold");

@@ -11,8 +11,12 @@
 
 namespace npzoo {
 
-/// Blank, `-`, NA, N/A, NaN and null, in small or capital letters.
+/// Blank, `-`, `?`, NA, N/A, #N/A, NaN, None and null, in small or capital letters.
 bool is_missing(std::string_view cell);
+/// Of names: None and `?` may be some.
+bool is_missing_name(std::string_view cell);
+/// True for a text that means a date or a time of day, in whatever notation: 13/06/2018, 2006-Q1, 1:00 PM, Jan 2020.
+bool looks_like_date(std::string_view cell);
 
 /// What the numbers of a column mean. Its first cell that is not missing decides.
 struct ColumnForm {
@@ -26,10 +30,10 @@ struct ColumnForm {
   std::string text(double value) const;
 };
 
-/// Makes numbers of a table's cells: decimal ones, and dates and times, which become days. The decimal sign is a point
-/// or, where the separator is none, a comma: the first number with one of them decides for the table. Numbers have no
-/// thousands separators. Throws Error, naming the line and the column, for cells that are no such number, and where a
-/// column has times with a zone and without.
+/// Makes numbers of a table's cells: decimal ones, and dates and times, which become days. In a column of dates
+/// YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the first number with
+/// one of them decides for the table. Numbers have no thousands separators. Throws Error, naming the line and the
+/// column, for cells that are no such number, and where a column has times with a zone and without.
 class CellParser {
  public:
   explicit CellParser(const TableFormat& format);

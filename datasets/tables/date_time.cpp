@@ -112,6 +112,17 @@ std::optional<DateTime> parse_date_time(std::string_view text) {
   return result;
 }
 
+std::optional<DateTime> parse_compact_date(std::string_view text) {
+  constexpr std::size_t kDigits = 8;
+  constexpr int kFirstYear = 1800, kLastYear = 2199;
+  if (text.size() != kDigits) return {};
+  Scanner scan(text);
+  const int year = scan.digits(4, kLastYear), month = scan.digits(2, 12), day = scan.digits(2, 31);
+  if (!scan.ok() || year < kFirstYear) return {};
+  const auto found = day_of(year, month, day);
+  return found ? std::optional(DateTime{*found, 0, false}) : std::nullopt;
+}
+
 double days_since(std::int64_t epoch, const DateTime& time) {
   return static_cast<double>(time.day - epoch) + static_cast<double>(time.nanosecond) / static_cast<double>(kDay);
 }

@@ -20,6 +20,9 @@ struct DateTime {
 /// midnight. None for anything else, days that no calendar has included.
 std::optional<DateTime> parse_date_time(std::string_view text);
 
+/// Reads YYYYMMDD of the years 1800 to 2199, as weather services export dates. None for anything else.
+std::optional<DateTime> parse_compact_date(std::string_view text);
+
 /// Days since midnight of day `epoch`. Exact to 1e-16 of the distance.
 double days_since(std::int64_t epoch, const DateTime& time);
 /// The same moment as text, to the microsecond: without a time of day where that is midnight, with a Z where it is

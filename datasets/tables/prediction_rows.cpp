@@ -34,38 +34,48 @@ std::vector<std::string> prediction_header(std::span<const std::string> leading,
 
 namespace {
 
-/// A decimal number of few digits within `error` of `value`.
-double rounded(double value, double error) {
-  if (value == 0 || !(error > 0) || !std::isfinite(value)) return value;
-  const auto exponent = [](double x) { return static_cast<int>(std::floor(std::log10(x))); };
-  const int decimals = std::clamp(exponent(std::abs(value)) - exponent(2 * error), 0, 16);
+/// The decimal exponent of the first digit; `x` is not 0.
+int exponent(double x) { return static_cast<int>(std::floor(std::log10(std::abs(x)))); }
+
+/// The multiple of 10^`place` that is nearest to `value`, as text of up to 17 digits holds it.
+double at_place(double value, int place) {
+  if (value == 0) return value;
+  const int decimals = exponent(value) - place;
+  if (decimals < 0)
+    return 2 * std::abs(value) < std::pow(10.0, place) ? 0 : std::copysign(std::pow(10.0, place), value);
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, decimals).ptr;
+  const auto end =
+      std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, std::min(decimals, 16)).ptr;
   double result = value;
   std::from_chars(text, end, result);
   return result;
 }
 
-constexpr double kHalfUlp = 0x1p-25;  // at least, relative to a float32
-
 }  // namespace
 
-double few_digits(double value, double center) { return rounded(value, std::abs(value - center) * kHalfUlp); }
+double round_to_std(double value, double std, std::int64_t digits) {
+  if (!(std > 0) || !std::isfinite(std) || !std::isfinite(value)) return value;
+  return at_place(value, exponent(std) + 1 - static_cast<int>(digits));
+}
 
-std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::span<const ValueMap> values) {
+double few_digits(double value, double center) {
+  constexpr double kUlp = 0x1p-24;  // at least, relative to a float32
+  const double error = std::abs(value - center) * kUlp;
+  if (value == 0 || !(error > 0) || !std::isfinite(value)) return value;
+  return at_place(value, std::min(exponent(error), exponent(value)));
+}
+
+std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::span<const ValueMap> values,
+                                    std::int64_t digits) {
   const std::size_t dim_y = values.size();
   const auto means = mean.values<double>(), deviations = std.values<double>();
   std::vector<double> rows;
   rows.reserve(2 * means.size());
   for (std::size_t i = 0; i < means.size(); i += dim_y) {
-    for (std::size_t j = 0; j < dim_y; ++j) {
-      const double m = means[i + j];
-      rows.push_back(rounded(values[j].mean(m), values[j].std(std::abs(m)) * kHalfUlp));
-    }
-    for (std::size_t j = 0; j < dim_y; ++j) {
-      const double s = values[j].std(deviations[i + j]);
-      rows.push_back(rounded(s, s * kHalfUlp));
-    }
+    const auto deviation = [&](std::size_t j) { return values[j].std(deviations[i + j], means[i + j]); };
+    for (std::size_t j = 0; j < dim_y; ++j)
+      rows.push_back(round_to_std(values[j].mean(means[i + j]), deviation(j), digits));
+    for (std::size_t j = 0; j < dim_y; ++j) rows.push_back(round_to_std(deviation(j), deviation(j), digits));
   }
   return rows;
 }
@@ -83,19 +93,19 @@ std::vector<std::string> sample_header(std::span<const std::string> x_names, std
   return header;
 }
 
-std::vector<double> sample_rows(const Tensor& samples, std::span<const ValueMap> values) {
+std::vector<double> sample_rows(const Tensor& samples, const Tensor& std, std::span<const ValueMap> values,
+                                std::int64_t digits) {
   const std::size_t dim_y = values.size(), width = static_cast<std::size_t>(samples.dim(2)) * dim_y;
   const auto count = static_cast<std::size_t>(samples.dim(0));
-  const auto drawn = samples.values<double>();
+  const auto drawn = samples.values<double>(), deviations = std.values<double>();
   std::vector<double> rows;
   rows.reserve(width * count * 2);
   for (std::size_t i = 0; i < width; i += dim_y)
     for (std::size_t k = 0; k < count; ++k) {
       rows.push_back(static_cast<double>(k + 1));
-      for (std::size_t j = 0; j < dim_y; ++j) {
-        const double y = drawn[k * width + i + j];
-        rows.push_back(rounded(values[j].mean(y), values[j].std(std::abs(y)) * kHalfUlp));
-      }
+      for (std::size_t j = 0; j < dim_y; ++j)
+        rows.push_back(
+            round_to_std(values[j].mean(drawn[k * width + i + j]), values[j].std(deviations[i + j]), digits));
     }
   return rows;
 }

@@ -56,6 +56,12 @@ ValueMap value_map(const std::vector<double>& y, const std::string& name, double
 
 }  // namespace
 
+double ValueMap::std(double of_model, double mean_of_model) const {
+  const double size = std::abs(mean(mean_of_model)), found = std(of_model);
+  const double spacing = std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
+  return found < spacing && std::isfinite(spacing) ? spacing : found;
+}
+
 std::vector<double> Standardisation::map_inputs(std::span<const double> x) const { return mapped(x, inputs); }
 
 std::vector<double> Standardisation::map_values(std::span<const double> y) const { return mapped(y, values); }
@@ -67,6 +73,15 @@ Standardisation standardise(std::span<const double> x, std::span<const double> y
     units.inputs.push_back(input_map(column(x, x_names.size(), i), x_names[i], range.inputs));
   for (std::size_t i = 0; i < y_names.size(); ++i)
     units.values.push_back(value_map(column(y, y_names.size(), i), y_names[i], range.value_std));
+  return units;
+}
+
+Standardisation standardise_by_context(std::span<const double> x, std::span<const double> y,
+                                       std::span<const std::string> x_names, std::span<const std::string> y_names,
+                                       const TrainingRange& range) {
+  Standardisation units = standardise(x, y, x_names, y_names, range);
+  for (ValueMap& map : units.values)
+    if (map.constant && std::isnormal(map.shift)) map.scale = std::abs(map.shift);
   return units;
 }
 

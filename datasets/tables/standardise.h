@@ -28,6 +28,8 @@ struct ValueMap {
   double operator()(double y) const { return (y - shift) / scale; }
   double mean(double of_model) const { return of_model * scale + shift; }
   double std(double of_model) const { return of_model * scale; }
+  /// The same beside a mean, which is a double itself: at least the distance to the next one.
+  double std(double of_model, double mean_of_model) const;
 };
 
 /// How the columns of a table are brought to the units of training. Tables are row-major.
@@ -45,6 +47,12 @@ struct Standardisation {
 /// is too large or too small for a double.
 Standardisation standardise(std::span<const double> x, std::span<const double> y, std::span<const std::string> x_names,
                             std::span<const std::string> y_names, const TrainingRange& range);
+
+/// The same for predictions, where a column of one value other than 0 is divided by the size of this value: then the
+/// unit of the table does not matter. Training keeps the scale 1.
+Standardisation standardise_by_context(std::span<const double> x, std::span<const double> y,
+                                       std::span<const std::string> x_names, std::span<const std::string> y_names,
+                                       const TrainingRange& range);
 
 /// Changes nothing.
 Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const TrainingRange& range);

@@ -41,9 +41,11 @@ const std::vector<ColumnSummary>& Table::summaries() {
   all.resize(format_.columns());
   CellParser parser(format_);
   Cells cells;
+  std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
   for (std::int64_t row = 0; row < rows(); ++row) {
     format_.split(text(row), 0, cells);
     for (std::size_t c = 0; c < all.size(); ++c) {
+      compact[c] = compact[c] && parse_compact_date(cells.text[c]);
       const std::string_view cell = trim(cells.text[c]);
       if (is_missing(cell)) {
         ++all[c].missing;
@@ -57,7 +59,30 @@ const std::vector<ColumnSummary>& Table::summaries() {
       }
     }
   }
+  for (std::size_t c = 0; c < all.size(); ++c)
+    if (compact[c]) all[c].kind = Kind::time;
   return all;
+}
+
+std::optional<DateTime> Table::first_compact_date(std::size_t column) const {
+  if (rows() < 2) return {};
+  std::optional<DateTime> first;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    const auto found = parse_compact_date(trim(cells.text[column]));
+    if (!found) return {};
+    if (row == 0) first = found;
+  }
+  return first;
+}
+
+std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns) const {
+  std::vector<ColumnForm> forms(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (const auto first = first_compact_date(columns[i]))
+      forms[i] = {.kind = ColumnForm::Kind::time, .epoch = first->day};
+  return forms;
 }
 
 std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
@@ -92,7 +117,7 @@ Table::Labels Table::labels(std::size_t column) const {
   for (std::int64_t row = 0; row < rows(); ++row) {
     format_.split(text(row), 0, cells);
     const std::string_view cell = trim(cells.text[column]);
-    if (is_missing(cell))
+    if (is_missing_name(cell))
       fail("[{}:{}] column {} is empty, expected the name of a group", format_.name(), line(row),
            format_.title(column));
     const auto [at, is_new] = known.try_emplace(std::string(cell), static_cast<std::uint32_t>(found.names.size()));

@@ -58,6 +58,9 @@ class Table {
   /// Error as CellParser does.
   std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                     std::span<const std::size_t> required = {});
+  /// The forms of input columns that their first cells do not decide: dates where every cell of a column is YYYYMMDD,
+  /// else unknown.
+  std::vector<ColumnForm> input_forms(std::span<const std::size_t> columns) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
   /// they appear. Throws Error where a cell is missing.
   struct Labels {
@@ -68,6 +71,8 @@ class Table {
 
  private:
   explicit Table(const TableFormat& format) : format_(format) {}
+  /// The first date of a column of nothing but YYYYMMDD, at least two; none for any other column.
+  std::optional<DateTime> first_compact_date(std::size_t column) const;
 
   TableFormat format_;
   std::int64_t first_line_ = 0;

@@ -72,8 +72,10 @@ char separator_of(std::string_view header, const std::string& where) {
 
 }  // namespace
 
-TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view header)
-    : name_(std::move(name)), line_(line), separator_(separator_of(header, fmt::format("{}:{}", name_, line))) {
+TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator)
+    : name_(std::move(name)),
+      line_(line),
+      separator_(separator ? *separator : separator_of(header, fmt::format("{}:{}", name_, line))) {
   Cells cells;
   split_quoted(header, line, cells);
   header_.assign(cells.text.begin(), cells.text.end());

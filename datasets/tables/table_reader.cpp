@@ -48,7 +48,7 @@ TableReader::TableReader(const std::filesystem::path& path, std::function<bool()
       buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)),
       capacity_(kFirstCapacity) {
   const std::string_view header = header_line();
-  format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header);
+  format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_);
 }
 
 std::string_view TableReader::header_line() {
@@ -62,9 +62,20 @@ std::string_view TableReader::header_line() {
   if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());
   bool commented = false;
   for (; line && line->starts_with('#'); line = next_line()) commented = true;
+  if (line && names_separator(*line)) line = next_line();
   check(line && !trim(*line).empty(), "[{}] is empty{}, expected a line of column names", bytes_.name(),
         commented ? " after its comments" : "");
   return *line;
+}
+
+bool TableReader::names_separator(std::string_view line) {
+  constexpr std::string_view kBegin = "sep=";
+  if (line.size() != kBegin.size() + 1 || !line.starts_with(kBegin)) return false;
+  const char named = line.back();
+  check(named == ',' || named == ';' || named == '\t', "[{}:{}] names the separator {}, expected \",\", \";\" or a tab",
+        bytes_.name(), line_, in_quotes(line.substr(kBegin.size())));
+  separator_ = named;
+  return true;
 }
 
 bool TableReader::refill() {

@@ -17,9 +17,9 @@ namespace npzoo {
 /// Reads a table row by row, as people have them, in memory that does not depend on the file's size.
 ///
 /// Text in UTF-8, or any other that has ASCII in common with it, as it is or compressed by gzip or xz. Lines that begin
-/// with `#` may come first and are skipped. The first line after them names the columns (see TableFormat); every other
-/// row has a cell for each. Line ends may be LF or CRLF; a byte order mark and blank lines at the end are accepted.
-/// Anything else throws an Error that names the file, and the line where there is one.
+/// with `#` may come first and are skipped, and so is a line `sep=;` behind them. The next line names the columns (see
+/// TableFormat); every other row has a cell for each. Line ends may be LF or CRLF; a byte order mark and blank lines at
+/// the end are accepted. Anything else throws an Error that names the file, and the line where there is one.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;
@@ -41,6 +41,8 @@ class TableReader {
  private:
   std::optional<std::string_view> next_line();
   std::string_view header_line();
+  /// True for the line `sep=;` that spreadsheets write before the header; keeps the separator.
+  bool names_separator(std::string_view line);
   std::size_t line_end(std::size_t from, bool quoted);
   std::string_view take(std::size_t end, std::int64_t lines);
   bool refill();
@@ -50,8 +52,9 @@ class TableReader {
   ByteStream bytes_;
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_;
-  std::string_view pending_;  // the part of buffer_ that is read and not yet given
-  std::int64_t line_ = 0;     // number of the line last returned, from 1
+  std::string_view pending_;       // the part of buffer_ that is read and not yet given
+  std::int64_t line_ = 0;          // number of the line last returned, from 1
+  std::optional<char> separator_;  // named before the header
   std::unique_ptr<const TableFormat> format_;
   std::string_view text_;
   std::int64_t row_line_ = 0;

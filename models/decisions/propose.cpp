@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -29,8 +30,14 @@ std::vector<bool> held_inputs(const SearchSpace& space) {
 std::set<UnitPoint> observed_points(const SearchSpace& space, const Observations& seen) {
   std::set<UnitPoint> points;
   const auto dims = static_cast<std::size_t>(seen.dims);
-  for (std::size_t i = 0; i < seen.y.size(); ++i)
-    points.insert(space.nearest(std::span(seen.x).subspan(i * dims, dims)));
+  for (const std::vector<double>* all : {&seen.x, &seen.failed})
+    for (std::size_t i = 0; i < all->size(); i += dims) {
+      const auto x = std::span(*all).subspan(i, dims);
+      UnitPoint point = space.nearest(x);
+      for (std::size_t d = 0; d < dims; ++d)  // which may have been held elsewhere then
+        if (space.is_held(static_cast<std::int64_t>(d))) point[d] = x[d];
+      points.insert(std::move(point));
+    }
   return points;
 }
 
@@ -119,10 +126,35 @@ std::vector<UnitPoint> best_points(const Surrogate& surrogate, const SearchSpace
   return top;
 }
 
-/// The first that is new; the first of all where none is.
-const UnitPoint& first_new(const std::vector<UnitPoint>& points, const std::set<UnitPoint>& known) {
+/// The first that is new; else, of a space of integers, the one of the unknown points that is worth most. None if all
+/// are known.
+std::optional<UnitPoint> first_new(const std::vector<UnitPoint>& points, const std::set<UnitPoint>& known,
+                                   const SearchSpace& space, const Surrogate& surrogate, const Judge& judge) {
+  constexpr std::size_t kMostListed = 4096;
   const auto found = std::ranges::find_if(points, [&](const UnitPoint& x) { return !known.contains(x); });
-  return found == points.end() ? points.front() : *found;
+  if (found != points.end()) return *found;
+  std::vector<UnitPoint> unknown = space.unknown_points(known, kMostListed).value_or(std::vector<UnitPoint>());
+  if (unknown.empty()) return {};
+  sort_by(unknown, judge(surrogate.believe(flat(unknown)), nullptr));
+  return unknown.front();
+}
+
+/// Number `p` of the way through sorted values.
+double quantile_of(const std::vector<double>& sorted, double p) {
+  const double at = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// The spread of sorted values: from quartile to quartile, or the least distance from the median if these are equal.
+double spread_of(const std::vector<double>& sorted) {
+  const double range = quantile_of(sorted, 0.75) - quantile_of(sorted, 0.25), median = quantile_of(sorted, 0.5);
+  if (range > 0) return range;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double y : sorted)
+    if (y != median) least = std::min(least, std::abs(y - median));
+  return least;
 }
 
 /// The minimum of a function that is drawn at candidates.
@@ -145,16 +177,44 @@ std::int64_t design_size(const SearchSpace& space) {
   return 2 * (free + 1);
 }
 
+Observations told_values(const Observations& seen) {
+  constexpr double kFar = 10;
+  constexpr std::int64_t kFewest = 4;
+  Observations told = seen;
+  if (seen.size() >= kFewest) {
+    std::vector<double> sorted = seen.y;
+    std::ranges::sort(sorted);
+    const double spread = spread_of(sorted);
+    const double low = quantile_of(sorted, 0.25) - kFar * spread, high = quantile_of(sorted, 0.75) + kFar * spread;
+    const auto beyond = [&](double distance) { return spread / (1 + spread / distance); };  // below the spread
+    for (double& y : told.y) y = y > high ? high + beyond(y - high) : y < low ? low - beyond(low - y) : y;
+  }
+  if (told.y.empty()) return told;
+  const double worst = *std::ranges::max_element(told.y);
+  told.x.insert(told.x.end(), seen.failed.begin(), seen.failed.end());
+  told.y.resize(told.x.size() / static_cast<std::size_t>(seen.dims), worst);
+  told.failed.clear();
+  return told;
+}
+
+std::optional<double> finished(const SearchSpace& space, const Observations& seen) {
+  const auto left = space.unknown_points(observed_points(space, seen), 1);
+  return left && left->empty() ? space.points() : std::nullopt;
+}
+
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options) {
   constexpr std::int64_t kTries = 4096;
   std::set<UnitPoint> known = observed_points(space, seen);
   std::vector<Proposal> proposals;
-  for (std::int64_t i = seen.size(); std::ssize(proposals) < options.count; ++i) {
+  const std::int64_t first = seen.evaluations();
+  for (std::int64_t i = first; std::ssize(proposals) < options.count && i < first + kTries; ++i) {
     const UnitPoint x = sobol_candidates(space, i, 1, options.seed).front();
-    if (!known.insert(x).second && i < seen.size() + kTries) continue;
-    proposals.push_back({.x = x, .of_design = true});
+    if (known.insert(x).second) proposals.push_back({.x = x, .of_design = true});
   }
+  const auto left = static_cast<std::size_t>(options.count - std::ssize(proposals));
+  for (UnitPoint& x : space.unknown_points(known, left).value_or(std::vector<UnitPoint>()))
+    proposals.push_back({.x = std::move(x), .of_design = true});
   return proposals;
 }
 
@@ -211,7 +271,9 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
     const auto seed = options.seed;
     const std::vector<UnitPoint> points =
         thompson ? drawn_minimum(surrogate, space, told, seed, k) : best_points(surrogate, space, told, judge, seed);
-    Proposal proposal{.x = first_new(points, known)};
+    const std::optional<UnitPoint> next = first_new(points, known, space, surrogate, judge);
+    if (!next) break;
+    Proposal proposal{.x = *next};
     const Belief belief = surrogate.believe(proposal.x);
     const auto value = [&](AcquisitionKind kind, double width) {
       return acquire({.kind = kind, .width = width}, belief, std::span(&best, 1)).front();

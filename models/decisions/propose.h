@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,23 @@ struct Proposal {
 std::int64_t design_size(const SearchSpace& space);
 
 /// The next `count` points of a Sobol sequence that stand for values not observed so far; `seen` counts those that
-/// were.
+/// were, those that failed included; fewer if there are no more.
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options);
 
+/// What a surrogate is told of evaluations: values far beyond the others drawn in, so that one of 1e30 does not flatten
+/// all differences, and the worst of these for evaluations that failed. Values keep their order. Far is more than ten
+/// interquartile ranges beyond the quartiles; none comes to lie further away than eleven.
+Observations told_values(const Observations& seen);
+
+/// The points that are known of a finished space; none if it is not finished or has real axes.
+std::optional<double> finished(const SearchSpace& space, const Observations& seen);
+
 /// Points that a surrogate of one task thinks best, which must have observed `seen` and have learnt; fantasies are told
 /// it. The acquisition is looked at on a Sobol sequence and around the best observations, and the best of that climb by
-/// their gradient, through the surrogate, within the cube. No point that was observed or proposed comes again as long
-/// as there are others. Throws Error where a batch is to be by Thompson's rule and the surrogate draws no functions.
+/// their gradient, through the surrogate, within the cube. No point that was observed or proposed comes again: of a
+/// space of few integers fewer points may come than were asked for. Throws Error where a batch is to be by Thompson's
+/// rule and the surrogate draws no functions.
 std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                               const ProposalOptions& options);
 

@@ -7,6 +7,7 @@
 #include <nanoflann.hpp>
 #include <numeric>
 
+#include "datasets/tables/outliers.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -25,6 +26,10 @@ constexpr std::int64_t kPoolPerNeighbour = 4;
 constexpr std::int64_t kRowsOfAPlace = 16;  // a tile takes at most one in so many of its rows from one place
 // How far a tile's targets may be from their middle, in radii of the pool: what is near to them is in it then.
 constexpr double kReach = 0.5;
+// A few places further from the middle than so many radii of the others and of the targets: beside them all others
+// would fall on one spot, and none of them tells anything of the targets.
+constexpr double kFar = 16;
+constexpr std::size_t kFarShare = 16;  // at most one in so many
 constexpr std::size_t kLeafPlaces = 16;
 
 using Index = std::uint32_t;
@@ -32,11 +37,11 @@ using Index = std::uint32_t;
 std::vector<ColumnScale> column_scales(std::span<const double> x, std::size_t width) {
   std::vector<ColumnScale> scales(width);
   for (std::size_t d = 0; d < width && !x.empty(); ++d) {
-    double low = x[d] / 2, high = low;
-    for (std::size_t i = d; i < x.size(); i += width) {
-      low = std::min(low, x[i] / 2);
-      high = std::max(high, x[i] / 2);
-    }
+    std::vector<double> column;
+    for (std::size_t i = d; i < x.size(); i += width) column.push_back(x[i]);
+    const auto far = far_inputs(column);
+    const auto [least, largest] = std::ranges::minmax(column);
+    const double low = (far ? far->low : least) / 2, high = (far ? far->high : largest) / 2;
     const double factor = 1 / (high - low);
     scales[d] = {low, std::isfinite(factor) ? factor : 0};  // of one value, or as good as one: tells no distances
   }
@@ -96,6 +101,14 @@ struct Candidates {
   std::vector<Near> places;
   double radius = std::numeric_limits<double>::infinity();  // all places less far away are in it
 };
+
+/// `furthest`: the squared distance of the furthest target.
+void drop_far(std::vector<Near>& places, double furthest) {
+  if (places.size() < kFarShare) return;
+  const double usual = std::max(places[places.size() - 1 - places.size() / kFarShare].distance, furthest);
+  const auto begin = std::ranges::upper_bound(places, kFar * kFar * usual, {}, &Near::distance);
+  if (usual > 0) places.erase(begin, places.end());
+}
 
 constexpr int kMostDirections = 16;
 
@@ -300,12 +313,13 @@ std::vector<std::int64_t> LocalContexts::Places::choose(const TileTargets& targe
 /// Makes tiles of targets, halving them where they leave the reach of a pool.
 void LocalContexts::Places::split(TileTargets targets, std::vector<LocalTile>& tiles) const {
   const Box box = bounding_box(targets.points, width);
-  const Candidates around = pool(box.middle);
+  Candidates around = pool(box.middle);
   const std::size_t count = targets.rows.size();
   double furthest = 0;
   for (std::size_t t = 0; t < count; ++t)
     furthest = std::max(furthest, squared_distance(targets.at(t, width), box.middle));
   if (count == 1 || furthest == 0 || std::sqrt(furthest) <= kReach * around.radius) {
+    drop_far(around.places, furthest);
     std::vector<std::int64_t> context = choose(targets, box.middle, around.places);
     std::ranges::sort(targets.rows);
     tiles.push_back({std::move(targets.rows), std::move(context)});

@@ -21,6 +21,9 @@ struct LocalTile {
 /// well. Of the rows at one place a tile takes at most K / 16, unless its pool has no others. Inputs may have different
 /// units: distances are those after every column was divided by its extent.
 ///
+/// A few places that are much further away than the rest of a pool are left out, and do not count for the extents:
+/// beside them all others would fall on one spot.
+///
 /// Memory: about 30 + 8 Dx bytes a row of context.
 class LocalContexts {
  public:

@@ -12,6 +12,7 @@
 #include "engine/io/file.h"
 #include "engine/parallel.h"
 #include "engine/tape.h"
+#include "models/predictions/independent.h"
 
 namespace npzoo {
 
@@ -35,6 +36,7 @@ struct SeriesPredictor::Batch {
   std::vector<std::size_t> members;
   std::int64_t context = 0, targets = 0;  // of the largest
   std::uint64_t number = 0;
+  bool unknown = false;  // no member has a point, and all are to be like the usual ones
 };
 
 SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options)
@@ -58,8 +60,9 @@ void SeriesPredictor::check_sizes(const Series& s) const {
 }
 
 Standardisation SeriesPredictor::units_of(const Series& s) const {
-  return options_.standardise ? standardise(s.x, s.y, options_.x_names, s.value_names, range_)
-                              : leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
+  if (!options_.standardise) return leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
+  if (s.usual && points(s) < 2) return *s.usual;
+  return standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
 }
 
 /// Whether what is said of a target may depend on the others, so that none may be added or left for later.
@@ -108,13 +111,14 @@ std::vector<SeriesPredictor::Batch> SeriesPredictor::batches(const std::vector<S
   std::vector<Batch> all;
   for (const std::size_t i : order) {
     if (targets(i) == 0) continue;
+    const bool unknown = points(series[i]) == 0 && series[i].usual;
     const auto fits = [&](const Batch& b) {
       const std::int64_t context = std::max(b.context, points(series[i])), asked = std::max(b.targets, targets(i)),
                          count = std::ssize(b.members) + 1;
       return count <= options_.batch_series && count * (context + asked) <= options_.batch_points &&
-             (!together || b.targets == targets(i));
+             b.unknown == unknown && (!together || b.targets == targets(i));
     };
-    if (all.empty() || !fits(all.back())) all.push_back({{}, 0, 0, first + all.size()});
+    if (all.empty() || !fits(all.back())) all.push_back({{}, 0, 0, first + all.size(), unknown});
     Batch& batch = all.back();
     batch.members.push_back(i);
     batch.context = std::max(batch.context, points(series[i]));
@@ -175,7 +179,7 @@ class Figures {
     for (std::int64_t i = first; i < first + count * dim_y; ++i) {
       const ValueMap& map = out.units.values[static_cast<std::size_t>(i % dim_y)];
       out.mean.push_back(map.mean(at(moments_.mean, i)));
-      out.std.push_back(map.std(at(moments_.std, i)));
+      out.std.push_back(map.std(at(moments_.std, i), at(moments_.mean, i)));
       for (const Tensor& q : quantiles_) out.quantiles.push_back(map.mean(at(q, i)));
       if (samples_.defined())
         for (std::int64_t k = 0; k < samples_.dim(0); ++k)
@@ -234,12 +238,21 @@ std::span<const double> part(const std::vector<double>& v, std::int64_t begin, s
 
 }  // namespace
 
+/// Values of mean 0 and of the standard deviation that all series together have, in the units of the model.
+std::unique_ptr<Prediction> SeriesPredictor::spread_of_all(std::int64_t count, std::int64_t width) const {
+  const Shape shape{count, width, model_.dim_y()};
+  return std::make_unique<Independent>(
+      Moments{Tensor::zeros(shape, DType::float32, default_device()),
+              Tensor::full(shape, range_.value_std, DType::float32, default_device())});
+}
+
 void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series>& series,
                                     std::vector<SeriesPrediction>& out) const {
   const std::int64_t count = std::ssize(batch.members), dim_x = model_.dim_x(), dim_y = model_.dim_y();
   Draws draws(options_.seed, Purpose::prediction, batch.number);
-  const auto state =
-      model_.condition(padded_context(batch.members, series, out, batch.context, model_), draws, kSamples);
+  const auto state = batch.unknown ? nullptr
+                                   : model_.condition(padded_context(batch.members, series, out, batch.context, model_),
+                                                      draws, kSamples);
   const bool scored = std::ranges::any_of(batch.members, [&](std::size_t m) { return !series[m].truth.empty(); });
   const std::int64_t step = jointly() ? batch.targets : std::min(batch.targets, options_.chunk);
   for (std::int64_t begin = 0; begin < batch.targets; begin += step) {
@@ -254,7 +267,7 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
           known, [](double y) { return std::isnan(y); }, 0.0);
       put<double>(known, b, yt);
     }
-    const auto prediction = model_.query(*state, xt.to(default_device()));
+    const auto prediction = state ? model_.query(*state, xt.to(default_device())) : spread_of_all(count, width);
     Figures figures(*prediction, options_, draws);
     if (scored) figures.score(yt);
     for (std::int64_t b = 0; b < count; ++b) {

@@ -20,6 +20,9 @@ struct Series {
   std::vector<double> targets;                   // (m, Dx)
   std::vector<double> truth{};                   // (m, Dy), NaN where it is not known; empty: nowhere
   std::vector<std::string> value_names = {"y"};  // what messages call the Dy columns of y
+  /// Of all series that are like this one: its units if it has fewer than two points. Without a point it is predicted
+  /// to have their mean and standard deviation. None: the units of its own context.
+  std::optional<Standardisation> usual{};
 };
 
 /// What a model says of a series, in the units of the table.
@@ -83,6 +86,7 @@ class SeriesPredictor {
   std::vector<Batch> batches(const std::vector<Series>& series, std::uint64_t first) const;
   void predict_batch(const Batch& batch, const std::vector<Series>& series, std::vector<SeriesPrediction>& out) const;
   bool jointly() const;
+  std::unique_ptr<Prediction> spread_of_all(std::int64_t count, std::int64_t width) const;
 
   const Model& model_;
   TrainingRange range_;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "datasets/scores.h"
+#include "datasets/tables/outliers.h"
 #include "engine/error.h"
 
 namespace npzoo {
@@ -39,12 +40,32 @@ class GroupRows {
   std::vector<std::uint32_t> rows_;
 };
 
+/// Of rows of `width` numbers; `first` is the number of their first column.
+void count_far(std::span<const double> rows, std::size_t width, std::size_t first, const auto& find, FarPoints& far) {
+  std::int64_t points = 0;
+  for (std::size_t c = 0; c < width; ++c) {
+    std::vector<double> column;
+    for (std::size_t i = c; i < rows.size(); i += width) column.push_back(rows[i]);
+    const std::optional<FarNumbers> found = find(column);
+    if (!found) continue;
+    points += found->count;
+    if (found->distance > far.distance) {
+      far.column = first + c;
+      far.furthest = found->furthest;
+      far.distance = found->distance;
+    }
+  }
+  far.points += points;
+  far.series += points > 0;
+}
+
 void count(const Series& s, const TrainingRange& range, std::int64_t dim_x, SeriesTally& tally) {
   const std::int64_t context = std::ssize(s.x) / dim_x;
   tally.smallest = tally.series == 0 ? context : std::min(tally.smallest, context);
   tally.largest = std::max(tally.largest, context);
   ++tally.series;
   if (context == 0) ++tally.without_context;
+  if (context == 1) ++tally.single;
   if (context < range.min_context) ++tally.small;
   if (context > range.max_context) ++tally.large;
   tally.targets += std::ssize(s.targets) / dim_x;
@@ -72,22 +93,28 @@ class SeriesOfTable {
           dim_y_);
     answer_.columns.resize(q_.y.size());
     for (PredictedColumn& column : answer_.columns)
-      for (std::vector<double>* figures : {&column.mean, &column.std, &column.center}) make_room(*figures, 1);
+      for (std::vector<double>* figures : {&column.mean, &column.std}) make_room(*figures, 1);
   }
 
   std::int64_t count() const { return std::ssize(q_.y) / static_cast<std::int64_t>(dim_y_) * q_.group_count; }
 
+  /// Position of the first value of a series among the columns.
+  std::size_t first_column(std::int64_t index) const {
+    return static_cast<std::size_t>(index / q_.group_count) * dim_y_;
+  }
+
+  /// The units that the groups of a series' values have together; none where they know fewer than two points.
+  std::optional<Standardisation> units_of_all(std::int64_t index, const SeriesPredictor& predictor) const {
+    if (q_.group_count < 2) return {};
+    Series all = unobserved(index);
+    for (std::int64_t group = 0; group < q_.group_count; ++group) observe(index, group, all);
+    return all.y.size() < 2 * dim_y_ ? std::nullopt : std::optional(predictor.units_of(all));
+  }
+
   Series series(std::int64_t index) const {
     const std::size_t first = first_column(index);
-    const auto columns = q_.y.subspan(first, dim_y_);
-    Series s;
-    const auto names = std::span(q_.y_names).subspan(first, dim_y_);
-    s.value_names.assign(names.begin(), names.end());
-    for (const std::uint32_t row : observed_.of(index % q_.group_count)) {
-      if (std::ranges::any_of(columns, [row](const std::vector<double>& y) { return std::isnan(y[row]); })) continue;
-      append(q_.x, row, s.x);
-      for (const std::vector<double>& y : columns) s.y.push_back(y[row]);
-    }
+    Series s = unobserved(index);
+    observe(index, index % q_.group_count, s);
     for (const std::uint32_t row : asked_.of(index % q_.group_count)) {
       append(q_.targets, row, s.targets);
       for (std::size_t c = 0; c < dim_y_ && !q_.truth.empty(); ++c) s.truth.push_back(q_.truth[first + c][row]);
@@ -105,7 +132,6 @@ class SeriesOfTable {
       scatter(said.samples, c, rows, column.samples);
       scatter(said.crps, c, rows, column.crps);
       scatter(said.central_mass, c, rows, column.central_mass);
-      for (const std::uint32_t row : rows) column.center[row] = said.units.values[c].shift;
     }
   }
 
@@ -115,8 +141,21 @@ class SeriesOfTable {
   }
 
  private:
-  std::size_t first_column(std::int64_t index) const {
-    return static_cast<std::size_t>(index / q_.group_count) * dim_y_;
+  Series unobserved(std::int64_t index) const {
+    const auto names = std::span(q_.y_names).subspan(first_column(index), dim_y_);
+    Series s;
+    s.value_names.assign(names.begin(), names.end());
+    return s;
+  }
+
+  /// Adds the points of a group where all values of the series are known.
+  void observe(std::int64_t index, std::int64_t group, Series& s) const {
+    const auto columns = q_.y.subspan(first_column(index), dim_y_);
+    for (const std::uint32_t row : observed_.of(group)) {
+      if (std::ranges::any_of(columns, [row](const std::vector<double>& y) { return std::isnan(y[row]); })) continue;
+      append(q_.x, row, s.x);
+      for (const std::vector<double>& y : columns) s.y.push_back(y[row]);
+    }
   }
 
   void append(std::span<const double> x, std::uint32_t row, std::vector<double>& to) const {
@@ -151,11 +190,19 @@ TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& 
   SeriesOfTable table(question, dim_x, predictor.dim_y());
   SeriesTally tally;
   std::int64_t given = 0, taken = 0;
+  std::optional<Standardisation> usual;
   std::deque<std::vector<double>> places_of;  // targets of series whose answers are not there yet
   const auto next = [&]() -> std::optional<Series> {
     if (given == table.count()) return {};
-    Series s = table.series(given++);
+    const std::size_t first_value = table.first_column(given);
+    if (given % question.group_count == 0) usual.reset();
+    Series s = table.series(given);
+    if (std::ssize(s.x) < 2 * dim_x && !usual) usual = table.units_of_all(given, predictor);
+    s.usual = usual;
+    ++given;
     count(s, range, dim_x, tally);
+    count_far(s.x, static_cast<std::size_t>(dim_x), 0, far_inputs, tally.far_inputs);
+    count_far(s.y, s.value_names.size(), first_value, far_values, tally.far_values);
     places_of.push_back(s.targets);
     return s;
   };

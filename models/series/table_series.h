@@ -29,16 +29,24 @@ struct TableQuestion {
 
 /// What is said of a value column at each place, in the units of the table. As in SeriesPrediction.
 struct PredictedColumn {
-  std::vector<double> mean, std, center;  // center: what float32 numbers were added to
+  std::vector<double> mean, std;
   std::vector<double> quantiles, samples, crps, central_mass;
+};
+
+/// Points of series that lie far from the others (see outliers.h).
+struct FarPoints {
+  std::int64_t series = 0, points = 0;
+  std::size_t column = 0;  // of the furthest: an input, or a value
+  double furthest = 0, distance = 0;
 };
 
 /// How the series met the model.
 struct SeriesTally {
-  std::int64_t series = 0, without_context = 0, small = 0, large = 0, constant = 0;
+  std::int64_t series = 0, without_context = 0, single = 0, small = 0, large = 0, constant = 0;
   std::int64_t smallest = 0, largest = 0;  // contexts
   std::int64_t targets = 0, outside = 0;   // outside the range of inputs in training
-  Standardisation units;                   // of the last one
+  FarPoints far_inputs{}, far_values{};
+  Standardisation units;  // of the last one
 };
 
 struct TableAnswer {
@@ -46,8 +54,9 @@ struct TableAnswer {
   SeriesTally tally;
 };
 
-/// Series come value by value, of each the groups in their order. Memory is that of the answer and 8 bytes for each row
-/// and place beyond that of `predict_locally`. Throws Error where the columns are no multiple of the model's values.
+/// Series come value by value, of each the groups in their order. A series of fewer than two points has the units of
+/// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
+/// `predict_locally`. Throws Error where the columns are no multiple of the model's values.
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
                           std::int64_t dim_x, const TableQuestion& question);
 

@@ -1,5 +1,8 @@
 #include "datasets/tables/column_choice.h"
 
+#include <array>
+
+#include "datasets/tables/repeated_inputs.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;
@@ -99,7 +102,8 @@ TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(refused("x,y\n1,2\n2,3\n") ==
         "[columns] t.csv has no column of numbers with some missing, expected rows to fill and --values, or --targets");
-  for (const char* none : {"x,y\n", "x,note\n1,\n2,a\n", "x,y\n1,\n2,\n"})  // no row, text, nothing at all
+  CHECK(refused("x,y\n1,\n2,\n") == R"([columns] t.csv has no value in "y", expected some rows with one)");
+  for (const char* none : {"x,y\n", "x,note\n1,\n2,a\n"})  // no row, text
     CHECK(refused(none) == refused("x,y\n1,2\n2,3\n"));
   CHECK(refused("x,y\n1,2\n2,3\n", {.values = {"y"}}) ==
         R"([columns] t.csv misses no value of "y", expected rows to fill, or --targets)");
@@ -125,6 +129,55 @@ TEST_CASE("columns: a cell that keeps a column from being numbers or dates is to
   CHECK(refused("day,y\n1,2\n2020-01-01,\n")
             .ends_with(R"(it; line 3 has "2020-01-01" in column "day", unlike those before)"));
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
+}
+
+TEST_CASE("columns: a notation that is not read is told with its cell") {
+  const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30";
+  const auto by_date = [&](const std::string& first) {
+    return R"([columns] t.csv has dates in column "date" that cannot be read: line 2: column "date" holds ")" + first +
+           "\", " + iso + "; or name the inputs with --inputs";
+  };
+  for (const std::string first : {"13/06/2018", "01/02/2026", "2022-10-30 00:00 UTC", "1:00 PM", "2006-Q1", "Jan-20",
+                                  "1 Feb 2020", "2020-01-01T12"}) {
+    CHECK(refused("date,y\n" + first + ",1\nx,\n") == by_date(first));
+    CHECK(refused("date,n,y\n" + first + ",5,1\nx,6,\n") == by_date(first));  // no other number takes its place
+  }
+  const std::string nothing = refused("x,y\n1,2\n2,3\n");
+  CHECK(refused("x,y\n1,12%\n2,\n") == nothing + R"(; line 2: column "y" holds "12%", expected a number)");
+  CHECK(refused("x;y\n1;1.234,5\n2;\n") ==
+        nothing + R"(; line 2: column "y" holds "1.234,5", expected a number without thousands separators)");
+  const char* unit =
+      R"([columns] t.csv: line 2 has "°C" in column "y", unlike those below: if it is a row of units, remove it)";
+  CHECK(refused("x,y\n,°C\n1,2\n2,\n3,4\n") == unit);
+  CHECK(refused("x,y\n,°C\n1,2\n2,\n3,4\n", {.values = {"y"}}) == unit);
+  CHECK(chosen("x,y,note\n1,,start\n2,5,1\n3,4,2\n4,5,3\n") == "x > y");  // a row of data
+}
+
+TEST_CASE("columns: whole columns of YYYYMMDD are dates") {
+  CHECK(chosen("date,n,y\n20200125,1,2\n20200208,2,\n") == "date > y");
+  CHECK(refused("date,n,y\n20200125,1,2\n20200230,2,\n").find("might be inputs") != std::string::npos);
+  CHECK(refused("date,n,y\n12340125,1,2\n12340126,2,\n").find("might be inputs") != std::string::npos);
+}
+
+TEST_CASE("columns: rows of several series are not taken for one") {
+  const auto asked = [](const char* text, const ColumnChoice& choice) {
+    TableFile file("t.csv", text);
+    const std::size_t column = (*file).format().column(choice.inputs[0]);
+    const std::vector<NumberColumn> x = (*file).numbers(std::array{column}, (*file).input_forms(std::array{column}));
+    return refusal([&] { check_one_series(*file, choice, x[0].values, x[0].form.kind == ColumnForm::Kind::time); });
+  };
+  const char* mixed =
+      "date,station,temp\n2026-01-01,A,0\n2026-01-01,B,100\n2026-01-02,A,1\n2026-01-02,B,\n2026-01-03,A,\n2026-01-03,B,"
+      "102\n";
+  CHECK(
+      asked(mixed, {{"date"}, {"temp"}, ""}) ==
+      R"([columns] t.csv has 3 dates twice; does "station" tell series apart? Then --group station; else --inputs date)");
+  CHECK(asked(mixed, {{"date"}, {"temp"}, "station"}) == "no error");
+  CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n2,7,3\n", {{"x"}, {"y"}, ""}) == "no error");  // not apart
+  CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n1,9,3\n", {{"x"}, {"y"}, ""}) ==
+        R"([columns] t.csv has 2 places 3 times; does "id" tell series apart? Then --group id; else --inputs x)");
+  CHECK(asked("x,note,y\n1,a,0\n1,b,\n2,c,1\n2,d,2\n", {{"x"}, {"y"}, ""}) == "no error");  // notes
+  CHECK(asked("x,y\n1,0\n1,\n2,1\n2,2\n", {{"x"}, {"y"}, ""}) == "no error");               // replicates
 }
 
 TEST_CASE("columns: of many the first ones are listed") {

@@ -4,6 +4,7 @@
 
 #include "datasets/gp/config.h"
 #include "datasets/protocol.h"
+#include "datasets/tables/outliers.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -118,6 +119,54 @@ TEST_CASE("standardise: without a scale") {
   const Standardisation as_is = leave_as_is(2, 1, off_centre);
   CHECK(as_is.map_inputs(Values{0.1, -7}) == Values{0.1, -7});
   CHECK(as_is.map_values(Values{0.1}) == Values{0.1});
+}
+
+TEST_CASE("standardise: for predictions, the unit of a constant column does not matter") {
+  const auto units = [](double y) {
+    return standardise_by_context(Values{1, 2, 3}, Values{y, y, y}, Names{"x"}, Names{"y"}, kRange).values[0];
+  };
+  for (const double unit : {1e-3, 1.0, 1e6}) CHECK(units(5 * unit).std(0.01) == doctest::Approx(0.05 * unit));
+  CHECK(units(-5).scale == 5);
+  CHECK(units(0).scale == 1);
+  CHECK(units(1e-320).scale == 1);
+  const Standardisation usual = standardise_by_context(Values{1, 2}, Values{1, 5}, Names{"x"}, Names{"y"}, kRange);
+  CHECK(usual.values[0].scale == standardise_1d({1, 2}, {1, 5}).values[0].scale);
+}
+
+TEST_CASE("standardise: no standard deviation is below the spacing of doubles") {
+  const ValueMap map{9223372036854775807.0, 1};
+  CHECK(map.std(0.0018, 0) == 2048);
+  CHECK(map.std(1e6, 0) == 1e6);
+  CHECK(ValueMap{5000, 1e-9}.std(0.1, 0) == 0.1 * 1e-9);
+}
+
+TEST_CASE("outliers: inputs and values far from all others") {
+  CHECK_FALSE(far_inputs(Values{0, 1, 1e9}).has_value());
+  const auto far = far_inputs(Values{0, 1, 2, 1e9});
+  REQUIRE(far);
+  CHECK(far->furthest == 1e9);
+  CHECK(far->count == 1);
+  CHECK(far->low == 0);
+  CHECK(far->high == 2);
+  CHECK_FALSE(far_inputs(Values{1, 10, 100, 1000, 1e4}).has_value());
+  CHECK_FALSE(far_inputs(Values{3, 3, 3, 3, 3, 9}).has_value());
+  Values year;
+  for (int i = 0; i < 365; ++i) year.push_back(i);
+  CHECK_FALSE(far_inputs(year).has_value());
+  year.push_back(-1e6);
+  CHECK(far_inputs(year)->furthest == -1e6);
+  const Values mild{20.5, 21, 19, 23, 18.5, 22};
+  CHECK_FALSE(far_values(mild).has_value());
+  for (const auto& [odd, is_far] :
+       {std::pair(-999.0, true), {99.99, true}, {120.0, false}, {200.0, true}, {35.0, false}}) {
+    Values values = mild;
+    values.insert(values.begin() + 2, {odd, odd});
+    const auto found = far_values(values);
+    CHECK_MESSAGE(found.has_value() == is_far, odd);
+    if (found) CHECK((found->furthest == odd && found->count == 2));
+  }
+  CHECK_FALSE(far_values(Values{0, 0, 0, 0, 0, 158}).has_value());
+  CHECK_FALSE(far_values(Values{}).has_value());
 }
 
 TEST_CASE("standardise: extents that are too large or too small") {

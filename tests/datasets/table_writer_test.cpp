@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <random>
 
+#include "datasets/tables/prediction_rows.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;
@@ -95,4 +97,24 @@ TEST_CASE("tables: the writer keeps a table's separator and decimal sign") {
   writer.commit();
   CHECK(read_text(directory / "t.csv") == "\"a;b\";\"c,d\";y\n1,5;text;-2,25e-09\n");
   CHECK(TableReader(directory / "t.csv").header() == header);
+}
+
+TEST_CASE("predictions: values get the decimals that four digits of their standard deviation have") {
+  CHECK(round_to_std(141.1749639, 0.35512345) == 141.175);
+  CHECK(round_to_std(0.35512345, 0.35512345) == 0.3551);
+  CHECK(round_to_std(11.0573181071, 0.0072472133) == 11.057318);
+  CHECK(round_to_std(2813669.4, 5382.4) == 2813669);
+  CHECK(round_to_std(2813669.4, 53824) == 2813670);
+  CHECK(round_to_std(-2813669.4, 5382412) == -2814000);
+  CHECK(round_to_std(1e-9, 53824) == 0);
+  CHECK(round_to_std(7, 53824) == 10);
+  CHECK(round_to_std(-7, 53824) == -10);
+  CHECK(round_to_std(0.9999999, 0.5) == 1);
+  CHECK(round_to_std(3e-300, 1.23456e-301) == 3e-300);
+  CHECK(round_to_std(1.23456789e300, 1.5e298) == 1.23457e300);
+  CHECK(round_to_std(123456789.123456, 1e-3, 9) == 123456789.123456);
+  CHECK(round_to_std(0.123456789123, 0.5, 9) == 0.123456789);
+  for (const double std : {0.0, -1.0, std::nan(""), HUGE_VAL}) CHECK(round_to_std(1.23456789, std) == 1.23456789);
+  CHECK(std::isnan(round_to_std(std::nan(""), 1)));
+  CHECK(round_to_std(HUGE_VAL, 1) == HUGE_VAL);
 }

@@ -101,7 +101,6 @@ void check_placed(const Example& example, std::uint32_t group, std::size_t c, st
   check_figures(said.samples, column.samples, 3);
   check_figures(said.crps, column.crps, 1);
   check_figures(said.central_mass, column.central_mass, 1);
-  for (const std::size_t i : places) CHECK(column.center[i] == said.units.values[c].shift);
 }
 
 }  // namespace
@@ -157,7 +156,6 @@ TEST_CASE("table series: groups without a place, without a row and without eithe
   const PredictedColumn& column = found.columns[0];
   REQUIRE(column.mean.size() == 3);
   for (const double mean : column.mean) CHECK(std::isfinite(mean));
-  CHECK(column.center == Column{0, 17.0 / 3, 17.0 / 3});  // without a context nothing is shifted
   CHECK(column.quantiles.empty());
   CHECK(column.samples.empty());
   CHECK(column.crps.empty());
@@ -165,7 +163,10 @@ TEST_CASE("table series: groups without a place, without a row and without eithe
   CHECK(tally.series == 4);
   CHECK(tally.without_context == 2);  // groups 1 and 3
   CHECK(tally.small == 3);            // group 0 has one point
-  CHECK(tally.constant == 1);
+  CHECK(tally.single == 1);
+  CHECK(tally.constant == 0);  // the unit of group 0 is that of all rows
+  CHECK(column.mean[0] == doctest::Approx(25.0 / 4));
+  CHECK(column.std[0] == doctest::Approx(std::sqrt((1.25 * 1.25 * 2 + 0.75 * 0.75 + 1.75 * 1.75) / 4)));
   CHECK(tally.smallest == 0);
   CHECK(tally.largest == 3);
   CHECK(tally.outside == 1);  // 9 of group 2

@@ -47,6 +47,35 @@ void check_figure(const Figure& figure) {
 
 }  // namespace
 
+TEST_CASE("ticks: dates at whole years, months, days and times of day") {
+  using Labels = std::vector<std::string>;
+  const auto dates = [](double low, double high, std::int64_t epoch, int count = 8) {
+    Labels found;
+    for (const Tick& tick : date_ticks({low, high}, {epoch}, count)) found.push_back(tick.label);
+    return found;
+  };
+  constexpr std::int64_t kApril = 20'544;  // 2026-04-01
+  CHECK(dates(0, 13.96, kApril) == Labels{"Apr 1", "Apr 3", "Apr 5", "Apr 7", "Apr 9", "Apr 11", "Apr 13"});
+  CHECK(dates(0, 1, kApril, 5) == Labels{"Apr 1", "06:00", "12:00", "18:00", "Apr 2"});
+  CHECK(dates(0.5, 0.5 + 40.0 / 1440, kApril, 5) == Labels{"12:00", "12:10", "12:20", "12:30", "12:40"});
+  CHECK(dates(0.5, 0.5 + 70.0 / 86400, kApril, 3) == Labels{"12:00:00", "12:00:30", "12:01:00"});
+  CHECK(dates(-31, 90, kApril, 5) == Labels{"Mar 2026", "Apr 2026", "May 2026", "Jun 2026"});
+  CHECK(dates(0, 3652, 0, 6) == Labels{"1970", "1972", "1974", "1976", "1978", "1980"});
+  CHECK(dates(-700'000, 2'900'000, 0, 4) == Labels{"5000"});
+  for (const double width : {1.0 / 1440, 0.1, 3.0, 45.0, 400.0, 1e5})
+    for (const int count : {2, 5, 8}) {
+      const std::vector<Tick> ticks = date_ticks({0.3, 0.3 + width}, {kApril}, count);
+      CHECK(std::ssize(ticks) <= count + 2);
+      for (const Tick& tick : ticks) CHECK((tick.value >= 0.3 && tick.value <= 0.3 + width));
+    }
+  CHECK(dates(0, 1e-5, kApril, 4) == labels({0, 1e-5}, 4));  // shorter than a minute
+  CHECK(dates(0, 1e7, kApril, 4).front() == "0");            // no year of four digits
+  CHECK(date_ticks({1, 0}, {kApril}, 4).empty());
+  CHECK(years_of({0, 13}, {kApril}, 8) == "2026");
+  CHECK(years_of({-100, 13}, {kApril}, 4) == "");  // months say it
+  CHECK(years_of({-95, -85}, {kApril}, 8) == "2025 to 2026");
+}
+
 TEST_CASE("canvas: the ending decides the format") {
   const auto drawn = [](const char* name) {
     Canvas canvas(name, 120.0, 80.5);

@@ -16,7 +16,7 @@ NORMAL = statistics.NormalDist()
 
 
 def args(*more, table="t.csv", at=None):
-    return ["predict", HERE / table, "--checkpoint", at or checkpoint(), *more]
+    return ["predict", HERE / table, "--digits", 9, "--checkpoint", at or checkpoint(), *more]
 
 
 def make(groups=("a", "b", "c"), points=14, seed=2):
@@ -56,10 +56,10 @@ def what_is_missing_is_filled_and_every_row_stays():
     known = [row for row in rows if row[2] is not None]
     write("context.csv", text_of(known, ("day", "u")))
     write("targets.csv", text_of(rows, ("day",)))
-    two = succeed("predict", "--checkpoint", checkpoint(), "--context", HERE / "context.csv", "--targets", HERE / "targets.csv")
+    two = succeed("predict", "--digits", 9, "--checkpoint", checkpoint(), "--context", HERE / "context.csv", "--targets", HERE / "targets.csv")
     check_close(figures(done.stdout, "u"), figures(two, "u"))
     expect([line for line in comments(done.stdout) if "columns" not in line] == comments(two), "what is told of units")
-    also = succeed("predict", HERE / "t.csv", "--targets", HERE / "targets.csv", "--checkpoint", checkpoint())
+    also = succeed("predict", HERE / "t.csv", "--digits", 9, "--targets", HERE / "targets.csv", "--checkpoint", checkpoint())
     check_close(figures(also, "u"), figures(two, "u"))
     for chunk in (1, 5):
         check_close(figures(succeed(*args("--chunk", chunk)), "u"), figures(two, "u"))
@@ -205,6 +205,88 @@ def groups_that_one_table_lacks():
     expect("1 of 3 series have no observed point" in done.stderr, done.stderr)
 
 
+def mixed_stations():
+    return "date,station,temp\n" + "".join(f"2026-01-{day:02},{s},{'' if day % 5 == 4 else round(level + math.sin(day), 2)}\n"
+                                           for day in range(1, 31) for s, level in (("A", 0), ("B", 100)))
+
+
+@case
+def rows_of_two_stations_are_not_averaged():
+    write("t.csv", mixed_stations())
+    fail(*args(), naming=['[columns]', 't.csv has 30 dates twice; does "station" tell series apart? Then --group station; else '
+                          '--inputs date'])
+    grouped = figures(succeed(*args("--group", "station")), "temp")
+    expect(all(abs(mean) < 30 for mean, _ in grouped[::2]) and all(abs(mean - 100) < 30 for mean, _ in grouped[1::2]), grouped)
+    expect(len(figures(succeed(*args("--inputs", "date")), "temp")) == 60, "as asked for")
+    write("targets.csv", "date\n2026-02-01\n")
+    fail(*args("--targets", HERE / "targets.csv"), naming=['does "station" tell series apart?'])
+
+
+@case
+def replicates_are_counted():
+    rows = "".join(f"{x},{x + off}\n" for x in range(4) for off in (-.5, 0, .5)) + "1.5,\n"
+    write("t.csv", "x,y\n" + rows)
+    expect("# repeated inputs: 4 places with more than one observed row, 12 rows in all" in comments(succeed(*args())), "a count")
+    write("t.csv", "x,y\n1,2\n1,\n2,3\n3,5\n")  # one of the two is to be filled
+    expect("repeated" not in succeed(*args()), "nothing repeats")
+
+
+def warned(table, *more):
+    write("t.csv", table)
+    done = npzoo(*args(*more))
+    expect(done.returncode == 0, done.stderr)
+    return [line.removeprefix("npzoo: warning: ") for line in done.stderr.splitlines() if line.startswith("npzoo: ")]
+
+
+@case
+def points_that_spoil_all_others_are_warned_of():
+    far = warned("x,y\n0,0\n1,1\n2,2\n1e9,3\n5e8,\n")
+    expect("1 of 1 series has an observed point that is far from all others, such as x = 1000000000: beside it the others fall on one spot"
+           in far, far)
+    rows = "".join(f"2020-01-{d:02},{'' if d == 9 else 12 + math.sin(d)}\n" for d in range(1, 29))
+    expect(warned("date,y\n" + rows) == [], "nothing to warn of")
+    (found,) = [line for line in warned("date,y\n" + rows + "2020-01-29,-999\n") if "leave it blank" in line]
+    expect("y = -999 is" in found and "standard deviations of the others away" in found, found)
+    (clock,) = [line for line in warned("t,y\n" + "".join(f"2022-10-30T0{h}:00,{y}\n" for h, y in enumerate((1, 2, 3, 4, 5)))
+                                        + "2022-10-30T02:00,9\n2022-10-30T05:00,\n") if "clocks" in line]
+    expect(clock.startswith("1 time of day with more than one observed row, such as 2022-10-30T02:00:00: if clocks were put back"), clock)
+    write("t.csv", "lon,lat,z\n" + "".join(f"{x},{y},{x % 7}\n" for x in (-179, -176, 173, 179) for y in (0, 1)) + "180,0,\n")
+    done = npzoo(*args(at=checkpoint_2d()))
+    expect("longitudes lie on both sides of 180 degrees" in done.stderr, done)
+
+
+@case
+def groups_of_one_row_or_none_are_like_the_others():
+    def text(unit):
+        good = "".join(f"{g},{day},{'' if day == 4 else (level + math.sin(day)) * unit}\n" for g, level in (("a", 50), ("b", 54))
+                       for day in range(9))
+        return "id,day,y\n" + good + f"one,3,{52 * unit!r}\none,5,\nnone,2,\n"
+
+    write("t.csv", text(1.0))
+    done = npzoo(*args("--group", "id"))
+    found = figures(done.stdout, "y")
+    expect("1 of 4 series have no observed point: they are predicted to be like the other series" in done.stderr, done.stderr)
+    expect("1 of 4 series have one observed point: the spread of all series is used for theirs" in done.stderr, done.stderr)
+    for mean, std in found[-3:]:
+        expect(40 < mean < 64 and std < 10, found[-3:], "the others are at 50 and 54")
+    write("t.csv", text(1000.0))
+    check_close([[f / 1000 for f in row] for row in figures(succeed(*args("--group", "id")), "y")], found)
+
+
+@case
+def the_unit_of_a_constant_column_does_not_matter():
+    def found(unit):
+        write("t.csv", "t,y\n" + "".join(f"{t},{5000 * unit!r}\n" for t in range(10)) + "4.5,\n10,\n")
+        return [[f / unit for f in row] for row in figures(succeed(*args()), "y")]
+
+    metres = found(1.0)
+    expect(all(std > 0 for _, std in metres), metres)
+    for unit in (1e-3, 1e6):
+        check_close(found(unit), metres)
+    write("t.csv", "x,y\n" + "".join(f"{i},{9223372036854775807 - i}\n" for i in range(8)) + "8,\n")
+    expect(all(std >= 1024 for _, std in figures(succeed(*args()), "y")), "below the spacing of doubles")
+
+
 @case
 def a_hundred_thousand_columns():
     count = 100_000
@@ -257,6 +339,51 @@ def picture():
     expect(as_json(*args("--plot", HERE / "p.svg"))["plot"] == str(HERE / "p.svg"), "JSON names the picture")
     xml.etree.ElementTree.parse(HERE / "p.svg")
     expect(not succeed(*args("--plot", HERE / "p.svg")), "the table is printed although a picture was asked for")
+
+
+@case
+def pictures_of_groups_show_the_first_ones():
+    heights = []
+    for count in (1, 3, 9):
+        groups = [f"g{k}" for k in range(count)]
+        write("t.csv", text_of(make(groups), ("id", "day", "u")))
+        done = npzoo(*args("--group", "id", "--plot", HERE / "p.svg", "--out", HERE / "o.csv"))
+        expect(done.returncode == 0, done.stderr)
+        expect(("shows the first 6 of 9 groups" in done.stderr) == (count == 9), done.stderr)
+        expect(len(rows_of((HERE / "o.csv").read_text())[1]) == 14 * count, "the table has all groups")
+        heights.append(float(xml.etree.ElementTree.parse(HERE / "p.svg").getroot().get("height").removesuffix("px")))
+    expect(heights[0] < heights[1] < heights[2] < 2.2 * heights[1], heights, "one, three and six panels")
+    grid = "".join(f"{g},{i % 4},{i // 4},{'' if i == 5 else i + 10 * k}\n" for k, g in enumerate("ab") for i in range(16))
+    write("t.csv", "id,lon,lat,z\n" + grid)
+    succeed(*args("--group", "id", "--plot", HERE / "maps.svg", at=checkpoint_2d()))
+    expect((HERE / "maps.svg").read_text().count("<image") >= 6, "three maps for each group")
+
+
+@case
+def names_that_cannot_be_drawn_are_told_before_the_work():
+    write("t.csv", "day,gr\xf6\xdfe\n1,2\n2,\n3,4\n4,3\n".encode("latin-1"))
+    fail(*args("--plot", HERE / "p.svg"), naming=["[plot]", "p.svg cannot show the name", "expected UTF-8: convert the table"])
+    expect(succeed(*args()) != "", "a table without a picture")
+    write("t.csv", "id,day,u\nM\xfcnchen,1,2\nM\xfcnchen,2,\nM\xfcnchen,3,1\n".encode("latin-1"))
+    fail(*args("--group", "id", "--plot", HERE / "p.svg"), naming=["p.svg cannot show the name"])
+
+
+@case
+def tables_are_written_as_text():
+    write("t.csv", text_of(make(("a",)), ("day", "u")))
+    for ending in ("xlsx", "XLSX", "ods", "parquet", "gz"):
+        fail(*args("--out", HERE / f"f.{ending}"), naming=[f"--out {HERE}/f.{ending} ends with .{ending.lower()}, expected a table as "
+                                                           f"text, such as {HERE}/f.csv"])
+    fail(*args("--samples", 2, "--samples-out", HERE / "f.xlsx"), naming=["--samples-out"])
+    succeed(*args("--out", HERE / "f.txt"))
+
+
+@case
+def counts_are_said_as_people_say_them():
+    write("t.csv", "id,day,u\na,1,2\na,2,3\na,4,2\na,3,\n")
+    expect("in 1 group of id" in comments(succeed(*args("--group", "id")))[1], "one group")
+    write("t.csv", "id,day,u\na,1,2\na,2,3\na,4,\nb,1,2\nb,2,3\nb,3,\n")
+    expect("# series: 2, of 2 observed points, each standardised by itself" in succeed(*args("--group", "id")), "as many in each")
 
 
 if __name__ == "__main__":

@@ -107,14 +107,15 @@ def nothing_to_learn_a_scale_from():
     expect(numbers(text) == numbers(predicted("--no-standardise", context="x,y\n")), "the identity")
 
     single = predicted(context="x,y\n7,3\n", targets="x\n6\n7\n8\n")
-    expect(comments(single)[1:3] == ["# inputs: x shifted from 7 to 0", "# values: y minus 3"], single)
+    expect(comments(single)[1:3] == ["# inputs: x shifted from 7 to 0", "# values: y minus 3, divided by 3: its only value"], single)
     raw = numbers(predicted("--no-standardise", context="x,y\n0,0\n", targets="x\n-1\n0\n1\n"))
-    check_close(numbers(single), [[x + 7, mean + 3, std] for x, mean, std in raw])
+    check_close(numbers(single), [[x + 7, 3 * mean + 3, 3 * std] for x, mean, std in raw])
 
     constant = "one value alone in the context, so shifted and not scaled: "
+    size = "one value alone in the context, so shifted and divided by its own size: y"
     expect(warnings(context="x,y\n7,3\n7,4\n7,5\n", targets="x\n") == [constant + "x"], "x alone is constant")
-    expect(warnings(context="x,y\n1,3\n2,3\n4,3\n", targets="x\n") == [constant + "y"], "y alone is constant")
-    expect(warnings(context="x,y\n7,3\n", targets="x\n") == [constant + "x, y", "context points: 1, in training 3 to 32"],
+    expect(warnings(context="x,y\n1,3\n2,3\n4,3\n", targets="x\n") == [size], "y alone is constant")
+    expect(warnings(context="x,y\n7,3\n", targets="x\n") == [constant + "x", size, "context points: 1, in training 3 to 32"],
            "one point")
     expect(warnings(context="x,y\n", targets="x\n") == ["the context is empty: inputs and values are used as they are",
                                                         "context points: 0, in training 3 to 32"], "no point")

@@ -20,11 +20,11 @@ def predict(content, *args, stdin=False):
     """Runs `npzoo predict` on a table of these bytes."""
     write("t.csv", content)
     if not stdin:
-        return npzoo("predict", PATH, "--checkpoint", checkpoint(), *args)
+        return npzoo("predict", PATH, "--digits", 9, "--checkpoint", checkpoint(), *args)
     with PATH.open() as file:
         import subprocess
         from cli_support import PROGRAM, TIMEOUT
-        return subprocess.run([PROGRAM, "predict", "-", "--checkpoint", str(checkpoint()), *map(str, args)], stdin=file,
+        return subprocess.run([PROGRAM, "predict", "-", "--digits", "9", "--checkpoint", str(checkpoint()), *map(str, args)], stdin=file,
                               capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
 
 
@@ -75,7 +75,7 @@ def check_same(content, *args, sep=",", decimal=".", stdin=False):
     return done.stdout
 
 
-MISSING = ("", "-", "NA", "na", "N/A", "NaN", "nan", "NAN", "null", "NULL", " ", "\t ")
+MISSING = ("", "-", "NA", "na", "N/A", "NaN", "nan", "NAN", "null", "NULL", " ", "\t ", "?", "None", "#N/A", "n/a")
 
 
 @case
@@ -102,6 +102,27 @@ def names_like_those_of_other_files():
 def words_for_nothing():
     for word, sep in itertools.product(MISSING, (",", ";")):
         check_same(table(sep, missing=word), sep=sep)
+
+
+@case
+def a_line_that_names_the_separator():
+    for sep, name in ((",", ","), (";", ";"), ("\t", "\t")):
+        check_same(table(sep, before=f"\ufeffsep={name}\n"), sep=sep)
+    check_same(table(";", eol="\r\n", before="sep=;\r\n", names=("day", "rate")), sep=";")
+
+
+@case
+def dates_of_eight_digits():
+    text = check_same(table(input="202402{two:02}", names=("date", "rate")))
+    expect("date mapped from [2024-02-01, 2024-02-12]" in text, text[:400])
+    steps = [line for line in table(input="2024{two:02}01", names=("date", "rate")).decode().splitlines()]
+    iso = [line if i == 0 else f"{line[:4]}-{line[4:6]}-{line[6:]}" for i, line in enumerate(steps)]
+    months = [predictions(predict("\n".join(lines).encode()).stdout) for lines in (steps, iso)]
+    expect(months[0] == months[1] != Plain.get(), "months of different lengths")
+    for first in ("17991231", "20240230", "2024020"):  # then numbers
+        done = predict(("n,rate\n" + "".join(f"{day},{VALUES[i]}\n" for i, day in enumerate((first, 20240301, 20240302)))
+                        + "20240303,\n").encode())
+        expect(done.returncode == 0 and "2024-" not in done.stdout, first, done.stdout[:300], done.stderr)
 
 
 @case
@@ -276,11 +297,10 @@ def refused():
         yield f"day,rate\n1,2\n{word},3\n2,\n", f"[{{}}:3] {expected}", NAMED
     # Dates.
     for text in ("01/02/2020", "1.2.2020", "2020-02-30", "2021-02-29", "2020-13-01", "2020-00-10", "12:30", "2020-01-01 25:00",
-                 "2020-01-01 12:60", "2020-01-01 24:00:01", "2020/01/02", "2020-1-1", "20-01-2020"):
+                 "2020-01-01 12:60", "2020-01-01 24:00:01", "2020/01/02", "2020-1-1", "20-01-2020", "2020-01-01T12", "Jan 1 2020",
+                 "2020-01-01T12:30 UTC", "2020-01-01T12:30+25:00", "2020-W01", "2020-01-01Z", "2020-01-01T12:30:60Z", "1:00 PM",
+                 "2006-Q1", "Jan-20", "13. May 2020"):
         yield f"day,rate\n{text},2\n1,\n", "[{}:2] " + NO_DATE.format(text), NAMED
-    for text in ("2020-01-01T12", "Jan 1 2020", "2020-01-01T12:30 UTC", "2020-01-01T12:30+25:00", "2020-W01", "2020-01-01Z",
-                 "2020-01-01T12:30:60Z"):
-        yield f"day,rate\n{text},2\n1,\n", f'[{{}}:2] column "day" holds "{text}", expected a number', NAMED
     zone = ("day,rate\n2020-01-01T12:00Z,2\n2020-01-02T12:00,\n",
             '[{}:3] column "day" holds "2020-01-02T12:00", expected a time with a zone (Z or +01:00), as others of the column have')
     yield *zone, ()
@@ -296,7 +316,16 @@ def refused():
     nothing = "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets"
     yield "day,rate\n1,2\n2,3\n", nothing, ()
     yield "day,rate\n", nothing, ()
-    yield "day,rate\n1,\n2,\n", nothing, ()
+    yield "day,rate\n1,\n2,\n", '[columns] {} has no value in "rate", expected some rows with one', ()
+    yield "day,rate\n1,\n2,\n", '[predict] {} has no value in "rate", expected some rows with one', NAMED
+    yield "sep=|\nday|rate\n1|2\n", '[{}:1] names the separator "|", expected ",", ";" or a tab', ()
+    unit = 'line 2 has "°C" in column "rate", unlike those below: if it is a row of units, remove it'
+    yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", ()
+    yield "day,rate\nd,°C\n1,2\n2,\n3,4\n4,5\n", f"[columns] {{}}: {unit.replace('°C', 'd').replace('rate', 'day')}", ()
+    yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", NAMED
+    yield 'day,rate\n1,"1,234.5"\n2,\n', f'{nothing}; line 2: column "rate" holds "1,234.5", expected a number without thousands separators', ()
+    yield ("day,rate\n13/06/2018,1\n12/06/2018,\n", '[columns] {} has dates in column "day" that cannot be read: line 2: '
+           + NO_DATE.format("13/06/2018") + "; or name the inputs with --inputs", ())
     yield "day,rate\n1,a\n2,\n", nothing, ()
     yield "day,rate\n1,2\n2,3\n", '[columns] {} misses no value of "rate", expected rows to fill, or --targets', ("--values", "rate")
     yield ("rate\n1\nNA\n", "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to "

@@ -1,5 +1,8 @@
 #include "tools/cli/outputs.h"
 
+#include <algorithm>
+#include <array>
+
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "models/training/checkpoint.h"
@@ -20,6 +23,17 @@ void check_outputs(std::string_view command, const CommonOptions& common, const 
           path.string());
     others.push_back({flag, path});
   }
+}
+
+void check_table_name(std::string_view command, const NamedFile& output) {
+  constexpr auto kOthers =
+      std::to_array<std::string_view>({".xlsx", ".xls", ".ods", ".parquet", ".feather", ".arrow", ".h5", ".hdf5", ".nc",
+                                       ".sqlite", ".db", ".json", ".zip", ".gz", ".xz", ".bz2", ".zst"});
+  std::string ending = output.path.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  check(std::ranges::find(kOthers, ending) == kOthers.end(),
+        "[{}] {} {} ends with {}, expected a table as text, such as {}", command, output.flag, output.path.string(),
+        ending, std::filesystem::path(output.path).replace_extension(".csv").string());
 }
 
 void check_can_be_written(const std::filesystem::path& path) {

@@ -19,6 +19,10 @@ struct NamedFile {
 void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
                    const std::vector<NamedFile>& inputs);
 
+/// Throws Error if the ending of a path promises a spreadsheet, a database or a compressed file: tables are written as
+/// text.
+void check_table_name(std::string_view command, const NamedFile& output);
+
 /// Throws Error where it cannot, now and not when long work is done. What is no regular file is only opened once.
 void check_can_be_written(const std::filesystem::path& path);
 

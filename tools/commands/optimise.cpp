@@ -26,7 +26,8 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kMostAsked = 64;
-constexpr std::int64_t kMostInputsOfWeights = 2;  // of those for tables
+constexpr std::int64_t kMostInputsOfWeights = 1;  // for two a fitted Gaussian process finds better points
+constexpr std::int64_t kMostInputsOfTables = 2;   // that there are weights for
 
 struct OptimiseCommand {
   CommonOptions common;
@@ -42,16 +43,14 @@ void add_flags(Flags& flags, OptimiseCommand& c) {
   flags.text("--space", c.space, "TOML file of what can be chosen: [[axis]] with name, low, high; scale, type, fixed")
       .required();
   flags
-      .text(
-          "--tell", c.tell,
-          "table of the evaluations so far, which is only read: a column for each axis, and value; no file or an empty "
-          "one: none")
+      .text("--tell", c.tell,
+            "table of the evaluations so far, which is only read: a column for each axis, and value, blank if the "
+            "evaluation failed; no file or an empty one: none")
       .required();
   flags.whole("--ask", c.ask, {1, kMostAsked}, "points to propose, which may be evaluated at the same time");
   flags.toggle("--maximise", c.maximise, "larger values are better");
   add_optional_checkpoint(flags, c.checkpoint,
-                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two; for more inputs a fitted "
-                          "Gaussian process");
+                          ". Default: npzoo/any-1d for one input; for more inputs a fitted Gaussian process");
   flags.toggle("--gaussian-process", c.gaussian_process,
                "ask one whose hyper-parameters are fitted, also where there are weights");
   flags.choice("--acquisition", c.acquisition, {"ei", "log-ei", "ucb", "pi"}, "what makes a point worth an evaluation");
@@ -81,7 +80,7 @@ Believer believer_for(const OptimiseCommand& c, const SearchSpace& space) {
   const bool no_weights = c.gaussian_process || c.batch == "thompson" || space.dims() > kMostInputsOfWeights;
   if (weights.empty() && !no_weights) weights = default_weights(space.dims());
   if (weights.empty()) {
-    if (!c.gaussian_process)
+    if (!c.gaussian_process && (c.batch == "thompson" || space.dims() > kMostInputsOfTables))
       fmt::print(stderr, "npzoo: a Gaussian process answers: {}\n",
                  c.batch == "thompson" ? "the weights for tables draw no functions"
                                        : fmt::format("no weights are for {} inputs", space.dims()));
@@ -127,18 +126,20 @@ int run(const OptimiseCommand& c) {
   check_outputs("optimise", c.common, {{"--plot", c.plot}}, {{"--space", c.space}, {"--tell", c.tell}});
   if (!c.plot.empty()) plot::format_of(c.plot);
   const SearchSpace space = SearchSpace::read(c.space);
-  const Observations seen = read_observations(c.tell, space, c.maximise);
+  const Observations read = read_observations(c.tell, space, c.maximise);
+  if (const auto points = finished(space, read)) fail("[optimise] all {} points are known", *points);
+  const Observations seen = told_values(read);
   ProposalOptions options;
   options.count = c.ask;
   options.acquisition.kind = acquisition_kind(c.acquisition);
   options.batch = c.batch == "thompson" ? BatchRule::thompson : BatchRule::fantasies;
   options.seed = c.seed;
   check(c.plot.empty() || seen.size() > 0, "[plot] nothing was observed so far, expected a table with rows");
-  const bool by_design = seen.size() < design_size(space);
+  const bool by_design = read.size() == 0 || read.evaluations() < design_size(space);
   std::vector<Proposal> proposals;
   std::string by = "sobol";
   std::optional<plot::Figure> picture;
-  if (by_design) proposals = propose_by_design(space, seen, options);
+  if (by_design) proposals = propose_by_design(space, read, options);
   if (!by_design || !c.plot.empty()) {
     const Believer believer = believer_for(c, space);
     const Progress progress("optimise", 0, {.unit = "points", .passing = true});
@@ -153,6 +154,9 @@ int run(const OptimiseCommand& c) {
     mark_proposals(space, proposals, *picture);
     plot::write_figure(*picture, c.plot);
   }
+  if (std::ssize(proposals) < c.ask)
+    fmt::print(stderr, "npzoo: {} points asked for, {} found that {} not known\n", c.ask, proposals.size(),
+               proposals.size() == 1 ? "is" : "are");
   print_proposals(c, space, proposals, by);
   return 0;
 }

@@ -69,11 +69,13 @@ void add_flags(Flags& flags, PredictCommand& c) {
              "nothing else is asked for");
   flags.text("--plot", c.plot,
              "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
-             "inputs");
+             "inputs; of groups the first six");
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
   flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
+  flags.whole("--digits", c.digits, {1, kMostStdDigits},
+              "significant digits of standard deviations; means, quantiles and samples have as many decimals");
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
   flags.toggle("--no-standardise", c.as_is,
                "use inputs and values as they are, instead of mapping those of the context to the range and the "
@@ -138,6 +140,8 @@ int run(const PredictCommand& c) {
                  {c.strict ? "--context" : "TABLE", c.table},
                  {"--targets", c.targets},
                  {"--truth", c.truth}});
+  for (const NamedFile& table : {NamedFile{"--out", c.out}, {"--samples-out", c.samples_out}})
+    check_table_name("predict", table);
   const NoGrad off;
   try {
     return predict(c);

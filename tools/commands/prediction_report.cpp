@@ -27,7 +27,8 @@ std::string describe(const std::string& name, const InputMap& map, const ColumnF
 }
 
 std::string describe(const std::string& name, const ValueMap& map, double value_std) {
-  if (map.constant) return fmt::format("{} minus {}", name, map.shift);
+  if (map.constant && map.scale == 1) return fmt::format("{} minus {}", name, map.shift);
+  if (map.constant) return fmt::format("{} minus {}, divided by {}: its only value", name, map.shift, map.scale);
   return fmt::format("{} minus {:.9g}, divided by {:.4g}: standard deviation {:.4g}, as in training", name, map.shift,
                      map.scale, value_std);
 }
@@ -78,14 +79,18 @@ std::string PredictionReport::shown(std::size_t input, double x) const {
 }
 
 void PredictionReport::warn_of_constants(std::vector<Warning>& warnings) const {
-  std::vector<std::string> constant;
+  std::vector<std::string> constant, scaled;
   for (std::size_t i = 0; i < x_names.size(); ++i)
     if (units.inputs[i].constant) constant.push_back(x_names[i]);
   for (std::size_t i = 0; i < y_names.size(); ++i)
-    if (units.values[i].constant) constant.push_back(y_names[i]);
+    if (units.values[i].constant) (units.values[i].scale == 1 ? constant : scaled).push_back(y_names[i]);
   if (!constant.empty())
     warnings.push_back({"constant", fmt::format("one value alone in the context, so shifted and not scaled: {}",
                                                 fmt::join(constant, ", "))});
+  if (!scaled.empty())
+    warnings.push_back({"constant values", fmt::format("one value alone in the context, so shifted and divided by its "
+                                                       "own size: {}",
+                                                       fmt::join(scaled, ", "))});
 }
 
 void PredictionReport::warn_of_context_size(std::vector<Warning>& warnings) const {

@@ -160,6 +160,9 @@ int run(const SampleCommand& c) {
   check_outputs("sample", c.common,
                 {{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}},
                 {{"protocol", c.protocol.name}});
+  for (const NamedFile& table :
+       {NamedFile{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}})
+    check_table_name("sample", table);
   const Written written = write(c);
   if (c.common.json)
     print_json(JsonValue::object({{"tasks", written.tasks}, {"rows", written.rows}, {"targets", written.targets}}));

@@ -31,6 +31,7 @@ struct StreamCommand {
   std::filesystem::path context, targets, out;
   std::int64_t every = 0;  // context rows between answers, 0: one answer at the end
   std::int64_t chunk = 4096;
+  std::int64_t digits = kStdDigits;
   bool as_is = false;  // no standardisation
   std::int64_t standardise_by = 1000;
 };
@@ -47,6 +48,8 @@ void add_flags(Flags& flags, StreamCommand& c) {
   flags.text("--out", c.out, "CSV to write: context_rows, x, mean_* and std_* columns; '-' for standard output")
       .required();
   flags.whole("--every", c.every, {0}, "context rows between answers, 0 for one answer at the end");
+  flags.whole("--digits", c.digits, {1, kMostStdDigits},
+              "significant digits of standard deviations; means have as many decimals");
   const Flag as_is = flags.toggle("--no-standardise", c.as_is, "use inputs and values as they are");
   flags
       .whole("--standardise-by", c.standardise_by, {1},
@@ -128,8 +131,8 @@ class ContextRows {
 class Stream {
  public:
   Stream(const Model& model, const Draws& draws, const Targets& targets, const Standardisation& units,
-         std::int64_t chunk, TableWriter& out)
-      : model_(model), draws_(draws), targets_(targets), units_(units), chunk_(chunk), out_(out) {}
+         std::int64_t chunk, std::int64_t digits, TableWriter& out)
+      : model_(model), draws_(draws), targets_(targets), units_(units), chunk_(chunk), digits_(digits), out_(out) {}
 
   std::int64_t context_rows() const { return context_rows_; }
   std::int64_t answers() const { return answers_; }
@@ -153,7 +156,7 @@ class Stream {
       const std::size_t count = std::min(static_cast<std::size_t>(chunk_), rows - begin);
       const auto x = std::span(targets_.rows.x).subspan(begin * width, count * width);
       const Moments said = moments(*model_.query(*state_, to_points(units_.map_inputs(x), width)));
-      const std::vector<double> numbers = prediction_rows(said.mean, said.std, units_.values);
+      const std::vector<double> numbers = prediction_rows(said.mean, said.std, units_.values, digits_);
       for (std::size_t i = 0; i < count; ++i)
         out_.write(leading + targets_.rows.text[begin + i], std::span(numbers).subspan(i * values, values));
     }
@@ -167,7 +170,7 @@ class Stream {
   Draws draws_;
   const Targets& targets_;
   const Standardisation& units_;
-  std::int64_t chunk_;
+  std::int64_t chunk_, digits_;
   TableWriter& out_;
   std::unique_ptr<ContextState> state_;
   std::int64_t context_rows_ = 0, answers_ = 0;
@@ -220,14 +223,14 @@ int stream(const StreamCommand& c) {
   ContextRows context(reader, targets.dim_x(), y_names.size());
   const ObservedRows& first = context.look_at_first(c.as_is ? 0 : c.standardise_by);
   const Standardisation units = c.as_is ? leave_as_is(targets.dim_x(), y_names.size(), range)
-                                        : standardise(first.x, first.y, targets.x_names, y_names, range);
+                                        : standardise_by_context(first.x, first.y, targets.x_names, y_names, range);
   PredictionReport report = prediction_report(checkpoint, *model, !c.as_is, units, targets.x_names, y_names);
   report.x_forms = reader.forms();
   TableWriter out(c.out, header, comments(report, c, first), targets.style);
   report.targets.add(targets.rows.x);
   Warnings warnings;
   Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets, units,
-                  targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), out);
+                  targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), c.digits, out);
   for (bool more = true; more;) {
     const std::int64_t done = absorbed.context_rows();
     const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
@@ -260,6 +263,7 @@ int run(const StreamCommand& c) {
   apply(c.common);
   check_outputs("stream", c.common, {{"--out", c.out}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
+  check_table_name("stream", {"--out", c.out});
   const NoGrad off;
   try {
     return stream(c);

@@ -40,7 +40,7 @@ Panel make_panel(const BandPanel& shown) {
     mean.y.push_back(shown.mean[i]);
   }
   band.x = mean.x;
-  Panel panel{.x_label = shown.x_label, .y_label = shown.y_label};
+  Panel panel{.x_label = shown.x_label, .y_label = shown.y_label, .x_time = shown.x_time};
   panel.layers.emplace_back(std::move(band));
   for (const std::vector<double>& sample : shown.samples) {
     Line line{.x = mean.x, .y = {}, .color = shown.color.with_alpha(0.65), .width = 0.6, .label = whose + "samples"};

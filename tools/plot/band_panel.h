@@ -16,6 +16,7 @@ struct Series {
 /// was given, and the true function where it is known. The legend calls the prediction `name`, if it has one.
 struct BandPanel {
   std::string name, x_label{}, y_label{};
+  std::optional<TimeAxis> x_time{};
   Color color = palette(0);
   std::vector<double> x, mean, std;            // of equal length, in any order
   std::vector<std::vector<double>> samples{};  // functions at x, drawn as thin lines

@@ -56,8 +56,24 @@ Range given(Range range) {
   return range;
 }
 
+int tick_count(double length, double units_per_tick) { return std::max(2, static_cast<int>(length / units_per_tick)); }
+
 std::vector<Tick> ticks_of(Range range, double length, double units_per_tick) {
-  return nice_ticks(range, std::max(2, static_cast<int>(length / units_per_tick)));
+  return nice_ticks(range, tick_count(length, units_per_tick));
+}
+
+constexpr double kXTickUnits = 55.0;
+
+std::vector<Tick> x_ticks_of(const Panel& panel, Range range, double length) {
+  if (!panel.axes) return {};
+  return panel.x_time ? date_ticks(range, *panel.x_time, tick_count(length, kXTickUnits))
+                      : ticks_of(range, length, kXTickUnits);
+}
+
+/// The label below the axis, with the years that its ticks do not say.
+std::string x_label_of(const Panel& panel, Range range, double length) {
+  const std::string years = panel.x_time ? years_of(range, *panel.x_time, tick_count(length, kXTickUnits)) : "";
+  return years.empty() ? panel.x_label : panel.x_label + " (" + years + ")";
 }
 
 struct Cell {
@@ -66,6 +82,7 @@ struct Cell {
   Frame frame;               // `area`: inside the lines around it
   std::vector<Tick> x_ticks, y_ticks, bar_ticks;
   bool y_labelled;
+  std::string x_label;
 };
 
 // One label of the legend, with at most one layer of each kind: they are drawn over each other.
@@ -166,11 +183,12 @@ std::vector<Cell> make_cells(const Figure& figure, const Lines& lines) {
                      .line = in_row / lines.columns * lines.rows + row,
                      .column = column,
                      .frame = {x, y},
-                     .x_ticks = axes ? ticks_of(x, figure.panel_width, 55.0) : std::vector<Tick>(),
+                     .x_ticks = x_ticks_of(panels[i], x, figure.panel_width),
                      .y_ticks = axes ? ticks_of(y, figure.panel_height, 35.0) : std::vector<Tick>(),
                      .bar_ticks = panels[i].bar ? ticks_of(given(panels[i].bar->scale.shown), figure.panel_height, 35.0)
                                                 : std::vector<Tick>(),
-                     .y_labelled = axes && (!figure.share_y || column == 0)});
+                     .y_labelled = axes && (!figure.share_y || column == 0),
+                     .x_label = x_label_of(panels[i], x, figure.panel_width)});
   }
   return cells;
 }
@@ -270,7 +288,7 @@ void paint_labels(Canvas& canvas, const Cell& cell, double left) {
   const double ticks = cell.panel->axes ? kTicksHeight : kTickLength;
   const double x_label = area.bottom() + ticks + 0.5 * line_height(kXLabelText);
   canvas.text({middle, area.y - 0.6 * line_height(kTitleText)}, cell.panel->title, kTitleText);
-  canvas.text({middle, x_label}, cell.panel->x_label, kXLabelText);
+  canvas.text({middle, x_label}, cell.x_label, kXLabelText);
   if (cell.y_labelled) canvas.text({left, area.y + 0.5 * area.height}, cell.panel->y_label, kYLabelText);
 }
 

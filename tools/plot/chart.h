@@ -21,7 +21,8 @@ struct Panel {
   std::string y_label{};
   std::optional<Range> x_range{};  // where not given: fits the layers
   std::optional<Range> y_range{};
-  std::vector<Layer> layers{};  // drawn in this order
+  std::optional<TimeAxis> x_time{};  // x are days; years that ticks do not say stand behind x_label
+  std::vector<Layer> layers{};       // drawn in this order
   std::optional<ColorBar> bar{};
   bool axes = true;  // drawn and labelled; x_label stands alone where they are not
 };

@@ -63,25 +63,27 @@ struct ForecastAnswer {
   std::int64_t steps;  // of training
   ForecastColumns columns;
   TimeSeries series;
+  std::int64_t context_steps = 0;
   SeriesForecast forecast{};
 
   std::size_t channels() const { return columns.values.size(); }
   std::string time(std::size_t h) const { return series.time_form.text(forecast.time[h]); }
-  /// What float32 knows of a value of channel c.
-  double digits(double value, std::size_t c, const SeriesScale& scale) const {
-    return few_digits(value, scale.mean[c]);
+  /// A value of channel c at place h, with as many decimals as its standard deviation there.
+  double rounded(double value, std::size_t h, std::size_t c) const {
+    return round_to_std(value, forecast.std[h * channels() + c], options.digits);
   }
   std::vector<std::string> comments() const {
-    return {fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
-                        run.protocol.name, run.seed, steps),
-            fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
-            fmt::format("context: {} known points from {} on", forecast.context_points,
-                        series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
+    return {
+        fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion, run.spec.name,
+                    run.protocol.name, run.seed, steps),
+        fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
+        fmt::format("context: {} known points of the last {} steps, from {} on", forecast.context_points, context_steps,
+                    series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
   }
 };
 
 /// The table of predictions: time, and of each value a column for every figure.
-void write_forecast(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+void write_forecast(const ForecastAnswer& a, std::optional<TableWriter>& out) {
   std::vector<std::string> prefixes{"mean_", "std_"};
   for (const double p : a.options.quantiles) prefixes.push_back(fmt::format("q{}_", p));
   const std::vector<std::string> time{a.columns.time},
@@ -90,16 +92,16 @@ void write_forecast(const ForecastAnswer& a, const SeriesScale& scale, std::opti
   const std::size_t channels = a.channels(), quantiles = a.options.quantiles.size();
   for (std::size_t h = 0; h < a.forecast.time.size(); ++h) {
     std::vector<double> numbers;
-    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(a.digits(a.forecast.mean[h * channels + c], c, scale));
-    for (std::size_t c = 0; c < channels; ++c) numbers.push_back(few_digits(a.forecast.std[h * channels + c]));
+    for (const std::vector<double>* figures : {&a.forecast.mean, &a.forecast.std})
+      for (std::size_t c = 0; c < channels; ++c) numbers.push_back(a.rounded((*figures)[h * channels + c], h, c));
     for (std::size_t q = 0; q < quantiles; ++q)
       for (std::size_t c = 0; c < channels; ++c)
-        numbers.push_back(a.digits(a.forecast.quantiles[(h * channels + c) * quantiles + q], c, scale));
+        numbers.push_back(a.rounded(a.forecast.quantiles[(h * channels + c) * quantiles + q], h, c));
     out->write(a.time(h), numbers);
   }
 }
 
-void write_paths(const ForecastAnswer& a, const SeriesScale& scale, std::optional<TableWriter>& out) {
+void write_paths(const ForecastAnswer& a, std::optional<TableWriter>& out) {
   const auto count = static_cast<std::size_t>(a.options.samples), channels = a.channels();
   std::vector<std::string> comments = a.comments();
   comments.push_back(fmt::format("samples: {} paths", count));
@@ -109,7 +111,7 @@ void write_paths(const ForecastAnswer& a, const SeriesScale& scale, std::optiona
     for (std::size_t k = 0; k < count; ++k) {
       std::vector<double> numbers{static_cast<double>(k + 1)};
       for (std::size_t c = 0; c < channels; ++c)
-        numbers.push_back(a.digits(a.forecast.samples[(h * channels + c) * count + k], c, scale));
+        numbers.push_back(a.rounded(a.forecast.samples[(h * channels + c) * count + k], h, c));
       out->write(a.time(h), numbers);
     }
   out->flush();
@@ -160,6 +162,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   const auto& config = dynamic_cast<const ForecastConfig&>(*checkpoint.run.protocol.data);
   check_forecast_flags(c, checkpoint.run.spec.name);
   ForecastColumns columns = columns_of(c, config);
+  check_drawn_names(c.plot, columns.values);
+  check_drawn_names(c.plot, std::span(&columns.time, 1));
   const std::int64_t horizon = horizon_of(c, config.rules());
   if (!c.plot.empty()) plot::format_of(c.plot);
   const SeriesScale scale = config.scale();
@@ -167,7 +171,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
       order_by_time(read_measurements(c.table, columns.time, columns.values), config.dim_y(), c.table.string());
   for (const auto& path : {c.out, c.samples_out, c.plot})
     if (!path.empty()) check_can_be_written(path);
-  ForecastAnswer answer{c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series)};
+  ForecastAnswer answer{
+      c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series), config.rules().context};
   Progress progress("predict", 0, {.unit = "rows", .passing = true});
   answer.forecast =
       Forecaster(*model, config.rules(), scale)
@@ -175,10 +180,10 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
                     {.horizon = horizon, .quantiles = c.quantiles, .samples = c.samples, .seed = checkpoint.run.seed});
   std::optional<TableWriter> out, samples;
   std::optional<PredictionPicture> picture;
-  if (!c.out.empty()) write_forecast(answer, scale, out);
-  if (c.samples > 0) write_paths(answer, scale, samples);
+  if (!c.out.empty()) write_forecast(answer, out);
+  if (c.samples > 0) write_paths(answer, samples);
   if (!c.plot.empty()) {
-    const std::vector<std::string> axis{axis_title(answer.columns.time, answer.series.time_form)};
+    const std::vector<PictureAxis> axis{{answer.columns.time, answer.series.time_form}};
     picture.emplace(c.plot, checkpoint.run.spec.name, axis, answer.columns.values);
     draw_forecast(answer, *picture);
   }

@@ -45,6 +45,8 @@ Question read_question(const PredictOptions& c, const TrainedModel& trained, con
   check_picture(c, checkpoint.run, question.x_names);
   ContextReader observed(c.table, question.x_names, model->dim_y());
   question.y_names = observed.y_names();
+  check_drawn_names(c.plot, question.x_names);
+  check_drawn_names(c.plot, question.y_names);
   static_cast<void>(prediction_header({}, question.x_names, question.y_names, c.targets));
   Progress progress("predict", 0, {.unit = "rows", .passing = true});  // a large context takes its time
   question.context = observed.read(kAllRows);
@@ -88,7 +90,7 @@ class TargetChunks {
 class SampleTable {
  public:
   SampleTable(const PredictOptions& c, const PredictionReport& report, const Question& question, Density density)
-      : count_(c.samples), dim_y_(question.y_names.size()) {
+      : count_(c.samples), digits_(c.digits), dim_y_(question.y_names.size()) {
     std::vector<std::string> comments = report.comments();
     comments.push_back(fmt::format("samples: {} of {}", count_,
                                    density == Density::marginal ? "each target by itself" : "all targets together"));
@@ -96,8 +98,9 @@ class SampleTable {
                   question.targets->style());
   }
 
-  void add(const Prediction& prediction, const TargetRows& rows, const Standardisation& units, Draws& draws) {
-    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), units.values);
+  void add(const Prediction& prediction, const Tensor& std, const TargetRows& rows, const Standardisation& units,
+           Draws& draws) {
+    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), std, units.values, digits_);
     for (std::size_t i = 0, width = 1 + dim_y_; i * width < numbers.size(); ++i)
       file_->write(rows.text[i / static_cast<std::size_t>(count_)], std::span(numbers).subspan(i * width, width));
   }
@@ -105,7 +108,7 @@ class SampleTable {
   void commit() { file_->commit(); }
 
  private:
-  std::int64_t count_;
+  std::int64_t count_, digits_;
   std::size_t dim_y_;
   std::optional<TableWriter> file_;
 };
@@ -114,8 +117,9 @@ PredictionReport make_report(const PredictOptions& c, const Checkpoint& checkpoi
                              const Question& question) {
   const TrainingRange range = checkpoint.run.protocol.data->training_range();
   const ObservedRows& context = question.context;
-  const Standardisation units = c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
-                                        : standardise(context.x, context.y, question.x_names, question.y_names, range);
+  const Standardisation units =
+      c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
+              : standardise_by_context(context.x, context.y, question.x_names, question.y_names, range);
   PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, question.x_names, question.y_names);
   report.x_forms = question.forms;
   report.context.add(context.x);
@@ -135,9 +139,8 @@ JsonValue result(const PredictOptions& c, const PredictionReport& report, double
 std::unique_ptr<PredictionPicture> make_picture(const PredictOptions& c, const Question& question,
                                                 const std::string& model) {
   if (c.plot.empty()) return {};
-  std::vector<std::string> axes;
-  for (std::size_t i = 0; i < question.x_names.size(); ++i)
-    axes.push_back(axis_title(question.x_names[i], question.forms[i]));
+  std::vector<PictureAxis> axes;
+  for (std::size_t i = 0; i < question.x_names.size(); ++i) axes.push_back({question.x_names[i], question.forms[i]});
   auto picture = std::make_unique<PredictionPicture>(c.plot, model, axes, question.y_names);
   const std::size_t dim_x = axes.size(), dim_y = question.y_names.size();
   for (std::size_t i = 0; i < question.context.y.size(); ++i)
@@ -184,14 +187,14 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
     if (give_up()) return kInterruptedExit;
     const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));
     const Moments said = moments(*prediction);
-    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values);
+    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values, c.digits);
     for (std::size_t i = 0; i < rows.text.size(); ++i) {
       const auto of_row = std::span(numbers).subspan(i * 2 * dim_y, 2 * dim_y);
       if (out) out->write(rows.text[i], of_row);
       for (std::size_t j = 0; picture && j < dim_y; ++j)
         picture->add(j, std::span(rows.x).subspan(i * dim_x, dim_x), of_row[j], of_row[dim_y + j]);
     }
-    if (samples) samples->add(*prediction, rows, units, draws);
+    if (samples) samples->add(*prediction, said.std, rows, units, draws);
     report.targets.add(rows.x);
     progress.update(report.targets.rows());
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "datasets/tables/column_choice.h"
+#include "datasets/tables/prediction_rows.h"
 #include "models/training/checkpoint.h"
 #include "tools/cli/common_options.h"
 
@@ -25,9 +26,10 @@ struct PredictOptions {
   std::filesystem::path plot;          // empty: no picture
   ColumnChoice columns;                // empty where nothing was said
   std::vector<double> quantiles;
-  std::filesystem::path truth;  // empty: not known
-  bool as_is = false;           // no standardisation
-  std::int64_t neighbours = 0;  // 0: as many as the weights are good for
+  std::int64_t digits = kStdDigits;  // significant ones of a standard deviation
+  std::filesystem::path truth;       // empty: not known
+  bool as_is = false;                // no standardisation
+  std::int64_t neighbours = 0;       // 0: as many as the weights are good for
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none

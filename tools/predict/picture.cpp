@@ -4,18 +4,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "engine/error.h"
+#include "engine/io/text.h"
 
 namespace npzoo {
 
-std::string axis_title(const std::string& name, const ColumnForm& form) {
-  return form.kind == ColumnForm::Kind::time
-             ? fmt::format("{} (days since {})", name, format_date_time(form.epoch, 0, false))
-             : name;
+namespace {
+
+bool is_time(const PictureAxis& axis) { return axis.form.kind == ColumnForm::Kind::time; }
+
+/// Of a map, whose axes have numbers for ticks.
+std::string title_of(const PictureAxis& axis) {
+  return is_time(axis) ? fmt::format("{} (days since {})", axis.name, format_date_time(axis.form.epoch, 0, false))
+                       : axis.name;
+}
+
+}  // namespace
+
+void check_drawn_names(const std::filesystem::path& picture, std::span<const std::string> names) {
+  for (const std::string& name : names)
+    check(picture.empty() || is_utf8(name),
+          "[plot] {} cannot show the name {}, expected UTF-8: convert the table, such as by iconv -f latin1 -t utf8",
+          picture.string(), in_quotes(name));
 }
 
 PredictionPicture::PredictionPicture(const std::filesystem::path& path, const std::string& model,
-                                     const std::vector<std::string>& x_labels, const std::vector<std::string>& y_names)
-    : path_(path), file_(path), model_(model), x_labels_(x_labels) {
+                                     const std::vector<PictureAxis>& axes, const std::vector<std::string>& y_names)
+    : path_(path), file_(path), model_(model), axes_(axes) {
   for (const std::string& name : y_names) values_.push_back({name, {}, {}, {}, {}, {}});
 }
 
@@ -44,10 +61,14 @@ void PredictionPicture::add(std::size_t value, std::span<const double> x, double
 
 plot::Figure PredictionPicture::bands() const {
   plot::Figure figure{.panel_width = 480, .panel_height = 220};
+  const PictureAxis& axis = axes_[0];
+  const std::optional<plot::TimeAxis> time =
+      is_time(axis) ? std::optional(plot::TimeAxis{axis.form.epoch}) : std::nullopt;
   for (const Value& v : values_)
     figure.panels.push_back(plot::make_panel({.name = model_,
-                                              .x_label = x_labels_[0],
+                                              .x_label = axis.name + (time && axis.form.zoned ? ", UTC" : ""),
                                               .y_label = v.name,
+                                              .x_time = time,
                                               .x = v.x,
                                               .mean = v.mean,
                                               .std = v.std,
@@ -65,8 +86,8 @@ plot::Figure PredictionPicture::maps() const {
   const plot::Rectangle size = plot::map_size(all);
   plot::Figure figure{.columns = 3, .panel_width = size.width, .panel_height = size.height, .share_y = true};
   for (const Value& v : values_) {
-    std::vector<plot::Panel> maps = plot::make_maps({.x_label = x_labels_[0],
-                                                     .y_label = x_labels_[1],
+    std::vector<plot::Panel> maps = plot::make_maps({.x_label = title_of(axes_[0]),
+                                                     .y_label = title_of(axes_[1]),
                                                      .value_label = v.name,
                                                      .observed = {v.context_x, v.context_y},
                                                      .mean = {v.x, v.mean},
@@ -77,7 +98,7 @@ plot::Figure PredictionPicture::maps() const {
 }
 
 void PredictionPicture::draw() {
-  file_.write(plot::draw_figure(x_labels_.size() == 1 ? bands() : maps(), path_));
+  file_.write(plot::draw_figure(axes_.size() == 1 ? bands() : maps(), path_));
   file_.flush();
 }
 

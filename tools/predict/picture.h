@@ -12,16 +12,22 @@
 
 namespace npzoo {
 
-/// What an axis of a column is called: times are days since some day.
-std::string axis_title(const std::string& name, const ColumnForm& form);
+/// An input, along an axis.
+struct PictureAxis {
+  std::string name;
+  ColumnForm form;
+};
+
+/// Throws Error, before any work, if a name cannot be drawn since it is no UTF-8.
+void check_drawn_names(const std::filesystem::path& picture, std::span<const std::string> names);
 
 /// A picture of predictions, for each value a panel with a band where there is one input and three maps where there are
 /// two, drawn when all predictions are there.
 class PredictionPicture {
  public:
-  /// One or two titles of axes.
-  PredictionPicture(const std::filesystem::path& path, const std::string& model,
-                    const std::vector<std::string>& x_labels, const std::vector<std::string>& y_names);
+  /// One or two axes; a panel, or three maps, for each name.
+  PredictionPicture(const std::filesystem::path& path, const std::string& model, const std::vector<PictureAxis>& axes,
+                    const std::vector<std::string>& y_names);
 
   /// x has as many numbers as there are inputs.
   void add_context(std::size_t value, std::span<const double> x, double y);
@@ -43,7 +49,7 @@ class PredictionPicture {
   std::filesystem::path path_;
   AtomicFile file_;
   std::string model_;
-  std::vector<std::string> x_labels_;
+  std::vector<PictureAxis> axes_;
   struct Value {
     std::string name;
     std::vector<double> context_x, context_y, x, mean, std;  // x row-major

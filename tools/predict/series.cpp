@@ -9,7 +9,9 @@
 
 #include "datasets/tables/matching_rows.h"
 #include "datasets/tables/prediction_rows.h"
+#include "datasets/tables/repeated_inputs.h"
 #include "datasets/tables/table_writer.h"
+#include "engine/io/text.h"
 #include "engine/tape.h"
 #include "models/registry.h"
 #include "models/series/table_series.h"
@@ -51,9 +53,10 @@ Numbers read_numbers(Table& table, const ColumnChoice& columns, const std::vecto
   std::vector<std::size_t> required = positions(table, columns.inputs), all = required;
   for (const std::size_t at : positions(table, values)) all.push_back(at);
   if (strict) required = all;
-  std::vector<NumberColumn> found = table.numbers(all, forms, required);
-  Numbers numbers;
   const std::size_t dim_x = columns.inputs.size();
+  const std::vector<ColumnForm> known = forms.empty() ? table.input_forms(std::span(all).first(dim_x)) : forms;
+  std::vector<NumberColumn> found = table.numbers(all, known, required);
+  Numbers numbers;
   for (std::size_t i = 0; i < dim_x; ++i) numbers.forms.push_back(found[i].form);
   numbers.x.resize(static_cast<std::size_t>(table.rows()) * dim_x);
   for (std::size_t i = 0; i < dim_x; ++i) {
@@ -140,14 +143,16 @@ std::vector<std::string> prefixes(const PredictOptions& c) {
 }
 
 /// A row of the columns with these prefixes.
-void figures_of(const TableAnswer& answer, std::size_t row, std::size_t quantiles, std::vector<double>& numbers) {
+void figures_of(const TableAnswer& answer, std::size_t row, const PredictOptions& c, std::vector<double>& numbers) {
   numbers.clear();
-  for (const PredictedColumn& column : answer.columns)
-    numbers.push_back(few_digits(column.mean[row], column.center[row]));
-  for (const PredictedColumn& column : answer.columns) numbers.push_back(few_digits(column.std[row]));
+  const auto add = [&](const PredictedColumn& column, double value) {
+    numbers.push_back(round_to_std(value, column.std[row], c.digits));
+  };
+  for (const PredictedColumn& column : answer.columns) add(column, column.mean[row]);
+  for (const PredictedColumn& column : answer.columns) add(column, column.std[row]);
+  const std::size_t quantiles = c.quantiles.size();
   for (std::size_t q = 0; q < quantiles; ++q)
-    for (const PredictedColumn& column : answer.columns)
-      numbers.push_back(few_digits(column.quantiles[row * quantiles + q], column.center[row]));
+    for (const PredictedColumn& column : answer.columns) add(column, column.quantiles[row * quantiles + q]);
 }
 
 LocalOptions local_options(std::int64_t neighbours, const TrainingRange& range) {
@@ -171,7 +176,7 @@ class Outputs {
     out_.emplace(c_.out, prediction_header({}, asked_.header(), prefixes(c_), names_, path_), comments_, style_);
     std::vector<double> numbers;
     for (std::int64_t row = 0; row < asked_.rows(); ++row) {
-      figures_of(answer_, static_cast<std::size_t>(row), c_.quantiles.size(), numbers);
+      figures_of(answer_, static_cast<std::size_t>(row), c_, numbers);
       check_finite(row, numbers);
       out_->write(asked_.text(row), numbers);
     }
@@ -192,24 +197,31 @@ class Outputs {
         const auto at = static_cast<std::size_t>(row);
         numbers.assign(1, static_cast<double>(k + 1));
         for (const PredictedColumn& column : answer_.columns)
-          numbers.push_back(few_digits(column.samples[at * count + k], column.center[at]));
+          numbers.push_back(round_to_std(column.samples[at * count + k], column.std[at], c_.digits));
         check_finite(row, numbers);
         samples_->write(asked_.text(row), numbers);
       }
     samples_->flush();
   }
 
-  void draw(const std::string& model, const std::vector<std::string>& x_labels, const Numbers& observed,
-            std::span<const double> x) {
+  /// Of the first `groups` a panel for each value.
+  void draw(const std::string& model, const std::vector<PictureAxis>& axes, const Numbers& observed,
+            const Numbers& asked, std::span<const std::string> groups) {
     if (c_.plot.empty()) return;
-    picture_.emplace(c_.plot, model, x_labels, names_);
-    const std::size_t dim_x = x_labels.size();
-    for (std::size_t v = 0; v < names_.size(); ++v) {
+    std::vector<std::string> panels;
+    for (const std::string& group : groups)
+      for (const std::string& name : names_) panels.push_back(fmt::format("{}, {}", name, group));
+    picture_.emplace(c_.plot, model, axes, groups.empty() ? names_ : panels);
+    const std::size_t dim_x = axes.size(), values = names_.size(), shown = std::max<std::size_t>(1, groups.size());
+    const auto group_of = [](const Numbers& rows, std::size_t i) { return rows.of_rows.empty() ? 0 : rows.of_rows[i]; };
+    for (std::size_t v = 0; v < values; ++v) {
       for (std::size_t i = 0; i < observed.y[v].size(); ++i)
-        if (!std::isnan(observed.y[v][i]))
-          picture_->add_context(v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
-      for (std::size_t i = 0; i < x.size() / dim_x; ++i)
-        picture_->add(v, x.subspan(i * dim_x, dim_x), answer_.columns[v].mean[i], answer_.columns[v].std[i]);
+        if (const std::size_t g = group_of(observed, i); g < shown && !std::isnan(observed.y[v][i]))
+          picture_->add_context(g * values + v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
+      for (std::size_t i = 0; i < asked.x.size() / dim_x; ++i)
+        if (const std::size_t g = group_of(asked, i); g < shown)
+          picture_->add(g * values + v, std::span(asked.x).subspan(i * dim_x, dim_x), answer_.columns[v].mean[i],
+                        answer_.columns[v].std[i]);
     }
     picture_->draw();
   }
@@ -240,20 +252,41 @@ class Outputs {
   std::optional<PredictionPicture> picture_;
 };
 
+constexpr std::size_t kMostPanels = 20;
+
+/// The groups that a picture has room for, from the first one on.
+std::vector<std::string> drawn_groups(const PredictOptions& c, const ColumnChoice& columns,
+                                      const std::vector<std::string>& groups) {
+  constexpr std::size_t kMostGroups = 6;
+  const std::size_t room = std::max<std::size_t>(1, kMostPanels / columns.values.size());
+  const std::vector<std::string> drawn(
+      groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(std::min({groups.size(), room, kMostGroups})));
+  check_drawn_names(c.plot, drawn);
+  return drawn;
+}
+
 void check_picture(const PredictOptions& c, const Tables& tables) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
   const ColumnChoice& columns = tables.columns;
   check(columns.inputs.size() <= 2, "[plot] {} has {} inputs, {}, expected one or two", c.table.string(),
         columns.inputs.size(), fmt::join(columns.inputs, ", "));
-  check(columns.group.empty(), "[plot] {} has groups, expected one series for each value", c.table.string());
-  constexpr std::size_t kMostPanels = 20;
+  check_drawn_names(c.plot, columns.inputs);
+  check_drawn_names(c.plot, columns.values);
   check(columns.values.size() <= kMostPanels, "[plot] {} has {} columns of values, expected at most {} in a picture",
         c.table.string(), columns.values.size(), kMostPanels);
   const std::int64_t most = most_drawn_rows(columns.inputs.size());
   for (const Table* table : {&tables.table, tables.targets ? &*tables.targets : &tables.table})
     check(table->rows() <= most, "[plot] {} has {} rows, expected at most {} in a picture", table->format().name(),
           table->rows(), most);
+}
+
+/// Where nothing is known of a column there is nothing to fill it from.
+void check_observed(const Tables& tables, const Numbers& observed) {
+  for (std::size_t v = 0; v < observed.y.size() && !tables.targets; ++v)
+    check(!std::ranges::all_of(observed.y[v], [](double y) { return std::isnan(y); }),
+          "[predict] {} has no value in {}, expected some rows with one", tables.table.format().name(),
+          in_quotes(tables.columns.values[v]));
 }
 
 void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnChoice& columns) {
@@ -287,6 +320,9 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   check_model(checkpoint, *model, columns);
   check_picture(c, tables);
   Numbers observed = read_numbers(tables.table, columns, columns.values, c.strict, {});
+  if (c.columns.inputs.empty())
+    check_one_series(tables.table, columns, observed.x, observed.forms[0].kind == ColumnForm::Kind::time);
+  check_observed(tables, observed);
   std::vector<std::string> groups = observed.groups;
   std::optional<Numbers> other;
   if (tables.targets) {
@@ -294,6 +330,7 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
     renumber(groups, *other);
   }
   const Numbers& asked = other ? *other : observed;
+  const std::vector<std::string> drawn = drawn_groups(c, columns, groups);
   const Columns truth = read_truth(c, columns, asked, groups, other ? nullptr : &observed.y);
   static_cast<void>(prediction_header({}, tables.asked().header(), prefixes(c), columns.values,
                                       c.targets.empty() ? c.table : c.targets));
@@ -326,13 +363,15 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   Outputs outputs(c, tables, report, answer);
   outputs.write_predictions();
   outputs.write_samples(options.density);
-  std::vector<std::string> axes;
-  for (std::size_t i = 0; i < columns.inputs.size(); ++i)
-    axes.push_back(axis_title(columns.inputs[i], observed.forms[i]));
-  outputs.draw(checkpoint.run.spec.name, axes, observed, asked.x);
+  std::vector<PictureAxis> axes;
+  for (std::size_t i = 0; i < columns.inputs.size(); ++i) axes.push_back({columns.inputs[i], observed.forms[i]});
+  outputs.draw(checkpoint.run.spec.name, axes, observed, asked, drawn);
   if (interrupt.requested()) return kInterruptedExit;
   outputs.commit();
   progress.finish();
+  if (!c.plot.empty() && drawn.size() < groups.size())
+    progress.message(
+        fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn.size(), groups.size()));
   for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;

@@ -28,56 +28,109 @@ std::string line(const std::string& name, const TruthScores& s) {
                      s.mae, s.rmse, s.crps, 100 * s.coverage_95, s.rows);
 }
 
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::vector<std::string> SeriesReport::comments() const {
   const TrainingRun& run = checkpoint.run;
   std::vector<std::string> lines{fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion,
                                              run.spec.name, run.protocol.name, run.seed, checkpoint.step)};
-  lines.push_back(fmt::format("columns: {} by {}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
-                              columns.group.empty() ? "" : fmt::format(", in {} groups of {}", groups, columns.group)));
+  lines.push_back(
+      fmt::format("columns: {} by {}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
+                  columns.group.empty() ? "" : fmt::format(", in {} of {}", counted(groups, "group"), columns.group)));
   const SeriesTally& tally = answer.tally;
   if (single) {
     const std::vector<std::string> more = single->comments();
     lines.insert(lines.end(), more.begin() + 1, more.end());
   } else {
-    lines.push_back(fmt::format("series: {}, of {} to {} observed points, {}", tally.series, tally.smallest,
-                                tally.largest, standardised ? "each standardised by itself" : "used as they are"));
+    const std::string points = tally.smallest == tally.largest ? fmt::format("{}", tally.largest)
+                                                               : fmt::format("{} to {}", tally.smallest, tally.largest);
+    lines.push_back(fmt::format("series: {}, of {} observed point{}, {}", tally.series, points,
+                                tally.largest == 1 ? "" : "s",
+                                standardised ? "each standardised by itself" : "used as they are"));
   }
+  if (repeated.places > 0)
+    lines.push_back(fmt::format("repeated inputs: {} with more than one observed row, {} rows in all",
+                                counted(repeated.places, "place"), repeated.rows));
   if (tally.largest > local.largest_context)
     lines.push_back(fmt::format("contexts of more than {} points: targets that are near to each other share {} of them",
                                 local.largest_context, local.neighbours));
   return lines;
 }
 
-std::vector<Warning> SeriesReport::warnings() const {
+void SeriesReport::warn_of_far_points(std::vector<Warning>& all) const {
   const SeriesTally& tally = answer.tally;
-  const std::int64_t most = checkpoint.run.protocol.data->training_range().max_context;
+  if (const FarPoints& far = tally.far_inputs; far.points > 0)
+    all.push_back({"far inputs",
+                   fmt::format("{} of {} series {} an observed point that is far from all others, such as {} = {}: {}",
+                               far.series, tally.series, far.series == 1 ? "has" : "have", columns.inputs[far.column],
+                               x_forms[far.column].text(far.furthest),
+                               tally.largest > local.largest_context ? "it is left out where the others are predicted"
+                                                                     : "beside it the others fall on one spot")});
+  if (const FarPoints& far = tally.far_values; far.points > 0)
+    all.push_back(
+        {"far values",
+         fmt::format("{} of {} series {} a value far from all others: {} = {} is {:.3g} standard deviations of the "
+                     "others away; leave it blank if it stands for a missing value",
+                     far.series, tally.series, far.series == 1 ? "has" : "have", columns.values[far.column],
+                     far.furthest, far.distance)});
+}
+
+void SeriesReport::warn_of_inputs(std::vector<Warning>& all) const {
+  if (repeated_time)
+    all.push_back({"repeated times",
+                   fmt::format("{} of day with more than one observed row, such as {}: if clocks were put back there, "
+                               "write times with a zone (+02:00)",
+                               counted(repeated.places, "time"), *repeated_time)});
+  if (around_the_world)
+    all.push_back({"longitudes",
+                   "longitudes lie on both sides of 180 degrees and count as far apart: write them from 0 to 360 if "
+                   "places meet there"});
+}
+
+std::vector<Warning> SeriesReport::warnings_of_many() const {
+  const SeriesTally& tally = answer.tally;
+  const TrainingRange range = checkpoint.run.protocol.data->training_range();
+  const std::int64_t most = range.max_context;
   std::vector<Warning> all;
-  if (single) {
-    all = single->warnings();
-    if (local.neighbours <= most)  // which is what a tile has
-      std::erase_if(all, [&](const Warning& w) { return w.about == "many context points"; });
-    return all;
-  }
   const auto warn = [&](const char* about, std::int64_t count, const std::string& text) {
     if (count > 0) all.push_back({about, fmt::format("{} of {} {}", count, tally.series, text)});
   };
-  warn("empty context", tally.without_context, "series have no observed point: inputs and values are used as they are");
+  warn("empty context", tally.without_context,
+       standardised && tally.series > tally.without_context
+           ? "series have no observed point: they are predicted to be like the other series"
+           : "series have no observed point: inputs and values are used as they are");
+  if (standardised)
+    warn("single point", tally.single, "series have one observed point: the spread of all series is used for theirs");
   warn("few context points", tally.small - tally.without_context,
-       fmt::format("series have fewer observed points than in training, {}",
-                   checkpoint.run.protocol.data->training_range().min_context));
+       fmt::format("series have fewer observed points than in training, {}", range.min_context));
   if (local.neighbours > most || local.largest_context > most)
     warn("many context points", tally.large,
          fmt::format("series have more observed points than in training, {}", most));
   if (standardised)
-    warn("constant", tally.constant,
-         "series have one value alone in the context, so that it is shifted and not scaled");
+    warn("constant", tally.constant, "series have one value alone in the context, whose size is used for their spread");
   if (tally.outside > 0)
     all.push_back(
         {"inputs of targets", fmt::format("{} of {} targets lie outside the range of inputs in training, which "
                                           "their series' observed points are mapped to",
                                           tally.outside, tally.targets)});
+  return all;
+}
+
+std::vector<Warning> SeriesReport::warnings() const {
+  std::vector<Warning> all;
+  if (single) {
+    all = single->warnings();
+    if (local.neighbours <= checkpoint.run.protocol.data->training_range().max_context)  // which is what a tile has
+      std::erase_if(all, [&](const Warning& w) { return w.about == "many context points"; });
+  } else {
+    all = warnings_of_many();
+  }
+  warn_of_far_points(all);
+  warn_of_inputs(all);
   return all;
 }
 
@@ -119,11 +172,54 @@ void SeriesReport::print(const PredictOptions& c, std::int64_t rows, std::span<c
   print_json(result);
 }
 
+namespace {
+
+/// From −180 to 180, and near to both.
+bool goes_around_the_world(std::span<const double> x, std::size_t dim_x, std::size_t column) {
+  constexpr double kNear = 170, kEnd = 180;
+  bool east = false, west = false;
+  for (std::size_t i = column; i < x.size(); i += dim_x) {
+    if (std::abs(x[i]) > kEnd) return false;
+    east = east || x[i] > kNear;
+    west = west || x[i] < -kNear;
+  }
+  return east && west;
+}
+
+bool is_longitude(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return name == "lon" || name == "lng" || name == "long" || name == "longitude";
+}
+
+/// Finds inputs that several observed rows have, and longitudes around 180 degrees.
+void look_at_inputs(const TableQuestion& question, SeriesReport& report) {
+  const auto& columns = report.columns;
+  const std::size_t dim_x = columns.inputs.size();
+  std::vector<std::uint32_t> observed;
+  for (std::uint32_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row)
+    if (std::ranges::any_of(question.y, [row](const std::vector<double>& y) { return !std::isnan(y[row]); }))
+      observed.push_back(row);
+  const RowKeys keys{question.x, {}, question.groups};
+  report.repeated = repeated_inputs(keys, static_cast<std::int64_t>(dim_x), observed);
+  const ColumnForm& form = report.x_forms[0];
+  if (report.repeated.places > 0 && dim_x == 1 && form.kind == ColumnForm::Kind::time && !form.zoned) {
+    const double time = question.x[static_cast<std::size_t>(report.repeated.first)];
+    if (time != std::floor(time)) report.repeated_time = form.text(time);
+  }
+  for (std::size_t d = 0; d < dim_x; ++d)
+    if (dim_x == 2 && is_longitude(columns.inputs[d]) && goes_around_the_world(question.x, dim_x, d))
+      report.around_the_world = true;
+}
+
+}  // namespace
+
 SeriesReport series_report(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
                            const ColumnChoice& columns, const LocalOptions& local, const TableQuestion& question,
                            const TableAnswer& answer, const std::vector<ColumnForm>& forms) {
   SeriesReport report{checkpoint, columns, answer, local, !c.as_is};
   if (!columns.group.empty()) report.groups = question.group_count;
+  report.x_forms = forms;
+  look_at_inputs(question, report);
   const std::size_t dim_x = columns.inputs.size();
   const auto known = [&](std::size_t row) {
     return [row](const std::vector<double>& y) { return !std::isnan(y[row]); };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/tables/repeated_inputs.h"
 #include "models/series/table_series.h"
 #include "tools/commands/prediction_report.h"
 #include "tools/predict/options.h"
@@ -18,9 +19,13 @@ struct SeriesReport {
   const TableAnswer& answer;
   LocalOptions local;
   bool standardised = true;
-  std::int64_t groups = 0;                   // 0: none
-  std::int64_t context_rows = 0;             // in the context of a series
-  std::optional<PredictionReport> single{};  // of the series, where there is one alone
+  std::vector<ColumnForm> x_forms{};           // of the inputs
+  RepeatedInputs repeated{};                   // among observed rows
+  std::optional<std::string> repeated_time{};  // the first of them, of a clock on the wall
+  bool around_the_world = false;               // longitudes on both sides of 180 degrees
+  std::int64_t groups = 0;                     // 0: none
+  std::int64_t context_rows = 0;               // in the context of a series
+  std::optional<PredictionReport> single{};    // of the series, where there is one alone
 
   /// Lines in front of the predictions: model, the columns that were taken, units.
   std::vector<std::string> comments() const;
@@ -30,6 +35,9 @@ struct SeriesReport {
              double seconds) const;
 
  private:
+  void warn_of_far_points(std::vector<Warning>& all) const;
+  void warn_of_inputs(std::vector<Warning>& all) const;
+  std::vector<Warning> warnings_of_many() const;
   JsonValue json() const;
 };
 
