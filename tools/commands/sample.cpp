@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "datasets/data_folder.h"
@@ -72,6 +73,14 @@ std::vector<Point> points_of(const Task& task, std::int64_t row) {
   return points;
 }
 
+/// As text. Throws Error for a number that is not finite.
+template <class T>
+std::string cell(T x, std::int64_t task) {
+  check(std::isfinite(x), "[sample] task {} has the number {}, expected finite ones: the protocol's are too large",
+        task, x);
+  return fmt::format("{}", x);
+}
+
 /// A table that is being written; none where nobody asked for it.
 class Output {
  public:
@@ -102,7 +111,7 @@ int write_events(const SampleCommand& c, const EventsConfig& config) {
   for (const EventSequence& s : sequences) {
     ++number;
     for (std::size_t i = 0; i < s.times.size(); ++i, ++rows)
-      out.write({std::to_string(number), fmt::format("{}", s.times[i]), std::to_string(s.marks[i])});
+      out.write({std::to_string(number), cell(s.times[i], number), std::to_string(s.marks[i])});
   }
   out.commit();
   if (c.common.json) print_json(JsonValue::object({{"tasks", std::ssize(sequences)}, {"rows", rows}, {"targets", 0}}));
@@ -131,9 +140,9 @@ int run(const SampleCommand& c) {
     for (const Point& point : points_of(task, t)) {
       std::vector<std::string> place, whole;
       if (c.tasks > 1) place.push_back(std::to_string(t + 1));
-      for (const float x : point.x) place.push_back(fmt::format("{}", x));
+      for (const float x : point.x) place.push_back(cell(x, t + 1));
       whole = place;
-      for (const float y : point.y) whole.push_back(fmt::format("{}", y));
+      for (const float y : point.y) whole.push_back(cell(y, t + 1));
       (point.given ? context : truth).write(whole);
       if (!point.given) targets.write(place);
       std::vector<std::string> blank = place;
