@@ -47,10 +47,17 @@ template std::int64_t ConfigReader::get(const std::string&);
 template double ConfigReader::get(const std::string&);
 template std::string ConfigReader::get(const std::string&);
 
-std::int64_t ConfigReader::size(const std::string& key) {
-  constexpr std::int64_t kMax = 65536;
+double ConfigReader::number(const std::string& key, const NumberRule& rule) {
+  const auto value = get<double>(key);
+  check(rule.holds(value), "[{}] {} is {}, expected {}", where_, key, value, rule.expected);
+  check(size_allowed(value, rule), "[{}] {} is {}, expected {}", where_, key, value, kAllowedSizes);
+  return value;
+}
+
+std::int64_t ConfigReader::integer(const std::string& key, std::int64_t low, std::int64_t high) {
   const auto value = get<std::int64_t>(key);
-  check(1 <= value && value <= kMax, "[{}] {} is {}, expected an integer from 1 to {}", where_, key, value, kMax);
+  check(low <= value && value <= high, "[{}] {} is {}, expected an integer from {} to {}", where_, key, value, low,
+        high);
   return value;
 }
 

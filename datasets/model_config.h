@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include "datasets/number_rule.h"
+
 namespace npzoo {
 
 /// Constructor parameters of a model, as written in the `[models.NAME]` table of a protocol or in a checkpoint.
@@ -30,12 +32,28 @@ class ConfigReader {
   T get(const std::string& key, T fallback) {
     return has(key) ? get<T>(key) : fallback;
   }
+  /// The same of a number that the rule holds for; throws Error otherwise.
+  double number(const std::string& key, const NumberRule& rule);
+  double number(const std::string& key, const NumberRule& rule, double fallback) {
+    return has(key) ? number(key, rule) : fallback;
+  }
+  /// The same of an integer from `low` to `high`.
+  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high);
+  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t fallback) {
+    return has(key) ? integer(key, low, high) : fallback;
+  }
   /// A width or a count: an integer from 1 to 65536, so that products of two never overflow.
-  std::int64_t size(const std::string& key);
+  std::int64_t size(const std::string& key) { return integer(key, 1, kMostSize); }
+  std::int64_t size(const std::string& key, std::int64_t fallback) { return has(key) ? size(key) : fallback; }
+  /// A number of layers, each of which costs weights of its own: an integer from 1 to 1024.
+  std::int64_t depth(const std::string& key) { return integer(key, 1, kMostLayers); }
+  std::int64_t depth(const std::string& key, std::int64_t fallback) { return has(key) ? depth(key) : fallback; }
   /// Throws Error when there is a key that nobody asked for.
   void finish() const;
 
  private:
+  static constexpr std::int64_t kMostSize = 65536, kMostLayers = 1024;
+
   const ModelConfig& config_;
   std::string where_;
   std::set<std::string> used_;

@@ -42,7 +42,7 @@ ScheduleConfig read_schedule(TomlReader reader, std::int64_t steps) {
 TrainingConfig read_training(TomlReader reader) {
   TrainingConfig t;
   t.steps = reader.integer("steps", 1);
-  t.batch_size = reader.integer("batch_size", 1);
+  t.batch_size = reader.integer("batch_size", 1, kMostTasksPerBatch);
   t.optimiser = read_optimiser(reader.table("optimiser"));
   t.schedule = read_schedule(reader.table("schedule"), t.steps);
   t.clip_norm = reader.number("clip_norm", kNonNegative);
@@ -54,7 +54,7 @@ TrainingConfig read_training(TomlReader reader) {
 ValidationConfig read_validation(TomlReader& reader, bool needed) {
   ValidationConfig v;
   v.every = reader.integer("every", needed ? 1 : 0);
-  v.batches = reader.integer("batches", 1);
+  v.batches = reader.integer("batches", 1, kMostScoredBatches);
   v.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
   return v;
 }
@@ -70,7 +70,7 @@ std::shared_ptr<const TaskConfig> read_validation_data(TomlReader& validation, c
 
 OracleValues read_oracle(TomlReader reader) {
   OracleValues values;
-  const auto read = [&reader](std::string_view key, std::optional<double>& value, const NumberRule& rule = kFinite) {
+  const auto read = [&reader](std::string_view key, std::optional<double>& value, const NumberRule& rule = kAnyFinite) {
     if (reader.has(key)) value = reader.number(key, rule);
   };
   read("known_marginal", values.known_marginal);
@@ -88,10 +88,10 @@ std::map<std::string, Published> read_published(TomlReader reader) {
   for (const std::string& model : reader.keys()) {
     Published& row = rows[model];
     if (!reader.is_array(model)) {
-      row.value = reader.number(model, kFinite);
+      row.value = reader.number(model, kAnyFinite);
       continue;
     }
-    const auto [value, error] = reader.two_numbers(model, kFinite);
+    const auto [value, error] = reader.two_numbers(model, kAnyFinite);
     if (error < 0) reader.reject(model, fmt::format("[{}, {}]", value, error), "an error >= 0");
     row = {value, error};
   }
@@ -129,8 +129,8 @@ ModelConfig read_values(TomlReader reader) {
 
 EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
   EvaluationConfig e;
-  e.batches = reader.integer("batches", 1);
-  e.batch_size = reader.integer("batch_size", 1);
+  e.batches = reader.integer("batches", 1, kMostScoredBatches);
+  e.batch_size = reader.integer("batch_size", 1, kMostTasksPerBatch);
   e.seed = static_cast<std::uint64_t>(reader.integer("seed", 0));
   if (reader.has("trial")) e.trial = reader.text("trial");
   if (reader.has("rules")) e.rules = read_values(reader.table("rules"));

@@ -17,6 +17,11 @@
 
 namespace npzoo {
 
+/// The most tasks of a batch, in training, validation and evaluation.
+inline constexpr std::int64_t kMostTasksPerBatch = 65'536;
+/// The most batches of a validation or an evaluation.
+inline constexpr std::int64_t kMostScoredBatches = 10'000'000;
+
 struct TrainingConfig {
   std::int64_t steps = 0;
   std::int64_t batch_size = 0;

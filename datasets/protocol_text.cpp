@@ -86,6 +86,8 @@ void read_change(const std::string& change, Changes& changes) {
     fail("[set] {} found, expected {}", excerpt(change), kExpected);
   }
   check(key != "name", "[set] {} found, expected another key: the name tells what is changed", excerpt(change));
+  check(key != "evaluation.densities" && !key.starts_with("evaluation.densities."),
+        "[set] {} found, expected another key: a changed protocol has no published figures", excerpt(change));
   changes.insert_or_assign(std::string(key), std::string(trimmed(std::string_view(change).substr(equals + 1))));
 }
 

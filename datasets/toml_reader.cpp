@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -12,12 +11,6 @@
 #include "engine/io/toml.h"
 
 namespace npzoo {
-
-const NumberRule kFinite{[](double x) { return std::isfinite(x); }, "a finite number"};
-const NumberRule kPositive{[](double x) { return x > 0 && std::isfinite(x); }, "a number > 0"};
-const NumberRule kNonNegative{[](double x) { return x >= 0 && std::isfinite(x); }, "a number >= 0"};
-const NumberRule kAtLeastOne{[](double x) { return x >= 1 && std::isfinite(x); }, "a number >= 1"};
-const NumberRule kBelowOne{[](double x) { return x >= 0 && x < 1; }, "a number >= 0 and < 1"};
 
 namespace {
 
@@ -62,6 +55,7 @@ struct TomlReader::State {
   double number_at(std::string_view key, const toml::node& found, const NumberRule& rule) const {
     const auto value = found.is_number() ? found.value<double>() : std::nullopt;
     if (!value || !rule.holds(*value)) reject(key, describe(found), rule.expected);
+    if (!size_allowed(*value, rule)) reject(key, describe(found), kAllowedSizes);
     return *value;
   }
 

@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "datasets/model_config.h"
+#include "datasets/number_rule.h"
 
 namespace npzoo {
-
-/// What a number has to be.
-struct NumberRule {
-  bool (*holds)(double);
-  const char* expected;
-};
-extern const NumberRule kFinite, kPositive, kNonNegative, kAtLeastOne, kBelowOne;
 
 /// One table of a TOML file, read strictly: every key must be there, have the right type, and be asked for. What is
 /// wrong throws Error that names file, key, what was found and what was expected.

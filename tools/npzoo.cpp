@@ -12,6 +12,7 @@
 #include "engine/io/file.h"
 #include "engine/memory.h"
 #include "tools/cli/command_line.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 
 namespace {
@@ -55,6 +56,7 @@ int no_memory(const char* what) {
 int main(int argc, char** argv) {
   reserve_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that would grow too large is an error like a full disk
+  npzoo::end_tidily_on_signals();
   // Nobody may be reading the progress of what goes to a file: that goes on.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   try {

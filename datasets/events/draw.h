@@ -38,7 +38,8 @@ class EventDrawing {
   double now() const { return now_; }
   /// False where that is behind the end.
   bool reach(double time) {
-    if (extent_.end > 0 && !(time < extent_.end)) return false;
+    if (extent_.end > 0 && time >= extent_.end) return false;
+    check(std::isfinite(time), "[events] a simulated time is {}, expected a process whose gaps are finite", time);
     now_ = time;
     return true;
   }

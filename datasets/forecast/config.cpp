@@ -63,7 +63,7 @@ bool has_column(const KnownSeries& series, const std::string& name) {
 }
 
 SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
-  SeriesScale scale{reader.numbers("mean", kFinite), reader.numbers("std", kPositive)};
+  SeriesScale scale{reader.numbers("mean", kAnyFinite), reader.numbers("std", kAnyPositive)};
   for (const auto& [key, count] : {std::pair{"mean", scale.mean.size()}, std::pair{"std", scale.std.size()}})
     if (count != channels)
       reader.reject(key, fmt::format("of {} numbers", count), fmt::format("{}, one for each value", channels));
@@ -85,6 +85,7 @@ ForecastConfig::Data read_data(TomlReader& reader) {
       reader.reject("values", fmt::format("of '{}'", name), fmt::format("some of {}", known->columns));
   }
   if (has_scale) data.table.scale = read_scale(reader, data.values.size());
+  if (data.set == "table" && reader.has("step")) data.table.step = reader.number("step", kAnyPositive);
   data.split = read_split(reader);
   return data;
 }
@@ -134,7 +135,7 @@ std::unique_ptr<TaskSource> ForecastConfig::source(const SourceOptions& options)
 std::shared_ptr<const TaskConfig> ForecastConfig::with_test_overrides(TomlReader& test) const {
   auto tested = std::make_shared<ForecastConfig>(*this);
   if (test.has("horizon")) tested->rules_.horizon = test.integer("horizon", 1, kMostPlaces);
-  if (test.has("stride")) tested->rules_.stride = test.integer("stride", 1);
+  if (test.has("stride")) tested->rules_.stride = test.integer("stride", 1, kMostPlaces);
   return tested;
 }
 
@@ -159,7 +160,7 @@ std::shared_ptr<const TaskConfig> read_forecast_config(TomlReader& reader) {
   ForecastConfig::Data data = read_data(reader);
   WindowRules rules{.context = reader.integer("context", WindowRules::kLeastContext, kMostPlaces),
                     .horizon = reader.integer("horizon", 1, kMostPlaces),
-                    .stride = reader.integer("stride", 1),
+                    .stride = reader.integer("stride", 1, kMostPlaces),
                     .context_before = reader.boolean("context_before"),
                     .true_times = reader.choice("grid", {"window", "time"}) == "time",
                     .calendar = read_calendar(reader)};

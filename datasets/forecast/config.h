@@ -22,6 +22,8 @@ class ForecastConfig final : public TaskConfig {
     std::string time;      // a column
     /// Of the training part, where the protocol says it: then a forecast is possible without the table.
     std::optional<SeriesScale> scale{};
+    /// Typical distance of two rows, days or the unit of time, where the protocol has it.
+    std::optional<double> step{};
   };
   struct Data {
     std::string set;  // "table", or a published one

@@ -26,8 +26,13 @@ constexpr OwnRecipe kForecastRecipe{.description = "Forecasts of a table",
                                     .evaluation_batch_size = 32,
                                     .trial = "forecast"};
 
-/// Looks at the table: what it lacks is told before a training begins.
-SeriesScale scale_of_table(const OwnForecast& own, const WindowRules& rules) {
+struct TableFacts {
+  SeriesScale scale;
+  double step = 0;
+};
+
+/// Reads the table before a training begins. Throws Error if it is too short.
+TableFacts look_at_table(const OwnForecast& own, const WindowRules& rules) {
   const auto dim_y = std::ssize(own.values);
   ForecastSeries series{.series =
                             order_by_time(read_measurements(own.path, own.time, own.values), dim_y, own.path.string())};
@@ -36,16 +41,16 @@ SeriesScale scale_of_table(const OwnForecast& own, const WindowRules& rules) {
     check(!window_starts(series, rules, split).empty(),
           "[forecast] {}: {} points found, expected more for windows of {} + {} that are known in each part",
           own.path.string(), series.series.size(), rules.context, rules.horizon);
-  return scale_of(series.series, series.part(Split::training));
+  return {scale_of(series.series, series.part(Split::training)), series.series.step};
 }
 
 }  // namespace
 
 std::string forecast_protocol(const OwnForecast& own, std::string_view base, const std::string& name,
                               bool short_recipe) {
-  check(own.path != "-", "[forecast] - found, expected a file: a training that goes on reads it again");
-  const SeriesScale scale =
-      scale_of_table(own, {.context = own.context, .horizon = own.horizon, .context_before = true});
+  check_read_again(own.path, "forecast");
+  const auto [scale, step] =
+      look_at_table(own, {.context = own.context, .horizon = own.horizon, .context_before = true});
   toml::table data{{"kind", "forecast"},
                    {"set", "table"},
                    {"path", absolute_path(own.path).string()},
@@ -54,6 +59,7 @@ std::string forecast_protocol(const OwnForecast& own, std::string_view base, con
                    {"values", toml_array(own.values)},
                    {"mean", toml_array(scale.mean)},
                    {"std", toml_array(scale.std)},
+                   {"step", step},
                    {"split", "shares"},
                    {"training", kTrainingShare},
                    {"validation", kValidationShare},

@@ -21,9 +21,19 @@ double median_step(const std::vector<double>& time) {
   return *middle;
 }
 
-/// The place of each row on a grid of steps; none where rows lie between its places, or most places would be empty.
+constexpr double kMostPlacesPerRow = 10;
+
+/// The place of each row by steps of months; none if most places would be empty.
+std::vector<std::int64_t> places_by_calendar(const std::vector<double>& time, const CalendarStep& step) {
+  std::vector<std::int64_t> places;
+  for (const double t : time) places.push_back(step.steps_to(t));
+  if (static_cast<double>(places.back()) > kMostPlacesPerRow * static_cast<double>(time.size())) return {};
+  return places;
+}
+
+/// The place of each row on a grid of equal steps; none if rows lie between its places, or most places would be empty.
 std::vector<std::int64_t> places_on_grid(const std::vector<double>& time, double step) {
-  constexpr double kRounding = 0.01, kMostPlacesPerRow = 10;
+  constexpr double kRounding = 0.01;
   const auto rows = static_cast<double>(time.size());
   if ((time.back() - time.front()) / step > kMostPlacesPerRow * rows) return {};
   std::vector<std::int64_t> places;
@@ -39,6 +49,13 @@ std::vector<std::int64_t> places_on_grid(const std::vector<double>& time, double
 
 bool TimeSeries::has_gaps() const { return std::ranges::find(known, false) != known.end(); }
 
+double TimeSeries::time_at(std::int64_t place) const {
+  if (place >= 0 && place < size()) return time[static_cast<std::size_t>(place)];
+  if (calendar) return calendar->time(place);
+  const std::int64_t nearest = place < 0 ? 0 : size() - 1;
+  return time[static_cast<std::size_t>(nearest)] + step * static_cast<double>(place - nearest);
+}
+
 TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& name) {
   const auto rows = std::ssize(m.time);
   check(rows >= 2, "[forecast] {}: {} rows with a time found, expected 2 or more", name, rows);
@@ -52,7 +69,13 @@ TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& 
     fail("[forecast] {}: two rows of the time {} found, expected one", name, m.time_form.text(*twice));
 
   TimeSeries s{.time_form = m.time_form, .dim_y = dim_y, .step = median_step(time)};
-  std::vector<std::int64_t> places = places_on_grid(time, s.step);
+  std::vector<std::int64_t> places;
+  if (m.time_form.kind == ColumnForm::Kind::time) s.calendar = find_calendar_step(time, m.time_form.epoch);
+  if (s.calendar) places = places_by_calendar(time, *s.calendar);
+  if (places.empty()) {
+    s.calendar.reset();
+    places = places_on_grid(time, s.step);
+  }
   s.regular = !places.empty();
   if (!s.regular) {
     places.resize(time.size());
@@ -60,14 +83,16 @@ TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& 
     s.time = time;
   }
   for (std::int64_t place = std::ssize(s.time); place <= places.back(); ++place)
-    s.time.push_back(time.front() + s.step * static_cast<double>(place));
+    s.time.push_back(s.calendar ? s.calendar->time(place) : time.front() + s.step * static_cast<double>(place));
   s.y.assign(static_cast<std::size_t>(s.size() * dim_y), kNan);
   s.known.assign(static_cast<std::size_t>(s.size()), false);
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto from = m.y.begin() + order[static_cast<std::size_t>(i)] * dim_y;
     const std::int64_t place = places[static_cast<std::size_t>(i)];
     std::copy_n(from, dim_y, s.y.begin() + place * dim_y);
-    s.known[static_cast<std::size_t>(place)] = std::none_of(from, from + dim_y, [](double v) { return std::isnan(v); });
+    const auto unknown = std::count_if(from, from + dim_y, [](double v) { return std::isnan(v); });
+    s.known[static_cast<std::size_t>(place)] = unknown == 0;
+    s.partial += unknown > 0 && unknown < dim_y;
     s.time[static_cast<std::size_t>(place)] = time[static_cast<std::size_t>(i)];
   }
   return s;

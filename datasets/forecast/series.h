@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "datasets/forecast/calendar_step.h"
 #include "datasets/forecast/measurements.h"
 #include "datasets/task_source.h"
 
@@ -18,19 +20,23 @@ struct SeriesPart {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Measurements in the order of time. Where their times are whole steps apart, most of them one, a place is a step and
-/// what was not measured is a gap; else a place is a row, and `step` is the median of what lies between two.
+/// Measurements in the order of time. If their times are whole steps apart, by the calendar or else by a fixed step, a
+/// place is a step and a missing row is a gap. Otherwise a place is a row, and `step` is the median distance of two.
 struct TimeSeries {
   ColumnForm time_form;
   std::int64_t dim_y = 1;
-  double step = 0;             // days or, of times that are numbers, their unit
-  bool regular = false;        // places are steps
-  std::vector<double> time{};  // (places), ascending
-  std::vector<double> y{};     // (places, Dy), NaN where unknown
-  std::vector<bool> known{};   // (places): all channels are
+  double step = 0;                         // days or, of times that are numbers, their unit
+  bool regular = false;                    // places are steps
+  std::optional<CalendarStep> calendar{};  // of whole months, if places are such steps
+  std::int64_t partial = 0;                // rows that have some of the values and not all: they count as unknown
+  std::vector<double> time{};              // (places), ascending
+  std::vector<double> y{};                 // (places, Dy), NaN where unknown
+  std::vector<bool> known{};               // (places): all channels are
 
   std::int64_t size() const { return std::ssize(time); }
   bool has_gaps() const;
+  /// Returns the time of a place, also of one before the series or behind it.
+  double time_at(std::int64_t place) const;
   /// Days since 1970-01-01.
   double date(std::int64_t place) const { return static_cast<double>(time_form.epoch) + time[place]; }
 };

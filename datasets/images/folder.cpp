@@ -27,7 +27,7 @@ FolderImages read_now(const ImageFolder& folder) {
     return true;
   };
   for_each_picture_file(folder.path, all, [&](PictureFile file) {
-    hash.add(static_cast<std::int64_t>(file.bytes.size()));
+    hash.add(file.fault.empty() ? std::ssize(file.bytes) : std::int64_t{-1});
     hash.add(file.bytes.data(), file.bytes.size());
     builder.add(std::move(file));
   });

@@ -32,7 +32,9 @@ void ImageBuilder::decode_waiting() {
   std::vector<Picture> images(waiting_.size());
   thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) {
     const auto at = static_cast<std::size_t>(i);
-    const auto& [name, bytes] = waiting_[at];
+    const auto& [name, bytes, fault] = waiting_[at];
+    errors[at] = fault;
+    if (!fault.empty()) return;
     try {
       const Picture picture = decode_picture(bytes, name, set_.channels);
       images[at] = resized(picture, crop_box(picture, choice_.crop, choice_.height, choice_.width, name),

@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,10 @@ bool is_picture_name(const std::string& name) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
+PictureFile too_large(const std::string& name) {
+  return {name, {}, fmt::format("[images] {}: has more than {} bytes, expected a picture", name, kMostPictureBytes)};
+}
+
 void walk_folder(const fs::path& folder, const std::function<bool(const std::string&)>& wanted,
                  const std::function<void(PictureFile)>& use) {
   std::vector<std::string> names;
@@ -40,7 +45,9 @@ void walk_folder(const fs::path& folder, const std::function<bool(const std::str
   for (const std::string& name : names) {
     if (!wanted(name)) continue;
     ByteStream file(folder / name);
-    use({file.name(), read_rest(file, kMostPictureBytes)});
+    PictureFile picture{file.name(), next_bytes(file, kMostPictureBytes + 1)};
+    if (std::ssize(picture.bytes) > kMostPictureBytes) picture = too_large(picture.name);
+    use(std::move(picture));
   }
 }
 
@@ -74,18 +81,18 @@ class ArchiveReader {
       if (name != nullptr && ::archive_entry_filetype(entry_) == AE_IFREG) return name;
     }
   }
-  std::vector<std::uint8_t> read(const std::string& name) {
+  PictureFile read(const std::string& member) {
+    const std::string name = path_ + ": " + member;
+    if (::archive_entry_size_is_set(entry_) && ::archive_entry_size(entry_) > kMostPictureBytes) return too_large(name);
     std::vector<std::uint8_t> bytes;
     std::array<std::uint8_t, 1 << 16> some;
     while (const la_ssize_t count = ::archive_read_data(archive_.get(), some.data(), some.size())) {
       if (count < 0) fail_reading();
       bytes.insert(bytes.end(), some.begin(), some.begin() + count);
-      check(std::ssize(bytes) <= kMostPictureBytes, "[images] {}: {} has more than {} bytes, expected a picture", path_,
-            name, kMostPictureBytes);
+      if (std::ssize(bytes) > kMostPictureBytes) return too_large(name);
     }
-    return bytes;
+    return {name, std::move(bytes)};
   }
-  const std::string& path() const { return path_; }
 
  private:
   struct Free {
@@ -118,7 +125,7 @@ void for_each_picture_file(const fs::path& path, const std::function<bool(const 
   if (fs::is_directory(path, unknown)) return walk_folder(path, wanted, use);
   ArchiveReader archive(path);
   while (const std::optional<std::string> name = archive.next())
-    if (is_picture_name(*name) && wanted(*name)) use({archive.path() + ": " + *name, archive.read(*name)});
+    if (is_picture_name(*name) && wanted(*name)) use(archive.read(*name));
 }
 
 }  // namespace npzoo

@@ -58,10 +58,10 @@ Axis read_axis(TomlReader& table) {
   Axis axis;
   axis.name = table.text("name");
   const bool held = table.has("fixed");
-  if (held) axis.fixed = axis.low = axis.high = table.number("fixed", kFinite);
+  if (held) axis.fixed = axis.low = axis.high = table.number("fixed", kAnyFinite);
   if (!held || table.has("low") || table.has("high")) {
-    axis.low = table.number("low", kFinite);
-    axis.high = table.number("high", kFinite);
+    axis.low = table.number("low", kAnyFinite);
+    axis.high = table.number("high", kAnyFinite);
     if (axis.low == axis.high) axis.fixed = axis.fixed.value_or(axis.low);
   }
   if (table.has("scale")) axis.logarithmic = table.choice("scale", {"linear", "log"}) == "log";

@@ -18,8 +18,6 @@ namespace {
 /// Standardised values of contexts lie beyond it once in a million, by outliers and exponentials; measured.
 constexpr double kTails = 15;
 
-constexpr NumberRule kProbability{[](double x) { return x >= 0 && x <= 1; }, "a number from 0 to 1"};
-
 /// Reads keys: of `[data]` all of them, of a test those that it has.
 class Reader {
  public:
@@ -31,7 +29,7 @@ class Reader {
     if (wanted(key)) value = table_.number(key, rule);
   }
 
-  void share(std::string_view key, double& value) { number(key, value, kProbability); }
+  void share(std::string_view key, double& value) { number(key, value, kShare); }
 
   void range(std::string_view key, IntegerRange& value, std::int64_t high) {
     if (wanted(key)) std::tie(value.low, value.high) = table_.range(key, 1, high);
@@ -51,22 +49,38 @@ class Reader {
     if (sum == 0) table_.reject(key, "without any weight", "one weight > 0 at least");
   }
 
+  /// Of a number that is about 1 in the units of a model.
+  void length(std::string_view key, double& value, double least, double most) {
+    if (!wanted(key)) return;
+    value = table_.number(key, least > 0 ? kPositive : kNonNegative);
+    check_range(table_, key, value, least, most);
+  }
+
   void prior(std::string_view key, PositivePrior& prior) {
+    constexpr double kLeast = 1e-6, kMost = 1e3, kWidest = 5;
     if (!wanted(key)) return;
     table_.require(key, "a number > 0, {log_uniform = [low, high]} or {log_normal = [median, deviation]}");
     if (!table_.is_table(key)) {
       prior = {PositivePrior::Kind::constant, table_.number(key, kPositive), 0};
+      check_range(table_, key, prior.a, kLeast, kMost);
       return;
     }
     TomlReader inner = table_.table(key);
     const bool uniform = inner.has("log_uniform");
     const auto [a, b] = inner.two_numbers(uniform ? "log_uniform" : "log_normal", kPositive);
     if (uniform && a >= b) inner.reject("log_uniform", fmt::format("[{}, {}]", a, b), "low < high");
+    check_range(inner, uniform ? "log_uniform" : "log_normal", a, kLeast, kMost);
+    check_range(inner, uniform ? "log_uniform" : "log_normal", b, kLeast, uniform ? kMost : kWidest);
     inner.finish();
     prior = {uniform ? PositivePrior::Kind::log_uniform : PositivePrior::Kind::log_normal, a, b};
   }
 
  private:
+  static void check_range(const TomlReader& table, std::string_view key, double value, double least, double most) {
+    if (value < least || value > most)
+      table.reject(key, fmt::format("{}", value), fmt::format("from {} to {}", least, most));
+  }
+
   TomlReader& table_;
   bool all_;
 };
@@ -79,7 +93,7 @@ void read_points(Reader& r, SyntheticDistribution& d) {
   r.choice("missing", d.missing, SyntheticDistribution::kMissing);
   r.share("mixed", d.mixed);
   r.share("far", d.far);
-  r.number("reach", d.reach, kNonNegative);
+  r.length("reach", d.reach, 0, 100);
 }
 
 void read_signal(Reader& r, SyntheticDistribution& d) {
@@ -89,8 +103,8 @@ void read_signal(Reader& r, SyntheticDistribution& d) {
   r.prior("lengthscale", d.lengthscale);
   r.prior("alpha", d.alpha);
   r.prior("roughness", d.roughness);
-  r.number("least_period", d.least_period, kPositive);
-  r.number("longest_period", d.longest_period, kPositive);
+  r.length("least_period", d.least_period, 1e-3, 1e3);
+  r.length("longest_period", d.longest_period, 1e-3, 1e3);
   r.share("decaying", d.decaying);
   r.prior("decay", d.decay);
   if (d.dims > 1) r.prior("anisotropy", d.anisotropy);
@@ -104,7 +118,7 @@ void read_signal(Reader& r, SyntheticDistribution& d) {
 void read_values(Reader& r, SyntheticDistribution& d) {
   r.share("noiseless", d.noiseless);
   r.prior("noise", d.noise);
-  r.number("least_noise", d.least_noise, kPositive);
+  r.length("least_noise", d.least_noise, 1e-9, 1e3);
   r.share("student", d.student);
   r.prior("freedom", d.freedom);
   r.share("outliers", d.outliers);

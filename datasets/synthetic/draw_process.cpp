@@ -52,9 +52,11 @@ class Terms {
 
   void set_base(Term& term, std::size_t kind, double lengthscale) {
     constexpr Term::Base kBases[] = {Term::Base::matern12, Term::Base::matern32, Term::Base::matern52, Term::Base::rbf};
+    constexpr double kShortest = 1e-4, kLeastAlpha = 0.3, kMostAlpha = 20;
+    lengthscale = std::max(lengthscale, kShortest);
     term.base = kBases[std::min<std::size_t>(kind, kRbf)];
     if (kind == kRationalQuadratic)
-      term.scales = rational_quadratic_scales(lengthscale, std::max(0.3, d_.alpha.draw(random_)));
+      term.scales = rational_quadratic_scales(lengthscale, std::clamp(d_.alpha.draw(random_), kLeastAlpha, kMostAlpha));
     else
       term.scales = {{lengthscale, 1}};
   }

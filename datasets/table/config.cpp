@@ -81,6 +81,14 @@ constexpr OwnRecipe kTableRecipe{.description = "Tasks out of a table",
 
 }  // namespace
 
+void check_read_again(const std::filesystem::path& path, const char* where) {
+  std::error_code error;
+  const bool is_other =
+      path == "-" || (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error) &&
+                      !std::filesystem::is_regular_file(path, error));
+  check(!is_other, "[{}] {} found, expected a file: a training that goes on reads it again", where, path.string());
+}
+
 std::string table_checksum(const std::filesystem::path& path) {
   ReadOnlyFile file(path);
   ByteHash hash;
@@ -96,7 +104,7 @@ void check_table_unchanged(const std::filesystem::path& path, const std::string&
 
 TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
                           std::vector<std::string> values) {
-  check(path != "-", "[table] - found, expected a file: a training that goes on reads it again");
+  check_read_again(path, "table");
   const TableReader table(path);
   const TableFormat& format = table.format();
   if (!group.empty()) static_cast<void>(format.column(group));

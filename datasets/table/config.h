@@ -19,6 +19,10 @@ struct TableTasks {
 };
 
 /// What tells a file's bytes from all others. Throws Error where it cannot be read.
+/// Throws Error for standard input, a pipe or a device: a training that goes on reads its table again. `where` opens
+/// the message.
+void check_read_again(const std::filesystem::path& path, const char* where);
+
 std::string table_checksum(const std::filesystem::path& path);
 /// Throws Error where it is not that of the bytes there.
 void check_table_unchanged(const std::filesystem::path& path, const std::string& checksum);

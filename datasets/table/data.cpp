@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -29,6 +30,19 @@ std::vector<std::pair<std::string, std::vector<std::int64_t>>> groups_of(const T
       groups[labels.of_rows[at]].second.push_back(row);
   }
   return groups;
+}
+
+/// Throws Error for a column whose extent overflows: its tasks could not be standardised.
+void check_extent(const NumberColumn& column, const TableTasks& tasks, const std::string& title) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double x : column.values) {
+    if (std::isnan(x)) continue;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  check(low > high || std::isfinite(high - low),
+        "[table] {}: column {} goes from {} to {}, expected an extent that a double can hold", tasks.path, title, low,
+        high);
 }
 
 /// One group becomes blocks of rows that are near to each other along the first input.
@@ -66,6 +80,7 @@ TableData read_table_data(const TableTasks& tasks) {
   forms.resize(indices.size());
   const std::vector<NumberColumn> columns = table.numbers(indices, forms);
 
+  for (std::size_t i = 0; i < columns.size(); ++i) check_extent(columns[i], tasks, table.format().title(indices[i]));
   auto groups = groups_of(tasks, table, columns);
   for (auto& [name, rows] : groups)
     if (tasks.inputs.size() == 1 || groups.size() == 1)

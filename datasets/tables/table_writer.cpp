@@ -60,4 +60,12 @@ void TableWriter::write(std::string_view cells, std::span<const double> numbers)
   ++lines_;
 }
 
+void TableWriter::write_blank(std::string_view cells, std::size_t blank) {
+  line_.assign(cells);
+  line_.append(cells.empty() && blank > 0 ? blank - 1 : blank, style_.separator);
+  line_ += '\n';
+  file_.write(std::string_view(line_));
+  ++lines_;
+}
+
 }  // namespace npzoo

@@ -30,6 +30,8 @@ class TableWriter {
   /// Appends a row: cells as they stand, which must be separated as the table's are, and numbers behind them. Throws
   /// Error for a number that is not finite.
   void write(std::string_view cells, std::span<const double> numbers);
+  /// Appends a row of cells as they stand and `blank` empty cells behind them.
+  void write_blank(std::string_view cells, std::size_t blank);
   /// Hands on the rows so far where they are written straight through.
   void flush() { file_.flush(); }
   void commit() { file_.commit(); }

@@ -8,12 +8,16 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <system_error>
 
 #include "engine/error.h"
+#include "engine/io/temporaries.h"
 
 namespace npzoo {
 
@@ -118,6 +122,37 @@ bool take_over(const struct stat& replaced, const Descriptor& file) {
   return ::fchmod(file.get(), mode) == 0;
 }
 
+/// Paths of temporary files, for remove_temporaries(). A path that finds no free slot is left to the next writer.
+class TemporaryPaths {
+ public:
+  void add(const fs::path& path) {
+    char* text = ::strdup(path.c_str());
+    owner_.store(::getpid());
+    for (auto& slot : slots_)
+      if (char* expected = nullptr; slot.compare_exchange_strong(expected, text)) return;
+    std::free(text);
+  }
+  void drop(const fs::path& path) {
+    for (auto& slot : slots_)
+      if (char* text = slot.load(); text && path == text && slot.compare_exchange_strong(text, nullptr))
+        return std::free(text);
+  }
+  void remove_all() const noexcept {
+    if (owner_.load() != ::getpid()) return;
+    for (const auto& slot : slots_)
+      if (const char* text = slot.load()) ::unlink(text);
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+  static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
+
+  std::array<std::atomic<char*>, kSlots> slots_{};
+  std::atomic<pid_t> owner_{0};
+};
+
+constinit TemporaryPaths temporary_paths;
+
 struct Temporary {
   fs::path path;
   Descriptor file;
@@ -133,16 +168,26 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
   while (true) {
     const fs::path path = directory / fmt::format("{}{}-{}", prefix, ::getpid(), counter++);
     const mode_t mode = replaced ? kPrivate : kAsUmaskSays;
+    temporary_paths.add(path);  // before it exists: a signal may come at any moment
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (!file.is_open() && errno == EEXIST) continue;
-    if (!file.is_open()) fail_system(name, "create a file in its directory");
+    if (!file.is_open()) {
+      const int code = errno;
+      temporary_paths.drop(path);
+      errno = code;
+      if (code == EEXIST) continue;
+      fail_system(name, "create a file in its directory");
+    }
     // Before it is locked another writer may take it for a leftover: that one has the lock then, or has removed it.
     // Where the file system has no locks nothing is removed, and leftovers stay: they do no harm.
     const bool taken = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (taken || status_of(file, name).st_nlink == 0) continue;
+    if (taken || status_of(file, name).st_nlink == 0) {
+      temporary_paths.drop(path);
+      continue;
+    }
     if (!replaced || take_over(*replaced, file)) return {path, std::move(file)};
     const int code = errno;
     ::unlink(path.c_str());
+    temporary_paths.drop(path);
     errno = code;
     fail_system(name, "keep the mode");
   }
@@ -160,6 +205,8 @@ void sync_directory(const fs::path& directory, const std::string& name) {
 }
 
 }  // namespace
+
+void remove_temporaries() noexcept { temporary_paths.remove_all(); }
 
 Descriptor::~Descriptor() {
   if (is_open()) ::close(fd_);
@@ -301,7 +348,9 @@ AtomicFile::AtomicFile(const fs::path& destination)
 }
 
 AtomicFile::~AtomicFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  temporary_paths.drop(temporary_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -320,6 +369,7 @@ void AtomicFile::commit() {
   if (!temporary_.empty()) {
     if (::fsync(file_.get()) != 0) fail_system(name_, "sync");
     if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail_system(name_, "rename");
+    temporary_paths.drop(temporary_);
     temporary_.clear();
     sync_directory(directory_of(destination_), name_);
   }

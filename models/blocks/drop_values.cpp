@@ -24,10 +24,6 @@ Task drop_values(const Task& task, double share, Draws& draws) {
   return dropped;
 }
 
-double read_drop_y(ConfigReader& reader, const std::string& model) {
-  const auto share = reader.get<double>("drop_y", 0.0);
-  check(0 <= share && share <= 1, "[{}] drop_y is {}, expected a share from 0 to 1", model, share);
-  return share;
-}
+double read_drop_y(ConfigReader& reader) { return reader.number("drop_y", kShare, 0); }
 
 }  // namespace npzoo

@@ -14,6 +14,6 @@ namespace npzoo {
 Task drop_values(const Task& task, double share, Draws& draws);
 
 /// Reads `drop_y`, 0 where it is not given. Throws Error, opened by `model`, unless it is from 0 to 1.
-double read_drop_y(ConfigReader& reader, const std::string& model);
+double read_drop_y(ConfigReader& reader);
 
 }  // namespace npzoo

@@ -13,10 +13,6 @@ Tensor Dropping::operator()(const Tensor& x) const {
   return concat({front, dropout(slice(x, 1, apart, x.dim(1)), share, *draws)}, 1);
 }
 
-double read_dropout(ConfigReader& reader, const std::string& model) {
-  const auto share = reader.get<double>("dropout", 0.0);
-  check(0 <= share && share < 1, "[{}] dropout {} found, expected 0 or more and less than 1", model, share);
-  return share;
-}
+double read_dropout(ConfigReader& reader) { return reader.number("dropout", kBelowOne, 0); }
 
 }  // namespace npzoo

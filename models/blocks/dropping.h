@@ -20,6 +20,6 @@ struct Dropping {
 };
 
 /// Reads `dropout`, 0 where it is not given. Throws Error, opened by `model`, unless it is at least 0 and less than 1.
-double read_dropout(ConfigReader& reader, const std::string& model);
+double read_dropout(ConfigReader& reader);
 
 }  // namespace npzoo

@@ -12,10 +12,10 @@ namespace npzoo {
 
 JointHeadConfig read_joint_head(ConfigReader& reader, const std::string& model) {
   JointHeadConfig c;
-  c.transformer.layers = reader.size("num_std_layers");
+  c.transformer.layers = reader.depth("num_std_layers");
   c.columns = reader.size("prj_dim");
-  c.depth = reader.size("prj_depth");
-  c.diagonal_depth = reader.get<std::int64_t>("diag_depth", c.depth);
+  c.depth = reader.depth("prj_depth");
+  c.diagonal_depth = reader.depth("diag_depth", c.depth);
   const auto covariance = reader.get<std::string>("cov_approx", "cholesky");
   check(covariance == "cholesky" || covariance == "lowrank", "[{}] cov_approx '{}' found, expected cholesky or lowrank",
         model, covariance);

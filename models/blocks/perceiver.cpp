@@ -93,8 +93,8 @@ PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::stri
   PerceiverModelConfig c;
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
-  c.embedder_depth = reader.size("emb_depth");
-  c.layers = reader.size("num_layers");
+  c.embedder_depth = reader.depth("emb_depth");
+  c.layers = reader.depth("num_layers");
   c.layer.width = reader.size("d_model");
   c.layer.hidden = reader.size("dim_feedforward");
   c.layer.heads = reader.size("nhead");
@@ -103,8 +103,8 @@ PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::stri
         model, residual);
   if (residual == "input") c.layer.residual = Residual::input;
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
-  c.drop_y = read_drop_y(reader, model);
-  const auto dropout = reader.get<double>("dropout", 0.0);
+  c.drop_y = read_drop_y(reader);
+  const auto dropout = reader.number("dropout", kFinite, 0);
   check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
   return c;
 }

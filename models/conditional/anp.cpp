@@ -19,15 +19,15 @@ AnpConfig config_of_others(const LatentNpConfig& common, ConfigReader& reader) {
   c.attending.hidden = c.latent.hidden = reader.size("dim_hid");
   c.latent.in = common.dim_x + common.dim_y;
   c.latent.out = 2 * common.latent;
-  c.decoder_depth = reader.size("dec_depth");
+  c.decoder_depth = reader.depth("dec_depth");
   if (common.lineage == Lineage::tnp) {
-    c.attending.value_depth = reader.size("enc_v_depth");
-    c.attending.input_depth = reader.size("enc_qk_depth");
-    c.latent.pre_depth = reader.size("enc_pre_depth");
-    c.latent.post_depth = reader.size("enc_post_depth");
+    c.attending.value_depth = reader.depth("enc_v_depth");
+    c.attending.input_depth = reader.depth("enc_qk_depth");
+    c.latent.pre_depth = reader.depth("enc_pre_depth");
+    c.latent.post_depth = reader.depth("enc_post_depth");
   } else {
-    c.attending.value_depth = reader.size("enc_depth");
-    c.latent.pre_depth = reader.size("lat_depth");
+    c.attending.value_depth = reader.depth("enc_depth");
+    c.latent.pre_depth = reader.depth("lat_depth");
     c.attending.heads = c.latent.heads = reader.size("nhead");
     c.common.inputs_first = true;
   }
@@ -57,23 +57,20 @@ struct DeepMindConfig {
 DeepMindConfig config_of_deepmind(const LatentNpConfig& common, ConfigReader& reader) {
   DeepMindConfig c{.common = common};
   c.hidden = reader.size("dim_hid");
-  c.depth = reader.size("enc_depth");
-  c.latent_depth = reader.size("lat_depth");
-  c.decoder_depth = reader.size("dec_depth");
+  c.depth = reader.depth("enc_depth");
+  c.latent_depth = reader.depth("lat_depth");
+  c.decoder_depth = reader.depth("dec_depth");
   c.attention = reader.get<std::string>("attention");
   const bool multihead = c.attention == "multihead", product = c.attention == "dot_product";
   const bool laplace = c.attention == "laplace";
   check(multihead || product || laplace || c.attention == "uniform",
         "[anp] attention '{}' found, expected uniform, laplace, dot_product or multihead", c.attention);
   c.common.uniform_attention = c.attention == "uniform";
-  if (multihead || product) c.input_depth = reader.size("enc_qk_depth");
+  if (multihead || product) c.input_depth = reader.depth("enc_qk_depth");
   if (laplace) {
-    c.laplace_scale = reader.get<double>("laplace_scale", 1.0);
-    check(c.laplace_scale > 0, "[anp] laplace_scale {} found, expected more than 0", c.laplace_scale);
+    c.laplace_scale = reader.number("laplace_scale", kPositive, 1);
   }
-  c.self_attention = reader.get<std::int64_t>("self_attention_layers", 0);
-  check(0 <= c.self_attention && c.self_attention <= 64, "[anp] self_attention_layers {} found, expected 0 to 64",
-        c.self_attention);
+  c.self_attention = reader.integer("self_attention_layers", 0, 64, 0);
   if (multihead || c.self_attention > 0) {
     c.heads = reader.size("nhead");
     const auto block = reader.get<std::string>("attention_block", "plain");

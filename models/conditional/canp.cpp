@@ -1,6 +1,7 @@
 #include "models/conditional/canp.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/min_std.h"
 #include "models/conditional/authors.h"
 #include "models/predictions/independent.h"
 #include "models/registry.h"
@@ -60,16 +61,16 @@ CanpConfig read_canp_config(ConfigReader& reader, const char* model) {
   a.dim_x = reader.size("dim_x");
   a.dim_y = reader.size("dim_y");
   a.hidden = reader.size("dim_hid");
-  c.decoder_depth = reader.size("dec_depth");
+  c.decoder_depth = reader.depth("dec_depth");
   if (c.lineage == Lineage::tnp) {
-    a.value_depth = reader.size("enc_v_depth");
-    a.input_depth = reader.size("enc_qk_depth");
-    c.pre_depth = reader.size("enc_pre_depth");
-    c.post_depth = reader.size("enc_post_depth");
+    a.value_depth = reader.depth("enc_v_depth");
+    a.input_depth = reader.depth("enc_qk_depth");
+    c.pre_depth = reader.depth("enc_pre_depth");
+    c.post_depth = reader.depth("enc_post_depth");
   } else {
-    a.value_depth = reader.size("enc_depth");
+    a.value_depth = reader.depth("enc_depth");
     a.heads = reader.size("nhead");
-    c.std.floor = reader.get<double>("min_std");
+    c.std.floor = read_min_std(reader);
   }
   return c;
 }

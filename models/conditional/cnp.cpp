@@ -1,6 +1,7 @@
 #include "models/conditional/cnp.h"
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/min_std.h"
 #include "models/conditional/authors.h"
 #include "models/predictions/independent.h"
 #include "models/registry.h"
@@ -72,12 +73,12 @@ CnpConfig read_cnp_config(ConfigReader& reader, const char* model) {
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
   c.hidden = reader.size("dim_hid");
-  c.pre_depth = reader.size(tnp ? "enc_pre_depth" : "enc_depth");
-  c.post_depth = tnp ? reader.size("enc_post_depth") : 0;
-  c.decoder_depth = reader.size("dec_depth");
+  c.pre_depth = reader.depth(tnp ? "enc_pre_depth" : "enc_depth");
+  c.post_depth = tnp ? reader.depth("enc_post_depth") : 0;
+  c.decoder_depth = reader.depth("dec_depth");
   if (!tnp) {
     c.encoders = 1;
-    c.std.floor = reader.get<double>("min_std");
+    c.std.floor = read_min_std(reader);
   }
   return c;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/blocks/chunks.h"
+#include "models/blocks/min_std.h"
 #include "models/predictions/independent.h"
 #include "models/predictions/sampled_functions.h"
 #include "ops/elementwise/elementwise.h"
@@ -199,7 +200,7 @@ LatentNpConfig read_latent_config(ConfigReader& reader, const char* model) {
   c.dim_y = reader.size("dim_y");
   c.latent = reader.size("dim_lat");
   if (c.lineage == Lineage::dl4bi) {
-    c.std.floor = reader.get<double>("min_std");
+    c.std.floor = read_min_std(reader);
     if (reader.has("n_z")) c.averaged = reader.size("n_z");
     return c;
   }

@@ -18,14 +18,14 @@ struct NpConfig {
 NpConfig read_np_config(ConfigReader& reader) {
   NpConfig c{.common = read_latent_config(reader, "np")};
   c.hidden = reader.size("dim_hid");
-  c.decoder_depth = reader.size("dec_depth");
+  c.decoder_depth = reader.depth("dec_depth");
   if (c.common.lineage == Lineage::tnp) {
-    c.pre_depth = c.latent_pre_depth = reader.size("enc_pre_depth");
-    c.post_depth = c.latent_post_depth = reader.size("enc_post_depth");
+    c.pre_depth = c.latent_pre_depth = reader.depth("enc_pre_depth");
+    c.post_depth = c.latent_post_depth = reader.depth("enc_post_depth");
   } else {
-    c.pre_depth = reader.size("enc_depth");
+    c.pre_depth = reader.depth("enc_depth");
     c.post_depth = 0;
-    c.latent_pre_depth = reader.size("lat_depth");
+    c.latent_pre_depth = reader.depth("lat_depth");
   }
   return c;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "models/blocks/min_std.h"
+
 namespace npzoo {
 
 namespace {
@@ -24,11 +26,7 @@ Architecture read_architecture(ConfigReader& reader) {
   return static_cast<Architecture>(found - kNames.begin());
 }
 
-double read_points_per_unit(ConfigReader& reader) {
-  const auto found = reader.get<double>("points_per_unit");
-  check(found > 0 && std::isfinite(found), "[convcnp] points_per_unit is {}, expected above 0", found);
-  return found;
-}
+double read_points_per_unit(ConfigReader& reader) { return reader.number("points_per_unit", kPositive); }
 
 /// Pixels along each input: grid_size of all, unless there is a grid_size_2 for the second.
 std::array<std::int64_t, 2> read_grid_sizes(ConfigReader& reader, std::int64_t dim_x) {
@@ -72,9 +70,9 @@ std::int64_t read_kernel(ConfigReader& reader, const char* key) {
 void read_residual(ConfigReader& reader, ConvCnpConfig& c) {
   c.width = reader.size("width");
   c.kernel = read_kernel(reader, "kernel");
-  c.blocks = reader.size("blocks");
+  c.blocks = reader.depth("blocks");
   c.head_hidden = reader.size("head_hidden");
-  c.min_std = reader.get<double>("min_std");
+  c.min_std = read_min_std(reader);
 }
 
 /// Returns how many nodes the grid is to be a multiple of.
@@ -86,9 +84,7 @@ std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
       return 1;
     case Architecture::unet:
       c.in_channels = reader.size("in_channels");
-      c.halvings = reader.get<std::int64_t>("halvings", kMostHalvings);
-      check(1 <= c.halvings && c.halvings <= kMostHalvings, "[convcnp] halvings is {}, expected 1 to {}", c.halvings,
-            kMostHalvings);
+      c.halvings = reader.integer("halvings", 1, kMostHalvings, kMostHalvings);
       return std::int64_t{1} << c.halvings;
     case Architecture::dl4bi: read_residual(reader, c); return 1;
     case Architecture::on_grid:
@@ -97,8 +93,8 @@ std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
       return 1;
     case Architecture::convgnp_conv:
       c.channels = {reader.size("conv_channels")};
-      c.layers = reader.size("conv_layers");
-      c.kernel = kernel_of_field(reader.get<double>("conv_receptive_field"), c.points_per_unit, c.layers);
+      c.layers = reader.depth("conv_layers");
+      c.kernel = kernel_of_field(reader.number("conv_receptive_field", kPositive), c.points_per_unit, c.layers);
       return 1;
     case Architecture::convgnp_unet:
       c.channels = read_widths(reader, "unet_channels");
@@ -120,8 +116,7 @@ ConvCnpConfig read_convcnp_config(const ModelConfig& config) {
   const std::array<Extent, 2> extents = read_extents(reader, c.dim_x, kModel);
   const std::int64_t multiple = read_network(reader, c);
   const bool convgnp = !c.channels.empty();
-  const double margin = convgnp ? reader.get<double>("margin") : 0;
-  check(margin >= 0, "[convcnp] margin is {}, expected 0 or more", margin);
+  const double margin = convgnp ? reader.number("margin", kNonNegative) : 0;
   const std::array<std::int64_t, 2> sizes = on_grid ? read_grid_sizes(reader, c.dim_x) : std::array<std::int64_t, 2>{};
   reader.finish();
   const auto axis = [&](std::size_t input) {

@@ -21,9 +21,9 @@ GridAxis between(double low, double high, double count) {
 }
 
 Extent read_extent(ConfigReader& reader, const std::string& suffix, const char* model) {
-  const Extent extent{reader.get<double>("grid_low" + suffix), reader.get<double>("grid_high" + suffix)};
-  check(std::isfinite(extent.low) && std::isfinite(extent.high) && extent.low < extent.high,
-        "[{}] grid_low{} is {} and grid_high{} {}, expected a range", model, suffix, extent.low, suffix, extent.high);
+  const Extent extent{reader.number("grid_low" + suffix, kFinite), reader.number("grid_high" + suffix, kFinite)};
+  check(extent.low < extent.high, "[{}] grid_low{} is {} and grid_high{} {}, expected a range", model, suffix,
+        extent.low, suffix, extent.high);
   return extent;
 }
 

@@ -109,7 +109,7 @@ std::unique_ptr<Model> make_cmhp(const ModelConfig& config, const InitialWeights
   CmhpConfig c{read_event_config(reader, "cmhp")};
   c.components = read_components(reader);
   c.layer = {.width = c.width, .hidden = reader.size("d_inner"), .heads = reader.size("n_head")};
-  c.layers = reader.size("n_layers");
+  c.layers = reader.depth("n_layers");
   c.latents = reader.size("num_latents");
   c.latents_per_block = reader.size("num_latents_per_layer");
   reader.finish();

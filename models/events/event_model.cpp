@@ -161,6 +161,6 @@ EventModelConfig read_event_config(ConfigReader& reader, const std::string& mode
   return c;
 }
 
-std::int64_t read_components(ConfigReader& reader) { return reader.has("components") ? reader.size("components") : 8; }
+std::int64_t read_components(ConfigReader& reader) { return reader.size("components", 8); }
 
 }  // namespace npzoo

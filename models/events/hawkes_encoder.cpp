@@ -127,7 +127,7 @@ Tensor HawkesEncoder::operator()(const EncodedEvents& before, const EmbeddedEven
 HawkesEncoderConfig read_hawkes_encoder(ConfigReader& reader, std::int64_t width) {
   HawkesEncoderConfig c{.width = width};
   c.hidden = reader.size("d_inner");
-  c.layers = reader.size("n_layers");
+  c.layers = reader.depth("n_layers");
   c.heads = reader.size("n_head");
   c.key_width = reader.size("d_k");
   c.value_width = reader.size("d_v");

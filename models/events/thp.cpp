@@ -121,8 +121,7 @@ std::unique_ptr<Model> make_thp(const ModelConfig& config, const InitialWeights&
   ThpConfig c{read_event_config(reader, "thp")};
   c.encoder = read_hawkes_encoder(reader, c.width);
   c.recurrent_width = reader.size("d_rnn");
-  c.smoothing = reader.get<double>("smooth", 0.0);
-  check(c.smoothing >= 0 && c.smoothing < 1, "[thp] smooth is {}, expected a number from 0 to below 1", c.smoothing);
+  c.smoothing = reader.number("smooth", kBelowOne, 0);
   const auto objective = reader.get<std::string>("objective", "corrected");
   check(objective == "corrected" || objective == "authors",
         "[thp] objective is '{}', expected 'corrected' or 'authors'", objective);

@@ -132,15 +132,15 @@ namespace {
 std::unique_ptr<Model> make_autoformer(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "autoformer");
   AutoformerConfig c;
-  c.series.read(reader, "autoformer");
+  c.series.read(reader);
   c.width = reader.size("d_model");
   c.hidden = reader.size("d_ff");
-  c.encoder_layers = reader.size("e_layers");
-  c.decoder_layers = reader.size("d_layers");
+  c.encoder_layers = reader.depth("e_layers");
+  c.decoder_layers = reader.depth("d_layers");
   c.moving_average = reader.size("moving_avg");
   check(c.moving_average % 2 == 1, "[autoformer] moving_avg {} found, expected an odd number", c.moving_average);
-  c.factor = reader.get<double>("factor");
-  check(c.factor > 0 && c.factor <= 1000, "[autoformer] factor {} found, expected a number > 0, up to 1000", c.factor);
+  constexpr NumberRule kFactor{[](double x) { return x > 0 && x <= 1000; }, "a number > 0, up to 1000"};
+  c.factor = reader.number("factor", kFactor);
   c.gelu = read_activation(reader, "autoformer");
   reader.finish();
   Initializer init(Framework::torch, weights);

@@ -166,12 +166,12 @@ namespace {
 std::unique_ptr<Model> make_informer(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "informer");
   InformerConfig c;
-  c.series.read(reader, "informer");
+  c.series.read(reader);
   c.width = reader.size("d_model");
   c.hidden = reader.size("d_ff");
   c.heads = reader.size("n_heads");
-  c.encoder_layers = reader.size("e_layers");
-  c.decoder_layers = reader.size("d_layers");
+  c.encoder_layers = reader.depth("e_layers");
+  c.decoder_layers = reader.depth("d_layers");
   c.factor = reader.size("factor");
   c.distil = reader.get<bool>("distil");
   c.gelu = read_activation(reader, "informer");

@@ -64,12 +64,11 @@ struct SeriesState : HeldContext {
   std::vector<Group> groups{};
 };
 
-void SeriesConfig::read(ConfigReader& reader, const std::string& model) {
+void SeriesConfig::read(ConfigReader& reader) {
   dim_x = reader.size("dim_x");
   dim_y = reader.size("dim_y");
-  known = reader.get<std::int64_t>("label_len");
-  check(0 <= known && known <= 65'536, "[{}] label_len {} found, expected 0 to 65536", model, known);
-  dropout = read_dropout(reader, model);
+  known = reader.integer("label_len", 0, 65'536);
+  dropout = read_dropout(reader);
   gaussian = reader.get<bool>("gaussian", true);
 }
 

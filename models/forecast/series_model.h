@@ -22,7 +22,7 @@ struct SeriesConfig {
   std::int64_t out() const { return gaussian ? 2 * dim_y : dim_y; }
 
   /// Reads what is named here of a model's parameters.
-  void read(ConfigReader& reader, const std::string& model);
+  void read(ConfigReader& reader);
 };
 
 /// "relu" or "gelu", true for the latter.

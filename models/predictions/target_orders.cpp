@@ -48,11 +48,7 @@ std::vector<Task> in_drawn_orders(const Task& task, std::int64_t repeats, Draws&
   return shuffled;
 }
 
-std::int64_t read_permutation_repeats(ConfigReader& reader, const std::string& model) {
-  const auto repeats = reader.get<std::int64_t>("permutation_repeats", 0);
-  check(0 <= repeats && repeats <= 64, "[{}] permutation_repeats {} found, expected 0 to 64", model, repeats);
-  return repeats;
-}
+std::int64_t read_permutation_repeats(ConfigReader& reader) { return reader.integer("permutation_repeats", 0, 64, 0); }
 
 Tensor mean_of(const std::vector<Tensor>& losses) {
   Tensor sum = losses.front();

@@ -19,7 +19,7 @@ void sort_places(std::span<const double> keys, std::span<std::int64_t> places);
 std::vector<Task> in_drawn_orders(const Task& task, std::int64_t repeats, Draws& draws);
 
 /// Reads `permutation_repeats`, 0 where it is not given. Throws Error, opened by `model`, unless it is from 0 to 64.
-std::int64_t read_permutation_repeats(ConfigReader& reader, const std::string& model);
+std::int64_t read_permutation_repeats(ConfigReader& reader);
 
 /// Mean of scalars, one at least.
 Tensor mean_of(const std::vector<Tensor>& losses);

@@ -24,10 +24,7 @@ class ForecastPaths {
 
   std::int64_t origin() const { return origin_; }
   /// Of places before the series and behind it as well.
-  double time(std::int64_t place) const {
-    const std::int64_t last = series_.size() - 1, nearest = std::clamp<std::int64_t>(place, 0, last);
-    return series_.time[static_cast<std::size_t>(nearest)] + series_.step * static_cast<double>(place - nearest);
-  }
+  double time(std::int64_t place) const { return series_.time_at(place); }
   /// Known ones among the context of a window whose horizon begins `ahead` places behind the origin.
   std::vector<std::int64_t> context(std::int64_t ahead) const {
     std::vector<std::int64_t> places;
@@ -59,9 +56,15 @@ class ForecastPaths {
   std::int64_t origin_ = 0;
 };
 
-/// The context and the first `count` targets of a window, alike for all paths but for what they have drawn.
-Task window_task(const ForecastPaths& paths, const WindowRules& rules, std::int64_t ahead, std::int64_t count,
-                 std::int64_t rows, std::int64_t dim_y, const std::vector<std::vector<double>>& drawn) {
+/// Some paths: [first, first + count).
+struct PathRange {
+  std::int64_t first = 0, count = 1;
+};
+
+/// The context and the targets of a window, alike for all paths but for the values that they have drawn.
+Task window_task(const ForecastPaths& paths, const WindowRules& rules, std::int64_t ahead, const PathRange& some,
+                 std::int64_t dim_y, const std::vector<std::vector<double>>& drawn) {
+  const std::int64_t rows = some.count, count = rules.horizon;
   const std::vector<std::int64_t> known = paths.context(ahead);
   const std::vector<double> x = paths.inputs(ahead);
   const std::int64_t dim_x = rules.dim_x();
@@ -70,7 +73,7 @@ Task window_task(const ForecastPaths& paths, const WindowRules& rules, std::int6
     for (const std::int64_t place : known) {
       const std::int64_t i = place - (paths.origin() + ahead - rules.context);
       xc.insert(xc.end(), x.begin() + i * dim_x, x.begin() + (i + 1) * dim_x);
-      for (std::int64_t c = 0; c < dim_y; ++c) yc.push_back(paths.value(place, c, row, drawn));
+      for (std::int64_t c = 0; c < dim_y; ++c) yc.push_back(paths.value(place, c, some.first + row, drawn));
     }
   const std::span<const double> targets =
       std::span(x).subspan(static_cast<std::size_t>(rules.context * dim_x), static_cast<std::size_t>(count * dim_x));
@@ -99,19 +102,21 @@ struct ForecastSaid {
   std::vector<std::vector<double>> paths{};      // of each (H, Dy)
 };
 
-/// Samples (n, B, Nt, Dy), each of which goes on with a path.
-void append_paths(const Tensor& samples, std::vector<std::vector<double>>& paths) {
+/// Puts `steps` steps of samples (n, B, Nt, Dy) behind the paths from `first` on.
+void append_paths(const Tensor& samples, std::int64_t first, std::int64_t steps,
+                  std::vector<std::vector<double>>& paths) {
   const std::int64_t all = samples.dim(0) * samples.dim(1), width = samples.dim(2) * samples.dim(3);
-  paths.resize(static_cast<std::size_t>(all));
-  for (std::int64_t i = 0; i < all; ++i)
-    paths[static_cast<std::size_t>(i)].insert(paths[static_cast<std::size_t>(i)].end(),
-                                              samples.data<double>() + i * width,
-                                              samples.data<double>() + (i + 1) * width);
+  paths.resize(std::max(paths.size(), static_cast<std::size_t>(first + all)));
+  for (std::int64_t i = 0; i < all; ++i) {
+    std::vector<double>& path = paths[static_cast<std::size_t>(first + i)];
+    const double* from = samples.data<double>() + i * width;
+    path.insert(path.end(), from, from + steps * samples.dim(3));
+  }
 }
 
+/// Adds moments and quantiles of the paths where the first window, which has its own, ends.
 void summarise(const std::vector<double>& quantiles, ForecastSaid& said) {
-  said.quantiles.resize(quantiles.size());
-  for (std::size_t i = 0; i < said.paths[0].size(); ++i) {
+  for (std::size_t i = said.mean.size(); i < said.paths[0].size(); ++i) {
     RunningMean mean;
     std::vector<double> values;
     double squares = 0;
@@ -139,13 +144,47 @@ void in_units(const ForecastSaid& said, const SeriesScale& scale, SeriesForecast
   }
 }
 
-std::vector<double> numbers(const Tensor& x) { return {x.values<double>().begin(), x.values<double>().end()}; }
+/// The first `steps` steps of (1, Nt, Dy).
+std::vector<double> leading(const Tensor& x, std::int64_t steps) {
+  const auto values = x.values<double>().first(static_cast<std::size_t>(steps * x.dim(2)));
+  return {values.begin(), values.end()};
+}
 
-/// One question to a model.
-std::unique_ptr<Prediction> ask(const Model& model, const Task& task, Draws& draws,
-                                std::unique_ptr<ContextState>& state) {
-  state = model.condition({task.xc, task.yc}, draws, kSamples);
-  return model.query(*state, task.xt);
+/// Puts the model's own prediction of the first window into the answer.
+void describe_window(const Prediction& prediction, const std::vector<double>& quantiles, std::int64_t steps,
+                     ForecastSaid& said) {
+  const Marginals marginals = on_host(prediction.marginals());
+  const Moments m = moments(marginals);
+  said.mean = leading(m.mean, steps);
+  said.std = leading(m.std, steps);
+  for (const double p : quantiles) said.quantiles.push_back(leading(quantile(marginals, p), steps));
+}
+
+void check_sizes(const ForecastOptions& options, std::int64_t count, std::int64_t dim_y) {
+  const std::int64_t all = options.horizon * count * dim_y;
+  check(all <= Forecaster::kMostSampledValues,
+        "[forecast] {} paths of {} steps of {} columns found, which are {} values, expected at most {}", count,
+        options.horizon, dim_y, all, Forecaster::kMostSampledValues);
+}
+
+void check_finite(const SeriesForecast& result, const TimeSeries& series, const SeriesScale& scale) {
+  for (const auto* figures : {&result.mean, &result.std, &result.quantiles, &result.samples})
+    for (const double x : *figures)
+      if (!std::isfinite(x)) {
+        double largest = 0;
+        for (const double y : series.y) largest = std::max(largest, std::isnan(y) ? 0 : std::abs(y));
+        fail(
+            "[forecast] the forecast is {}, expected a finite number: values as large as {:.3g} are too large for a "
+            "model that was trained on values of size {:.3g}",
+            std::isnan(x) ? "no number" : "infinite", largest, std::abs(scale.mean[0]) + scale.std[0]);
+      }
+}
+
+void check_dates(const SeriesForecast& result, const TimeSeries& series) {
+  constexpr double kLastDay = 2'932'896;  // 9999-12-31, days since 1970-01-01
+  if (series.time_form.kind != ColumnForm::Kind::time) return;
+  check(static_cast<double>(series.time_form.epoch) + result.time.back() < kLastDay + 1,
+        "[forecast] the horizon ends behind the year 9999, expected a nearer one");
 }
 
 }  // namespace
@@ -160,36 +199,51 @@ SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOpti
   const auto known = std::ssize(paths.context(0));
   check(known >= WindowRules::kLeastContext, "[forecast] {} known points found in the last {}, expected {} or more",
         known, rules_.context, WindowRules::kLeastContext);
-  ForecastSaid said;
   SeriesForecast result{.first_context = std::max<std::int64_t>(paths.origin() - rules_.context, 0),
                         .context_points = known};
+  for (std::int64_t h = 0; h < options.horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
+  check_dates(result, series);
   const bool at_once = options.horizon <= rules_.horizon;
-  const std::int64_t count = at_once ? options.samples : std::max(options.samples, kLeastPaths);
+  // As many paths for a short horizon as for a long one, so that the paths shown are the same.
+  const std::int64_t count = at_once && options.samples == 0 ? 0 : std::max(options.samples, kLeastPaths);
+  check_sizes(options, count, series.dim_y);
+  ForecastSaid said;
   for (std::int64_t ahead = 0; ahead < options.horizon; ahead += rules_.horizon) {
     const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, options.horizon - ahead);
-    Draws draws(options.seed, Purpose::prediction, static_cast<std::uint64_t>(ahead));
-    std::unique_ptr<ContextState> state;
-    const auto prediction =
-        ask(model_, window_task(paths, rules_, ahead, steps, rows, series.dim_y, said.paths), draws, state);
-    const bool along = dynamic_cast<const Autoregressive*>(prediction.get()) != nullptr;
-    if (at_once) {
-      const Marginals marginals = on_host(prediction->marginals());
-      const Moments m = moments(marginals);
-      said.mean = numbers(m.mean);
-      said.std = numbers(m.std);
-      for (const double p : options.quantiles) said.quantiles.push_back(numbers(quantile(marginals, p)));
-      result.how = fmt::format("{}, {}", along ? "free-running" : "one-shot", prediction->forms().marginal);
-    } else if (ahead == 0) {
-      result.how = fmt::format("free-running, {} paths of windows of {}{}", count, rules_.horizon,
-                               along ? "" : ", each at one shot");
+    const Draws all(options.seed, Purpose::prediction, static_cast<std::uint64_t>(ahead));
+    const std::size_t before = said.paths.empty() ? 0 : said.paths[0].size();
+    std::vector<std::vector<double>> more;
+    for (std::int64_t first = 0; first < rows; first += kPathsTogether) {
+      const PathRange some{first, std::min(kPathsTogether, rows - first)};
+      if (options.progress)
+        options.progress(ahead * count + first * steps, options.horizon * std::max<std::int64_t>(count, 1));
+      Draws draws = all.from(first);
+      const Task task = window_task(paths, rules_, ahead, some, series.dim_y, said.paths);
+      const auto state = model_.condition({task.xc, task.yc}, draws, kSamples);
+      const auto prediction = model_.query(*state, task.xt);
+      if (ahead == 0) {
+        describe_window(*prediction, options.quantiles, steps, said);
+        result.how = how(*prediction, at_once, count);
+      }
+      if (count > 0) append_paths(prediction->sample(ahead == 0 ? count : 1, draws), first, steps, more);
     }
-    if (count > 0) append_paths(prediction->sample(ahead == 0 ? count : 1, draws), said.paths);
+    said.paths.resize(more.size());
+    for (std::size_t i = 0; i < more.size(); ++i)
+      said.paths[i].insert(said.paths[i].begin() + static_cast<std::ptrdiff_t>(before), more[i].begin(), more[i].end());
   }
   if (!at_once) summarise(options.quantiles, said);
-  for (std::int64_t h = 0; h < options.horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
   said.paths.resize(static_cast<std::size_t>(options.samples));
   in_units(said, scale_, result);
+  check_finite(result, series, scale_);
   return result;
+}
+
+std::string Forecaster::how(const Prediction& prediction, bool at_once, std::int64_t count) const {
+  const bool along = dynamic_cast<const Autoregressive*>(&prediction) != nullptr;
+  const std::string first = fmt::format("{}, {}", along ? "free-running" : "one-shot", prediction.forms().marginal);
+  if (at_once) return first;
+  return fmt::format("{}; from step {} on free-running, {} paths of windows of {}{}", first, rules_.horizon + 1, count,
+                     rules_.horizon, along ? "" : ", each at one shot");
 }
 
 }  // namespace npzoo

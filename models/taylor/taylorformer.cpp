@@ -283,24 +283,20 @@ std::unique_ptr<Model> make_taylorformer(const ModelConfig& config, const Initia
         c.features.dim_x);
   c.features.encoding = reader.size("enc_dim");
   check(c.features.encoding % 2 == 0, "[taylorformer] enc_dim {} found, expected an even number", c.features.encoding);
-  c.features.least = reader.get<double>("xmin");
-  c.features.most = reader.get<double>("xmax");
-  check(0 < c.features.least && c.features.least < c.features.most,
-        "[taylorformer] xmin {} and xmax {} found, expected 0 < xmin < xmax", c.features.least, c.features.most);
-  c.features.neighbour_noise = reader.get<double>("neighbour_noise", 0.01);
-  check(c.features.neighbour_noise >= 0, "[taylorformer] neighbour_noise {} found, expected 0 or more",
-        c.features.neighbour_noise);
-  const auto order = reader.get<std::int64_t>("p", 0);
-  check(order == 0 || order == 1, "[taylorformer] p {} found, expected 0 or 1", order);
-  c.features.order = static_cast<int>(order);
+  c.features.least = reader.number("xmin", kPositive);
+  c.features.most = reader.number("xmax", kPositive);
+  check(c.features.least < c.features.most, "[taylorformer] xmin {} and xmax {} found, expected xmin < xmax",
+        c.features.least, c.features.most);
+  c.features.neighbour_noise = reader.number("neighbour_noise", kNonNegative, 0.01);
+  c.features.order = static_cast<int>(reader.integer("p", 0, 1, 0));
   c.heads = reader.size("num_heads");
   c.head_width = reader.size("head_dim");
   c.width = reader.size("output_shape");
-  c.layers = reader.size("num_layers");
+  c.layers = reader.depth("num_layers");
   c.std = {StdForm::Kind::exp, 0, 1e-3};
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.01, 1e-3};
-  c.dropout = read_dropout(reader, "taylorformer");
-  c.permutation_repeats = read_permutation_repeats(reader, "taylorformer");
+  c.dropout = read_dropout(reader);
+  c.permutation_repeats = read_permutation_repeats(reader);
   reader.finish();
   Initializer init(Framework::tensorflow, weights);
   return std::make_unique<Taylorformer>(c, init);

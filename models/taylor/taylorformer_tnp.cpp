@@ -22,14 +22,14 @@ std::unique_ptr<Model> make_taylorformer_tnp(const ModelConfig& config, const In
   c.transformer.width = c.transformer.hidden = width;
   c.transformer.heads = reader.size("num_heads");
   c.transformer.attention_width = c.transformer.heads * reader.size("head_dim");
-  c.transformer.layers = reader.size("num_layers");
+  c.transformer.layers = reader.depth("num_layers");
   c.transformer.layer_norm_eps = 1e-3;
   c.transformer.gelu = true;
   c.std = {StdForm::Kind::exp, 0, 1e-3};
   if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05, 1e-3};
   c.loss_per_channel = true;
-  c.dropout = read_dropout(reader, "taylorformer-tnp");
-  c.permutation_repeats = read_permutation_repeats(reader, "taylorformer-tnp");
+  c.dropout = read_dropout(reader);
+  c.permutation_repeats = read_permutation_repeats(reader);
   reader.finish();
   Initializer init(Framework::tensorflow, weights);
   return std::make_unique<TnpA>(c, init);

@@ -164,11 +164,11 @@ std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const Initial
   c.dim_y = reader.size("dim_y");
   c.kernels = reader.size("kernels");
   c.components = reader.size("components");
-  c.embedder_depth = reader.size("emb_depth");
+  c.embedder_depth = reader.depth("emb_depth");
   c.transformer = {.width = reader.size("d_model"),
                    .hidden = reader.size("dim_feedforward"),
                    .heads = reader.size("nhead"),
-                   .layers = reader.size("num_layers"),
+                   .layers = reader.depth("num_layers"),
                    .norm = NormPlacement::pre,
                    .final_norm = true};
   c.head_hidden = c.transformer.hidden;

@@ -1,6 +1,7 @@
 #include "models/tnp/tnp_d.h"
 
 #include "models/blocks/drop_values.h"
+#include "models/blocks/min_std.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/token_transformer.h"
@@ -17,10 +18,10 @@ TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model
   c.transformer.width = reader.size("d_model");
   c.transformer.hidden = reader.size("dim_feedforward");
   c.transformer.heads = reader.size("nhead");
-  c.transformer.layers = reader.size("num_layers");
-  c.embedder.assign(static_cast<std::size_t>(reader.size("emb_depth")), c.transformer.width);
+  c.transformer.layers = reader.depth("num_layers");
+  c.embedder.assign(static_cast<std::size_t>(reader.depth("emb_depth")), c.transformer.width);
   c.head_hidden = c.transformer.hidden;
-  const auto dropout = reader.get<double>("dropout", 0.0);
+  const auto dropout = reader.number("dropout", kFinite, 0);
   check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
   return c;
 }
@@ -29,9 +30,9 @@ TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model
 
 TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c = read_sizes(reader, model);
-  c.head_hidden = reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
+  c.head_hidden = reader.size("head_hidden", c.transformer.hidden);
   c.transformer.layer_norm_eps = 1e-6;
-  c.std.floor = reader.get<double>("min_std");
+  c.std.floor = read_min_std(reader);
   c.std.kind = c.std.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
   c.loss_per_channel = true;
   return c;
@@ -44,8 +45,8 @@ TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& 
   return c;
 }
 
-void read_bandit_options(ConfigReader& reader, const std::string& model, TokenTransformerConfig& config) {
-  config.drop_y = read_drop_y(reader, model);
+void read_bandit_options(ConfigReader& reader, TokenTransformerConfig& config) {
+  config.drop_y = read_drop_y(reader);
   config.score_context = reader.get<bool>("score_context", false);
 }
 
@@ -55,7 +56,7 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
   const bool tnp = architecture == "tnp";
   check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
   TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
-  if (tnp) read_bandit_options(reader, "tnp-d", c);
+  if (tnp) read_bandit_options(reader, c);
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);

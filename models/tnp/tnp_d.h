@@ -30,7 +30,7 @@ TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& 
 TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model);
 
 /// Reads what TNP-pytorch's bandits of all three have besides, where it is given: drop_y and score_context.
-void read_bandit_options(ConfigReader& reader, const std::string& model, TokenTransformerConfig& config);
+void read_bandit_options(ConfigReader& reader, TokenTransformerConfig& config);
 
 /// Where TNP-pytorch and dl4bi keep a parameter of what these have in common.
 AuthorsPlace authors_tnp(const std::string& name);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "models/blocks/min_std.h"
 #include "models/parity/authors.h"
 #include "models/registry.h"
 #include "models/tnp/token_transformer.h"
@@ -17,25 +18,24 @@ TokenTransformerConfig read_config(ConfigReader& reader) {
   c.transformer = {.width = reader.size("d_model"),
                    .hidden = reader.size("dim_feedforward"),
                    .heads = reader.size("nhead"),
-                   .layers = reader.size("num_layers"),
+                   .layers = reader.depth("num_layers"),
                    .norm = NormPlacement::pre,
                    .layer_norm_eps = 1e-6,
                    .final_norm = true};
   c.embedder = {reader.size("embed_hidden"), c.transformer.width};
-  c.head_hidden = reader.get<std::int64_t>("head_hidden", c.transformer.hidden);
+  c.head_hidden = reader.size("head_hidden", c.transformer.hidden);
   c.loss_per_channel = true;
-  c.std = {StdForm::Kind::half_log_variance, reader.get<double>("min_std")};
+  c.std = {StdForm::Kind::half_log_variance, read_min_std(reader)};
   return c;
 }
 
 RandomFeatureConfig read_features(ConfigReader& reader) {
   const auto norms = reader.get<std::string>("feature_norms");
   const auto stabiliser = reader.get<std::string>("stabiliser", "none");
-  const auto redraw_every = reader.get<std::int64_t>("redraw_every", 0);
+  const auto redraw_every = reader.integer("redraw_every", 0, 1'000'000'000, 0);
   check(norms == "fixed" || norms == "chi", "[tnp-kr-fast] feature_norms '{}' found, expected fixed or chi", norms);
   check(stabiliser == "none" || stabiliser == "maximum",
         "[tnp-kr-fast] stabiliser '{}' found, expected none or maximum", stabiliser);
-  check(redraw_every >= 0, "[tnp-kr-fast] redraw_every {} found, expected a number of steps or 0", redraw_every);
   return {.count = reader.size("num_features"),
           .norms = norms == "fixed" ? FeatureNorms::fixed : FeatureNorms::chi,
           .stabiliser = stabiliser == "none" ? Stabiliser::none : Stabiliser::maximum,

@@ -47,7 +47,7 @@ std::unique_ptr<Model> make_tnp_nd(const ModelConfig& config, const InitialWeigh
   check(tnp || architecture == "dl4bi", "[tnp-nd] architecture '{}' found, expected tnp or dl4bi", architecture);
   TnpNdConfig c{tnp ? read_tnp_config(reader, "tnp-nd") : read_dl4bi_tnp_config(reader, "tnp-nd"), {}, {}};
   if (!tnp) c.joint_loss = {.per_target = true, .scores_padding = reader.get<bool>("score_padding", false)};
-  if (tnp) read_bandit_options(reader, "tnp-nd", c);
+  if (tnp) read_bandit_options(reader, c);
   if (c.score_context) c.joint_loss.per_target = true;
   c.head = read_joint_head(reader, "tnp-nd");
   reader.finish();

@@ -8,6 +8,7 @@
 #include "engine/io/json_lines.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
+#include "models/trials/trial.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 
 namespace npzoo {
@@ -198,6 +199,8 @@ void set_steps(Protocol& protocol, std::int64_t steps) {
 }
 
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {
+  const EvaluationConfig& evaluation = run.protocol.evaluation;
+  find_trial(evaluation.trial).check_rules(evaluation.rules);  // before any work that an evaluation would refuse
   return Session(run, options, observer).run();
 }
 

@@ -30,10 +30,10 @@ struct BanditRules {
     const auto policy = reader.get<std::string>("policy");
     check(policy == "ucb" || policy == "thompson", "[bandit] policy '{}' found, expected ucb or thompson", policy);
     thompson = policy == "thompson";
-    width = reader.get<double>("width");
+    width = reader.number("width", kNonNegative);
     samples = reader.size("samples");
     last = reader.size("last");
-    ridge = reader.get<double>("ridge");
+    ridge = reader.number("ridge", kPositive);
     over = reader.get<std::string>("over");
     reader.finish();
   }
@@ -303,6 +303,7 @@ std::string regret_line(const std::string& who, const Regrets& regrets, const Re
 /// likelihoods instead.
 class BanditTrial final : public Trial {
  public:
+  void check_rules(const ModelConfig& rules) const override { static_cast<void>(BanditRules(rules)); }
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
     if (options.headline_only) return find_trial("likelihood").run(model, tasks, options);
     const BanditRules rules(options.rules);

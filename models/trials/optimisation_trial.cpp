@@ -29,11 +29,10 @@ struct SearchRules {
     check(kind.has_value(), "[optimisation] acquisition \"{}\" found, expected ei, log-ei, ucb, pi or thompson",
           acquisition);
     choice.acquisition.kind = *kind;
-    choice.acquisition.width = reader.get<double>("width", choice.acquisition.width);
-    choice.acquisition.margin = reader.get<double>("margin", 0.0);
+    choice.acquisition.width = reader.number("width", kNonNegative, choice.acquisition.width);
+    choice.acquisition.margin = reader.number("margin", kNonNegative, 0);
     choice.repeat = reader.get<bool>("repeat");
-    fit_every = reader.get<std::int64_t>("fit_every", 0);
-    check(fit_every >= 0, "[optimisation] fit_every is {}, expected 0 or more", fit_every);
+    fit_every = reader.integer("fit_every", 0, 65536, 0);
     reader.finish();
   }
 };
@@ -97,6 +96,7 @@ struct Searcher {
 /// of as few tasks are too noisy to choose weights by.
 class OptimisationTrial final : public Trial {
  public:
+  void check_rules(const ModelConfig& rules) const override { static_cast<void>(SearchRules(rules)); }
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
     if (options.headline_only) return find_trial("likelihood").run(model, tasks, options);
     const SearchRules rules(options.rules);

@@ -60,12 +60,10 @@ std::vector<std::int64_t> histogram(const std::vector<double>& sorted) {
 /// `rules`: orders. A validation scores likelihoods instead.
 class OrdersTrial final : public Trial {
  public:
+  void check_rules(const ModelConfig& rules) const override { static_cast<void>(orders_of(rules)); }
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
     if (options.headline_only) return find_trial("likelihood").run(model, tasks, options);
-    ConfigReader reader(options.rules, "orders");
-    const std::int64_t orders = reader.size("orders");
-    reader.finish();
-    check(orders >= 2, "[orders] orders = {} found, expected 2 or more", orders);
+    const std::int64_t orders = orders_of(options.rules);
     const auto source = tasks.source(options.tasks);
     const NoGrad off;
     std::vector<double> deviations;
@@ -82,6 +80,15 @@ class OrdersTrial final : public Trial {
   }
 
  private:
+  /// Reads `rules`.
+  static std::int64_t orders_of(const ModelConfig& rules) {
+    ConfigReader reader(rules, "orders");
+    const std::int64_t orders = reader.size("orders");
+    reader.finish();
+    check(orders >= 2, "[orders] orders = {} found, expected 2 or more", orders);
+    return orders;
+  }
+
   /// Of each task, under each order: nats per target.
   static std::vector<std::vector<double>> likelihoods(const Model& model, const Task& task, std::int64_t orders,
                                                       std::uint64_t seed, std::int64_t index) {

@@ -12,6 +12,8 @@ std::string Figure::words() const {
   return words;
 }
 
+void Trial::check_rules(const ModelConfig& rules) const { ConfigReader(rules, "evaluation.rules").finish(); }
+
 const Trial& find_trial(const std::string& name) {
   const auto found = std::ranges::find(built_in_trials(), name, &TrialInfo::name);
   if (found != built_in_trials().end()) return found->trial();

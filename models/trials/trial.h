@@ -79,6 +79,8 @@ class StepProgress {
 class Trial {
  public:
   virtual ~Trial() = default;
+  /// Throws Error if this trial cannot use these `rules` of a protocol's `[evaluation]`. By default it has none.
+  virtual void check_rules(const ModelConfig& rules) const;
   virtual Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const = 0;
 };
 

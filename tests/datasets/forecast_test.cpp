@@ -206,3 +206,57 @@ TEST_CASE("forecast: to say the same as yesterday is off by .00154 on the exchan
   CHECK(mse * static_cast<double>(test.size() - 96 - 96) / static_cast<double>(test.size()) ==
         doctest::Approx(0.00134).epsilon(0.004));
 }
+
+namespace {
+
+/// A series with a row at each of these dates.
+TimeSeries series_at(std::initializer_list<const char*> dates) {
+  Measurements m{.time_form = {.kind = ColumnForm::Kind::time, .epoch = parse_date_time(*dates.begin())->day}};
+  for (const char* date : dates) {
+    m.time.push_back(days_since(m.time_form.epoch, *parse_date_time(date)));
+    m.y.push_back(static_cast<double>(m.y.size()));
+  }
+  return order_by_time(std::move(m), 1, "s");
+}
+
+/// The dates of these places.
+std::vector<std::string> dates_at(const TimeSeries& s, std::initializer_list<std::int64_t> places) {
+  std::vector<std::string> dates;
+  for (const std::int64_t place : places) dates.push_back(s.time_form.text(s.time_at(place)));
+  return dates;
+}
+
+}  // namespace
+
+TEST_CASE("forecast: months, quarters and years go on by the calendar") {
+  using Dates = std::vector<std::string>;
+  const TimeSeries monthly = series_at({"2019-10-01", "2019-11-01", "2019-12-01", "2020-02-01"});
+  REQUIRE(monthly.calendar);
+  CHECK(monthly.calendar->months == 1);
+  CHECK(monthly.size() == 5);  // a month without a row is a gap
+  CHECK(monthly.known == std::vector<bool>{true, true, true, false, true});
+  CHECK(dates_at(monthly, {-1, 3, 5, 6, 29}) ==
+        Dates{"2019-09-01", "2020-01-01", "2020-03-01", "2020-04-01", "2022-03-01"});
+  const TimeSeries ends = series_at({"2019-11-30", "2019-12-31", "2020-01-31"});
+  CHECK(dates_at(ends, {3, 4, 15}) == Dates{"2020-02-29", "2020-03-31", "2021-02-28"});
+  const TimeSeries short_ends = series_at({"2019-02-28", "2019-04-30", "2019-06-30"});
+  CHECK(dates_at(short_ends, {3, 4}) == Dates{"2019-08-31", "2019-10-31"});
+  const TimeSeries thirtieth = series_at({"2019-12-30", "2020-01-30", "2020-02-29", "2020-03-30"});
+  CHECK(dates_at(thirtieth, {4, 14}) == Dates{"2020-04-30", "2021-02-28"});
+  const TimeSeries quarters = series_at({"2019-01-15", "2019-04-15", "2019-10-15"});
+  CHECK(quarters.calendar->months == 3);
+  CHECK(dates_at(quarters, {2, 4}) == Dates{"2019-07-15", "2020-01-15"});
+  const TimeSeries years = series_at({"2018-05-01", "2019-05-01", "2020-05-01", "2021-05-01"});
+  CHECK(dates_at(years, {4, 30}) == Dates{"2022-05-01", "2048-05-01"});
+  const TimeSeries noon = series_at({"2019-01-01T12:00", "2019-02-01T12:00", "2019-03-01T12:00"});
+  CHECK(dates_at(noon, {3}) == Dates{"2019-04-01T12:00:00"});
+}
+
+TEST_CASE("forecast: other dates go on by equal steps") {
+  const TimeSeries daily = series_at({"2019-12-30", "2019-12-31", "2020-01-01"});
+  CHECK_FALSE(daily.calendar);
+  CHECK(dates_at(daily, {3, -1}) == std::vector<std::string>{"2020-01-02", "2019-12-29"});
+  CHECK_FALSE(series_at({"2019-01-01", "2019-01-31", "2019-03-02"}).calendar);                // 30 days
+  CHECK_FALSE(series_at({"2019-01-01", "2019-02-01T01:00", "2019-03-01"}).calendar);          // other times of day
+  CHECK_FALSE(series_at({"2019-01-07", "2019-02-04", "2019-03-04", "2019-04-01"}).calendar);  // four weeks
+}

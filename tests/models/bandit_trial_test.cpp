@@ -283,7 +283,7 @@ TEST_CASE("bandit trial: rules and tasks that it cannot use") {
   };
   CHECK(error_with("policy", std::string("best")) == "[bandit] policy 'best' found, expected ucb or thompson");
   CHECK(error_with("last", std::int64_t{21}) == "[bandit] last = 21 found, expected at most the 20 steps");
-  CHECK(error_with("ridge", -1.0) == "[lin_ucb] ridge -1 found, expected a number > 0");
+  CHECK(error_with("ridge", -1.0) == "[bandit] ridge is -1, expected a number > 0");
   CHECK(error_with("patience", 3.0).find("patience") != std::string::npos);
   const auto error_on = [](const TaskConfig& tasks) {
     return error_of([&] { find_trial("bandit").run(Gambler(true), tasks, bandit_rules()); });

@@ -143,11 +143,11 @@ TEST_CASE("convcnp: errors") {
   CHECK(config_error(R"({"architecture": "conv"})") ==
         "[convcnp] architecture 'conv' found, expected simple, unet, dl4bi, convgnp-conv, convgnp-unet or on-grid");
   CHECK(config_error(R"({"grid_low": 3.0})") == "[convcnp] grid_low is 3 and grid_high 3, expected a range");
-  CHECK(config_error(R"({"points_per_unit": 0.0})") == "[convcnp] points_per_unit is 0, expected above 0");
+  CHECK(config_error(R"({"points_per_unit": 0.0})") == "[convcnp] points_per_unit is 0, expected a number > 0");
   CHECK(config_error(R"({"points_per_unit": 1e300})") ==
         "[convcnp] the grid has 16777217 nodes, expected 1 to 16777216");
   CHECK(config_error(R"({"architecture": "unet", "halvings": 7})")
-            .starts_with("[convcnp] halvings is 7, expected 1 to 6"));
+            .starts_with("[convcnp] halvings is 7, expected an integer from 1 to 6"));
   const auto of_form = [](std::size_t form, const char* changes) {
     ModelConfig config = small_convcnps().at(form).config;
     for (const auto& [key, value] : model_config_from_json(changes, "changes")) config[key] = value;
@@ -156,7 +156,7 @@ TEST_CASE("convcnp: errors") {
   CHECK(of_form(2, R"({"kernel": 4})") == "[convcnp] kernel is 4, expected an odd number");
   CHECK(of_form(3, R"({"conv_receptive_field": 1e9})") ==
         "[convcnp] conv_receptive_field is 1000000000, expected layers of 1 to 4096 nodes");
-  CHECK(of_form(3, R"({"margin": -1.0})") == "[convcnp] margin is -1, expected 0 or more");
+  CHECK(of_form(3, R"({"margin": -1.0})") == "[convcnp] margin is -1, expected a number >= 0");
   for (const char* widths : {"", "6 x", "0 4", "70000"})
     CHECK(of_form(4, fmt::format(R"({{"unet_channels": "{}"}})", widths).c_str()) ==
           fmt::format("[convcnp] unet_channels is '{}', expected 1 to 16 numbers from 1 to 65536", widths));

@@ -162,6 +162,6 @@ TEST_CASE("drop_values: a share that is none") {
     config["drop_y"] = 1.5;
     CHECK(error_of([&] {
             make_model({model, config});
-          }) == fmt::format("[{}] drop_y is 1.5, expected a share from 0 to 1", model));
+          }) == fmt::format("[{}] drop_y is 1.5, expected a number from 0 to 1", model));
   }
 }

@@ -149,7 +149,7 @@ TEST_CASE("event models: the objective of THP's authors is another, and takes co
   CHECK(error_of([&] { make_model(spec); }) == "[thp] objective is 'theirs', expected 'corrected' or 'authors'");
   spec = small_model("thp");
   spec.config["smooth"] = 1.0;
-  CHECK(error_of([&] { make_model(spec); }) == "[thp] smooth is 1, expected a number from 0 to below 1");
+  CHECK(error_of([&] { make_model(spec); }) == "[thp] smooth is 1, expected a number >= 0 and < 1");
 }
 
 TEST_CASE("event models: contexts in another order are other contexts") {

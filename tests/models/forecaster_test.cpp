@@ -44,7 +44,7 @@ TEST_CASE("forecaster: goes on behind the last known value, in the units of the 
 TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose spread grows") {
   const SeriesForecast said = forecast(Walk(0.5, false), days({1, 2, 8, 6}), {.horizon = 5, .quantiles = {0.5}});
   CHECK(said.time == std::vector<double>{14, 15, 16, 17, 18});
-  CHECK(said.how == "free-running, 200 paths of windows of 2, each at one shot");
+  CHECK(said.how == "one-shot, exact; from step 3 on free-running, 200 paths of windows of 2, each at one shot");
   CHECK(said.samples.empty());
   for (std::size_t h = 0; h < 5; ++h) {
     const double variance = 1 + static_cast<double>(h / 2);  // of the last value of the window before, and its own
@@ -54,10 +54,47 @@ TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose s
     CHECK(std::abs(said.quantiles[h] - 6) < 6 * std::sqrt(variance / 200));
   }
   const SeriesForecast walk = forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 3, .samples = 300});
-  CHECK(walk.how == "free-running, 300 paths of windows of 2");
+  CHECK(walk.how == "free-running, 20 samples; from step 3 on free-running, 300 paths of windows of 2");
   CHECK(walk.samples.size() == 900);
   CHECK(std::abs(walk.std[2] * walk.std[2] - 3) < 5 * 3 * std::sqrt(2.0 / 300));
   CHECK(forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 2}).how == "free-running, 20 samples");
+}
+
+TEST_CASE("forecaster: a longer horizon changes no step before") {
+  for (const bool along : {false, true}) {
+    const auto told = [&](std::int64_t horizon) {
+      return forecast(Walk(0.5, along), days({1, 2, 8, 6}), {.horizon = horizon, .quantiles = {0.3}, .samples = 3});
+    };
+    const SeriesForecast longest = told(7);
+    for (const std::int64_t horizon : {1, 2, 3, 5}) {
+      const SeriesForecast shorter = told(horizon);
+      const auto begins = [](const std::vector<double>& whole, const std::vector<double>& part) {
+        return std::equal(part.begin(), part.end(), whole.begin());
+      };
+      CAPTURE(horizon);
+      CHECK(begins(longest.mean, shorter.mean));
+      CHECK(begins(longest.std, shorter.std));
+      CHECK(begins(longest.quantiles, shorter.quantiles));
+      CHECK(begins(longest.samples, shorter.samples));
+    }
+  }
+}
+
+TEST_CASE("forecaster: figures that are not finite, dates and sizes that cannot be") {
+  CHECK(error_of([] {
+          forecast(Walk(0.5, false), days({1e300, 2e300, 1e300}), {.horizon = 2});
+        }) ==
+        "[forecast] the forecast is infinite, expected a finite number: values as large as 2e+300 are too large for a "
+        "model that was trained on values of size 6");
+  TimeSeries late = days({1, 2, 3});
+  late.time_form.epoch = 2'932'896 - 13;
+  CHECK(error_of([&] { forecast(Walk(0.5, false), late, {.horizon = 2}); }) ==
+        "[forecast] the horizon ends behind the year 9999, expected a nearer one");
+  CHECK(
+      error_of([] {
+        forecast(Walk(0.5, false), days({1, 2, 3}), {.horizon = 4000, .samples = 60'000});
+      }) ==
+      "[forecast] 60000 paths of 4000 steps of 1 columns found, which are 240000000 values, expected at most 20000000");
 }
 
 TEST_CASE("forecaster: the same numbers every time, and others of another seed") {

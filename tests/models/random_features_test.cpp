@@ -126,7 +126,7 @@ TEST_CASE("random features: errors of configuration") {
   CHECK(error_with("feature_norms", "normal"s) == "[tnp-kr-fast] feature_norms 'normal' found, expected fixed or chi");
   CHECK(error_with("stabiliser", "max"s) == "[tnp-kr-fast] stabiliser 'max' found, expected none or maximum");
   CHECK(error_with("redraw_every", std::int64_t{-1}) ==
-        "[tnp-kr-fast] redraw_every -1 found, expected a number of steps or 0");
+        "[tnp-kr-fast] redraw_every is -1, expected an integer from 0 to 1000000000");
   CHECK(error_with("num_features", std::int64_t{0}) ==
         "[tnp-kr-fast] num_features is 0, expected an integer from 1 to 65536");
   CHECK(error_of([] { make_model(fast_model(), {.max_elements = 260}); }).starts_with("[init] "));

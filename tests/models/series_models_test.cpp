@@ -306,11 +306,12 @@ TEST_CASE("series models: errors of configuration") {
   };
   CHECK(error_with("autoformer", "moving_avg", std::int64_t{4}) ==
         "[autoformer] moving_avg 4 found, expected an odd number");
-  CHECK(error_with("autoformer", "factor", 0.0) == "[autoformer] factor 0 found, expected a number > 0, up to 1000");
+  CHECK(error_with("autoformer", "factor", 0.0) == "[autoformer] factor is 0, expected a number > 0, up to 1000");
   CHECK(error_with("autoformer", "activation", std::string("tanh")) ==
         "[autoformer] activation 'tanh' found, expected relu or gelu");
-  CHECK(error_with("informer", "label_len", std::int64_t{-1}) == "[informer] label_len -1 found, expected 0 to 65536");
-  CHECK(error_with("informer", "dropout", 1.0) == "[informer] dropout 1 found, expected 0 or more and less than 1");
+  CHECK(error_with("informer", "label_len", std::int64_t{-1}) ==
+        "[informer] label_len is -1, expected an integer from 0 to 65536");
+  CHECK(error_with("informer", "dropout", 1.0) == "[informer] dropout is 1, expected a number >= 0 and < 1");
   CHECK(error_with("informer", "n_heads", std::int64_t{4}) ==
         "[informer] d_model 6 found, expected a multiple of 4 heads");
   CHECK(error_with("informer", "cross", std::string("prob")) ==

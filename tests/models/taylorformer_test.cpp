@@ -341,17 +341,17 @@ TEST_CASE("taylorformer: parameters that cannot be are refused in one line") {
   CHECK(message(name, "dim_x", std::int64_t{3}) ==
         "[taylorformer] dim_x 3 found, expected 1 or 2: derivatives are by one or two inputs");
   CHECK(message(name, "enc_dim", std::int64_t{3}) == "[taylorformer] enc_dim 3 found, expected an even number");
-  CHECK(message(name, "xmin", 2.0) == "[taylorformer] xmin 2 and xmax 2 found, expected 0 < xmin < xmax");
-  CHECK(message(name, "xmin", 0.0) == "[taylorformer] xmin 0 and xmax 2 found, expected 0 < xmin < xmax");
-  CHECK(message(name, "neighbour_noise", -0.5) == "[taylorformer] neighbour_noise -0.5 found, expected 0 or more");
-  CHECK(message(name, "p", std::int64_t{2}) == "[taylorformer] p 2 found, expected 0 or 1");
+  CHECK(message(name, "xmin", 2.0) == "[taylorformer] xmin 2 and xmax 2 found, expected xmin < xmax");
+  CHECK(message(name, "xmin", 0.0) == "[taylorformer] xmin is 0, expected a number > 0");
+  CHECK(message(name, "neighbour_noise", -0.5) == "[taylorformer] neighbour_noise is -0.5, expected a number >= 0");
+  CHECK(message(name, "p", std::int64_t{2}) == "[taylorformer] p is 2, expected an integer from 0 to 1");
   for (const std::string each : {"taylorformer", "taylorformer-tnp"}) {
-    CHECK(message(each, "dropout", 1.0) == "[" + each + "] dropout 1 found, expected 0 or more and less than 1");
-    CHECK(message(each, "dropout", -0.1) == "[" + each + "] dropout -0.1 found, expected 0 or more and less than 1");
+    CHECK(message(each, "dropout", 1.0) == "[" + each + "] dropout is 1, expected a number >= 0 and < 1");
+    CHECK(message(each, "dropout", -0.1) == "[" + each + "] dropout is -0.1, expected a number >= 0 and < 1");
     CHECK(message(each, "permutation_repeats", std::int64_t{-1}) ==
-          "[" + each + "] permutation_repeats -1 found, expected 0 to 64");
+          "[" + each + "] permutation_repeats is -1, expected an integer from 0 to 64");
     CHECK(message(each, "permutation_repeats", std::int64_t{65}) ==
-          "[" + each + "] permutation_repeats 65 found, expected 0 to 64");
+          "[" + each + "] permutation_repeats is 65, expected an integer from 0 to 64");
   }
   const auto model = varied_model(small_model(name)), other = varied_model(small_model("tnp-d"));
   const Task task = random_task(*model, {2, 3, 4});

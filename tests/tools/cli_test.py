@@ -57,6 +57,30 @@ def a_run_that_is_not_there_is_not_resumed():
 
 
 @case
+def help_of_a_command_that_has_none_below():
+    wrong_usage("help", "predict", "x", naming=["'predict' has no commands of its own, found"])
+    wrong_usage("help", "bench", "x", naming=["there is no command"])
+
+
+@case
+def keys_of_protocols_have_bounds():
+    out = HERE / "bounds"
+    base = ["train", "--protocol", "tnp/wheel", "--model", "cnp", "--steps", 1, "--out", out]
+    for change, told in (('evaluation.rules.last="x"', "[bandit] last is x, expected an integer"),
+                         ("evaluation.rules=false", "[bandit] policy is missing"),
+                         ("evaluation.rules.steps=true", "[bandit] steps is an unknown key"),
+                         ("evaluation.densities=[nan,nan]", "a changed protocol has no published figures"),
+                         ("training.batch_size=70000", "training.batch_size is 70000, expected an integer from 1 to 65536"),
+                         ("models.cnp.dim_hid=-1", "[cnp] dim_hid is -1, expected an integer from 1 to 65536")):
+        fail(*base, "--set", change, naming=[told])
+    expect(not out.exists(), "a directory was left")
+    fail("sample", "convcnp/sawtooth", "--set", "data.shift=[-1e308,1e308]", "--out", HERE / "s.csv",
+         naming=["data.shift is -1e+308, expected 0 or a number whose size is from 1e-30 to 1e15"])
+    fail("sample", "events/renewal", "--set", "data.process.gaps.mean=800", "--out", HERE / "s.csv",
+         naming=["[events] a simulated time is inf, expected a process whose gaps are finite"])
+
+
+@case
 def without_a_command_there_is_help():
     for command in ([], ["bench"]):
         done = npzoo(*command)

@@ -2,11 +2,12 @@
 """Tests of forecasts of a table of one's own: forecast_test.py PATH_TO_NPZOO"""
 
 import datetime
+import json
 import math
 import random
 import sys
 
-from cli_support import HERE, as_json, case, check_keys, expect, fail, model_hash, run_cases, succeed, write, wrong_usage
+from cli_support import HERE, as_json, case, check_keys, expect, fail, model_hash, npzoo, run_cases, succeed, write, wrong_usage
 
 HOURS, CONTEXT, HORIZON = 400, 24, 8
 FLAGS = ["--time", "when", "--values", "load", "--context", CONTEXT, "--horizon", HORIZON]
@@ -76,13 +77,78 @@ def what_comes_next_is_written_with_bands_paths_and_a_picture():
 def a_horizon_is_shortened_and_gone_beyond():
     near = rows_of(write("near.csv", succeed("predict", table(), "--checkpoint", trained(), "--horizon", 3)))[1]
     far = succeed("predict", table(), "--checkpoint", trained(), "--horizon", 30, "--quantiles", 0.5)
-    expect("free-running, 200 paths of windows of 8, each at one shot" in far, far)
+    expect("one-shot, exact; from step 9 on free-running, 200 paths of windows of 8, each at one shot" in far, far)
     all_of_it = rows_of(write("far.csv", succeed("predict", table(), "--checkpoint", trained())))[1]
     expect(near == all_of_it[:3], near, all_of_it)
     far = rows_of(write("far.csv", far))[1]
     expect(len(far) == 30 and far[-1][0] == when(429), far)
-    for row, exact in zip(far, all_of_it):  # the mean of 200 paths
-        expect(abs(float(row[1]) - float(exact[1])) < 6 * float(exact[2]) / math.sqrt(200), row, exact)
+    for row, exact in zip(far, all_of_it):
+        expect(row[:3] == exact, row, exact)
+
+
+@case
+def a_longer_horizon_changes_no_step_before():
+    for model in ("tnp-d", "tnp-a"):
+        tables = []
+        for horizon in (3, 8, 9, 20):
+            paths = HERE / "paths.csv"
+            text = succeed("predict", table(), "--checkpoint", trained(model), "--horizon", horizon, "--quantiles", 0.9, "--samples", 4,
+                           "--out", "-", "--samples-out", paths)
+            tables.append((rows_of(write("out.csv", text))[1], rows_of(paths)[1]))
+        for rows, paths in tables:
+            expect(rows[:9] == tables[-1][0][:min(9, len(rows))], model, len(rows), rows[0], tables[-1][0][0])
+            expect(paths == tables[-1][1][:len(paths)], model, len(rows), paths[:4])
+
+
+@case
+def monthly_forecasts_go_on_by_the_calendar():
+    months = lambda last: [datetime.date(2012 + m // 12, m % 12 + 1, 1) if not last else
+                           datetime.date(2012 + (m + 1) // 12, (m + 1) % 12 + 1, 1) - datetime.timedelta(days=1) for m in range(120)]
+    for last in (False, True):
+        rows = "".join(f"{day},{math.sin(i / 2):.4f}\n" for i, day in enumerate(months(last)[:108]))
+        path, out = write("mon.csv", "time,y\n" + rows), HERE / f"months-{last}"
+        small = [text.format("tnp-d") for text in SMALL]
+        if not last:
+            succeed("train", "--table", path, "--time", "time", "--values", "y", "--context", 12, "--horizon", 3, "--model", "tnp-d", *small,
+                    "--steps", 2, "--batch", 4, "--validation-batches", 1, "--out", HERE / "months")
+        found = rows_of(write("out.csv", succeed("predict", path, "--checkpoint", HERE / "months/checkpoint.safetensors", "--horizon", 12)))[1]
+        expect([row[0] for row in found] == [str(day) for day in months(last)[108:]], found)
+
+
+@case
+def a_series_unlike_that_of_training_is_warned_of():
+    hours = [(when(hour), 500 + hour % 7) for hour in range(40)]
+
+    def told(rows, *naming, **more):
+        done = npzoo("predict", write("now.csv", "when,load\n" + "".join(f"{t},{y}\n" for t, y in rows)), "--checkpoint", trained(), "--json",
+                     "--out", HERE / "o.csv")
+        expect(done.returncode == 0, done.stderr)
+        warnings = json.loads(done.stdout)["warnings"]
+        expect(len(warnings) == len(naming) == done.stderr.count("warning"), warnings, done.stderr)
+        for part, warning in zip(naming, warnings):
+            expect(part in warning, warning)
+
+    told(hours)
+    told(hours[:5], "5 known rows to forecast from, but the model was trained on windows of 24")
+    told([(when(24 * i), y) for i, (_, y) in enumerate(hours)], "rows are 1 apart, but 0.04167 in training, in days")
+    told([(t, 500) for t, _ in hours], "column load is 500 in all rows to forecast from")
+    fail("predict", write("now.csv", "when,load\n" + "".join(f"{t},{y}e300\n" for t, y in hours)), "--checkpoint", trained(),
+         naming=["the forecast is no number, expected a finite number: values as large as 5.06e+302 are too large"])
+    late = "".join(f"9999-12-31T{hour:02}:00:00,{hour}\n" for hour in range(24))
+    fail("predict", write("now.csv", "when,load\n" + late), "--checkpoint", trained(), naming=["the horizon ends behind the year 9999"])
+    fail("predict", table(), "--checkpoint", trained(), "--samples", 10_000, "--horizon", 4096, "--samples-out", HERE / "s.csv",
+         naming=["10000 paths of 4096 steps of 1 columns found", "expected at most 20000000"])
+
+
+@case
+def rows_with_some_of_their_values_are_counted():
+    rows = "".join(f"{when(hour)},{hour % 5},{hour % 3}\n" for hour in range(200)) + f"{when(200)},,5\n"
+    path = write("two.csv", "when,a,b\n" + rows)
+    small = [text.format("tnp-d") for text in SMALL]
+    succeed("train", "--table", path, "--time", "when", "--values", "a,b", "--context", 12, "--horizon", 3, "--model", "tnp-d", *small, "--steps",
+            2, "--batch", 4, "--validation-batches", 1, "--out", HERE / "two")
+    done = npzoo("predict", path, "--checkpoint", HERE / "two/checkpoint.safetensors", "--out", HERE / "o.csv")
+    expect("1 rows have some of a, b and not all: the forecast does not use them" in done.stderr, done.stderr)
 
 
 @case

@@ -302,13 +302,29 @@ def a_hundred_thousand_columns():
 @case
 def predictions_that_are_no_numbers():
     write("out.csv", "precious")
-    for rows, more, line, found in (("1,1\n2,2\n1e300,\n", (), 4, "no number"), ("1,1e300\n2,\n", ("--no-standardise",), 2, "no number"),
+    for rows, more, line, found in (("1,1e300\n2,\n", ("--no-standardise",), 2, "no number"),
                                     ("1,1.79e308\n2,1.7e308\n3,\n", ("--quantiles", "0.9999999999"), 2, "infinite")):
         write("t.csv", "x,u\n" + rows)
         fail(*args("--out", HERE / "out.csv", *more), naming=[f"t.csv:{line}] the prediction is {found}, expected a finite number"])
     write("t.csv", "x,u\n1,1.79e308\n2,1.7e308\n3,\n")
     fail(*args("--samples", 400, "--samples-out", HERE / "out.csv"), naming=["the prediction is infinite, expected a finite number"])
     expect((HERE / "out.csv").read_text() == "precious", "an old file was lost")
+
+
+@case
+def one_row_without_a_prediction_leaves_the_others():
+    write("t.csv", "x,u\n1,1\n2,2\n3,\n1e300,\n")
+    done = npzoo(*args("--quantiles", ".5", "--out", HERE / "out.csv", "--samples", 2, "--samples-out", HERE / "s.csv", "--json"))
+    expect(done.returncode == 3, done.returncode, done.stderr)
+    expect("t.csv:5] has no prediction, so that the cells are blank: inputs or values are too large" in done.stderr, done.stderr)
+    header, found = rows_of((HERE / "out.csv").read_text())
+    expect(len(found) == 4 and found[3] == ["1e300", "", "", "", ""], found)
+    expect(all(math.isfinite(float(cell)) for row in found[:3] for cell in row[2:]), found)
+    header, found = rows_of((HERE / "s.csv").read_text())
+    expect(len(found) == 8 and found[6][2:] == ["", ""] and float(found[5][3]), found)
+    write("t.csv", "x,u\n1,1\n2,2\n1e300,\n3,\n2e300,\n")
+    done = npzoo(*args("--out", HERE / "out.csv"))
+    expect(done.returncode == 3 and "t.csv:4] and 1 others have no prediction" in done.stderr, done.stderr)
 
 
 @case

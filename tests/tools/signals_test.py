@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 
-from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, metrics, model_hash, predict_args,
-                         read_safetensors, run_cases, small_protocol, trained, write)
+from cli_support import (HERE, PROGRAM, TIMEOUT, case, expect, fail, metrics, model_hash, predict_args,
+                         read_safetensors, run_cases, small_protocol, succeed, trained, write)
 from signals_support import mask_of, set_signals, start
 
 STEPS = 4000  # about a second: a test that is held up must not find the run at its end
@@ -72,6 +72,17 @@ def repeated_requests_to_stop_save_as_well():
 
 
 @case
+def a_run_that_has_ended_refuses_other_flags():
+    out = trained("ended", small_protocol(), steps=30)
+    before = model_hash(out / "checkpoint.safetensors")
+    for flag, value, told in (("--steps", 60, "steps 30, now it is 60"), ("--batch", 9, "batch size 4, now it is 9"),
+                              ("--seed", 5, "seed 0, now it is 5"), ("--lr", 0.5, "now it is 0.5")):
+        fail("train", "--resume", "--out", out, flag, value, naming=["was begun with", told, "resume it unchanged or choose another --out"])
+    succeed("train", "--resume", "--out", out, "--steps", 30)
+    expect(model_hash(out / "checkpoint.safetensors") == before, "other weights")
+
+
+@case
 def the_end_of_its_terminal_saves():
     master, slave = pty.openpty()
 
@@ -123,6 +134,21 @@ def a_prediction_that_is_stopped_writes_nothing():
         expect(process.returncode == 130 and "error" not in errors and not said, "exit status", process.returncode, errors)
         expect(sorted(HERE.iterdir()) == before, "files appeared or went:", set(HERE.iterdir()) ^ set(before))
         expect([path.read_text() for path in files if path.exists()] == 2 * ["precious"], "an old file was lost")
+
+
+@case
+def a_command_that_is_stopped_leaves_no_temporary_file():
+    out, before = write("sampled.csv", "precious"), None
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        before = sorted(HERE.iterdir())
+        with start("sample", "quick/gp1d", "--tasks", 20_000, "--out", out, "--threads", 1) as process:
+            while sorted(HERE.iterdir()) == before and process.poll() is None:
+                time.sleep(0.001)
+            process.send_signal(number)
+            said, errors = process.communicate(timeout=TIMEOUT)
+        expect(process.returncode == 130 and "error" not in errors and not said, "exit status", process.returncode, errors)
+        expect(sorted(HERE.iterdir()) == before, "files appeared or went:", set(HERE.iterdir()) ^ set(before))
+        expect(out.read_text() == "precious", "an old file was lost")
 
 
 def unread_pipe():

@@ -3,6 +3,7 @@
 
 import struct
 import sys
+import tarfile
 import zlib
 
 from cli_support import (HERE, as_json, case, expect, fail, metrics, model_hash, npzoo, read_safetensors, run_cases, succeed, write,
@@ -85,6 +86,22 @@ def damaged_pictures_are_skipped_only_where_asked_for():
     expect("003.jpg: a damaged JPEG: " in warnings[0] and "005.png: a damaged PNG: it is cut off" in warnings[1], warnings)
     (row,) = as_json("eval", "--checkpoint", HERE / "skipping/checkpoint.safetensors")
     expect(row["tasks"] == 1, row)
+
+
+@case
+def members_of_an_archive_that_are_too_large_are_skipped_where_asked_for():
+    path = HERE / "large.tar"
+    with open(path, "wb") as out:
+        for name, content, size in (("a.png", stripes(1), None), ("large.png", b"", 600 << 20), ("b.png", stripes(2), None), ("c.png", stripes(3), None)):
+            header = tarfile.TarInfo(name)
+            header.size = size or len(content)
+            out.write(header.tobuf())
+            out.write(content)
+            out.seek(out.tell() + header.size - len(content) + -header.size % 512)  # a hole
+        out.write(bytes(1024))
+    fail(*train("refused", at=path, steps=2), naming=["large.tar: large.png: has more than 536870912 bytes, expected a picture"])
+    done = npzoo(*train("skipped large", "--skip-damaged", at=path, steps=2))
+    expect(done.returncode == 0 and "skipped: [images] " in done.stderr and "large.png: has more than" in done.stderr, done.stderr)
 
 
 @case

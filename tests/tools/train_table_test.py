@@ -159,6 +159,9 @@ def what_a_table_must_be():
     refused(four, "data.inputs is of 4 columns, expected at most 3", flags=["--inputs", "a,b,c,d", "--values", "y"])
     fail("train", "--table", HERE / "none.csv", *FLAGS, "--out", HERE / "never", naming=["none.csv"])
     fail("train", "--table", "-", *FLAGS, "--out", HERE / "never", naming=["[table] - found, expected a file"])
+    fail("train", "--table", "/dev/stdin", *FLAGS, "--out", HERE / "never", stdin="g,x,y\n", naming=["[table] /dev/stdin found, expected a file"])
+    wide = "g,x,y\n" + "".join(f"{g},{i},{1.7e308 if i % 2 else -1.7e308}\n" for g in "abcd" for i in range(8))
+    refused(wide, 'column "y" goes from -1.7e+308 to 1.7e+308, expected an extent that a double can hold')
     for flags in (["--inputs", "x"], ["--table", "t.csv"], ["--group", "g"], ["--table", "t.csv", "--inputs", "x"]):
         wrong_usage("train", "--protocol", "quick/gp1d", "--model", "cnp", *flags, "--out", HERE / "never",
                     naming=["--table, --inputs and --values belong together"])

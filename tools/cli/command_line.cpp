@@ -102,6 +102,7 @@ std::string CommandLine::help(const std::vector<std::string>& names) const {
   std::string before;
   for (const std::string& name : names) {
     const std::vector<std::string> known = command_names(Flags(*at));
+    check(!known.empty(), "'{}' has no commands of its own, found {}", at->get_name(), excerpt(name));
     check(std::ranges::find(known, name) != known.end(), "there is no command {}{}", excerpt(name),
           expected_words(name, known));
     before += (before.empty() ? "" : " ") + at->get_name();

@@ -1,6 +1,10 @@
 #include "tools/cli/interrupt.h"
 
+#include <unistd.h>
+
 #include <atomic>
+
+#include "engine/io/temporaries.h"
 
 namespace npzoo {
 
@@ -11,7 +15,24 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // as a signal handler n
 
 extern "C" void npzoo_on_interrupt(int) { interrupted.store(true); }
 
+extern "C" void npzoo_end_tidily(int) {
+  remove_temporaries();
+  ::_exit(kInterruptedExit);
+}
+
 }  // namespace
+
+void end_tidily_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == SIG_IGN) continue;
+    now = {};
+    now.sa_handler = npzoo_end_tidily;
+    sigemptyset(&now.sa_mask);
+    ::sigaction(signal, &now, nullptr);
+  }
+}
 
 InterruptGuard::InterruptGuard() {
   interrupted.store(false);

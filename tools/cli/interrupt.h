@@ -8,6 +8,10 @@ namespace npzoo {
 /// The exit status of a command that was asked to stop, by whichever signal: what it had done is saved.
 constexpr int kInterruptedExit = 130;
 
+/// From now on Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) remove the temporary files of outputs and
+/// end the program with kInterruptedExit. Signals that were ignored stay ignored.
+void end_tidily_on_signals();
+
 /// While alive, Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) only set a flag, so that work can be
 /// saved. A second SIGINT ends the program at once; the next writer of the same files removes its temporary files. A
 /// second SIGTERM or SIGHUP changes nothing, because the system may send one several times. Ignored signals stay

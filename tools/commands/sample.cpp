@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "datasets/data_folder.h"
@@ -73,6 +74,14 @@ std::vector<Point> points_of(const Task& task, std::int64_t row) {
   return points;
 }
 
+/// As text. Throws Error for a number that is not finite.
+template <class T>
+std::string cell(T x, std::int64_t task) {
+  check(std::isfinite(x), "[sample] task {} has the number {}, expected finite ones: the protocol's are too large",
+        task, x);
+  return fmt::format("{}", x);
+}
+
 /// A table that is being written; none where nobody asked for it.
 class Output {
  public:
@@ -107,7 +116,7 @@ Written write_events(const SampleCommand& c, const EventsConfig& config, Progres
   for (const EventSequence& s : config.shown(c.tasks, c.seed)) {
     ++written.tasks;
     for (std::size_t i = 0; i < s.times.size(); ++i, ++written.rows)
-      out.write({std::to_string(written.tasks), fmt::format("{}", s.times[i]), std::to_string(s.marks[i])});
+      out.write({std::to_string(written.tasks), cell(s.times[i], written.tasks), std::to_string(s.marks[i])});
     progress.update(static_cast<double>(written.tasks));
   }
   out.commit();
@@ -130,9 +139,9 @@ Written write_points(const SampleCommand& c, const TaskConfig& config, Progress&
     for (const Point& point : points_of(task, t)) {
       std::vector<std::string> place, whole;
       if (c.tasks > 1) place.push_back(std::to_string(t + 1));
-      for (const float x : point.x) place.push_back(fmt::format("{}", x));
+      for (const float x : point.x) place.push_back(cell(x, t + 1));
       whole = place;
-      for (const float y : point.y) whole.push_back(fmt::format("{}", y));
+      for (const float y : point.y) whole.push_back(cell(y, t + 1));
       (point.given ? context : truth).write(whole);
       if (!point.given) targets.write(place);
       std::vector<std::string> blank = place;

@@ -43,7 +43,7 @@ struct TrainCommand {
   bool grey = false, skip_damaged = false;
   std::optional<std::int64_t> steps, batch, validation_batches;
   std::optional<double> lr;
-  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> seed;
   std::filesystem::path out;
   bool resume = false, tensorboard = false;
   std::int64_t checkpoint_every = 0;
@@ -80,8 +80,8 @@ void add_flags(Flags& flags, TrainCommand& c) {
   add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1}, "number of updates (default: the protocol's)");
-  flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
-  flags.whole("--validation-batches", c.validation_batches, {1},
+  flags.whole("--batch", c.batch, {1, kMostTasksPerBatch}, "tasks per update (default: the protocol's)");
+  flags.whole("--validation-batches", c.validation_batches, {1, kMostScoredBatches},
               "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
   flags.positive("--lr", c.lr, "peak learning rate (default: the protocol's)");
   flags.seed("--seed", c.seed, "of initial weights and data");
@@ -168,6 +168,17 @@ Protocol protocol_of(const TrainCommand& c) {
   return c.images.empty() ? load_protocol(c.protocol) : image_protocol(c);
 }
 
+/// Puts the flags that change a run's length, batches, learning rate or seed into the run.
+void change_length(const TrainCommand& c, TrainingRun& run) {
+  TrainingConfig& training = run.protocol.training;
+  ValidationConfig& validation = run.protocol.validation;
+  if (c.steps) set_steps(run.protocol, *c.steps);
+  validation.batches = c.validation_batches.value_or(validation.batches);
+  training.batch_size = c.batch.value_or(training.batch_size);
+  training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
+  run.seed = c.seed.value_or(run.seed);
+}
+
 TrainingRun describe(const TrainCommand& c) {
   const bool on_table = !c.table.empty(), on_own_data = on_table || !c.images.empty();
   if (!on_own_data && !c.protocol.given() && c.model.empty() && c.init.empty()) {
@@ -178,7 +189,11 @@ TrainingRun describe(const TrainCommand& c) {
           "and "
           "--model",
           c.out.string());
-    return load_checkpoint(checkpoint).run;
+    const TrainingRun begun = load_checkpoint(checkpoint).run;
+    TrainingRun asked = begun;
+    change_length(c, asked);
+    check_same_run(asked, begun, checkpoint.string());
+    return begun;
   }
   check(on_own_data || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
         "[train] --protocol and --model must be given together");
@@ -190,13 +205,7 @@ TrainingRun describe(const TrainCommand& c) {
   if (model.empty() && init.empty()) model = kOwnDataModel;
   if (!model.empty()) run.spec = model_spec(run.protocol, model);
   if (!init.empty()) begin_with(run, init);
-  run.seed = c.seed;
-  TrainingConfig& training = run.protocol.training;
-  set_steps(run.protocol, c.steps.value_or(training.steps));
-  ValidationConfig& validation = run.protocol.validation;
-  validation.batches = c.validation_batches.value_or(validation.batches);
-  training.batch_size = c.batch.value_or(training.batch_size);
-  training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
+  change_length(c, run);
   return run;
 }
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "datasets/forecast/config.h"
@@ -10,10 +12,12 @@
 #include "datasets/tables/table_reader.h"
 #include "datasets/tables/table_writer.h"
 #include "engine/config.h"
+#include "engine/io/file.h"
 #include "engine/parallel.h"
 #include "models/series/forecaster.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
+#include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/predict/options.h"
@@ -138,7 +142,36 @@ void draw_forecast(const ForecastAnswer& a, PredictionPicture& picture) {
   picture.draw();
 }
 
-JsonValue to_json(const ForecastAnswer& a, double seconds) {
+/// Matters in which the series is unlike that of training.
+std::vector<std::string> warnings_of(const ForecastAnswer& a, const ForecastConfig& config) {
+  constexpr double kOtherStep = 0.02, kOtherMonth = 0.12;  // relative; months have 28 to 31 days
+  std::vector<std::string> all;
+  const TimeSeries& series = a.series;
+  if (2 * a.forecast.context_points < config.rules().context)
+    all.push_back(fmt::format("{} known rows to forecast from, but the model was trained on windows of {}",
+                              a.forecast.context_points, config.rules().context));
+  if (const auto& step = config.data().table.step;
+      step && std::abs(series.step - *step) > (series.calendar ? kOtherMonth : kOtherStep) * *step)
+    all.push_back(fmt::format("rows are {:.4g} apart, but {:.4g} in training{}", series.step, *step,
+                              series.time_form.kind == ColumnForm::Kind::time ? ", in days" : ""));
+  for (std::size_t c = 0; c < a.channels(); ++c) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::int64_t place = a.forecast.first_context; place < series.size(); ++place)
+      if (series.known[static_cast<std::size_t>(place)]) {
+        const double y = series.y[static_cast<std::size_t>(place) * a.channels() + c];
+        low = std::min(low, y);
+        high = std::max(high, y);
+      }
+    if (low == high)
+      all.push_back(fmt::format("column {} is {} in all rows to forecast from", a.columns.values[c], low));
+  }
+  if (series.partial > 0)
+    all.push_back(fmt::format("{} rows have some of {} and not all: the forecast does not use them", series.partial,
+                              fmt::join(a.columns.values, ", ")));
+  return all;
+}
+
+JsonValue to_json(const ForecastAnswer& a, const std::vector<std::string>& warnings, double seconds) {
   JsonValue json = JsonValue::object({{"model", a.run.spec.name},
                                       {"protocol", a.run.protocol.name},
                                       {"how", a.forecast.how},
@@ -147,6 +180,9 @@ JsonValue to_json(const ForecastAnswer& a, double seconds) {
                                       {"first", a.time(0)},
                                       {"last", a.time(a.forecast.time.size() - 1)},
                                       {"seconds", seconds}});
+  JsonValue list = JsonValue::array();
+  for (const std::string& warning : warnings) list.push_back(warning);
+  json.set("warnings", list);
   const PredictOptions& c = a.options;
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
@@ -173,11 +209,19 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
     if (!path.empty()) check_can_be_written(path);
   ForecastAnswer answer{
       c, checkpoint.run, checkpoint.step, std::move(columns), std::move(series), config.rules().context};
-  Progress progress("predict", 0, {.unit = "rows", .passing = true});
-  answer.forecast =
-      Forecaster(*model, config.rules(), scale)
-          .forecast(answer.series,
-                    {.horizon = horizon, .quantiles = c.quantiles, .samples = c.samples, .seed = checkpoint.run.seed});
+  const InterruptGuard interrupt;
+  std::optional<Progress> steps;
+  const auto show = [&](std::int64_t done, std::int64_t all) {
+    if (interrupt.requested()) throw Cancelled("[forecast] given up");
+    if (!steps) steps.emplace("predict", all, Progress::Options{.unit = "steps", .passing = true});
+    steps->update(done);
+  };
+  answer.forecast = Forecaster(*model, config.rules(), scale)
+                        .forecast(answer.series, {.horizon = horizon,
+                                                  .quantiles = c.quantiles,
+                                                  .samples = c.samples,
+                                                  .seed = checkpoint.run.seed,
+                                                  .progress = show});
   std::optional<TableWriter> out, samples;
   std::optional<PredictionPicture> picture;
   if (!c.out.empty()) write_forecast(answer, out);
@@ -190,9 +234,11 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   if (out) out->commit();
   if (samples) samples->commit();
   if (picture) picture->commit();
-  progress.finish();
+  if (steps) steps->finish();
+  const std::vector<std::string> warnings = warnings_of(answer, config);
+  for (const std::string& warning : warnings) fmt::print(stderr, "npzoo: warning: {}\n", one_line(warning));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  if (c.common.json) print_json(to_json(answer, seconds.count()));
+  if (c.common.json) print_json(to_json(answer, warnings, seconds.count()));
   return 0;
 }
 

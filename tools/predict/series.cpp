@@ -161,6 +161,9 @@ LocalOptions local_options(std::int64_t neighbours, const TrainingRange& range) 
   return {.largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context)};
 }
 
+/// The exit status if some rows have no finite prediction; the others are written.
+constexpr int kUnansweredExit = 3;
+
 /// Tables of predictions and samples, and the picture: all appear, or none.
 class Outputs {
  public:
@@ -169,6 +172,17 @@ class Outputs {
     style_ = {asked_.format().separator(), asked_.decimal_sign()};
     comments_ = report.comments();
     path_ = c.targets.empty() ? c.table : c.targets;
+    find_answered();
+  }
+
+  /// Rows that the model has no finite prediction for: their cells stay blank.
+  std::int64_t unanswered() const { return unanswered_; }
+  /// Names the first of them by the line of the table that was read.
+  std::string warning() const {
+    const std::string others = unanswered_ == 1 ? "" : fmt::format(" and {} others have", unanswered_ - 1);
+    return fmt::format(
+        "[{}:{}]{} no prediction, so that the cells are blank: inputs or values are too large for the model",
+        asked_.format().name(), asked_.line(first_), others.empty() ? " has" : others);
   }
 
   void write_predictions() {
@@ -177,8 +191,10 @@ class Outputs {
     std::vector<double> numbers;
     for (std::int64_t row = 0; row < asked_.rows(); ++row) {
       figures_of(answer_, static_cast<std::size_t>(row), c_, numbers);
-      check_finite(row, numbers);
-      out_->write(asked_.text(row), numbers);
+      if (answered_[static_cast<std::size_t>(row)])
+        out_->write(asked_.text(row), numbers);
+      else
+        out_->write_blank(asked_.text(row), numbers.size());
     }
   }
 
@@ -198,8 +214,10 @@ class Outputs {
         numbers.assign(1, static_cast<double>(k + 1));
         for (const PredictedColumn& column : answer_.columns)
           numbers.push_back(round_to_std(column.samples[at * count + k], column.std[at], c_.digits));
-        check_finite(row, numbers);
-        samples_->write(asked_.text(row), numbers);
+        if (answered_[at])
+          samples_->write(asked_.text(row), numbers);
+        else
+          samples_->write_blank(asked_.text(row), numbers.size());
       }
     samples_->flush();
   }
@@ -219,7 +237,7 @@ class Outputs {
         if (const std::size_t g = group_of(observed, i); g < shown && !std::isnan(observed.y[v][i]))
           picture_->add_context(g * values + v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
       for (std::size_t i = 0; i < asked.x.size() / dim_x; ++i)
-        if (const std::size_t g = group_of(asked, i); g < shown)
+        if (const std::size_t g = group_of(asked, i); answered_[i] && g < shown)
           picture_->add(g * values + v, std::span(asked.x).subspan(i * dim_x, dim_x), answer_.columns[v].mean[i],
                         answer_.columns[v].std[i]);
     }
@@ -233,12 +251,27 @@ class Outputs {
   }
 
  private:
-  /// Names the line of the table: that of the output tells nobody what to mend.
-  void check_finite(std::int64_t row, std::span<const double> numbers) const {
-    const auto odd = std::ranges::find_if_not(numbers, [](double x) { return std::isfinite(x); });
-    if (odd == numbers.end()) return;
-    fail("[{}:{}] the prediction is {}, expected a finite number: inputs or values are too large for the model",
-         asked_.format().name(), asked_.line(row), std::isnan(*odd) ? "no number" : "infinite");
+  /// Finds the rows whose figures are all finite. Throws Error, naming the line of the first row, if there is none.
+  void find_answered() {
+    answered_.assign(static_cast<std::size_t>(asked_.rows()), true);
+    std::optional<double> odd;
+    for (std::size_t row = 0; row < answered_.size(); ++row)
+      for (const PredictedColumn& column : answer_.columns) {
+        const auto look_at = [&](const std::vector<double>& figures) {
+          const std::size_t width = figures.size() / answered_.size();
+          for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
+            if (std::isfinite(figures[i])) continue;
+            if (unanswered_ == 0 && !odd) odd = figures[i];
+            answered_[row] = false;
+          }
+        };
+        for (const auto* figures : {&column.mean, &column.std, &column.quantiles, &column.samples}) look_at(*figures);
+        if (answered_[row] || &column != &answer_.columns.back()) continue;
+        if (unanswered_++ == 0) first_ = static_cast<std::int64_t>(row);
+      }
+    check(unanswered_ == 0 || unanswered_ < asked_.rows(),
+          "[{}:{}] the prediction is {}, expected a finite number: inputs or values are too large for the model",
+          asked_.format().name(), asked_.line(first_), odd && std::isnan(*odd) ? "no number" : "infinite");
   }
 
   const PredictOptions& c_;
@@ -248,6 +281,8 @@ class Outputs {
   TableStyle style_;
   std::vector<std::string> comments_;
   std::filesystem::path path_;
+  std::vector<bool> answered_;  // rows
+  std::int64_t unanswered_ = 0, first_ = 0;
   std::optional<TableWriter> out_, samples_;
   std::optional<PredictionPicture> picture_;
 };
@@ -373,10 +408,11 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
     progress.message(
         fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn.size(), groups.size()));
   for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  if (outputs.unanswered() > 0) progress.message("npzoo: warning: " + outputs.warning());
   warn_of_clamped_denominators(clamped_denominators());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   report.print(c, tables.asked().rows(), truth, seconds.count());
-  return 0;
+  return outputs.unanswered() > 0 ? kUnansweredExit : 0;
 }
 
 }  // namespace npzoo
