@@ -33,7 +33,8 @@ struct KrigingWeigh {
   const std::int64_t* lengths;
   const double* places;
   const double* values;
-  KrigingKernel* kernels;  // (batch, count)
+  KrigingKernel* kernels;      // (batch, count)
+  unsigned long long* failed;  // counts kernels that get no evidence; on the device of the context
 };
 
 /// The best of each task's kernels, best first.

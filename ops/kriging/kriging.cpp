@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/backend.h"
+#include "engine/device_counter.h"
 #include "engine/tape.h"
 #include "ops/kriging/kernels.h"
 #include "ops/mask_points/lengths.h"
@@ -13,6 +14,8 @@
 namespace npzoo {
 
 namespace {
+
+DeviceCounter failed("kriging");
 
 constexpr std::int64_t kFields = sizeof(KrigingKernel) / sizeof(double);
 static_assert(sizeof(KrigingKernel) == kFields * sizeof(double));
@@ -102,7 +105,7 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
                                   kernels_of(all), work.data<double>()});
     const auto weigh = [&](Tensor& kernels, std::int64_t block, std::int64_t fewest) {
       kriging_weigh<T>(context, {batch, points, dims, kernels.dim(1), block, fewest, counts, fit.places.data<double>(),
-                                 fit.values.data<double>(), kernels_of(kernels)});
+                                 fit.values.data<double>(), kernels_of(kernels), failed.on(device)});
     };
     const auto keep_best = [&](Tensor& kernels, Tensor& kept) {
       kriging_keep<T>(context, {batch, kernels.dim(1), kept.dim(1), kernels_of(kernels), kernels_of(kept)});
@@ -114,6 +117,8 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   });
   return fit;
 }
+
+std::int64_t failed_factorisations() { return failed.total(); }
 
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
   check_one_device("kriging", {fit.places, x});

@@ -35,6 +35,10 @@ struct KrigingMoments {
 /// Nothing is recorded: results are constants. Computed in double; N = 0 is legal.
 KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, const Tensor& bank, std::int64_t keep);
 
+/// Kernels that `kriging_fit` could not weigh since the program started, because rounding left a covariance matrix
+/// without a Cholesky factor or because values are not finite. Such a kernel comes last.
+std::int64_t failed_factorisations();
+
 /// Of values at `x` (B, M, D), in the dtype of x. Recorded with respect to x alone; the fit is a constant. A Matérn-½
 /// kernel has an edge at each point of the context and the spread one where all kernels agree: there its slope is 0.
 /// Saves the kernels, what each says, and how that changes with x.

@@ -85,6 +85,8 @@ template <class Cpu>
 struct Thread : OneThread {
   explicit Thread(Cpu& c) : cpu(c) {}
 
+  void count(unsigned long long* counter) const { __atomic_fetch_add(counter, 1ull, __ATOMIC_RELAXED); }
+
   /// The angles of a frequency are those of the one before, turned.
   void periodogram(std::int64_t n, const double* x, const double* y, std::int64_t count, double first, double step,
                    double* power, double* work) const {

@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kBlocksPerProcessor = 2;
 
 struct Block : BlockTeam<8> {
+  __device__ void count(unsigned long long* counter) const { atomicAdd(counter, 1ull); }
+
   __device__ void periodogram(std::int64_t n, const double* x, const double* y, std::int64_t count, double first,
                               double step, double* power, double*) const {
     const Block team = *this;

@@ -5,6 +5,7 @@
 
 // A Gaussian process at the points of one task, by a Team that also does:
 //
+//   count(counter)                adds 1 atomically, by the thread that calls it
 //   periodogram(n, x, y, count, first, step, power, work)
 //                                 power[f] = of y at the frequency first + f step; work of 2 n doubles
 //   covariances(kernel, rows, columns, lower, out, stride)

@@ -69,8 +69,10 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
       KrigingKernel& kernel = kernels[k];
       // The period was chosen out of about as many as half the points can tell apart.
       const double choice = kernel.period > 0 ? team.log(static_cast<double>(n) / 2) : 0;
-      if (kernel.log_weight != kImpossible)
+      if (kernel.log_weight != kImpossible) {
         kernel.log_evidence = kernel.log_weight - choice - known - shape * team.log(rate);
+        if (kernel.log_evidence != kernel.log_evidence) team.count(p.failed);
+      }
       kernel.variance = rate / (shape - 1);
     });
   }

@@ -1,12 +1,10 @@
 #include "ops/random_feature_attention/random_feature_attention.h"
 
-#include <atomic>
 #include <cmath>
 #include <utility>
 
 #include "engine/backend.h"
-#include "engine/cuda/gpu.h"
-#include "engine/cuda/transfer.h"
+#include "engine/device_counter.h"
 #include "engine/measure/flops.h"
 #include "engine/tape.h"
 #include "ops/elementwise/elementwise.h"
@@ -16,25 +14,7 @@ namespace npzoo {
 
 namespace {
 
-unsigned long long clamped_on_cpu = 0;
-std::atomic<unsigned long long*> clamped_on_gpu = nullptr;  // once kernels have been given it
-
-/// Where kernels of `device` count denominators that they limit.
-unsigned long long* clamped_count(Device device) {
-  if (device == Device::cpu) return &clamped_on_cpu;
-  static unsigned long long* const count = [] {
-    GpuRuntime& gpu = gpu_runtime();
-    // Not from the pool: what a captured graph takes from there is its own. Zeroed in a capture it would be with each
-    // launch.
-    check(!gpu.capturing(), "[attend_to_summary] the first call on a device cannot be captured");
-    void* memory = gpu.allocate(sizeof(unsigned long long), unified_memory());
-    check(memory != nullptr, "[attend_to_summary] the device has no memory left");
-    gpu.fill(memory, 0, sizeof(unsigned long long));
-    return static_cast<unsigned long long*>(memory);
-  }();
-  clamped_on_gpu = count;
-  return count;
-}
+DeviceCounter clamped("attend_to_summary");
 
 /// `x` are the keys or the queries, (B, N, H·D).
 void check_features(const char* where, const Tensor& x, const Tensor& projection, const RandomFeatureOptions& options) {
@@ -184,7 +164,7 @@ Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& 
   count_flops(flops);
   run(q, [&]<class T>(auto& device) {
     attend_to_summary_forward<T>(device, {problem.map<T>(projection), q.data<T>(), keys.sums.data<T>(),
-                                          keys.shift.data<T>(), out.data<T>(), clamped_count(q.device())});
+                                          keys.shift.data<T>(), out.data<T>(), clamped.on(q.device())});
   });
   record("attend_to_summary", out, {q, keys.sums},
          [q, sums = keys.sums, shift = keys.shift, projection, problem, flops](const Tensor& d_out, Grads& grads) {
@@ -205,12 +185,6 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   return attend_to_summary(q, summarise_keys(k, v, projection, mask, options), projection, options);
 }
 
-std::int64_t clamped_denominators() {
-  const unsigned long long on_cpu = std::atomic_ref(clamped_on_cpu).load(std::memory_order_relaxed);
-  unsigned long long on_gpu = 0;
-  if (const unsigned long long* counter = clamped_on_gpu)
-    download(reinterpret_cast<std::byte*>(&on_gpu), reinterpret_cast<const std::byte*>(counter), sizeof(on_gpu));
-  return static_cast<std::int64_t>(on_cpu + on_gpu);
-}
+std::int64_t clamped_denominators() { return clamped.total(); }
 
 }  // namespace npzoo

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -185,6 +186,27 @@ TEST_CASE_TEMPLATE("optimiser steps do not depend on the number of threads", T, 
   const std::vector<T> alone = after_one_step(1);
   for (int threads : {2, 3}) CHECK(after_one_step(threads) == alone);
   set_threads(before);
+}
+
+TEST_CASE_TEMPLATE("optimiser kernels: moments below the smallest normal number are computed as others are", T, float,
+                   double) {
+  // Adam of no gradient: both moments decay as single operations compute it, and the parameter moves by their quotient.
+  constexpr std::size_t kN = 37;
+  const Settings settings{.epsilon = 0};
+  const T least = std::numeric_limits<T>::denorm_min(), start = least * 1000;
+  State<T> state{std::vector<T>(kN, T(0)), std::vector<T>(kN, start), std::vector<T>(kN, start)};
+  T m = start, v = start;
+  for (int t = 1; t <= 60; ++t) {
+    step<T, AdamUpdate>(state, {std::vector<T>(kN, T(0))}, t, settings);
+    m = static_cast<T>(settings.beta1) * m;
+    v = static_cast<T>(settings.beta2) * v;
+    CHECK(state.m == std::vector<T>(kN, m));
+    CHECK(state.v == std::vector<T>(kN, v));
+    for (const T p : state.p) CHECK(std::isfinite(p));
+  }
+  CHECK(m > 0);
+  CHECK(m < start / 100);
+  CHECK(state.p[0] < 0);
 }
 
 }  // namespace npzoo

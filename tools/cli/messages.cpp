@@ -34,4 +34,10 @@ void warn_of_clamped_denominators(std::int64_t count) {
                count);
 }
 
+void warn_of_failed_factorisations(std::int64_t count) {
+  if (count > 0)
+    fmt::print(stderr, "npzoo: {} kernels of Gaussian processes were left out: their covariances have no factor\n",
+               count);
+}
+
 }  // namespace npzoo

@@ -15,5 +15,7 @@ void print_error(std::string_view message);
 
 /// One line on standard error where there were any (see random_feature_attention.h).
 void warn_of_clamped_denominators(std::int64_t count);
+/// One line on standard error if there were any (see kriging.h).
+void warn_of_failed_factorisations(std::int64_t count);
 
 }  // namespace npzoo

@@ -12,6 +12,7 @@
 #include "models/training/run_directory.h"
 #include "models/trials/trial.h"
 #include "models/trials/verdict.h"
+#include "ops/kriging/kriging.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
@@ -161,6 +162,7 @@ void print(const Subject& subject, const TestRow& row) {
     for (const Figure& figure : row.found.figures)
       if (figure.name == name) fmt::print("  {:<20} {:.5g}, published {:.5g}\n", name, figure.value.value, published);
   warn_of_clamped_denominators(row.clamped_denominators);
+  warn_of_failed_factorisations(failed_factorisations());
 }
 
 /// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,

@@ -15,6 +15,7 @@
 #include "models/training/pretrained.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
+#include "ops/kriging/kriging.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
@@ -296,6 +297,7 @@ void report(const TrainResult& result, bool as_json) {
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
   warn_of_clamped_denominators(result.clamped_denominators);
+  warn_of_failed_factorisations(failed_factorisations());
 }
 
 int run(const TrainCommand& c) {

@@ -10,6 +10,7 @@
 #include "datasets/tables/prediction_rows.h"
 #include "engine/tape.h"
 #include "models/registry.h"
+#include "ops/kriging/kriging.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
@@ -207,6 +208,7 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
   progress.finish();
   for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
+  warn_of_failed_factorisations(failed_factorisations());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json) print_json(result(c, report, seconds.count()));
   return 0;

@@ -16,6 +16,7 @@
 #include "models/registry.h"
 #include "models/series/table_series.h"
 #include "models/training/named_weights.h"
+#include "ops/kriging/kriging.h"
 #include "ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
@@ -410,6 +411,7 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
   if (outputs.unanswered() > 0) progress.message("npzoo: warning: " + outputs.warning());
   warn_of_clamped_denominators(clamped_denominators());
+  warn_of_failed_factorisations(failed_factorisations());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   report.print(c, tables.asked().rows(), truth, seconds.count());
   return outputs.unanswered() > 0 ? kUnansweredExit : 0;
