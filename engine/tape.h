@@ -233,7 +233,7 @@ void record(const char* name, Tensor& out, Recorder::Inputs inputs, F&& backward
 /// The same for an operation of any number of inputs.
 template <class F>
 void record(const char* name, Tensor& out, std::span<const Tensor> inputs, F&& backward) {
-  if (std::ranges::any_of(inputs, needs_grad))
+  if (std::ranges::count_if(inputs, needs_grad) > 0)  // looks at all: some are refused
     Recorder::push(*current_tape(), name, {&out, 1}, std::forward<F>(backward));
 }
 

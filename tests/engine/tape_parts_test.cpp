@@ -9,6 +9,13 @@ namespace {
 
 Tensor number(double value) { return Tensor::full({}, value, DType::float64); }
 
+/// Records an operation with a list of inputs.
+void record_two(const Tensor& a, const Tensor& b) {
+  const Tensor inputs[] = {a, b};
+  Tensor out = number(0);
+  record("probe", out, std::span(inputs), [](const Tensor&, Grads&) {});
+}
+
 }  // namespace
 
 TEST_CASE("tape: numbers of recordings do not repeat within the life of a process") {
@@ -37,6 +44,7 @@ TEST_CASE("tape: what one part recorded is refused by another, in the forward an
   const Recording on(second);
   CHECK(error_of([&] { square(of_first); }) == message);
   CHECK(error_of([&] { mul(x, of_first); }) == message);
+  CHECK(error_of([&] { record_two(x, of_first); }) == message);
   CHECK(error_of([&] { second.backward(of_first); }) == message);
   CHECK(square(of_first.detach()).item() == 81);
   const Tensor cube = mul(square(x), x);
