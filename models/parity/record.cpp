@@ -97,7 +97,7 @@ Tensor for_each_task(const Tensor& drawn, std::int64_t batch) {
 }  // namespace
 
 Record::Record(const std::filesystem::path& path) : path_(path.string()), file_(load_safetensors(path)) {
-  const std::string& model = recorded_fact(file_, "model", path_);
+  const std::string model = recorded_fact(file_, "model", path_);
   const std::string where = "[parity] " + path_;
   for (const ModelInfo& info : models())
     if (const auto code = std::ranges::find(info.authors, model, &AuthorsCode::recorded_as);

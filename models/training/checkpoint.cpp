@@ -30,7 +30,7 @@ const std::string& metadata(const TensorFile& file, const std::string& key, cons
 }
 
 void read_metadata(const TensorFile& file, const std::string& name, Checkpoint& c) {
-  const std::string& format = metadata(file, "format", name);
+  const std::string format = metadata(file, "format", name);
   check(format == kCheckpointFormat || format == kWeightsFormat,
         "[checkpoint] {}: format '{}' found, expected '{}' or '{}'", name, format, kCheckpointFormat, kWeightsFormat);
   if (format == kWeightsFormat)
