@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "datasets/events/source.h"
+#include "datasets/events/table.h"
 #include "engine/tape.h"
+#include "models/predictions/components.h"
 #include "models/predictions/event_prediction.h"
 #include "models/predictions/host.h"
 
@@ -36,6 +38,69 @@ Context contexts_of(const std::vector<EventSequence>& sequences, DType dtype) {
   return {task.xc, task.yc, {}};
 }
 
+/// How long nothing has happened since the last event.
+double silence_of(const EventSequence& s) { return s.times.empty() ? 0 : std::max(s.end - s.times.back(), 0.0); }
+
+/// log P(nothing happens for `gap`) of the first target of each task.
+std::vector<double> log_survival(const EventPrediction& events, const std::vector<double>& gaps, DType dtype) {
+  std::vector<double> y;
+  for (const double gap : gaps) y.insert(y.end(), {gap, kNoEvent});
+  const Tensor scores =
+      events.score(Tensor::from<double>({std::ssize(gaps), 1, 2}, std::span(y)).to(dtype).to(default_device())).time;
+  return {scores.values<double>().begin(), scores.values<double>().end()};
+}
+
+/// Throws Error if the model gives a silence so little probability that rounding decides what comes after it.
+double checked_survival(const EventPrediction& events, std::int64_t tasks, double silence, DType dtype) {
+  constexpr double kLeast = -40;  // nats
+  const double found = log_survival(events, std::vector(static_cast<std::size_t>(tasks), silence), dtype)[0];
+  check(found >= kLeast,
+        "[events] nothing for {:.4g} after the last event has log-probability {:.4g} under the model, expected {} or "
+        "more: a --now nearer to the last event",
+        silence, found, kLeast);
+  return found;
+}
+
+/// Gaps after a silence: of each task the gap g with log P(gap > g | gap > silence) = log_left.
+std::vector<double> gaps_after(const EventPrediction& events, double silence, double survived,
+                               const std::vector<double>& log_left, DType dtype) {
+  constexpr int kDoublings = 200, kHalvings = 60;
+  const std::size_t count = log_left.size();
+  const auto still_left = [&](const std::vector<double>& gaps) { return log_survival(events, gaps, dtype); };
+  std::vector<double> low(count, silence), high(count), middle(count);
+  for (std::size_t b = 0; b < count; ++b) high[b] = silence * 1.001;
+  for (int i = 0; i < kDoublings; ++i) {
+    const std::vector<double> left = still_left(high);
+    bool all = true;
+    for (std::size_t b = 0; b < count; ++b)
+      if (left[b] > survived + log_left[b]) {
+        low[b] = high[b];
+        high[b] = silence + 2 * (high[b] - silence);
+        all = false;
+      }
+    if (all) break;
+  }
+  for (int i = 0; i < kHalvings; ++i) {
+    for (std::size_t b = 0; b < count; ++b) middle[b] = low[b] + (high[b] - low[b]) / 2;
+    const std::vector<double> left = still_left(middle);
+    for (std::size_t b = 0; b < count; ++b) (left[b] > survived + log_left[b] ? low : high)[b] = middle[b];
+  }
+  return middle;
+}
+
+/// E(gap | gap > silence): the silence and the integral of what is left, over the logarithm of the time after it.
+double mean_gap_after(const EventPrediction& events, double silence, double survived, DType dtype) {
+  constexpr double kStep = 0.1, kFirst = 1e-4, kEnough = 1e-9;
+  double sum = 0;
+  for (double log_after = std::log(kFirst * silence); log_after < std::log(kLatestEvent); log_after += kStep) {
+    const double after = std::exp(log_after),
+                 more = kStep * after * std::exp(log_survival(events, {silence + after}, dtype)[0] - survived);
+    sum += more;
+    if (after > silence && more < kEnough * sum) break;
+  }
+  return silence + sum;
+}
+
 /// Some paths at a time: a context of each is held.
 constexpr std::int64_t kPathsTogether = 64;
 constexpr std::int64_t kEventsTogether = 32;
@@ -57,6 +122,48 @@ void extend(const Model& model, std::vector<EventSequence>& paths, Draws& draws,
     }
 }
 
+/// Draws the first event after a silence.
+void extend_after_silence(const Model& model, std::vector<EventSequence>& paths, double silence, Draws& draws,
+                          DType dtype) {
+  const std::int64_t first = paths.front().events(), count = std::ssize(paths);
+  const auto state = model.condition(contexts_of(paths, dtype), draws, 1);
+  const auto prediction = model.query(*state, event_numbers(count, first, 1, dtype));
+  const EventPrediction& events = as_events(*prediction);
+  const Tensor when = draws.uniform(1, count, {1}, DType::float64, Device::cpu),
+               which = draws.uniform(1, count, {1}, DType::float64, Device::cpu);
+  std::vector<double> log_left;
+  for (const double u : when.values<double>()) log_left.push_back(std::log1p(-u));
+  const std::vector<double> gaps =
+      gaps_after(events, silence, checked_survival(events, count, silence, dtype), log_left, dtype);
+  const Tensor rates = events.intensities(Tensor::full({count, 1, 2}, 0, dtype),
+                                          Tensor::from<double>({count, 1, 1}, std::span(gaps)));  // (n, 1, 1, M)
+  const auto marks = static_cast<std::size_t>(rates.dim(3));
+  for (std::size_t b = 0; b < paths.size(); ++b) {
+    std::vector<double> log_rates;
+    for (const double rate : rates.values<double>().subspan(b * marks, marks)) log_rates.push_back(std::log(rate));
+    paths[b].end += gaps[b];
+    paths[b].times.push_back(paths[b].end);
+    paths[b].marks.push_back(static_cast<std::int64_t>(choose(log_rates, which.values<double>()[b])));
+  }
+}
+
+/// Refuses a horizon that is too many events away, by the events so far of some of `all` paths.
+void check_reach(const std::vector<EventSequence>& paths, std::int64_t all, std::int64_t before, double from,
+                 double end) {
+  double events = 0, covered = 0;
+  for (const EventSequence& path : paths) {
+    events += static_cast<double>(path.events() - before);
+    covered += path.end - from;
+  }
+  const double expected = events / covered * (end - from);
+  const std::int64_t allowed = std::min(kMostEventsAhead, kMostEventsDrawn / all);
+  const auto most = static_cast<double>(allowed);
+  check(expected <= most && paths.front().events() - before <= 2 * kMostEventsAhead,
+        "[events] about {:.2g} events come on each path until the horizon, expected at most {}: a horizon {:.2g} times "
+        "as long",
+        expected, allowed, most / expected);
+}
+
 /// What comes after `events` events and until `end`.
 EventSequence behind(EventSequence path, std::int64_t events, double end) {
   const auto last = std::ranges::upper_bound(path.times, end) - path.times.begin();
@@ -71,13 +178,23 @@ NextEventForecast forecast_next(const Model& model, const EventSequence& past, s
                                 DType dtype) {
   const NoGrad off;
   Draws draws(0, Purpose::prediction, 0);
-  const auto state = model.condition(contexts_of({past}, dtype), draws, 1);
+  EventSequence until_last = past;
+  until_last.end = past.times.empty() ? 0 : past.times.back();
+  const auto state = model.condition(contexts_of({until_last}, dtype), draws, 1);
   const auto prediction = model.query(*state, event_numbers(1, past.events(), 1, dtype));
   // The values asked about do not matter for what is said before they are known.
   const EventScores scores = as_events(*prediction).score(Tensor::full({1, 1, 2}, 0, dtype));
   const Marginals marginals = on_host(prediction->marginals());
   NextEventForecast forecast{.expected_gap = scores.expected_gap.item(), .mark_probability = {}};
-  for (const double p : probabilities) forecast.gap_quantiles.push_back(quantile(marginals, p).item());
+  if (const double silence = silence_of(past); silence > 0) {
+    const EventPrediction& events = as_events(*prediction);
+    const double survived = checked_survival(events, 1, silence, dtype);
+    forecast.expected_gap = mean_gap_after(events, silence, survived, dtype);
+    for (const double p : probabilities)
+      forecast.gap_quantiles.push_back(gaps_after(events, silence, survived, {std::log1p(-p)}, dtype)[0]);
+  } else {
+    for (const double p : probabilities) forecast.gap_quantiles.push_back(quantile(marginals, p).item());
+  }
   const auto marks = scores.mark_probability.values<double>();
   forecast.mark_probability.assign(marks.begin(), marks.end());
   return forecast;
@@ -88,15 +205,14 @@ std::vector<EventSequence> continue_events(const Model& model, const EventSequen
   const NoGrad off;
   EventSequence start = past;
   start.end = past.times.empty() ? 0 : past.times.back();
-  const double end = start.end + horizon;
+  const double silence = silence_of(past), last = start.end, end = last + silence + horizon;
   std::vector<EventSequence> all;
   for (std::int64_t first = 0; first < paths; first += kPathsTogether) {
     std::vector<EventSequence> some(static_cast<std::size_t>(std::min(kPathsTogether, paths - first)), start);
     Draws draws = Draws(seed, Purpose::prediction, 0).from(first);
+    if (silence > 0) extend_after_silence(model, some, silence, draws, dtype);
     while (std::ranges::any_of(some, [end](const EventSequence& path) { return path.end <= end; })) {
-      check(some.front().events() < PointProcess::kMostEvents,
-            "[events] a path has more than {} events up to the horizon, expected a nearer one",
-            PointProcess::kMostEvents);
+      if (some.front().events() > past.events() + 1) check_reach(some, paths, past.events(), last, end);
       extend(model, some, draws, dtype);
     }
     for (const EventSequence& path : some) all.push_back(behind(path, past.events(), end));

@@ -12,7 +12,8 @@
 
 namespace npzoo {
 
-/// The event that follows a sequence.
+/// The event that follows a sequence. If the sequence is observed beyond its last event (`end`), all gaps are given
+/// that nothing has happened until then, and the mean is that of this distribution instead of the model's own forecast.
 struct NextEventForecast {
   double expected_gap = 0;               // since the last event
   std::vector<double> gap_quantiles{};   // one for each probability asked for
@@ -22,8 +23,13 @@ struct NextEventForecast {
 NextEventForecast forecast_next(const Model& model, const EventSequence& past, std::span<const double> probabilities,
                                 DType dtype = DType::float32);
 
-/// How a sequence may go on until `horizon` after its last event: `paths` continuations, free-running, each without
-/// what was there before and with times that go on. Throws Error for one of more than a million events.
+/// The most events of a path that is drawn, and of all paths of a sequence together.
+inline constexpr std::int64_t kMostEventsAhead = 4096, kMostEventsDrawn = 1'000'000;
+
+/// How a sequence may go on until `horizon` after its `end`, given that nothing has happened since its last event:
+/// `paths` continuations, free-running, each without what was there before and with times that go on. Throws Error if
+/// about more than kMostEventsAhead events of a path, or kMostEventsDrawn of all, come until then, and for a silence
+/// that the model thinks impossible.
 std::vector<EventSequence> continue_events(const Model& model, const EventSequence& past, double horizon,
                                            std::int64_t paths, std::uint64_t seed, DType dtype = DType::float32);
 

@@ -112,6 +112,12 @@ class RecordedEventsConfig final : public EventsConfig {
   }
   std::int64_t marks() const override { return read_->file.form.marks; }
   double unit() const override { return read_->file.form.unit; }
+  EventTableForm table_form() const override {
+    EventTableForm form = read_->file.form;
+    form.end.reset();
+    return form;
+  }
+  bool is_jodie() const override { return read_->file.is_jodie; }
   std::shared_ptr<const Poisson> poisson() const override {
     std::vector<EventSequence> all;
     for (const auto& sequence : read_->parts(rules()).training) all.push_back(*sequence);
@@ -172,12 +178,15 @@ std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules
   EventFile file;
   file.path = data.text("file");
   file.is_jodie = data.choice("form", {"table", "jodie"}) == "jodie";
+  constexpr std::int64_t kMostMarks = 65'536;  // classes that models of events can have
   EventTableForm& form = file.form;
-  form.marks = data.integer("marks", 1);
+  form.marks = data.integer("marks", 1, kMostMarks);
   if (!file.is_jodie) {
     form.sequence = data.text("sequence");
     form.time = data.text("time");
     form.mark = form.marks > 1 ? data.text("mark") : "";
+  } else {
+    form.sequence = "user", form.time = "timestamp", form.mark = "item";
   }
   form.unit = data.number("unit", kPositive);
   form.end = read_end(data);

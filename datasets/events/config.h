@@ -25,6 +25,11 @@ class EventsConfig : public TaskConfig {
   virtual std::int64_t marks() const = 0;
   /// Of times in a table, that those of tasks are divided by.
   virtual double unit() const { return 1; }
+  /// How tables of such events are read: the columns of the file of training, its unit and its least gap. Each sequence
+  /// ends with its last event.
+  virtual EventTableForm table_form() const { return {.marks = marks(), .unit = unit()}; }
+  /// True if the file of training is a JODIE one, see read_jodie_table.
+  virtual bool is_jodie() const { return false; }
   /// Where sequences are simulated.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
   /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.

@@ -1,5 +1,7 @@
 #include "datasets/events/scores.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -42,13 +44,19 @@ ProcessScores score_events(const std::filesystem::path& table, const std::filesy
   TomlReader reader(read_text(process_file), "[oracle] " + process_file.string());
   const auto process = read_process(reader);
   EventTableForm form{.marks = process->marks()};
-  if (reader.has("end")) form.end = reader.number("end", kPositive);
+  if (reader.has("start")) form.start = reader.number("start", kFinite);
+  if (reader.has("end")) form.end = reader.number("end", kFinite);
+  if (form.end && *form.end <= form.start)
+    reader.reject("end", fmt::format("{}", *form.end), fmt::format("more than the start, {}", form.start));
+  if (reader.has("least_gap")) form.least_gap = reader.number("least_gap", kNonNegative);
   reader.finish();
 
   ProcessScores scores;
   scores.process = process->name();
   std::vector<double> sums, counts;
-  for (const NamedSequence& sequence : read_event_table(table, form)) {
+  const std::vector<NamedSequence> sequences = read_event_table(table, form);
+  scores.warning = warning_of_late_start(sequences, form);
+  for (const NamedSequence& sequence : sequences) {
     sums.push_back(process->log_likelihood(sequence.events, 0));
     check(std::isfinite(sums.back()),
           "[oracle] {}: sequence {} has log-likelihood {} under {}, expected a finite number", table.string(),

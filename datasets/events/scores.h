@@ -24,10 +24,12 @@ struct ProcessScores {
   std::int64_t sequences = 0, events = 0;
   double total = 0;         // log-likelihood of all, nats
   Estimate log_likelihood;  // per event
+  std::string warning{};    // of times that seem not to begin at the start of observation; may be empty
 };
 
-/// `process` is a TOML file as read_process has it, and may have `end`, until when each sequence is observed; where
-/// not, until its last event. The table's columns are sequence, time and mark, which one of one mark need not have.
+/// `process` is a TOML file as read_process has it. It may have `start` and `end`, from and until when each sequence is
+/// observed (otherwise from time 0 until its last event), and `least_gap`, by which equal times are moved apart. The
+/// table's columns are sequence, time and mark, which one of one mark need not have.
 /// Throws Error as read_event_table does, and where a sequence is impossible.
 ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process);
 

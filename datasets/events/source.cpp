@@ -31,7 +31,9 @@ struct EventRows {
 std::pair<EventRows, EventRows> rows_of(const SequencePiece& piece, const EventTaskRules& rules) {
   const EventSequence& s = *piece.sequence;
   EventRows context, targets;
-  double before = piece.first == 0 ? 0 : s.times[static_cast<std::size_t>(piece.first - 1)];
+  // The first event of a context says when it happened, so that the clock of a piece is that of its sequence.
+  const bool from_start = piece.first == 0 || rules.context > 0;
+  double before = from_start ? 0 : s.times[static_cast<std::size_t>(piece.first - 1)];
   for (std::int64_t i = piece.first; i < piece.end; ++i) {
     const double time = s.times[static_cast<std::size_t>(i)];
     (i < piece.first + rules.context ? context : targets)

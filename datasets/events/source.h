@@ -13,8 +13,9 @@ namespace npzoo {
 inline constexpr double kNoEvent = -1;
 
 /// How sequences become tasks. Event i of a sequence is a point: x is its number i, y (B, N, 2) the gap since the event
-/// before, or since time 0, and the mark as an exact number. The context is the first events, the targets are those
-/// that follow in their order and, where a sequence is observed on after its last event, an end (kNoEvent).
+/// before and the mark as an exact number. The gap of the first event of a context is the time since the sequence
+/// began, also in a piece from within it. The context is the first events, the targets are those that follow in their
+/// order and, where a sequence is observed on after its last event, an end (kNoEvent).
 struct EventTaskRules {
   std::int64_t context = 1;  // events; fewer where a sequence has no more
   std::int64_t points = 0;   // most events of a task of training, a piece of its sequence; 0: any number

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "datasets/tables/table_reader.h"
@@ -29,7 +30,7 @@ class EventCollector {
       : format_(format), form_(form), parser_(format), time_(time), mark_(mark) {}
 
   void add(const EventCells& cells, std::int64_t line) {
-    const double time = number(cells.time, time_, line) / form_.unit;
+    const double time = number(cells.time, time_, line) / form_.unit - form_.start;
     const std::string name(trim(cells.sequence));
     check(!name.empty(), "[{}:{}] the sequence has no name, expected one in every row", format_.name(), line);
     const auto [found, is_new] = by_name_.try_emplace(name, all_.size());
@@ -44,7 +45,7 @@ class EventCollector {
           format_.name(), line, in_quotes(name), PointProcess::kMostEvents);
     events.times.push_back(events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap));
     events.marks.push_back(mark_ ? read_mark(cells.mark, line) : 0);
-    events.end = std::max(form_.end.value_or(0), events.times.back());
+    events.end = std::max(form_.end.value_or(form_.start) - form_.start, events.times.back());
   }
 
   std::vector<NamedSequence> finish() {
@@ -55,22 +56,28 @@ class EventCollector {
  private:
   double number(std::string_view cell, std::size_t column, std::int64_t line) {
     const double value = parser_.required(cell, column, line);
-    if (parser_.form(column).kind == ColumnForm::Kind::time) refuse(cell, column, line, "a number, not a date");
+    if (parser_.form(column).kind == ColumnForm::Kind::time)
+      refuse(cell, column, line, "a number, not a date: write the time since observation began, as 2.5 days");
     return value;
   }
 
   void check_time(double time, double last, std::string_view cell, std::int64_t line) const {
-    if (time < 0) refuse(cell, time_, line, "a time of 0 or more");
-    if (form_.end && time > *form_.end)
+    const double shown = form_.start * form_.unit;
+    if (time < 0) refuse(cell, time_, line, fmt::format("a time of {} or more", shown));
+    if (form_.end && time > *form_.end - form_.start)
       refuse(cell, time_, line, fmt::format("at most the end, {}", *form_.end * form_.unit));
+    if (time > kLatestEvent) refuse(cell, time_, line, fmt::format("at most {:g}", shown + kLatestEvent * form_.unit));
     const bool may_equal = form_.least_gap > 0;
     if (may_equal ? time < last : time <= last)
       refuse(cell, time_, line,
-             fmt::format("{} {}, the time of the event before in its sequence", may_equal ? "at least" : "more than",
-                         last * form_.unit));
+             fmt::format("{} {}, the time of the event before in its sequence{}", may_equal ? "at least" : "more than",
+                         (last + form_.start) * form_.unit,
+                         time == last ? ": move the later one by a little, or give a least_gap" : ""));
   }
 
   std::int64_t read_mark(std::string_view cell, std::int64_t line) {
+    if (!is_missing(cell) && parser_.kind_of(cell) != ColumnForm::Kind::number)
+      refuse(cell, *mark_, line, fmt::format("a number: write the kinds of events as 0 … {}", form_.marks - 1));
     const double mark = number(cell, *mark_, line);
     if (!(mark >= 0 && mark < static_cast<double>(form_.marks) && mark == std::floor(mark)))
       refuse(cell, *mark_, line,
@@ -109,6 +116,19 @@ std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, c
     events.add({cells[sequence], cells[time], mark ? cells[*mark] : std::string_view()}, reader.line());
   }
   return events.finish();
+}
+
+std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form) {
+  constexpr double kManyLengths = 1000;
+  double earliest = std::numeric_limits<double>::infinity();
+  for (const NamedSequence& s : sequences) {
+    const double first = s.events.times.front(), length = s.events.times.back() - first;
+    if (s.events.events() < 2 || first <= kManyLengths * length) return {};
+    earliest = std::min(earliest, first);
+  }
+  return fmt::format(
+      "the first event is at {}, long after time 0, where observation begins: subtract when it began from all times",
+      (earliest + form.start) * form.unit);
 }
 
 std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form,

@@ -19,12 +19,20 @@ struct EventTableForm {
   double unit = 1;              // that times are divided by
   std::optional<double> end{};  // in that unit: until when each is observed; none: until its last event
   double least_gap = 0;         // in that unit: nearer events are moved so far apart; 0: equal times are refused
+  double start = 0;             // in that unit: when observation begins; it is subtracted from times and `end`
 };
+
+/// The latest time after `start`, in the table's unit of time: float32 holds its square.
+inline constexpr double kLatestEvent = 1e15;
 
 struct NamedSequence {
   std::string name;
   EventSequence events;
 };
+
+/// Warns if observation seems not to begin at time 0, as with seconds since 1970: every sequence's first event comes
+/// after more time than 1000 times its length. Names the earliest time. Empty otherwise.
+std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form);
 
 /// In the order in which they appear. Columns that are not named are not looked at. `give_up` as in ReadOnlyFile.
 /// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending or after

@@ -134,6 +134,9 @@ std::vector<double> HostIntensities::gaps_at(std::span<const double> targets) co
   constexpr double kGone = -45;  // of softplus, beside kLeastIntensity nothing
   std::vector<double> gaps;
   double from = 0, done = 0, width = targets.back() / total(0);
+  check(std::isfinite(width) && width > 0,
+        "[events] an intensity is {}, expected a finite number > 0: times or gaps are too large for the model",
+        total(0));
   const double widest = 4 / (sharpness_ * std::abs(slope_));  // where the rule is exact; ∞ for intensities that stay
   while (gaps.size() < targets.size()) {
     if (slope_ < 0 && sharpness_ * (top_ + slope_ * from) < kGone) {
@@ -143,6 +146,7 @@ std::vector<double> HostIntensities::gaps_at(std::span<const double> targets) co
     width = std::min(width, widest);
     const RatePolynomial here(*this, from, width);
     const double more = here.at(1).integral;
+    check(more > 0, "[events] an integral of intensities is {}, expected a number > 0", more);
     while (gaps.size() < targets.size() && targets[gaps.size()] <= done + more)
       gaps.push_back(from + width * here.share_at(targets[gaps.size()] - done));
     done += more;

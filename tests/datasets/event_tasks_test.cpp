@@ -73,6 +73,15 @@ TEST_CASE("events: a table's sequences") {
   CHECK(other[0].events.end == 4);
   const auto apart = read_events("sequence,time\na,1\na,1\na,1\na,5\n", {.least_gap = 0.25});
   CHECK(apart[0].events.times == std::vector<double>{1, 1.25, 1.5, 5});
+  const auto started = read_events("sequence,time\na,101\na,103\n", {.end = 104, .start = 100});
+  CHECK(started[0].events.times == std::vector<double>{1, 3});
+  CHECK(started[0].events.end == 4);
+  CHECK(warning_of_late_start(started, {.start = 100}) == "");
+  const auto late = read_events("sequence,time\na,1700000000\na,1700000060\n", {});
+  CHECK(
+      warning_of_late_start(late, {}) ==
+      "the first event is at 1700000000, long after time 0, where observation begins: subtract when it began from all "
+      "times");
 }
 
 TEST_CASE("events: what a table may not hold") {
@@ -80,7 +89,9 @@ TEST_CASE("events: what a table may not hold") {
   CHECK(event_refusal(head + "a,0.5,0\n") ==
         "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the event before in its sequence");
   CHECK(event_refusal(head + "b,7,0\na,1,0\n") ==
-        "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the event before in its sequence");
+        "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the event before in its sequence: "
+        "move the "
+        "later one by a little, or give a least_gap");
   CHECK(event_refusal(head + "a,0.5,0\n", {.least_gap = 0.1}) ==
         "[e.csv:3] column \"time\" holds \"0.5\", expected at least 1, the time of the event before in its sequence");
   CHECK(event_refusal(head + "b,-0.5,0\n") == "[e.csv:3] column \"time\" holds \"-0.5\", expected a time of 0 or more");
@@ -88,14 +99,19 @@ TEST_CASE("events: what a table may not hold") {
         "[e.csv:3] column \"time\" holds \"2.5\", expected at most the end, 2");
   CHECK(event_refusal(head + "b,2020-01-01,0\n") ==
         "[e.csv:3] column \"time\" holds \"2020-01-01\", expected a number, as others of the column are");
-  CHECK(event_refusal("sequence,time\na,2020-01-01\n") ==
-        "[e.csv:2] column \"time\" holds \"2020-01-01\", expected a number, not a date");
+  CHECK(
+      event_refusal("sequence,time\na,2020-01-01\n") ==
+      "[e.csv:2] column \"time\" holds \"2020-01-01\", expected a number, not a date: write the time since observation "
+      "began, as 2.5 days");
   CHECK(event_refusal(head + "b,2,1\n") == "[e.csv:3] column \"mark\" holds \"1\", expected the mark 0");
   for (const char* mark : {"3", "-1", "0.5"})
     CHECK(event_refusal(head + "b,2," + mark + "\n", {.marks = 3}) ==
           std::string("[e.csv:3] column \"mark\" holds \"") + mark + "\", expected a mark, one of 0 … 2");
   CHECK(event_refusal(head + "b,2,buy\n", {.marks = 3}) ==
-        "[e.csv:3] column \"mark\" holds \"buy\", expected a number");
+        "[e.csv:3] column \"mark\" holds \"buy\", expected a number: write the kinds of events as 0 … 2");
+  CHECK(event_refusal(head + "b,1e40,0\n", {.unit = 10}) ==
+        "[e.csv:3] column \"time\" holds \"1e40\", expected at most 1e+16");
+  CHECK(event_refusal(head, {.start = 2}) == "[e.csv:2] column \"time\" holds \"1\", expected a time of 2 or more");
   CHECK(event_refusal(head + ",2,0\n") == "[e.csv:3] the sequence has no name, expected one in every row");
   CHECK(event_refusal("sequence,time\na,1\n", {.marks = 2}) ==
         "[e.csv:1] has no column \"mark\", found \"sequence\", \"time\"");
@@ -152,6 +168,14 @@ TEST_CASE("events: sequences as tasks") {
   CHECK(event_row(piece.yc, 0) == std::vector<double>{1.5, 2});
   CHECK(event_row(piece.yt, 0) == std::vector<double>{0.5, 1});
   CHECK_FALSE(piece.lengths.defined());
+  // The clock of a later piece is that of its sequence, and not of the event before.
+  const Task later = event_task({{&all[1].events, 2, 4}}, {.context = 1}, options);
+  CHECK(event_row(later.yc, 0) == std::vector<double>{2, 1});
+  CHECK(event_row(later.yt, 0) == std::vector<double>{2, 1});
+  CHECK(events_of(later)[0].sequence.times == std::vector<double>{2, 4});
+  // Without a context the first event is a target, whose gap is since the event before.
+  CHECK(event_row(event_task({{&all[1].events, 2, 4}}, {.context = 0}, options).yt, 0) ==
+        std::vector<double>{0.5, 1, 2, 1});
 }
 
 TEST_CASE("events: the truth of simulated tasks is that of their process") {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "datasets/events/gap_distribution.h"
+#include "models/predictions/intensity_event.h"
 #include "tests/models/renewal_model.h"
 
 using namespace npzoo;
@@ -36,6 +37,63 @@ TEST_CASE("event forecast: the next event") {
           doctest::Approx(1 - std::vector{0.1, 0.5, 0.95}[i]).epsilon(1e-10));
   REQUIRE(next.mark_probability.size() == 3);
   CHECK(next.mark_probability[1] == doctest::Approx(0.5).epsilon(1e-14));
+}
+
+TEST_CASE("event forecast: the next event after a silence") {
+  EventSequence past = some_past();
+  past.end = 5;
+  const double silence = 2, survived = kKnownGaps.log_survival(silence);
+  const std::vector<double> levels{0.1, 0.5, 0.95};
+  const NextEventForecast next = forecast_next(known_renewal(), past, levels, DType::float64);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(next.gap_quantiles[i] > silence);
+    CHECK(std::exp(kKnownGaps.log_survival(next.gap_quantiles[i]) - survived) ==
+          doctest::Approx(1 - levels[i]).epsilon(1e-9));
+  }
+  // E(gap | gap > s) = m Φ(σ − z) / Φ(−z) of a log-normal distribution, where z is that of s.
+  const auto below = [](double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; };
+  const double z = (std::log(silence) - kLogMean) / kLogStd, mean = std::exp(kLogMean + kLogStd * kLogStd / 2);
+  CHECK(next.expected_gap == doctest::Approx(mean * below(kLogStd - z) / below(-z)).epsilon(1e-2));
+  CHECK(next.mark_probability[1] == doctest::Approx(0.5).epsilon(1e-14));
+
+  constexpr std::int64_t kPaths = 400;
+  const auto paths = continue_events(known_renewal(), past, 20, kPaths, 3, DType::float64);
+  double early = 0, second = 0;
+  for (const EventSequence& path : paths) {
+    REQUIRE(path.events() > 0);
+    CHECK(path.end == 25);
+    CHECK((path.times.front() > 5 && path.times.back() <= 25 && std::ranges::is_sorted(path.times)));
+    early += path.times.front() - 3 <= next.gap_quantiles[1];
+    second += path.marks.front() == 1;
+  }
+  CHECK(std::abs(early / kPaths - 0.5) <= 4 * std::sqrt(0.25 / kPaths));
+  CHECK(std::abs(second / kPaths - 0.5) <= 4 * std::sqrt(0.25 / kPaths));
+
+  past.end = 1e6;
+  CHECK(error_of([&] {
+          forecast_next(known_renewal(), past, levels, DType::float64);
+        }).starts_with("[events] nothing for 1e+06 after the last event has log-probability "));
+}
+
+TEST_CASE("event forecast: a horizon that is too many events away is refused at once") {
+  for (const double horizon : {1e5, 1e9, 1e15})
+    CHECK(error_of([&] {
+            continue_events(known_renewal(), some_past(), horizon, 2, 3, DType::float64);
+          }).find("events come on each path until the horizon, expected at most 4096: a horizon ") !=
+          std::string::npos);
+}
+
+TEST_CASE("event forecast: intensities that are not finite end the search for a gap") {
+  const auto of_level = [](double level) {
+    const Tensor levels = Tensor::full({1, 1, 2}, level, DType::float64),
+                 one = Tensor::full({1, 1, 1}, 0, DType::float64);
+    return IntensityEvent({levels, one, Tensor::full({1}, 1, DType::float64)}, Tensor::full({1, 1}, 1, DType::float64),
+                          levels);
+  };
+  for (const double level : {kNaN, kInfinity})
+    CHECK(error_of([&] {
+            of_level(level).marginals();
+          }).ends_with("expected a finite number > 0: times or gaps are too large for the model"));
 }
 
 TEST_CASE("event forecast: paths go on to the horizon, as often as the process does") {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tests of sequences of events in the program: events_test.py PATH_TO_NPZOO"""
 
+import json
 import math
 import sys
 
-from cli_support import HERE, as_json, case, check_keys, expect, fail, run_cases, succeed, write, wrong_usage
+from cli_support import HERE, as_json, case, check_keys, expect, fail, npzoo, run_cases, succeed, write, wrong_usage
 
 MU = [0.2, 0.3]
 ALPHA = [[0.8, 0.1], [0.4, 0.5]]
@@ -45,6 +46,25 @@ def oracle_of_a_table():
 
 
 @case
+def oracle_of_times_that_do_not_begin_at_zero():
+    unix = {name: [(1_700_000_000 + time, mark) for time, mark in row] for name, row in EVENTS.items() if len(row) > 1}
+    plain = {name: row for name, row in EVENTS.items() if len(row) > 1}
+    process, path = write("hawkes.toml", HAWKES), table(unix)
+    done = npzoo("oracle", path, "--process", process)
+    expect(done.returncode == 0 and done.stderr.count("warning") == 1, done.stderr)
+    expect("the first event is at 1700000000, long after time 0, where observation begins" in done.stderr, done.stderr)
+    done = npzoo("oracle", path, "--process", write("start.toml", HAWKES + "start = 1.7e9\n"), "--json")
+    expect(done.returncode == 0 and "warning" not in done.stderr, done.stderr)
+    expect(math.isclose(json.loads(done.stdout)["total"], naive(plain), rel_tol=1e-5), done.stdout, naive(plain))
+    expect("warning" not in npzoo("oracle", table(), "--process", process).stderr, "usual times")
+    ties = write("ties.csv", "sequence,time,mark\na,1,0\na,1,1\na,3,0\n")
+    found = as_json("oracle", ties, "--process", write("gap.toml", HAWKES + "least_gap = 0.25\n"))
+    expect(math.isclose(found["total"], naive({"a": [(1, 0), (1.25, 1), (3, 0)]}), rel_tol=1e-12), found)
+    far = succeed("oracle", table({"a": [(1e15, 0)]}), "--process", process)
+    expect(len(far) < 200, "hundreds of digits:", far)
+
+
+@case
 def oracle_without_marks_or_errors():
     one = {name: [(time, 0) for time, _ in row] for name, row in EVENTS.items()}
     plain = write("plain.csv", "".join(f"{name},{time}\n" if name else "" for name, time in
@@ -76,6 +96,12 @@ def oracle_refuses():
     bad(HAWKES.replace("[1.5, 1.0]", "[1.5, 0.0]"), "decay[1][1] is 0", "expected a number > 0")
     bad(HAWKES.replace("0.8", "-0.8"), "excitation[0][0] is -0.8", "expected a number >= 0")
     bad(HAWKES + "end = 3.0\n", "events.csv:5]", "expected at most the end, 3")
+    bad(HAWKES + "start = 3.0\nend = 2.0\n", "end is 2", "expected more than the start, 3")
+    bad(HAWKES + "start = 0.1\n", "events.csv:7]", "expected a time of 0.1 or more")
+    score("a,2,0\na,2,1\n", "move the later one by a little, or give a least_gap")
+    score("a,1,buy\n", '"mark" holds "buy"', "expected a number: write the kinds of events as 0 … 1")
+    score("a,2024-01-05,0\n", '"time" holds "2024-01-05"', "not a date: write the time since observation began")
+    score("a,1,0\na,1e40,0\n", "events.csv:3]", '"time" holds "1e40"', "expected at most 1e+15")
     bad(HAWKES + "gamma = 3.0\n", "gamma is an unknown key")
     bad(HAWKES.replace("hawkes", "cox"), "kind is 'cox'")
     fail("oracle", table({"a": [(1.0, 1)]}), "--process", write("bad.toml", 'kind = "poisson"\nrates = [1, 0]\n'), naming=['sequence "a"', "-inf"])
@@ -193,6 +219,56 @@ def a_model_of_events_from_training_to_picture():
     picture = (HERE / "p.svg").read_text()
     expect("<svg" in picture and picture.count("<path") > 3, "curves and events expected")
     fail("predict", table({"a": [(1.0, 2)]}), "--checkpoint", weights, naming=["expected a mark, one of 0 … 1"])
+
+    # Given a silence after the last events.
+    later = [row.split(",") for row in succeed("predict", table(), "--checkpoint", weights, "--quantiles", "0.1,0.9", "--now", 6).splitlines()
+             if not row.startswith("#")]
+    for (name, *numbers), before in zip(later[1:], rows[1:]):
+        last, mean, low, high, first, second = map(float, numbers)
+        expect(name == before[0] and 6 < low < high and 6 < mean, name, numbers)
+    succeed("predict", table(), "--checkpoint", weights, "--now", 6, "--samples", 3, "--horizon", 2, "--out", out, "--samples-out", paths)
+    for line in [line for line in paths.read_text().splitlines() if not line.startswith("#")][1:]:
+        expect(6 < float(line.split(",")[2]) <= 8, line)
+    fail("predict", table(), "--checkpoint", weights, "--now", 3, naming=['--now 3 found, expected 4 or later: sequence "a"'])
+    fail("predict", table(), "--now", 3, naming=["--now found, expected a --checkpoint of a model of events"])
+    # Far times and far horizons end at once.
+    fail("predict", write("far.csv", "sequence,time,mark\na,1,0\na,1e40,1\n"), "--checkpoint", weights, naming=["far.csv:3]", "expected at most 1e+15"])
+    fail("predict", table(), "--checkpoint", weights, "--samples", 1, "--horizon", 1e9, "--samples-out", paths,
+         naming=["events come on each path until the horizon, expected at most 4096"])
+
+
+@case
+def a_table_to_predict_is_read_as_that_of_training():
+    rows = [("u%d" % (i % 30), i // 30 + i % 3 * 0.25, i % 2) for i in range(360)]
+    jodie = write("jodie.csv", "user_id,item_id,timestamp,state_label,features\n" +
+                  "".join(f"{int(user[1:])},{mark},{time * 10},0,0.5\n" for user, time, mark in rows for _ in range(1 + (mark == 0))))
+    protocol = write("jodie.toml", f"""name = "own-jodie"
+description = "for tests"
+source = "npzoo"
+extends = "events/mooc"
+[data]
+file = "{jodie}"
+marks = 2
+unit = 10.0
+least_gap = 1e-3
+points = 8
+[training]
+steps = 2
+batch_size = 4
+schedule = {{ name = "constant" }}
+[validation]
+every = 2
+batches = 1
+""")
+    small = [flag for change in ("d_model=8", "d_inner=8", "n_head=2", "num_latents=4", "num_latents_per_layer=4", "n_layers=1")
+             for flag in ("--set", f"models.cmhp.{change}")]
+    succeed("train", "--protocol", protocol, "--model", "cmhp", *small, "--out", HERE / "jodie")
+    weights = HERE / "jodie/checkpoint.safetensors"
+    text = succeed("predict", jodie, "--checkpoint", weights)
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    expect(lines[0].startswith("user,last_timestamp,mean_timestamp,") and len(lines) == 31, lines[:2])
+    plain = write("plain.csv", "sequence,time,mark\na,1,0\na,1,1\na,30,0\n")  # with a tie
+    expect(len([line for line in succeed("predict", plain, "--checkpoint", weights).splitlines() if line.startswith("a,30,")]) == 1, "ties")
 
 
 if __name__ == "__main__":

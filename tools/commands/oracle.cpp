@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "datasets/events/scores.h"
 #include "datasets/gp/oracle.h"
@@ -35,8 +36,8 @@ void add_flags(Flags& flags, OracleCommand& c) {
   const Flag process = flags.text(
       "--process", c.process,
       "TOML file of a process with given parameters, kind poisson, hawkes, self-correcting or renewal, that a table of "
-      "events is scored under: the log-likelihood per event, observed from time 0 to each sequence's last event or to "
-      "the file's end");
+      "events is scored under: the log-likelihood per event, observed from time 0, or the file's start, to each "
+      "sequence's last event, or the file's end");
   flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")
       .excludes(process);
   flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little")
@@ -186,8 +187,17 @@ JsonValue score_process(const OracleCommand& c, const Protocol& protocol, const 
        {"differs", differing}});
 }
 
+/// In full where it is of usual size, so that times of 1e15 do not print hundreds of digits.
+std::string nats(double value) {
+  constexpr double kUsual = 1e6;
+  return std::abs(value) < kUsual ? fmt::format("{:.6f}", value) : fmt::format("{:.8g}", value);
+}
+
 int score_table(const OracleCommand& c) {
   const ProcessScores scores = score_events(c.protocol.name, c.process);
+  if (!scores.warning.empty())
+    fmt::print(stderr, "npzoo: warning: {}: {}, or write it as start in {}\n", c.protocol.name, scores.warning,
+               c.process.string());
   const auto& [value, error] = scores.log_likelihood;
   if (c.common.json) {
     print_json(JsonValue::object({{"table", c.protocol.name},
@@ -200,8 +210,8 @@ int score_table(const OracleCommand& c) {
   } else {
     fmt::print("{}: {} events in {} sequences under the {} process\n", c.protocol.name, scores.events, scores.sequences,
                scores.process);
-    fmt::print("  {:<20} {:.6f}{}  (nats per event)\n", "log-likelihood", value,
-               scores.sequences > 1 ? fmt::format(" ± {:.6f}", error) : "");
+    fmt::print("  {:<20} {}{}  (nats per event)\n", "log-likelihood", nats(value),
+               scores.sequences > 1 ? fmt::format(" ± {}", nats(error)) : "");
   }
   return 0;
 }

@@ -64,9 +64,10 @@ void add_flags(Flags& flags, PredictCommand& c) {
                           "more inputs a fitted Gaussian process");
   flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
   flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
-  flags.text("--out", c.out,
-             "table to write: the rows, and columns mean_* and std_*; '-' for standard output, which it is where "
-             "nothing else is asked for");
+  flags.text(
+      "--out", c.out,
+      "table to write: the rows, and columns mean_* and std_*; '-' for standard output, which it is where "
+      "nothing else is asked for. Rows without a finite prediction stay blank, with a warning and exit status 3");
   flags.text("--plot", c.plot,
              "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
              "inputs; of groups the first six");
@@ -91,8 +92,13 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "--horizon", c.horizon,
       "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones "
       "go "
-      "on from paths that it has drawn. Of events: how long after the last one of each sequence samples go on, in the "
-      "table's unit");
+      "on from paths that it has drawn. Of events: how long after the last one of each sequence, or after --now, "
+      "samples "
+      "go on, in the table's unit");
+  flags.positive(
+      "--now", c.now,
+      "of events: the time, in the table's unit, until when nothing more has happened; the next event is then "
+      "predicted given that silence");
   flags.text("--samples-out", c.samples_out,
              "table to write them to: the rows, sample (from 1 on) and the values; '-' for standard output");
   add_data(flags, c.data);
@@ -113,9 +119,13 @@ bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
 int predict(const PredictOptions& c) {
   std::optional<TrainedModel> trained;
   if (!c.checkpoint.empty()) trained = load_model(c.checkpoint);
-  if (trained && is_forecaster(*trained)) return predict_forecast(c, *trained);
+  if (trained && is_forecaster(*trained)) {
+    check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
+    return predict_forecast(c, *trained);
+  }
   if (trained && events_config(*trained->checkpoint.run.protocol.data)) return predict_events(c, *trained);
   check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of forecasts or of events");
+  check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
   if (!trained) return predict_series(c, std::nullopt);
   return is_one_task(c, *trained) ? predict_one_task(c, *trained) : predict_series(c, std::move(trained));
 }

@@ -2,11 +2,15 @@
 
 #include "datasets/events/config.h"
 #include "datasets/tables/prediction_rows.h"
+#include "datasets/tables/table_reader.h"
 #include "datasets/tables/table_writer.h"
 #include "engine/error.h"
+#include "engine/io/text.h"
 #include "models/event_forecast.h"
 #include "models/training/run_state.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
+#include "tools/cli/progress.h"
 #include "tools/predict/options.h"
 
 namespace npzoo {
@@ -28,11 +32,37 @@ void check_options(const PredictOptions& c) {
 }
 
 EventTableForm form_of(const PredictOptions& c, const EventsConfig& config) {
-  EventTableForm form{.marks = config.marks(), .unit = config.unit()};
+  EventTableForm form = config.table_form();
   if (!c.columns.group.empty()) form.sequence = c.columns.group;
   if (!c.columns.inputs.empty()) form.time = c.columns.inputs[0];
   if (!c.columns.values.empty()) form.mark = c.columns.values[0];
   return form;
+}
+
+/// Reads the table as training did. A model of a JODIE file also takes a table with the columns sequence, time and
+/// mark.
+std::vector<NamedSequence> read_events(const PredictOptions& c, const EventsConfig& config, EventTableForm& form,
+                                       const std::function<bool()>& give_up) {
+  const bool named = !c.columns.group.empty() || !c.columns.inputs.empty() || !c.columns.values.empty();
+  if (!config.is_jodie()) return read_event_table(c.table, form, give_up);
+  const EventTableForm plain;
+  const bool is_plain = c.table == "-" || TableReader(c.table).format().find(plain.sequence).has_value();
+  if (!named && !is_plain) return read_jodie_table(c.table, form, give_up);
+  if (c.columns.group.empty()) form.sequence = plain.sequence;
+  if (c.columns.inputs.empty()) form.time = plain.time;
+  if (c.columns.values.empty()) form.mark = plain.mark;
+  return read_event_table(c.table, form, give_up);
+}
+
+/// Every sequence is observed until --now, or until its last event.
+void observe_until(const PredictOptions& c, double unit, std::vector<NamedSequence>& sequences) {
+  for (NamedSequence& s : sequences) {
+    s.events.end = c.now.value_or(0) / unit;
+    if (!c.now) s.events.end = s.events.times.back();
+    check(s.events.end >= s.events.times.back(),
+          "[predict] --now {} found, expected {} or later: sequence {} has an event then", *c.now,
+          s.events.times.back() * unit, in_quotes(s.name));
+  }
 }
 
 /// The tables that are written, in the units of the one that was read.
@@ -45,7 +75,8 @@ class EventOutputs {
     for (const double p : quantiles_) header.push_back(fmt::format("q{}_{}", p, form.time));
     for (std::int64_t k = 0; form.marks > 1 && k < form.marks; ++k)
       header.push_back(fmt::format("p_{}_{}", form.mark, k));
-    const std::vector<std::string> comments{"model: " + model, "the next event of each sequence, given all before it"};
+    std::vector<std::string> comments{"model: " + model, "the next event of each sequence, given all before it"};
+    if (c.now) comments.push_back(fmt::format("given that nothing more has happened until {}", *c.now));
     if (!c.out.empty()) next_.emplace(c.out, header, comments);
     if (c.samples == 0) return;
     std::vector<std::string> names{form.sequence, "sample", form.time};
@@ -92,18 +123,28 @@ class EventOutputs {
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_options(c);
   const TrainingRun& run = trained.checkpoint.run;
-  const EventTableForm form = form_of(c, *events_config(*run.protocol.data));
-  const std::vector<NamedSequence> sequences = read_event_table(c.table, form);
+  const EventsConfig& config = *events_config(*run.protocol.data);
+  const InterruptGuard interrupt;
+  const auto give_up = [&interrupt] { return interrupt.requested(); };
+  EventTableForm form = form_of(c, config);
+  std::vector<NamedSequence> sequences = read_events(c, config, form, give_up);
+  observe_until(c, form.unit, sequences);
   EventOutputs outputs(c, form, fmt::format("{} trained under {}", run.spec.name, run.protocol.name));
+  Progress progress("predict", std::ssize(sequences), {.unit = "sequences", .passing = true});
   std::int64_t events = 0;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (give_up()) return kInterruptedExit;
     const EventSequence& past = sequences[i].events;
     events += past.events();
     outputs.write(sequences[i], forecast_next(*trained.model, past, outputs.quantiles()));
     if (c.samples > 0)
       outputs.write(sequences[i],
                     continue_events(*trained.model, past, *c.horizon / form.unit, c.samples, run.seed + i));
+    progress.update(static_cast<std::int64_t>(i) + 1);
   }
+  progress.finish();
+  if (const std::string warning = warning_of_late_start(sequences, form); !warning.empty())
+    fmt::print(stderr, "npzoo: warning: {}: {}\n", c.table.string(), warning);
   outputs.commit();
   if (c.common.json)
     print_json(JsonValue::object({{"model", run.spec.name},

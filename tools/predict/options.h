@@ -33,6 +33,7 @@ struct PredictOptions {
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none
+  std::optional<double> now;          // of events, in the table's unit: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
 };
 
