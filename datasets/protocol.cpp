@@ -17,7 +17,7 @@ namespace {
 OptimiserConfig read_optimiser(TomlReader reader) {
   OptimiserConfig o;
   o.name = reader.choice("name", {"adam", "keras-adam", "adamw", "yogi"});
-  o.lr = reader.number("lr", kPositive);
+  o.lr = reader.number("lr", kAnyPositive);  // training itself tells of one that is too large
   o.beta1 = reader.number("beta1", kBelowOne);
   o.beta2 = reader.number("beta2", kBelowOne);
   o.epsilon = reader.number("epsilon", kPositive);

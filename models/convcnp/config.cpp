@@ -26,7 +26,11 @@ Architecture read_architecture(ConfigReader& reader) {
   return static_cast<Architecture>(found - kNames.begin());
 }
 
-double read_points_per_unit(ConfigReader& reader) { return reader.number("points_per_unit", kPositive); }
+double read_points_per_unit(ConfigReader& reader) {
+  constexpr NumberRule kDensity{[](double x) { return x >= 1e-6 && x <= kLargestNumber; },
+                                "a number from 1e-6 to 1e15"};
+  return reader.number("points_per_unit", kDensity);
+}
 
 /// Pixels along each input: grid_size of all, unless there is a grid_size_2 for the second.
 std::array<std::int64_t, 2> read_grid_sizes(ConfigReader& reader, std::int64_t dim_x) {

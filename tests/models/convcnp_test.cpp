@@ -143,8 +143,9 @@ TEST_CASE("convcnp: errors") {
   CHECK(config_error(R"({"architecture": "conv"})") ==
         "[convcnp] architecture 'conv' found, expected simple, unet, dl4bi, convgnp-conv, convgnp-unet or on-grid");
   CHECK(config_error(R"({"grid_low": 3.0})") == "[convcnp] grid_low is 3 and grid_high 3, expected a range");
-  CHECK(config_error(R"({"points_per_unit": 0.0})") == "[convcnp] points_per_unit is 0, expected a number > 0");
-  CHECK(config_error(R"({"points_per_unit": 1e300})") ==
+  CHECK(config_error(R"({"points_per_unit": 0.0})") ==
+        "[convcnp] points_per_unit is 0, expected a number from 1e-6 to 1e15");
+  CHECK(config_error(R"({"points_per_unit": 1e12})") ==
         "[convcnp] the grid has 16777217 nodes, expected 1 to 16777216");
   CHECK(config_error(R"({"architecture": "unet", "halvings": 7})")
             .starts_with("[convcnp] halvings is 7, expected an integer from 1 to 6"));
