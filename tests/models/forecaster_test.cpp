@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/models/walk_model.h"
@@ -58,6 +59,22 @@ TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose s
   CHECK(walk.samples.size() == 900);
   CHECK(std::abs(walk.std[2] * walk.std[2] - 3) < 5 * 3 * std::sqrt(2.0 / 300));
   CHECK(forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 2}).how == "free-running, 20 samples");
+}
+
+TEST_CASE("forecaster: of two paths, quantiles lie between them and the deviation is that of the paths themselves") {
+  const SeriesForecast said =
+      forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 3, .quantiles = {0.25, 0.5, 0.9}, .samples = 2});
+  REQUIRE(said.samples.size() == 6);
+  for (std::size_t h = 0; h < 3; ++h) {
+    const auto [low, high] = std::minmax(said.samples[h], said.samples[3 + h]);
+    const double apart = high - low;
+    CHECK(apart > 0);
+    CHECK(said.mean[h] == doctest::Approx((low + high) / 2));
+    CHECK(said.std[h] == doctest::Approx(apart / 2));
+    CHECK(said.quantiles[3 * h] == doctest::Approx(low + apart / 4));
+    CHECK(said.quantiles[3 * h + 1] == doctest::Approx(low + apart / 2));
+    CHECK(said.quantiles[3 * h + 2] == doctest::Approx(low + 0.9 * apart));
+  }
 }
 
 TEST_CASE("forecaster: the same numbers every time, and others of another seed") {
