@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/models/walk_model.h"
@@ -95,6 +96,22 @@ TEST_CASE("forecaster: figures that are not finite, dates and sizes that cannot 
         forecast(Walk(0.5, false), days({1, 2, 3}), {.horizon = 4000, .samples = 60'000});
       }) ==
       "[forecast] 60000 paths of 4000 steps of 1 columns found, which are 240000000 values, expected at most 20000000");
+}
+
+TEST_CASE("forecaster: of two paths, quantiles lie between them and the deviation is that of the paths themselves") {
+  const SeriesForecast said =
+      forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 3, .quantiles = {0.25, 0.5, 0.9}, .samples = 2});
+  REQUIRE(said.samples.size() == 6);
+  for (std::size_t h = 0; h < 3; ++h) {
+    const auto [low, high] = std::minmax(said.samples[h], said.samples[3 + h]);
+    const double apart = high - low;
+    CHECK(apart > 0);
+    CHECK(said.mean[h] == doctest::Approx((low + high) / 2));
+    CHECK(said.std[h] == doctest::Approx(apart / 2));
+    CHECK(said.quantiles[3 * h] == doctest::Approx(low + apart / 4));
+    CHECK(said.quantiles[3 * h + 1] == doctest::Approx(low + apart / 2));
+    CHECK(said.quantiles[3 * h + 2] == doctest::Approx(low + 0.9 * apart));
+  }
 }
 
 TEST_CASE("forecaster: the same numbers every time, and others of another seed") {

@@ -54,6 +54,7 @@ struct TestRow {
   std::int64_t batches = 0;
   std::int64_t clamped_denominators = 0;
   Reference against;
+  bool chose_weights = false;  // by the best validation, which was on what is tested
 };
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
@@ -61,10 +62,10 @@ std::string leak(const EvaluationConfig& rules, const std::string& model, const 
   for (const Figure& figure : row.found.figures) {
     if (figure.how.empty()) continue;  // the truth's own
     const auto& [value, error] = figure.value;
-    const Reference against{.best = reference_for(rules, row.test, model, figure.density).best};
-    if (judge({value, error, error}, against) == Verdict::above_oracle)
+    const std::optional<Ceiling> best = reference_for(rules, row.test, model, figure.density).best;
+    if (best && above({.value = value, .standard_error = error, .task_error = error}, *best))
       return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, figure.words(), value,
-                         error, against.best->best.value);
+                         error, best->best.value);
   }
   if (row.found.lacking && beats_exact_posterior(row.test.name, *row.found.lacking))
     return fmt::format("{}: {} is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
@@ -72,8 +73,8 @@ std::string leak(const EvaluationConfig& rules, const std::string& model, const 
   return "";
 }
 
-std::optional<double> value_of(const std::optional<Estimate>& estimate) {
-  return estimate ? std::optional(estimate->value) : std::nullopt;
+std::optional<double> value_of(const std::optional<PublishedFigure>& figure) {
+  return figure ? std::optional(figure->value) : std::nullopt;
 }
 
 std::optional<double> value_of(const std::optional<Ceiling>& best) {
@@ -86,6 +87,12 @@ struct Subject {
   const TrainingRun& run;
   std::string weights;  // their checksum
 };
+
+/// Whether training kept the weights of its best validation, and that was on the data of this test.
+bool chose_weights(const Subject& subject, const TestConfig& test) {
+  const Protocol& trained = subject.run.protocol;
+  return trained.training.keep_best && test.data->tested_on_validation() && same_data(trained, subject.protocol);
+}
 
 std::optional<Ceiling> best_possible(const Subject& subject, const TestRow& row, const Figure& figure) {
   return reference_for(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
@@ -135,6 +142,7 @@ JsonValue to_json(const Subject& subject, const TestRow& row) {
       group(figure.name.substr(0, dot)).set(figure.name.substr(dot + 1), figure.value.value);
     }
   }
+  if (row.chose_weights) json.set("test_chose_weights", true);
   for (const auto& [name, members] : groups) json.set(name, members);
   return json;
 }
@@ -142,6 +150,9 @@ JsonValue to_json(const Subject& subject, const TestRow& row) {
 void print(const Subject& subject, const TestRow& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
+  if (row.chose_weights)
+    fmt::print(
+        "  this test also chose these weights: validation and test are the same data, so figures are too good\n");
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
   std::vector<std::string> oracles;
   bool known = false;  // at least one of them
@@ -207,8 +218,12 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
         headline.words(), test.name, headline.value.value);
-  return {test, found, batches, clamped_denominators() - clamped_before,
-          reference_for(rules, test, subject.run.spec.name, headline.density)};
+  return {test,
+          found,
+          batches,
+          clamped_denominators() - clamped_before,
+          reference_for(rules, test, subject.run.spec.name, headline.density),
+          chose_weights(subject, test)};
 }
 
 int run(const EvalCommand& c) {
