@@ -35,7 +35,7 @@ struct TomlReader::State {
   }
 
   [[noreturn]] void reject(std::string_view key, const std::string& found, std::string_view expected) const {
-    fail("{}: {} is {}, expected {}", where, name(key), found, expected);
+    fail("{}: {} is {}, expected {}", where, on_one_line(name(key)), on_one_line(found), expected);
   }
 
   const toml::node& node(std::string_view key, std::string_view expected) {
@@ -212,8 +212,8 @@ void TomlReader::reject(std::string_view key, const std::string& found, std::str
 
 void TomlReader::finish() const {
   for (const std::string& key : keys())
-    check(state_->used.contains(key), "{}: {} is an unknown key, expected one of: {}", state_->where, state_->name(key),
-          fmt::join(state_->used, ", "));
+    check(state_->used.contains(key), "{}: {} is an unknown key, expected one of: {}", state_->where,
+          on_one_line(state_->name(key)), fmt::join(state_->used, ", "));
 }
 
 }  // namespace npzoo

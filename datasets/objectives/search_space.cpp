@@ -11,6 +11,7 @@
 #include "datasets/toml_reader.h"
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "engine/io/text.h"
 
 namespace npzoo {
 
@@ -26,7 +27,7 @@ void check_axis(const Axis& axis, const std::string& where) {
       std::ranges::none_of(axis.name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   check(!axis.name.empty() && printable && axis.name.front() != ' ' && axis.name.back() != ' ' &&
             axis.name.front() != '#',
-        "{}: the name of an axis is \"{}\", expected a column's name", where, axis.name);
+        "{}: the name of an axis is {}, expected a column's name", where, in_quotes(axis.name));
   check(axis.name != kValueColumn, "{}: an axis is called value, expected another name: that column is the objective's",
         where);
   for (const double x : {axis.low, axis.high, axis.fixed.value_or(axis.low)})

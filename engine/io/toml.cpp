@@ -2,6 +2,8 @@
 
 #include "engine/io/toml.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
@@ -88,6 +90,17 @@ class Bounds {
 
 }  // namespace
 
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)
+      line += c;
+    else
+      line += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return line;
+}
+
 toml::table parse_toml(std::string_view text, std::string_view where) {
   check(text.size() <= kMaxTomlBytes, "{}: {} bytes of TOML found, expected at most {}", where, text.size(),
         kMaxTomlBytes);
@@ -100,7 +113,7 @@ toml::table parse_toml(std::string_view text, std::string_view where) {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    fail("{}: line {}, column {}: {}", where, at.line, at.column, error.description());
+    fail("{}: line {}, column {}: {}", where, at.line, at.column, on_one_line(error.description()));
   }
 }
 

@@ -17,6 +17,9 @@ constexpr int kMaxTomlNesting = 16;   // brackets within brackets
 constexpr int kMaxTomlKeyParts = 16;  // a.b.c has three
 constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
 
+/// Control characters as escapes, for messages: a key or a value of a file may hold ends of lines.
+std::string on_one_line(std::string_view text);
+
 /// The one way in which TOML is read, whoever wrote it: in ASCII and within the bounds above. Throws Error that begins
 /// with `where` for anything else.
 toml::table parse_toml(std::string_view text, std::string_view where);

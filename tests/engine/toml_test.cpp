@@ -70,6 +70,12 @@ TEST_CASE("toml: a text as large as is allowed is read") {
   CHECK(parse_toml(text, "[toml] f")["k60000"].value<int>() == 60000);
 }
 
+TEST_CASE("toml: a message has one line where the parser quotes the end of one") {
+  const std::string message = toml_message("a = i\nb = 1");
+  CHECK(message.find('\n') == message.npos);
+  CHECK(message.find("saw 'i\\n'") != message.npos);
+}
+
 TEST_CASE("toml: size and characters are bounded") {
   CHECK(toml_message("#" + std::string(kMaxTomlBytes, '.')) ==
         fmt::format("[toml] f: {} bytes of TOML found, expected at most {}", kMaxTomlBytes + 1, kMaxTomlBytes));
