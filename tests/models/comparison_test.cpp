@@ -116,7 +116,7 @@ TEST_CASE("comparison: figures per channel are brought to target points, and bac
   CHECK(tnp_d.value == doctest::Approx(3 * 1.416));
   CHECK(*tnp_d.seed_error == doctest::Approx(3 * 0.004));
   CHECK(in_metric(metric, tnp_d.value) == doctest::Approx(-1.416));
-  CHECK(error_in_metric(metric, tnp_d.standard_error) == doctest::Approx(0.004));
+  CHECK(error_in_metric(metric, *tnp_d.seed_error) == doctest::Approx(0.004));
   CHECK(std::string(to_string(Metric::nll)) == "nll");
   CHECK(in_metric(Metric::log_likelihood, 1.25) == 1.25);
   CHECK(load_protocol("tnp/celeba32").evaluation.metric == Metric::log_likelihood);
