@@ -12,6 +12,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 53;  // sums of two of them do not overflow
+constexpr std::int64_t kLargestBatch = std::int64_t{1} << 31;
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void run_state_from_json(std::string_view text, std::string_view where, Checkpoi
   std::int64_t& validation_batches = c.run.protocol.validation.batches;
   c.run.seed = state.unsigned_integer("seed");
   training.steps = state.integer("steps", 1, kMost);
-  training.batch_size = state.integer("batch_size", 1, kMostTasksPerBatch);
+  training.batch_size = state.integer("batch_size", 1, kLargestBatch);
   training.optimiser.lr = state.number("lr");
   check(training.optimiser.lr > 0, "{}: lr is {}, expected a number > 0", where, training.optimiser.lr);
   if (state.has("validation_batches")) validation_batches = state.integer("validation_batches", 1, kMost);
