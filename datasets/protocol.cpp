@@ -42,7 +42,7 @@ ScheduleConfig read_schedule(TomlReader reader, std::int64_t steps) {
 TrainingConfig read_training(TomlReader reader) {
   TrainingConfig t;
   t.steps = reader.integer("steps", 1);
-  t.batch_size = reader.integer("batch_size", 1, kMostTasksPerBatch);
+  t.batch_size = reader.integer("batch_size", 1);
   t.optimiser = read_optimiser(reader.table("optimiser"));
   t.schedule = read_schedule(reader.table("schedule"), t.steps);
   t.clip_norm = reader.number("clip_norm", kNonNegative);

@@ -17,7 +17,7 @@
 
 namespace npzoo {
 
-/// The most tasks of a batch, in training, validation and evaluation.
+/// The most tasks of a batch of an evaluation. In training the memory bounds a batch.
 inline constexpr std::int64_t kMostTasksPerBatch = 65'536;
 /// The most batches of a validation or an evaluation.
 inline constexpr std::int64_t kMostScoredBatches = 10'000'000;

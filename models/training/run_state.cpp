@@ -12,6 +12,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 53;  // sums of two of them do not overflow
+constexpr std::int64_t kLargestBatch = std::int64_t{1} << 31;
 
 }  // namespace
 

@@ -70,7 +70,7 @@ def keys_of_protocols_have_bounds():
                          ("evaluation.rules=false", "[bandit] policy is missing"),
                          ("evaluation.rules.steps=true", "[bandit] steps is an unknown key"),
                          ("evaluation.densities=[nan,nan]", "a changed protocol has no published figures"),
-                         ("training.batch_size=70000", "training.batch_size is 70000, expected an integer from 1 to 65536"),
+                         ("evaluation.batch_size=70000", "evaluation.batch_size is 70000, expected an integer from 1 to 65536"),
                          ("models.cnp.dim_hid=-1", "[cnp] dim_hid is -1, expected an integer from 1 to 65536")):
         fail(*base, "--set", change, naming=[told])
     expect(not out.exists(), "a directory was left")
