@@ -43,7 +43,11 @@ class EventCollector {
     last_[found->second] = time;
     check(events.events() < PointProcess::kMostEvents, "[{}:{}] sequence {} goes on, expected at most {} events",
           format_.name(), line, in_quotes(name), PointProcess::kMostEvents);
-    events.times.push_back(events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap));
+    const double moved = events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap);
+    if (!events.times.empty() && moved <= events.times.back())
+      refuse(cells.time, time_, line,
+             fmt::format("a time small enough to differ from the one before by {}", form_.least_gap * form_.unit));
+    events.times.push_back(moved);
     events.marks.push_back(mark_ ? read_mark(cells.mark, line) : 0);
     events.end = std::max(form_.end.value_or(form_.start) - form_.start, events.times.back());
   }

@@ -35,8 +35,8 @@ struct NamedSequence {
 std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form);
 
 /// In the order in which they appear. Columns that are not named are not looked at. `give_up` as in ReadOnlyFile.
-/// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending or after
-/// the end, for what is no mark, and where there is no event.
+/// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending, after
+/// the end or too large to be moved apart, for what is no mark, and where there is no event.
 std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form,
                                             std::function<bool()> give_up = {});
 

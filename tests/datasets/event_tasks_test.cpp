@@ -90,8 +90,9 @@ TEST_CASE("events: what a table may not hold") {
         "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the event before in its sequence");
   CHECK(event_refusal(head + "b,7,0\na,1,0\n") ==
         "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the event before in its sequence: "
-        "move the "
-        "later one by a little, or give a least_gap");
+        "move the later one by a little, or give a least_gap");
+  CHECK(event_refusal("sequence,time\na,1e15\na,1e15\n", {.least_gap = 0.01})
+            .ends_with("expected a time small enough to differ from the one before by 0.01"));
   CHECK(event_refusal(head + "a,0.5,0\n", {.least_gap = 0.1}) ==
         "[e.csv:3] column \"time\" holds \"0.5\", expected at least 1, the time of the event before in its sequence");
   CHECK(event_refusal(head + "b,-0.5,0\n") == "[e.csv:3] column \"time\" holds \"-0.5\", expected a time of 0 or more");

@@ -35,8 +35,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const npzoo::Descriptor file(::memfd_create("fuzz", MFD_CLOEXEC));
   npzoo::write_all(file, std::as_bytes(std::span(data, size)), "input");
   const std::string path = fmt::format("/proc/self/fd/{}", file.get());
-  const npzoo::EventTableForm forms[] = {
-      {}, {.mark = ""}, {.marks = 3, .unit = 7}, {.marks = 3, .end = 100, .least_gap = 0.25}};
+  const npzoo::EventTableForm forms[] = {{},
+                                         {.mark = ""},
+                                         {.marks = 3, .unit = 7},
+                                         {.marks = 3, .least_gap = 0.25},
+                                         {.marks = 3, .end = 100, .least_gap = 0.25}};
   for (const npzoo::EventTableForm& form : forms)
     for (const auto read : {npzoo::read_event_table, npzoo::read_jodie_table}) try {
         for (const npzoo::NamedSequence& sequence : read(path, form, {})) check_sequence(sequence.events, form);

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
@@ -94,7 +93,6 @@ void check_mutations(const TensorFile& file, std::size_t stride) {
       const Tensor before = file.tensors.at(name);
       changed.tensors[name] = mutation.of(before);
       if (changed.tensors[name].shape() == before.shape() && difference(changed.tensors[name], before) == 0) continue;
-      // Constants of a key's bias are the same for all keys of a query.
       CAPTURE(name);
       CAPTURE(mutation.name);
       const std::string outcome = outcome_of(changed, name);
