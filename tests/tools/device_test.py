@@ -35,12 +35,16 @@ def devices_lists_what_can_be_named():
 
 @case
 def a_device_that_is_not_there_is_one_clear_line():
-    wrong_usage("devices", "--device", "tpu", naming=["tpu"])
+    for name in ("tpu", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999"):
+        wrong_usage("devices", "--device", name, naming=[f'"{name}" found', "cuda"])
     fail("gradcheck", "concat", "--precision", "tf32", naming=["tf32 needs a CUDA device"])
     if "cuda" not in DEVICES:
         fail("train", "--protocol", "quick/gp1d", "--model", "cnp", "--device", "cuda", "--out", HERE / "none",
              naming=["[device]", "CUDA"])
+        fail("gradcheck", "concat", "--device", "cuda:1", naming=["[device]", "CUDA"])
         expect(as_json("gradcheck", "concat", "--device", "auto")["device"] == "cpu", "auto falls back to the CPU")
+    else:
+        fail("gradcheck", "concat", "--device", "cuda:9999", naming=["[device] cuda:9999 found, expected an index below"])
     if "emulated" not in DEVICES:
         fail("gradcheck", "concat", "--device", "emulated", naming=["[device] this build of npzoo has no emulated device"])
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "engine/backend.h"
 #include "engine/error.h"
@@ -23,12 +24,25 @@ void warn_of_fewer_threads(int asked) {
   fmt::print(stderr, "npzoo: warning: [threads] {} instead of {}: {}\n", found, asked, reason);
 }
 
+/// Returns the text if it has the form of a device's name. Throws Error otherwise.
+std::string parse_device_flag(const std::string& text) {
+  constexpr std::string_view kIndexed = "cuda:", kDigits = "0123456789";
+  constexpr std::size_t kMostDigits = 4;
+  const bool indexed = text.starts_with(kIndexed) && text.size() > kIndexed.size() &&
+                       text.size() <= kIndexed.size() + kMostDigits &&
+                       text.find_first_not_of(kDigits, kIndexed.size()) == std::string::npos;
+  return indexed ? text : parse_choice(text, {"cpu", "cuda", "cuda:INDEX", "auto", "emulated"});
+}
+
 }  // namespace
 
 void add_flags(Flags& flags, CommonOptions& common) {
   flags
-      .choice("--device", common.device, {"cpu", "cuda", "auto", "emulated"},
-              "where to compute: cpu, cuda, auto (cuda if there is one) or emulated (CUDA kernels on the CPU, slow)")
+      .call(
+          "--device", [&common](const std::string& text) { common.device = parse_device_flag(text); },
+          "where to compute: cpu, cuda, cuda:INDEX (one of several GPUs), auto (cuda if there is one) or emulated "
+          "(CUDA kernels on the CPU, slow) (default: cpu)")
+      .with_choices({"cpu", "cuda", "auto", "emulated"})
       .common();
   flags
       .choice("--precision", common.precision, {"float32", "tf32", "bf16"},
