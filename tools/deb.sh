@@ -12,7 +12,7 @@ source=$PWD
 say() { printf 'deb: %s\n' "$*" >&2; }
 
 for tool in dpkg-deb dpkg-shlibdeps meson pkg-config; do
-  command -v $tool >/dev/null || { say "$tool is missing; run: apt-get install dpkg-dev meson pkg-config"; exit 1; }
+  command -v $tool >/dev/null || { say "$tool is missing; run: sudo apt-get install dpkg-dev meson pkg-config"; exit 1; }
 done
 build=${1:+$(cd "$here" && cd "$1" && pwd)}
 if [ -z "$build" ]; then
@@ -23,10 +23,13 @@ if [ -z "$build" ]; then
   ninja -C "$build" >&2
 fi
 
+! grep -q 'kHasGeneric = false' "$build/engine/config.h" ||
+  say 'warning: this build (-Disas=only-native) runs on processors of this kind alone'
 say '[2/3] collecting files'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=$work/npzoo library=$work/libnpzoo-dev
+rm -f "$build/meson-logs/install-log.txt"  # root's after `sudo ninja install`, and Meson opens it to write
 meson install -C "$build" --no-rebuild --quiet --destdir "$work/all" >&2
 # A build may have been made for another place, /usr/local mostly; the program finds its files relative to itself.
 prefix=$(find "$work/all" -type d -name bin -printf '%h\n' -quit)
