@@ -50,6 +50,9 @@ class TaskConfig {
   /// than in training, and free of noise, but what `truth` says is of values as they are observed. This default gives
   /// the first tasks of an evaluation.
   virtual Batch picture(std::int64_t tasks, std::uint64_t seed) const;
+  /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
+  /// a test chose them, and its figures are too good.
+  virtual bool tested_on_validation() const { return false; }
   /// How an image becomes a task, where tasks are images.
   virtual std::optional<ImageFormat> image_format() const { return {}; }
 };

@@ -50,8 +50,10 @@ struct Classes {
 
 class ImagesConfig final : public TaskConfig {
  public:
-  ImagesConfig(std::shared_ptr<ImageShelf> shelf, const ImageFormat& format, const PixelRules& rules, bool apart)
-      : shelf_(std::move(shelf)), format_(format), rules_(rules), apart_(apart) {}
+  /// `test_apart`: a folder keeps back a tenth for validation and another one for tests, and not one for both.
+  ImagesConfig(std::shared_ptr<ImageShelf> shelf, const ImageFormat& format, const PixelRules& rules, bool apart,
+               bool test_apart)
+      : shelf_(std::move(shelf)), format_(format), rules_(rules), apart_(apart), test_apart_(test_apart) {}
 
   std::int64_t dim_x() const override { return 2; }
   std::int64_t dim_y() const override { return format_.channels; }
@@ -65,6 +67,10 @@ class ImagesConfig final : public TaskConfig {
     auto tested = std::make_shared<ImagesConfig>(*this);
     if (shelf_->classes > 0 && test.has("classes")) tested->read_classes(test);
     return tested;
+  }
+  bool tested_on_validation() const override {
+    if (!apart_) return true;
+    return !shelf_->has_test && (!test_apart_ || chosen(ImagePart::training).items.size() < 3);
   }
   TaskExtents typical_extents() const override {
     const std::int64_t context = (rules_.least_context + rules_.end_context - 1) / 2;
@@ -97,7 +103,10 @@ class ImagesConfig final : public TaskConfig {
  private:
   ChosenImages images(Split split) const {
     const bool test = split == Split::evaluation || (split == Split::validation && !apart_);
-    if (!shelf_->has_test) return tenth(chosen(ImagePart::training), split != Split::training);
+    if (!shelf_->has_test) {
+      if (tested_on_validation()) return tenth(chosen(ImagePart::training), split != Split::training);
+      return tenths(chosen(ImagePart::training), split);
+    }
     if (test) return chosen(ImagePart::test);
     if (shelf_->has_validation && apart_)
       return chosen(split == Split::training ? ImagePart::training : ImagePart::validation);
@@ -128,10 +137,23 @@ class ImagesConfig final : public TaskConfig {
     return result;
   }
 
+  /// One image in ten is for validation, another one for tests, and the others are for training.
+  static ChosenImages tenths(ChosenImages all, Split split) {
+    const auto count = std::ssize(all.items), each = std::max<std::int64_t>(count / 10, 1);
+    const Permutation order(count, 0, 0);
+    ChosenImages result{all.set, {}};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t place = order(i);
+      const Split part = place < each ? Split::evaluation : place < 2 * each ? Split::validation : Split::training;
+      if (part == split) result.items.push_back(all.items[static_cast<std::size_t>(i)]);
+    }
+    return result;
+  }
+
   std::shared_ptr<ImageShelf> shelf_;
   ImageFormat format_;
   PixelRules rules_;
-  bool apart_;
+  bool apart_, test_apart_;
   Classes classes_{};
 };
 
@@ -228,10 +250,12 @@ std::shared_ptr<const TaskConfig> read_images_config(TomlReader& data) {
       choice.height,    choice.width, channels, onto(inputs, choice.height - 1), onto(inputs, choice.width - 1),
       onto(values, 255)};
   const PixelRules rules = read_rules(data, choice.height * choice.width);
+  // Folders of older protocols say "apart": a tenth is for validation and for tests.
   std::vector<std::string_view> validations{"apart"};
-  if (shelf->has_test) validations.push_back("test");
-  const bool apart = data.choice("validation", validations) == "apart";
-  auto config = std::make_shared<ImagesConfig>(shelf, format, rules, apart);
+  validations.push_back(shelf->has_test ? "test" : "and test apart");
+  const std::string validation = data.choice("validation", validations);
+  auto config =
+      std::make_shared<ImagesConfig>(shelf, format, rules, validation != "test", validation == "and test apart");
   if (shelf->classes > 0) config->read_classes(data);
   return config;
 }

@@ -89,7 +89,7 @@ std::string image_protocol(const ImageFolder& folder, std::string_view base, con
                    {"context", toml::array{1, points - 1}},
                    {"context_per", "batch"},
                    {"pixels_per", "image"},
-                   {"validation", "apart"}};
+                   {"validation", "and test apart"}};
   return own_protocol(base, "[images]", kImageRecipe, short_recipe, name, std::move(data));
 }
 

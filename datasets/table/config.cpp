@@ -34,6 +34,7 @@ class TableConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& /*test*/) const override {
     return std::make_shared<TableConfig>(*this);
   }
+  bool tested_on_validation() const override { return read_->data()->tested_on_validation; }
   TaskExtents typical_extents() const override { return {read_->tasks.points / 2, read_->tasks.points / 4}; }
   TrainingRange training_range() const override {
     constexpr double kReach = 1;     // of gaps at the end, a quarter of a window
@@ -119,9 +120,21 @@ std::string table_protocol(const TableTasks& tasks, std::string_view base, const
                    {"inputs", toml_array(tasks.inputs)},
                    {"values", toml_array(tasks.values)},
                    {"points", tasks.points},
-                   {"held_out", tasks.held_out}};
+                   {"held_out", toml::array{tasks.held_out.validation, *tasks.held_out.test}}};
   return own_protocol(base, "[table]", kTableRecipe, short_recipe, name, std::move(data));
 }
+
+namespace {
+
+HeldOut read_held_out(TomlReader& data) {
+  if (!data.is_array("held_out")) return {.validation = data.number("held_out", kProperShare)};
+  const auto [validation, test] = data.two_numbers("held_out", kProperShare);
+  if (validation + test >= 1)
+    data.reject("held_out", fmt::format("[{}, {}]", validation, test), "shares that leave some for training");
+  return {.validation = validation, .test = test};
+}
+
+}  // namespace
 
 std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {
   constexpr std::int64_t kMostPoints = 4096;
@@ -133,7 +146,7 @@ std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {
   if (tasks.inputs.size() > 3) data.reject("inputs", fmt::format("of {} columns", tasks.inputs.size()), "at most 3");
   tasks.values = data.texts("values");
   tasks.points = data.integer("points", 2 * TableData::kLeastKnown, kMostPoints);
-  tasks.held_out = data.number("held_out", kProperShare);
+  tasks.held_out = read_held_out(data);
   return std::make_shared<TableConfig>(std::move(tasks));
 }
 

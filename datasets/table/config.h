@@ -2,11 +2,18 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace npzoo {
+
+/// `held_out = [0.1, 0.1]`. A single number, as older protocols have it, is one part that serves as both.
+struct HeldOut {
+  double validation = 0;
+  std::optional<double> test{};  // none: tests use the part for validation
+};
 
 /// `[data] kind = "table"`: tasks out of a table of measurements.
 struct TableTasks {
@@ -15,7 +22,8 @@ struct TableTasks {
   std::string group;     // the column whose values are the groups; empty: there are none
   std::vector<std::string> inputs, values;
   std::int64_t points = 512;  // rows that a task is made of, at most
-  double held_out = 0.2;      // share of the groups, or of blocks of rows, that training never sees
+  /// Shares of the groups, or of blocks of rows, that training never sees: for validation, and for tests.
+  HeldOut held_out{.validation = 0.1, .test = 0.1};
 };
 
 /// What tells a file's bytes from all others. Throws Error where it cannot be read.

@@ -85,12 +85,17 @@ TableData read_table_data(const TableTasks& tasks) {
   check(count >= 2,
         "[table] {}: {} with at least {} known values found, expected two or more, to learn from and to hold out",
         tasks.path, count == 1 ? "1 group or block" : "no groups or blocks", TableData::kLeastKnown);
-  const auto held_out =
-      std::clamp<std::int64_t>(std::llround(tasks.held_out * static_cast<double>(count)), 1, count - 1);
+  data.tested_on_validation = !tasks.held_out.test || count < 3;
+  const auto share = [count](double of, std::int64_t most) {
+    return std::clamp<std::int64_t>(std::llround(of * static_cast<double>(count)), 1, most);
+  };
+  const std::int64_t test = data.tested_on_validation ? 0 : share(*tasks.held_out.test, count - 2);
+  const std::int64_t held_out = test + share(tasks.held_out.validation, count - 1 - test);
   const Permutation order(count, 0, 0);
   for (std::int64_t i = 0; i < count; ++i)
     for (TableSeries& series : usable[static_cast<std::size_t>(order(i))])
-      (i < held_out ? data.held_out : data.training).push_back(std::move(series));
+      (i < test ? data.test : i < held_out ? data.validation : data.training).push_back(std::move(series));
+  if (data.tested_on_validation) data.test = data.validation;
   return data;
 }
 

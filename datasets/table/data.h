@@ -17,12 +17,14 @@ struct TableSeries {
   std::vector<std::int64_t> missing{};  // the others
 };
 
-/// The series of a table. Groups, or blocks where there is one group alone, are held out as wholes: which ones depends
-/// on their order and number, and on the share.
+/// The series of a table. Groups, or blocks if there is only one group, are held out as wholes: which ones depends on
+/// their order and number, and on the shares. Two groups are too few for three parts: then tests use the part for
+/// validation.
 struct TableData {
   static constexpr std::int64_t kLeastKnown = 6;  // rows with a value that a series must have
 
-  std::vector<TableSeries> training, held_out;  // neither is empty
+  std::vector<TableSeries> training, validation, test;  // none is empty
+  bool tested_on_validation = false;                    // these two are the same
 };
 
 /// Reads it. Throws Error as Table does, where the table has changed since it was described, and where there are not at

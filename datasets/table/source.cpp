@@ -153,7 +153,9 @@ TableSource::TableSource(std::shared_ptr<const TableData> data, std::int64_t dim
 
 Batch TableSource::batch(std::uint64_t index) const {
   Random random(options_.seed, static_cast<std::uint64_t>(options_.split) << 56 | index);
-  const auto& series = options_.split == Split::training ? data_->training : data_->held_out;
+  const auto& series = options_.split == Split::training     ? data_->training
+                       : options_.split == Split::validation ? data_->validation
+                                                             : data_->test;
   Drawing drawing(series, dim_x_, points_, range_, random);
   std::int64_t targets = drawing.typical_targets();
   std::vector<Drawn> tasks;

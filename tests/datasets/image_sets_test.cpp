@@ -333,12 +333,25 @@ TEST_CASE("[image sets] a protocol of a folder, which must not change") {
     std::ranges::sort(seen);
     return seen;
   };
-  std::vector<int> all = shades(Split::training, 9);
-  const std::vector<int> held_out = shades(Split::evaluation, 1);
-  CHECK(held_out == shades(Split::validation, 1));
-  all.insert(all.end(), held_out.begin(), held_out.end());
+  std::vector<int> all = shades(Split::training, 8);
+  for (const Split split : {Split::validation, Split::evaluation}) {
+    const std::vector<int> held_out = shades(split, 1);
+    all.insert(all.end(), held_out.begin(), held_out.end());
+  }
   std::ranges::sort(all);
   for (int n = 0; n < 20; ++n) CHECK(all[static_cast<std::size_t>(n)] == n);
+  CHECK_FALSE(p.data->tested_on_validation());
+
+  // Protocols of older checkpoints: a tenth is for both.
+  const Protocol old = with_changes(p, std::vector<std::string>{"data.validation=\"apart\""});
+  CHECK(old.data->tested_on_validation());
+  const auto first = [&old](Split split) { return old.data->source({.batch_size = 2, .split = split})->task(0).yt; };
+  std::vector<double> tested = doubles(first(Split::evaluation)), validated = doubles(first(Split::validation));
+  for (auto* values : {&tested, &validated}) {
+    std::ranges::sort(*values);
+    values->erase(std::unique(values->begin(), values->end()), values->end());
+  }
+  CHECK(tested == validated);
 
   folder.write("own/99.png", text_of(png_file({.channels = 1}, [](auto, auto, int) { return 7; })));
   own.choice.width = 9;

@@ -58,13 +58,18 @@ TEST_CASE("table tasks: groups are held out as wholes, whatever their values are
   const TableFile a(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
   const TableFile b(grouped(20, 12, [](int g, int i) { return g * i; }));
   const TableData of_a = read_table_data(a.tasks()), of_b = read_table_data(b.tasks());
-  CHECK(of_a.held_out.size() == 4);
+  CHECK(of_a.validation.size() == 2);
+  CHECK(of_a.test.size() == 2);
   CHECK(of_a.training.size() == 16);
-  CHECK(names(of_a.held_out) == names(of_b.held_out));
-  for (const std::string& name : names(of_a.held_out)) CHECK_FALSE(names(of_a.training).contains(name));
+  CHECK_FALSE(of_a.tested_on_validation);
+  CHECK(names(of_a.validation) == names(of_b.validation));
+  CHECK(names(of_a.test) == names(of_b.test));
+  std::set<std::string> held_out = names(of_a.validation);
+  held_out.merge(names(of_a.test));
+  CHECK(held_out.size() == 4);
+  for (const std::string& name : held_out) CHECK_FALSE(names(of_a.training).contains(name));
 
   // Tasks of training are out of groups for training: those have lines, the others parabolas.
-  const std::set<std::string> held_out = names(of_a.held_out);
   const TableFile file(grouped(20, 12, [&](int g, int i) {
     return held_out.contains(fmt::format("group {}", g)) ? (i - 6.0) * (i - 6.0) : 3.0 * i + g;
   }));
@@ -155,10 +160,11 @@ TEST_CASE("table tasks: rows without an input are left out, rows without a value
   const TableTasks without_groups = file.tasks("");
   for (const TableTasks& tasks : {file.tasks(), without_groups}) {
     const TableData data = read_table_data(tasks);
-    CHECK(data.held_out.size() == 1);
-    CHECK(data.training.size() == 4);
+    CHECK(data.validation.size() == 1);
+    CHECK(data.test.size() == 1);
+    CHECK(data.training.size() == 3);
     std::size_t rows = 0, missing = 0;
-    for (const auto* part : {&data.training, &data.held_out})
+    for (const auto* part : {&data.training, &data.validation, &data.test})
       for (const TableSeries& series : *part) {
         rows += series.y.size();
         missing += series.missing.size();
@@ -187,4 +193,61 @@ TEST_CASE("table tasks: the protocol says all, and another table is not the one 
   CHECK(protocol.data->source({.batch_size = 2})->task(0).yt.dim(0) == 2);  // it has been read already
   const std::string error = error_of([&] { parse_protocol(text, "mine").data->source({.batch_size = 2}); });
   CHECK(error.starts_with("[table] " + file.path.string() + " has changed: checksum xxh3-128:"));
+}
+
+TEST_CASE("table tasks: no group that chooses weights is in the test, unless there are two groups or one share") {
+  const TableFile file(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
+  const auto split = [](const TableTasks& tasks, Split part) {
+    const TableData data = read_table_data(tasks);
+    return names(part == Split::validation ? data.validation : data.test);
+  };
+  TableTasks tasks = file.tasks();
+  for (const std::string& name : split(tasks, Split::evaluation))
+    CHECK_FALSE(split(tasks, Split::validation).contains(name));
+  tasks.held_out = {.validation = 0.05, .test = 0.25};
+  CHECK(split(tasks, Split::validation).size() == 1);
+  CHECK(split(tasks, Split::evaluation).size() == 5);
+  tasks.held_out = {.validation = 0.5, .test = 0.49};  // something is left to learn from
+  CHECK(read_table_data(tasks).training.size() == 1);
+
+  // Protocols of older checkpoints: a fifth is for both.
+  tasks.held_out = {.validation = 0.2};
+  CHECK(read_table_data(tasks).tested_on_validation);
+  CHECK(split(tasks, Split::evaluation).size() == 4);
+  CHECK(split(tasks, Split::evaluation) == split(tasks, Split::validation));
+
+  const TableFile two(grouped(2, 12, [](int g, int i) { return g + i % 5; }));
+  CHECK(read_table_data(two.tasks()).tested_on_validation);
+  CHECK(split(two.tasks(), Split::evaluation) == split(two.tasks(), Split::validation));
+  const TableFile three(grouped(3, 12, [](int g, int i) { return g + i % 5; }));
+  CHECK_FALSE(read_table_data(three.tasks()).tested_on_validation);
+  CHECK(read_table_data(three.tasks()).training.size() == 1);
+}
+
+TEST_CASE("table tasks: what is held out is read from the protocol") {
+  const TableFile file(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
+  const Protocol protocol =
+      parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "t", true), "t");
+  const auto changed = [&](const std::string& value) {
+    return with_changes(protocol, std::vector<std::string>{"data.held_out=" + value});
+  };
+  CHECK_FALSE(protocol.data->tested_on_validation());
+  CHECK_FALSE(changed("[0.1, 0.3]").data->tested_on_validation());
+  CHECK(changed("0.2").data->tested_on_validation());
+  CHECK(error_of([&] {
+          changed("[0.5, 0.5]");
+        }).ends_with("data.held_out is [0.5, 0.5], expected shares that leave some for training"));
+  CHECK(error_of([&] { changed("0.0"); }).ends_with("expected a number > 0 and < 1"));
+}
+
+TEST_CASE("table tasks: the recipe for tables") {
+  const TableFile file(grouped(4, 12, [](int g, int i) { return g + i; }));
+  const Protocol p = parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "t", true), "t");
+  const TrainingConfig& t = p.training;
+  CHECK((t.steps == 5000 && t.batch_size == 16 && t.clip_norm == 1 && t.keep_best));
+  CHECK((t.optimiser.name == "adam" && t.optimiser.lr == 5e-4 && t.optimiser.weight_decay == 0));
+  CHECK((t.optimiser.beta1 == 0.9 && t.optimiser.beta2 == 0.999 && t.optimiser.epsilon == 1e-8));
+  CHECK((t.schedule.name == "cosine" && t.schedule.warmup_steps == 100));
+  CHECK((p.validation.every == 500 && p.validation.batches == 50 && p.validation.seed == 0));
+  CHECK((p.evaluation.batches == 200 && p.evaluation.batch_size == 16 && p.evaluation.seed == 0));
 }

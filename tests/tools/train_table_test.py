@@ -70,8 +70,24 @@ def a_table_is_learned():
     expect(len(validations) == 3 and validations[0] < validations[-1] and validations[-1] > 0, validations)
     (row,) = as_json("eval", "--checkpoint", at, "--batches", 40)
     expect(row["test"] == "held out" and row["protocol"].startswith("stations.csv --set ") and row["oracle"] is None, row)
-    expect(row["log_likelihood"] > 0, row)
+    expect(row["log_likelihood"] > 0 and "test_chose_weights" not in row, row)
     succeed("plot", "--checkpoint", at, "--out", HERE / "tasks.svg")
+
+
+@case
+def a_test_that_chose_the_weights_says_so():
+    for out, table_text, more in (("two", "".join(f"{g},{x},{x * g}\n" for g in (1, 2) for x in range(12)), []),
+                                  ("one share", "".join(f"{g},{x},{x * g}\n" for g in range(1, 9) for x in range(12)),
+                                   ["--set", "data.held_out=0.25"])):
+        path = write(f"{out}.csv", "g,x,y\n" + table_text)
+        command = ["train", "--table", path, "--group", "g", "--inputs", "x", "--values", "y", *SMALL, *more, "--steps", 2,
+                   "--batch", 2, "--set", "validation.every=1", "--set", "validation.batches=1"]
+        for keep in ("best", "last"):
+            weights = HERE / f"{out} {keep}" / "checkpoint.safetensors"
+            succeed(*command, "--set", f'training.keep="{keep}"', "--out", weights.parent)
+            (row,) = as_json("eval", "--checkpoint", weights, "--batches", 2)
+            told = "also chose these weights" in succeed("eval", "--checkpoint", weights, "--batches", 2)
+            expect(row.get("test_chose_weights", False) == told == (keep == "best"), out, keep, row)
 
 
 @case

@@ -53,6 +53,7 @@ struct TestRow {
   std::int64_t batches = 0;
   std::int64_t clamped_denominators = 0;
   Reference against;
+  bool chose_weights = false;  // by the best validation, which was on what is tested
 };
 
 /// Who beats what is possible has seen the answers. Empty for an honest model.
@@ -85,6 +86,12 @@ struct Subject {
   const TrainingRun& run;
   std::string weights;  // their checksum
 };
+
+/// Whether training kept the weights of its best validation, and that was on the data of this test.
+bool chose_weights(const Subject& subject, const TestConfig& test) {
+  const Protocol& trained = subject.run.protocol;
+  return trained.training.keep_best && test.data->tested_on_validation() && same_data(trained, subject.protocol);
+}
 
 std::optional<Ceiling> best_possible(const Subject& subject, const TestRow& row, const Figure& figure) {
   return reference_for(subject.protocol.evaluation, row.test, subject.run.spec.name, figure.density).best;
@@ -134,6 +141,7 @@ JsonValue to_json(const Subject& subject, const TestRow& row) {
       group(figure.name.substr(0, dot)).set(figure.name.substr(dot + 1), figure.value.value);
     }
   }
+  if (row.chose_weights) json.set("test_chose_weights", true);
   for (const auto& [name, members] : groups) json.set(name, members);
   return json;
 }
@@ -141,6 +149,9 @@ JsonValue to_json(const Subject& subject, const TestRow& row) {
 void print(const Subject& subject, const TestRow& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   fmt::print("{} on {} / {}, {} tasks\n", subject.run.spec.name, subject.protocol.name, row.test.name, row.found.tasks);
+  if (row.chose_weights)
+    fmt::print(
+        "  this test also chose these weights: validation and test are the same data, so figures are too good\n");
   for (const std::string& line : row.found.headline_lines) fmt::print("  {}\n", line);
   std::vector<std::string> oracles;
   for (const Figure& figure : row.found.figures)
@@ -201,8 +212,12 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
   const Figure& headline = found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", c.checkpoint,
         headline.words(), test.name, headline.value.value);
-  return {test, found, batches, clamped_denominators() - clamped_before,
-          reference_for(rules, test, subject.run.spec.name, headline.density)};
+  return {test,
+          found,
+          batches,
+          clamped_denominators() - clamped_before,
+          reference_for(rules, test, subject.run.spec.name, headline.density),
+          chose_weights(subject, test)};
 }
 
 int run(const EvalCommand& c) {

@@ -59,7 +59,8 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.text(
       "--table", c.table,
       "table of measurements to train on: tasks are its groups, or windows of them, under masks shaped like its own "
-      "holes; a fifth is held out for validation. Begins with the zoo's weights for tables unless --model is given");
+      "holes; a tenth of the groups is held out for validation and a tenth for eval. Begins with the zoo's weights for "
+      "tables unless --model is given");
   flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
   flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
@@ -68,9 +69,10 @@ void add_flags(Flags& flags, TrainCommand& c) {
              "to forecast --values together, of the first 70 % of the rows, and a tenth is for validation");
   flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
   flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
-  flags.text(
-      "--images", c.images,
-      "folder, or tar or zip archive, of PNG and JPEG files to train on, a tenth of which is held out for validation");
+  flags.text("--images", c.images,
+             "folder, or tar or zip archive, of PNG and JPEG files to train on; a tenth is held out for validation and "
+             "a tenth "
+             "for eval");
   flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
   flags.choice("--crop", c.crop, {"centre", "none"},
                "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
@@ -79,7 +81,8 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.toggle("--skip-damaged", c.skip_damaged, "leave out files of --images that cannot be read, and name them");
   add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
-  flags.whole("--steps", c.steps, {1}, "number of updates (default: the protocol's)");
+  flags.whole("--steps", c.steps, {1},
+              "number of updates (default: the protocol's); fewer shorten the warm-up of the learning rate as well");
   flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
   flags.whole("--validation-batches", c.validation_batches, {1},
               "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
