@@ -115,6 +115,14 @@ std::map<std::string, Density> read_densities(TomlReader reader, const std::vect
   return densities;
 }
 
+Spread read_spread(TomlReader reader) {
+  Spread spread;
+  spread.kind = reader.choice("kind", {"deviation", "error"}) == "error" ? SpreadKind::error : SpreadKind::deviation;
+  spread.seeds = reader.integer("seeds", 2, 1000);
+  reader.finish();
+  return spread;
+}
+
 Metric read_metric(TomlReader& reader, std::int64_t channels) {
   const std::string name = reader.choice("metric", {"log-likelihood", "nll", "nll per channel"});
   if (name == "nll per channel") return {.negative = true, .channels = channels};
@@ -135,6 +143,7 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data) {
   if (reader.has("trial")) e.trial = reader.text("trial");
   if (reader.has("rules")) e.rules = read_values(reader.table("rules"));
   e.metric = read_metric(reader, data.dim_y());
+  if (reader.has("spread")) e.spread = read_spread(reader.table("spread"));
   for (TomlReader& test : reader.tables("tests")) {
     TestConfig& config = e.tests.emplace_back();
     config.name = test.text("name");

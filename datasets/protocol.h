@@ -71,6 +71,19 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
+/// What the second number of published rows is.
+enum class SpreadKind : std::uint8_t {
+  unknown,    // the protocol does not state it
+  deviation,  // standard deviation over trainings with different seeds
+  error,      // standard error of their mean
+};
+struct Spread {
+  SpreadKind kind = SpreadKind::unknown;
+  std::int64_t seeds = 0;  // number of trainings
+
+  bool operator==(const Spread&) const = default;
+};
+
 /// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
 /// hyper-parameters are given; "Bayes": they are integrated out. Absent where nobody has computed them.
 struct OracleValues {
@@ -99,6 +112,7 @@ struct EvaluationConfig {
   ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
+  Spread spread;                             // of the published rows of all tests
   std::vector<TestConfig> tests;
 };
 

@@ -57,7 +57,7 @@ std::string protocol_version(const Protocol& protocol, const std::string& test, 
   const toml::table& tested = table_of(test, root, protocol.name);
   std::string text;
   for (const char* part : {"data", "training", "validation"}) append(text, *root[part].node());
-  append(text, without(*root["evaluation"].as_table(), {"tests", "metric", "densities"}));
+  append(text, without(*root["evaluation"].as_table(), {"tests", "metric", "densities", "spread"}));
   append(text, without(tested, {"name", "oracle", "published", "published_figures"}));
   if (const auto preset = root["models"][model]) append(text, *preset.node());
 

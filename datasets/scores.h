@@ -17,6 +17,10 @@ enum class Density : std::uint8_t {
 /// log N(y; mean, variance), in nats.
 double log_normal_density(double y, double mean, double variance);
 
+/// The t that Student's distribution of 1 or more degrees of freedom exceeds in absolute value with probability 5
+/// %: 12.71 of 1, 2.776 of 4 (Abramowitz and Stegun 26.7.3 and 26.7.4).
+double student_quantile(std::int64_t degrees);
+
 /// A figure and its standard error, NaN where that is not known.
 struct Estimate {
   double value = 0;

@@ -9,23 +9,25 @@ import argparse
 import json
 import pathlib
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 NONE = "–"
-FIGURES = ["ours (seeds)", "published", "oracle", "verdict"]
+FIGURES = ["ours", "published", "difference", "oracle", "verdict"]
 METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better",
            "nll per channel": "negative log-likelihood per channel, lower is better"}
-SHORT_METRICS = {"log-likelihood": "LL ↑", "nll": "NLL ↓", "nll per channel": "NLL per channel ↓"}
 
-INTRODUCTION = """# Results
+LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; of one seed, ± the standard error over its
+test tasks. *Difference*: ours minus published ± half of its 95 % interval; of one seed the interval leaves out the noise of
+seeds. *Oracle*: the best that is possible; in brackets if it knows the hyper-parameters, as no model does. † printed without a
+spread. """
+
+INTRODUCTION = f"""# Results
 
 Made by `perf/results_report.py` from the files that `npzoo reproduce` keeps in `results/`.
 
-Figures are nats per target point. *Ours* is the mean over seeds ± its standard error; of one seed, the standard error over
-its test tasks. The *oracle* is the best that is possible; in brackets where it is given the hyper-parameters, as no model is.
-A published figure is matched where ours is within two standard errors of the difference; its own is at least half a unit of
-the last place printed.
+{LEGEND}[The rule of the verdicts](../docs/verdicts.md).
 """
 
 
@@ -57,11 +59,16 @@ def table(header, rows, text):
 
 def ours(row):
     text = with_error(row["ours"], row["standard_error"])
-    return text if len(row["seeds"]) == 1 else f"{text} ({len(row['seeds'])})"
+    return text if len(row["runs"]) == 1 else f"{text} ({', '.join(number(run) for run in row['runs'])})"
 
 
 def published(row):
-    return with_error(row["published"], row["published_error"], row["published_decimals"])
+    text = with_error(row["published"], row["published_error"], row["published_decimals"])
+    return text if row["published"] is None or row["published_error"] is not None else f"{text} †"
+
+
+def difference(row):
+    return NONE if row["difference"] is None or row["collapsed"] else f"{row['difference']:+.3f} ± {number(row['half_interval'])}"
 
 
 def oracle(row):
@@ -69,8 +76,14 @@ def oracle(row):
     return f"({number(row['oracle'])})" if known else number(row["oracle"])
 
 
+def verdict(row):
+    if row["collapsed"]:
+        return f"{row['verdict']}: seed {', '.join(map(str, row['collapsed']))}"
+    return row["verdict"] or NONE
+
+
 def figures(row):
-    return [ours(row), published(row), oracle(row), row["verdict"] or NONE]
+    return [ours(row), published(row), difference(row), oracle(row), verdict(row)]
 
 
 def comparison(store):
@@ -130,9 +143,16 @@ Commits, and the machine of the evaluation:
 {runs(store)}"""
 
 
+def spread(store):
+    if store["spread"] is None:
+        return ""
+    kind = "standard error of the mean" if store["spread"]["kind"] == "error" else "standard deviation"
+    return f" Published ±: {kind} over {store['spread']['seeds']} seeds."
+
+
 def section(store):
     source = " ".join(store["source"].split())
-    head = f"\n## {store['protocol']}\n\n{METRICS[store['metric']].capitalize()}. {source}\n"
+    head = f"\n## {store['protocol']}\n\n{METRICS[store['metric']].capitalize()}. {source}{spread(store)}\n"
     parts = [head, results(store) if store["rows"] else "", not_run(store) if store["not_run"] else "",
              other_versions(store) if store["other_versions"] else ""]
     return "\n".join(part for part in parts if part)
@@ -142,11 +162,45 @@ def report(stores):
     return INTRODUCTION + "".join(map(section, stores))
 
 
+def compared(stores):
+    """Rows that have a published one beside them, each with its store."""
+    return [(store, row) for store in stores for row in store["rows"] if row["published"] is not None]
+
+
+def gain(store, row):
+    """How much better ours is, whatever the metric."""
+    return row["difference"] if store["metric"] == "log-likelihood" else -row["difference"]
+
+
+def pattern(stores):
+    """What rows of one protocol have in common: their errors are not independent, since all share their test tasks."""
+    lines = []
+    for store in stores:
+        rows = [(gain(store, row), row) for _, row in compared([store]) if not row["collapsed"] and row["difference"] is not None]
+        if len(rows) < 4:
+            continue
+        low = sum(value < 0 for value, _ in rows)
+        mean = sum(value for value, _ in rows) / len(rows)
+        outside = {}
+        for value, row in rows:
+            if row["half_interval"] is not None and abs(value) > row["half_interval"]:
+                outside.setdefault((row["model"], "low" if value < 0 else "high"), []).append(row["test"])
+        named = ", ".join(f"`{model}` {side} ({', '.join(tests)})" for (model, side), tests in outside.items()) or "none"
+        lines.append(f"`{store['protocol']}`: {low} of {len(rows)} rows without a collapse are worse than published; the mean "
+                     f"difference is {mean:+.3f} (+ is better). All rows of a test share its tasks, so their errors are not "
+                     f"independent. Outside the interval: {named}.")
+    return "".join(f"\n{textwrap.fill(line, 130)}\n" for line in lines)
+
+
 def main_table(stores):
-    """What the README shows: every row that has a published one beside it."""
-    rows = [[f"`{row['model']}`", f"`{store['protocol']}`, {row['test']} ({SHORT_METRICS[store['metric']]})", *figures(row)]
-            for store in stores for row in store["rows"] if row["published"] is not None]
-    return table(["model", "protocol, test", *FIGURES], rows, ["model", "protocol, test", "verdict"])
+    """What the README shows: a table for each metric of the rows that have a published one beside them."""
+    parts = []
+    for metric, words in METRICS.items():
+        rows = [[f"`{row['model']}`", f"`{store['protocol']}`, {row['test']}", *figures(row)]
+                for store, row in compared(stores) if store["metric"] == metric]
+        if rows:
+            parts.append(f"{words.capitalize()}:\n\n{table(['model', 'protocol, test', *FIGURES], rows, ['model', 'protocol, test', 'verdict'])}")
+    return f"{chr(10).join(parts)}\n{LEGEND}[The rule of the verdicts](docs/verdicts.md).\n{pattern(stores)}"
 
 
 def between_marks(readme, path, content):

@@ -23,6 +23,15 @@ TEST_CASE("scores: a running mean and its standard error") {
   CHECK(mean.estimate().standard_error == doctest::Approx(std::sqrt(14.0 / 3 / 4)).epsilon(1e-12));
 }
 
+TEST_CASE("scores: quantiles of Student's distribution") {
+  const std::pair<std::int64_t, double> tabled[] = {{1, 12.7062}, {2, 4.3027},  {3, 3.1824},   {4, 2.7764},
+                                                    {9, 2.2622},  {30, 2.0423}, {1000, 1.9623}};
+  for (const auto& [degrees, quantile] : tabled)
+    CHECK(student_quantile(degrees) == doctest::Approx(quantile).epsilon(1e-4));
+  CHECK(error_of([] { student_quantile(0); }) ==
+        "[scores] Student's distribution of 0 degrees of freedom, expected 1 or more");
+}
+
 TEST_CASE("scores: log density of a normal distribution") {
   CHECK(log_normal_density(0, 0, 1) == doctest::Approx(-0.5 * std::log(2 * std::numbers::pi)));
   CHECK(log_normal_density(5, 1, 4) == doctest::Approx(-0.5 * std::log(8 * std::numbers::pi) - 2));

@@ -14,10 +14,12 @@ PUBLISHED = "cnp = [-1.30, 0.02]\ntnp-d = [5.1, 0.0]\nconvcnp = -1.2"
 LOW, HIGH = "known_marginal = -9.0", "known_marginal = 9.0\nbayes_diagonal = 8.0"
 
 
-def table(name="small/table", steps=60, oracle=HIGH, published=PUBLISHED, metric="log-likelihood", densities=None):
+def table(name="small/table", steps=60, oracle=HIGH, published=PUBLISHED, metric="log-likelihood", densities=None,
+          spread='{ kind = "deviation", seeds = 5 }'):
     """A protocol with published rows, of two models of the build and one that is not in it."""
     text = PROTOCOL.format(name=name, dims=1).replace("steps = 400", f"steps = {steps}")
-    more = f"\ndensities = {densities}" if densities else ""
+    more = f"\nspread = {spread}" if spread else ""
+    more += f"\ndensities = {densities}" if densities else ""
     text = text.replace('metric = "log-likelihood"', f'metric = "{metric}"{more}')
     rows = f"[evaluation.tests.oracle]\n{oracle}\n[evaluation.tests.published]\n{published}\n\n[models.tnp-d]"
     return write(name.replace("/", "-") + ".toml", text.replace("[models.tnp-d]", rows))

@@ -10,22 +10,26 @@ from cli_support import (HERE, as_json, case, check_error, check_keys, expect, f
                          wrong_usage)
 from reproduce_support import LOW, check_same_run, directory, flags, made_report, results_report, store, table
 
+ONE_SEED = "one seed: not judged for seeds"
+
 
 @case
 def a_table_is_made_once():
     out = as_json(*flags("once"))
-    check_keys(out, "protocol", "source", "metric", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
+    check_keys(out, "protocol", "source", "metric", "spread", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
     expect(out["other_versions"] == [], out["other_versions"])
+    expect(out["spread"] == {"kind": "deviation", "seeds": 5}, out["spread"])
     expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
     expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
            out["rows"])
-    for row, run, (published, error, verdict) in zip(out["rows"], out["runs"], [(-1.3, 0.02, None), (5.1, 0, "worse")]):
+    for row, run, (published, error) in zip(out["rows"], out["runs"], [(-1.3, 0.02), (5.1, 0)]):
         check_keys(run, "model", "seed", "steps", "batch_size", "lr", "parameters", "seconds", "commit", "machine", "results")
         expect((run["steps"], run["batch_size"], run["lr"]) == (60, 4, 1e-3) and run["parameters"] > 0, run)
         (result,) = run["results"]
         expect(row["ours"] == result["log_likelihood"] and row["standard_error"] == result["standard_error"], row, result)
         expect((row["published"], row["published_error"], row["published_decimals"]) == (published, error, 2), row)
-        expect(row["difference"] == row["ours"] - published and verdict in (None, row["verdict"]), row)
+        expect(row["difference"] == row["ours"] - published and row["verdict"] == ONE_SEED, row)
+        expect(row["runs"] == [row["ours"]] and row["collapsed"] == [] and row["half_interval"] > row["standard_error"], row)
         expect((row["oracle"], row["oracle_error"], row["oracle_kind"]) == (8, 0.004, "bayes_diagonal"), row)
         made = directory("once", run["model"])
         expect({path.name for path in made.iterdir()} == {"checkpoint.safetensors", "config.toml", "metrics.jsonl", "train.log",
@@ -46,7 +50,8 @@ def a_table_is_made_once():
     expect(snapshot() == before, "a second run changed files")
     lines = [line.split() for line in text.splitlines()]
     expect(["rbf", "convcnp", "not", "run", "-1.20", "8.000"] in lines, text)
-    expect(any(line[:3] == ["rbf", "cnp", "1"] and line[6:] == ["-1.30", "±", "0.02", "8.000", *line[10:]] for line in lines),
+    expect(any(line[:3] == ["rbf", "cnp", "1"] and line[6:] == ["-1.30", "±", "0.02", "8.000", *line[10:13],
+                                                                           *ONE_SEED.split()] for line in lines),
            text)
     expect(as_json(*flags("once"), "--threads", 1, "--jobs", 1) == out, "threads change what is printed")
     expect(snapshot() == before, "the number of threads changed files")
@@ -61,12 +66,15 @@ def seeds_are_collected():
     expect(both["runs"][0] == first["runs"][0], "the first run has changed")
     (row,) = both["rows"]
     a, b = (run["results"][0]["log_likelihood"] for run in both["runs"])
+    expect(row["runs"] == [a, b] and row["verdict"] == "within", row)
+    expect(row["half_interval"] > 12 * row["standard_error"], "one degree of freedom", row)
     expect(row["seeds"] == [0, 1] and math.isclose(row["ours"], (a + b) / 2), row)
     expect(math.isclose(row["standard_error"], abs(a - b) / 2), "standard error over two seeds", row, a, b)
     expect(as_json(*flags("seeds"), "--report") == both, "--report tells the same")
     args = flags("seeds")
     expect(as_json(args[0], "--models", "cnp", "--seeds", "0", *args[1:]) == both, "the table may be named last")
-    expect("(2)" in made_report("seeds")[0], "the report counts seeds")
+    each = f"({a:.3f}, {b:.3f})"
+    expect(each in made_report("seeds")[0] and each in succeed(*flags("seeds"), "--report"), "every seed is shown")
 
     before = snapshot()
     mine = table(published="cnp = 0.5")
@@ -153,7 +161,7 @@ def metric_of_the_protocol():
     out = as_json(*args)
     (row,), (run,) = out["rows"], out["runs"]
     expect(out["metric"] == "nll" and row["ours"] == -run["results"][0]["log_likelihood"], row)
-    expect(row["difference"] == row["ours"] - 0.101 and row["ours"] > 1 and row["verdict"] == "worse", row)
+    expect(row["difference"] == row["ours"] - 0.101 and row["ours"] > 1 and row["verdict"] == ONE_SEED, row)
     expect((row["oracle"], row["oracle_kind"]) == (-3, "known_marginal"), row)
     text = succeed(*args)
     expect("lower is better" in text and "(-3.000)" in text, text)
@@ -249,7 +257,7 @@ def a_table_of_which_nothing_has_been_run():
     told = as_json(*flags("nothing"), "--report")
     expect(told["rows"] == [] and {row["model"] for row in told["not_run"]} >= {"convcnp"}, told)
     report, readme = made_report("nothing")
-    expect("| rbf | `convcnp` | -1.20 |" in report and "Commits" not in report and "within central" not in report, report)
+    expect("| rbf | `convcnp` | -1.20 † |" in report and "Commits" not in report and "within central" not in report, report)
     expect("small/table" not in readme, "the main table has what was run alone")
 
 
@@ -288,6 +296,38 @@ def what_cannot_be_run():
 
 
 @case
+def a_collapsed_seed_is_named():
+    out = as_json(*flags("collapsed"), "--models", "cnp", "--seeds", "0,1,2")
+    content = json.loads(store("collapsed").read_text())
+    content["runs"][1]["results"][0]["log_likelihood"] -= 50
+    store("collapsed").write_text(json.dumps(content))
+    (row,) = as_json(*flags("collapsed"), "--report")["rows"]
+    expect(row["verdict"] == "collapsed" and row["collapsed"] == [1] and len(row["runs"]) == 3, row, out)
+    _, readme = made_report("collapsed")
+    expect("| collapsed: seed 1 |" in readme and f"{row['runs'][1]:.3f}" in readme, readme)
+
+
+@case
+def what_the_rows_of_a_table_have_in_common():
+    succeed(*flags("pattern"))
+    content = json.loads(store("pattern").read_text())
+    model = content["rows"][0]
+    content["rows"] = [{**model, "model": f"m{i}", "difference": value, "half_interval": 0.03}
+                       for i, value in enumerate((-0.01, -0.02, 0.01, -0.05))] + [{**model, "collapsed": [0], "difference": -9}]
+    store("pattern").write_text(json.dumps(content))
+    _, readme = made_report("pattern")
+    readme = " ".join(readme.split())
+    expect("`small/table`: 3 of 4 rows without a collapse are worse than published; the mean difference is -0.018" in readme, readme)
+    expect("Outside the interval: `m3` low (rbf)." in readme, readme)
+    content["metric"] = "nll"
+    store("pattern").write_text(json.dumps(content))
+    _, readme = made_report("pattern")
+    readme = " ".join(readme.split())
+    expect("1 of 4 rows without a collapse are worse than published; the mean difference is +0.018" in readme and
+           "`m3` high (rbf)" in readme, readme)
+
+
+@case
 def report_of_results():
     succeed(*flags("report"))
     done = results_report("report", "--check")
@@ -296,11 +336,13 @@ def report_of_results():
     report, readme = made_report("report")
     expect(results_report("report", "--check").returncode == 0, "it is up to date now")
     row = json.loads(store("report").read_text())["rows"][0]
-    line = f"| -1.30 ± 0.02 | 8.000 | {row['verdict']} |"
-    expect("## small/table" in report and line in report and "| rbf | `convcnp` | -1.20 |" in report, report)
-    expect(readme.startswith("# A\n<!-- results: begin -->\n| model |"), readme)
+    difference = f"{row['difference']:+.3f} ± {row['half_interval']:.3f}"
+    line = f"| -1.30 ± 0.02 | {difference} | 8.000 | {ONE_SEED} |"
+    expect("## small/table" in report and line in report, report)
+    expect("| rbf | `convcnp` | -1.20 † |" in report and "Published ±: standard deviation over 5 seeds." in report, report)
+    expect(readme.startswith("# A\n<!-- results: begin -->\nLog-likelihood, higher is better:\n\n| model |"), readme)
     expect(readme.endswith("<!-- results: end -->\nB\n"), readme)
-    expect(f"| `cnp` | `small/table`, rbf (LL ↑) | {row['ours']:.3f} ± {row['standard_error']:.3f} {line}" in readme, readme)
+    expect(f"| `cnp` | `small/table`, rbf | {row['ours']:.3f} ± {row['standard_error']:.3f} {line}" in readme, readme)
     expect("old" not in readme and "`convcnp`" not in readme, readme)
 
     content = json.loads(store("report").read_text())

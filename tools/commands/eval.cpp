@@ -61,10 +61,10 @@ std::string leak(const EvaluationConfig& rules, const std::string& model, const 
   for (const Figure& figure : row.found.figures) {
     if (figure.how.empty()) continue;  // the truth's own
     const auto& [value, error] = figure.value;
-    const Reference against{.best = reference_for(rules, row.test, model, figure.density).best};
-    if (judge({value, error, error}, against) == Verdict::above_oracle)
+    const std::optional<Ceiling> best = reference_for(rules, row.test, model, figure.density).best;
+    if (best && above({.value = value, .standard_error = error, .task_error = error}, *best))
       return fmt::format("{}: {} {:.3f} ± {:.3f} is above its oracle, {:.3f}", row.test.name, figure.words(), value,
-                         error, against.best->best.value);
+                         error, best->best.value);
   }
   if (row.found.lacking && beats_exact_posterior(row.test.name, *row.found.lacking))
     return fmt::format("{}: {} is {:.3f} ± {:.3f} above that of the exact posterior", row.test.name,
@@ -72,8 +72,8 @@ std::string leak(const EvaluationConfig& rules, const std::string& model, const 
   return "";
 }
 
-std::optional<double> value_of(const std::optional<Estimate>& estimate) {
-  return estimate ? std::optional(estimate->value) : std::nullopt;
+std::optional<double> value_of(const std::optional<PublishedFigure>& figure) {
+  return figure ? std::optional(figure->value) : std::nullopt;
 }
 
 std::optional<double> value_of(const std::optional<Ceiling>& best) {

@@ -81,6 +81,11 @@ std::vector<std::string> all_models(const Protocol& protocol, const json& runs) 
   return names;
 }
 
+json spread_of(const Spread& spread) {
+  if (spread.kind == SpreadKind::unknown) return nullptr;
+  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"}, {"seeds", spread.seeds}};
+}
+
 /// A model on a test: what is published of it and what is possible.
 json known_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
   json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
@@ -103,16 +108,21 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
                   const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
   const SeedMean ours = mean_over_seeds(estimates);
   const Reference against = reference_for(rules, test, model);
-  const std::optional<Estimate>& published = against.published;
-  const Verdict verdict = judge(ours, against);
+  const Judgement judgement = judge(ours, against);
   const Metric& metric = rules.metric;
 
   json row = known_row(rules, test, model);
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
   row["standard_error"] = number_or_null(error_in_metric(metric, ours.standard_error));
-  row["difference"] = published ? number_or_null(in_metric(metric, ours.value - published->value)) : json(nullptr);
-  row["verdict"] = verdict == Verdict::none ? json(nullptr) : json(to_string(verdict));
+  row["runs"] = json::array();
+  for (const double run : ours.runs) row["runs"].push_back(number_or_null(in_metric(metric, run)));
+  row["difference"] = number_or_null(in_metric(metric, judgement.difference));
+  row["half_interval"] = number_or_null(error_in_metric(metric, judgement.half_width));
+  row["collapsed"] = json::array();
+  for (const std::size_t run : judgement.collapsed) row["collapsed"].push_back(seeds[run]);
+  const bool judged = judgement.verdict != Verdict::none;
+  row["verdict"] = judged ? json(to_string(judgement.verdict)) : json(nullptr);
   return row;
 }
 
@@ -125,6 +135,19 @@ std::string figure(const json& value, const json& error, int decimals) {
   if (value.is_null()) return "-";
   const std::string text = fmt::format("{:.{}f}", value.get<double>(), decimals);
   return error.is_null() ? text : fmt::format("{} ± {:.{}f}", text, error.get<double>(), decimals);
+}
+
+/// The mean, and of several runs each of them: one that collapsed hides in a mean.
+std::string ours_cell(const json& row) {
+  std::string text = figure(row.at("ours"), row.at("standard_error"), kDecimals);
+  if (row.at("runs").size() < 2) return text;
+  std::string runs;
+  for (const json& run : row.at("runs")) runs += (runs.empty() ? "" : ", ") + figure(run, nullptr, kDecimals);
+  return fmt::format("{} ({})", text, runs);
+}
+
+std::string difference_cell(const json& row) {
+  return row.at("difference").is_null() ? "" : figure(row.at("difference"), row.at("half_interval"), kDecimals);
 }
 
 std::string oracle_cell(const json& row) {
@@ -140,9 +163,10 @@ void add_row(std::vector<Column>& columns, const json& row, const std::string& i
       text("test"),
       text("model"),
       run ? std::to_string(row.at("seeds").size()) : "",
-      run ? figure(row.at("ours"), row.at("standard_error"), kDecimals) : instead,
+      run ? ours_cell(row) : instead,
       figure(row.at("published"), row.at("published_error"), row.at("published_decimals")),
       oracle_cell(row),
+      run ? difference_cell(row) : "",
       run && row.at("verdict").is_string() ? text("verdict") : "",
   };
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
@@ -162,6 +186,12 @@ void print_columns(const std::vector<Column>& columns) {
   line([](const Column& column) { return std::string(column.title); });
   for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
     line([row](const Column& column) { return column.cells[row]; });
+}
+
+std::string spread_in_words(const json& spread) {
+  if (spread.is_null()) return "of unknown meaning";
+  return fmt::format("{} {} seeds", spread.at("kind") == "error" ? "standard error over" : "deviation over",
+                     spread.at("seeds").get<std::int64_t>());
 }
 
 void print_other_versions(const json& store) {
@@ -239,6 +269,7 @@ json store_of(const Protocol& protocol, const json& runs) {
   return {{"protocol", protocol.name},
           {"source", protocol.source},
           {"metric", to_string(rules.metric)},
+          {"spread", spread_of(rules.spread)},
           {"runs", runs},
           {"rows", rows},
           {"not_run", not_run},
@@ -294,7 +325,8 @@ void print_table(const JsonValue& results, const std::vector<std::string>& faile
     for (const json& row : store.at(list))
       if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
 
-  std::vector<Column> columns{{"test"}, {"model"}, {"seeds"}, {"ours"}, {"published"}, {"oracle"}, {"verdict"}};
+  std::vector<Column> columns{{"test"},      {"model"},  {"seeds"},      {"ours"},
+                              {"published"}, {"oracle"}, {"difference"}, {"verdict"}};
   for (const std::string& test : tests) {
     for (const json& row : store.at("rows"))
       if (row.at("test") == test) add_row(columns, row, "");
@@ -306,8 +338,12 @@ void print_table(const JsonValue& results, const std::vector<std::string>& faile
              store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
   print_columns(columns);
   fmt::print(
-      "\nours: mean over seeds ± its standard error; of one seed, the standard error over its test tasks\n"
-      "oracle: the best that is possible; in brackets where it knows the hyper-parameters, as no model does\n");
+      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test tasks\n"
+      "published: ± {}\n"
+      "oracle: the best that is possible; in brackets if it knows the hyper-parameters, as no model does\n"
+      "difference: ours minus published ± half of its 95 % interval, which leaves out the noise of seeds if ours is "
+      "one\n",
+      spread_in_words(store.at("spread")));
   print_other_versions(store);
 }
 

@@ -11,17 +11,19 @@ namespace npzoo {
 
 // What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
 //
-//     {protocol, source, metric,
+//     {protocol, source, metric, spread: {kind, seeds},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
 //              results: [npzoo eval --json, and version]}],
-//      rows: [{model, test, seeds, ours, standard_error, published, published_error, published_decimals,
-//              oracle, oracle_error, oracle_kind, difference, verdict}],
+//      rows: [{model, test, seeds, runs, ours, standard_error, published, published_error, published_decimals,
+//              oracle, oracle_error, oracle_kind, difference, half_interval, collapsed, verdict}],
 //      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}],
 //      other_versions: [{model, seed, test, version}]}
 //
-// Figures of rows are in the metric of the protocol, `difference` is ours minus published; what there is none of is
-// null. `oracle_kind` names the value of the protocol that stands in `oracle`, "bayes_diagonal". Results are
-// log-likelihoods whatever the metric. Commit and machine are those of the evaluation.
+// Figures of rows are in the metric of the protocol; a missing one is null. `runs` has the figure of each of `seeds`,
+// `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the seeds far below the
+// best one, `spread` what `published_error` is (see docs/verdicts.md). `oracle_kind` names the value of the protocol in
+// `oracle`, "bayes_diagonal". Results are log-likelihoods whatever the metric. Commit and machine are those of the
+// evaluation.
 //
 // `version` is the protocol_version that a result was measured under. Rows are of those alone that were measured under
 // the protocol as it is; the others are kept and listed in `other_versions`.
