@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "datasets/protocol.h"
@@ -101,17 +102,57 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-/// Figures that others got, or that are the best possible, under rules that are no longer these.
-void drop_figures(toml::table& root, bool oracles) {
+toml::array* tests_of(toml::table& root) {
   toml::table* evaluation = root["evaluation"].as_table();
-  toml::array* tests = evaluation ? (*evaluation)["tests"].as_array() : nullptr;
+  return evaluation ? (*evaluation)["tests"].as_array() : nullptr;
+}
+
+/// Removes figures that were measured, or are the best possible, under other rules than these.
+void drop_figures(toml::table& root, bool oracles) {
+  toml::array* tests = tests_of(root);
   if (!tests) return;
-  evaluation->erase("densities");
   for (toml::node& node : *tests)
     if (toml::table* test = node.as_table()) {
       test->erase("published");
+      test->erase("published_figures");
       if (oracles) test->erase("oracle");
     }
+}
+
+/// Removes what `[evaluation]` says of published rows that neither the tests nor those that replace them have.
+void drop_words_on_figures(toml::table& root, toml::table& replacing) {
+  std::set<std::string, std::less<>> models;
+  toml::array* own = tests_of(replacing);
+  if (toml::array* tests = own ? own : tests_of(root))
+    for (toml::node& node : *tests)
+      if (const toml::table* test = node.as_table())
+        if (const toml::table* rows = (*test)["published"].as_table())
+          for (const auto& [model, row] : *rows) models.emplace(model.str());
+  toml::table* evaluation = root["evaluation"].as_table();
+  if (!evaluation) return;
+  if (models.empty()) {
+    evaluation->erase("densities");
+    evaluation->erase("spread");
+  } else if (toml::table* densities = (*evaluation)["densities"].as_table()) {
+    std::vector<std::string> gone;
+    for (const auto& [model, density] : *densities)
+      if (!models.contains(model.str())) gone.emplace_back(model.str());
+    for (const std::string& model : gone) densities->erase(model);
+  }
+}
+
+/// Puts a protocol on the one that it extends. Where it changes data or evaluation, inherited rows and oracles are of
+/// other tasks; where it changes training, rows are of other trainings.
+void extend(toml::table& base, toml::table& own) {
+  bool oracles_fall = own.contains("data");
+  if (const toml::table* evaluation = own["evaluation"].as_table())
+    for (const auto& [key, value] : *evaluation)
+      oracles_fall = oracles_fall || (key != "tests" && key != "densities" && key != "spread");
+  if (oracles_fall || own.contains("training")) {
+    drop_figures(base, oracles_fall);
+    drop_words_on_figures(base, own);
+  }
+  put_on(base, own);
 }
 
 }  // namespace
@@ -130,6 +171,8 @@ std::string changed_text(std::string_view text, std::span<const std::string> cha
   }
   root.insert_or_assign("name", name);
   drop_figures(root, oracles_fall);
+  toml::table nothing;
+  drop_words_on_figures(root, nothing);
   return toml_text(root);
 }
 
@@ -155,7 +198,7 @@ std::string protocol_text(const std::string& name_or_path) {
   for (; tables.size() > 1; tables.pop_back()) {
     toml::table& own = tables[tables.size() - 2];
     own.erase("extends");
-    put_on(tables.back(), own);
+    extend(tables.back(), own);
     own = std::move(tables.back());
   }
   return toml_text(tables[0]);

@@ -218,3 +218,54 @@ TEST_CASE("[protocol text] changes are told by the name, and hash as other rules
 
   CHECK(changed({R"(description="it's mine")"}).name == R"(tnp/gp-rbf --set 'description="it'\''s mine"')");
 }
+
+TEST_CASE("[protocol text] changed rules have no published figure of any kind") {
+  const Protocol search = load_protocol("tnp-kr/bo1d-rbf");
+  CHECK(search.evaluation.tests[0].published_figures.at("simple_regret").size() == 10);
+  const Protocol short_search = with_changes(search, std::vector<std::string>{"evaluation.rules.steps=5"});
+  CHECK(short_search.evaluation.tests[0].published_figures.empty());
+  const std::vector<std::string> faster{"training.steps=7"};
+  CHECK(with_changes(load_protocol("tnp/gp-rbf"), faster).evaluation.spread == Spread());
+}
+
+TEST_CASE("[protocol text] a protocol that changes what it extends does not inherit its figures") {
+  const Files files;
+  const Protocol theirs = load_protocol("tnp/gp-rbf");
+  const auto extended = [&](const std::string& own) {
+    return load_protocol(files.write("own.toml", "extends = \"tnp/gp-rbf\"\nname = \"mine\"\n" + own)).evaluation;
+  };
+  const auto check_has = [&](const EvaluationConfig& e, bool rows, bool oracles) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(e.tests[i].published.empty() == !rows);
+      CHECK(e.tests[i].oracle == (oracles ? theirs.evaluation.tests[i].oracle : OracleValues()));
+    }
+    CHECK(e.densities.empty() == !rows);
+    CHECK((e.spread == Spread()) == !rows);
+  };
+  check_has(extended("description = \"words\"\n[models.cnp]\ndim_hid = 64\n"), true, true);
+  check_has(extended("[validation]\nbatches = 7\n"), true, true);
+  check_has(extended("[training]\nsteps = 7\n"), false, true);
+  check_has(extended("[data]\npoints = 200\n"), false, false);
+  check_has(extended("[evaluation]\nbatch_size = 2\n"), false, false);
+  const EvaluationConfig further =
+      load_protocol(files.write("further.toml", "extends = \"own.toml\"\nname = \"further\"\n")).evaluation;
+  check_has(further, false, false);
+
+  // What a file states itself stays, with what is said of it.
+  const EvaluationConfig restated = extended(R"(
+[data]
+points = 200
+[[evaluation.tests]]
+name = "only"
+kernels = [{ kind = "rbf", lengthscale = 0.5, scale = 1.0 }]
+oracle = { known_marginal = 2.0 }
+published = { np = [0.5, 0.1], cnp = 0.4 }
+)");
+  CHECK(restated.tests[0].published.size() == 2);
+  CHECK(restated.tests[0].oracle.known_marginal == 2.0);
+  CHECK(restated.densities == std::map<std::string, Density>{{"np", Density::mixture}});
+  CHECK(restated.spread == Spread{SpreadKind::deviation, 5});
+  const Protocol search = load_protocol(
+      files.write("search.toml", "extends = \"tnp-kr/bo1d-rbf\"\nname = \"search\"\n[evaluation]\nbatches = 1\n"));
+  CHECK(search.evaluation.tests[0].published_figures.empty());
+}
