@@ -68,6 +68,9 @@ class Prediction {
   virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
   /// Draws from all targets together, (n, B, Nt, Dy + labels), float64 on the CPU.
   virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
+  /// Draws of functions at all targets together, without the noise of observations, (n, B, Nt, Dy); float64 on the CPU.
+  /// This default returns `sample`: most predictions do not separate a function's uncertainty from noise.
+  virtual Tensor functions(std::int64_t n, Draws& draws) const { return sample(n, draws); }
   /// How the densities are got: "exact", or what stands for it, such as "50 samples".
   virtual DensityForms forms() const { return {}; }
 };

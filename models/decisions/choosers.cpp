@@ -46,10 +46,12 @@ class ModelChooser {
 
   std::vector<std::int64_t> operator()(const SearchState& state) {
     Draws draws(seed_.seed, Purpose::evaluation, seed_.at(state.step));
-    if (state_ && model_.streams()) {
+    if (state_ && streaming_) {
       state_ = model_.update(*state_, state.newest);
     } else {
       state_ = model_.condition(state.all, draws, rules_.thompson ? 1 : kSamples);
+      // Thompson's rule needs a new function in every step: a state keeps the one that it has drawn.
+      streaming_ = model_.streams() && !(rules_.thompson && draws.calls() > 0);
     }
     return most_worth(worth(state, draws), state, rules_.repeat);
   }
@@ -57,7 +59,7 @@ class ModelChooser {
  private:
   std::vector<double> worth(const SearchState& state, Draws& draws) const {
     const Tensor& xt = candidates_.task().xt;
-    if (rules_.thompson) return negative(flat(model_.query(*state_, xt)->sample(1, draws)));
+    if (rules_.thompson) return negative(flat(model_.query(*state_, xt)->functions(1, draws)));
     return acquire(rules_.acquisition, believe(model_, *state_, xt), state.best);
   }
 
@@ -66,6 +68,7 @@ class ModelChooser {
   ChoiceRules rules_;
   SearchSeed seed_;
   std::shared_ptr<ContextState> state_;
+  bool streaming_ = false;
 };
 
 /// Places of all tasks, in the unit cube that the candidates' and the first contexts' bounds are stretched to.

@@ -25,8 +25,9 @@ struct SearchSeed {
   std::uint64_t at(std::int64_t step) const { return static_cast<std::uint64_t>(batch * (steps + 1) + step); }
 };
 
-/// By a model's predictions, which extends its context where it streams. What it draws under Thompson's rule are values
-/// of all candidates together, of each by itself where it says nothing of several. Refers to model and candidates.
+/// By a model's predictions; a model that streams extends its context. Under Thompson's rule every step draws a new
+/// function of the model (Prediction::functions) and takes its minimum. A model that predicts each candidate by itself
+/// draws no functions: its independent values make a poor rule. Refers to model and candidates.
 Chooser model_chooser(const Model& model, const Candidates& candidates, const ChoiceRules& rules, SearchSeed seed);
 
 /// By the posterior of who knows what the functions were drawn from; none where nobody does. It draws no functions.

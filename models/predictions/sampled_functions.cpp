@@ -1,5 +1,6 @@
 #include "models/predictions/sampled_functions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -37,11 +38,26 @@ Tensor SampledFunctions::joint_log_likelihood(const Tensor& y) const {
   return joint;
 }
 
+Tensor SampledFunctions::choose(std::int64_t n, Draws& draws) const {
+  const Shape& shape = functions_.mean.shape();
+  return draws.integers(n, Tensor::full({shape[1]}, static_cast<double>(shape[0]), DType::int64), 1);
+}
+
+Tensor SampledFunctions::functions(std::int64_t n, Draws& draws) const {
+  const Tensor means = on_host(functions_.mean), chosen = choose(n, draws);
+  const std::int64_t tasks = means.dim(1), width = means.dim(2) * means.dim(3);
+  Tensor y = Tensor::empty({n, tasks, means.dim(2), means.dim(3)}, DType::float64, Device::cpu);
+  for (std::int64_t row = 0; row < n * tasks; ++row) {
+    const std::int64_t from = chosen.values<std::int64_t>()[row] * tasks + row % tasks;
+    std::copy_n(means.data<double>() + from * width, width, y.data<double>() + row * width);
+  }
+  return y;
+}
+
 Tensor SampledFunctions::sample(std::int64_t n, Draws& draws) const {
   const Marginals m = on_host(marginals());
   const std::int64_t tasks = m.mean.dim(1), width = m.mean.dim(2) * m.mean.dim(3);
-  const Tensor functions = Tensor::full({tasks}, static_cast<double>(m.mean.dim(0)), DType::int64);
-  const Tensor chosen = draws.integers(n, functions, 1);  // (n, B, 1)
+  const Tensor chosen = choose(n, draws);
   Tensor y = draws.normal(n, tasks, {m.mean.dim(2), m.mean.dim(3)}, DType::float64, Device::cpu);
   const auto mean = m.mean.values<double>(), std = m.std.values<double>();
   const std::span<double> values = y.values<double>();

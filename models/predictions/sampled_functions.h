@@ -14,9 +14,14 @@ class SampledFunctions final : public Prediction {
   Marginals marginals() const override { return {functions_.mean, functions_.std}; }
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
+  /// Of the K functions, each as likely.
+  Tensor functions(std::int64_t n, Draws& draws) const override;
   DensityForms forms() const override;
 
  private:
+  /// Which of the K functions, (n, B, 1).
+  Tensor choose(std::int64_t n, Draws& draws) const;
+
   Moments functions_;
 };
 

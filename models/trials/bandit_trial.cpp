@@ -182,7 +182,7 @@ class ModelPolicy final : public Policy {
       streaming_ = model_.streams() && draws.calls() == 0;
     }
     const auto prediction = model_.query(*state_, bandits_.places_at(step));
-    return best_of(rules_.thompson ? prediction->sample(1, draws) : bound(*prediction));
+    return best_of(rules_.thompson ? prediction->functions(1, draws) : bound(*prediction));
   }
   void learn(std::int64_t step, const std::vector<std::int64_t>& arms) override {
     for (std::int64_t b = 0; b < bandits_.tasks(); ++b)

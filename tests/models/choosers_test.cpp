@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/decisions/choosers.h"
+#include "models/predictions/sampled_functions.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -45,7 +46,63 @@ std::vector<std::int64_t> choices(const Candidates& candidates, std::int64_t ste
   return chosen;
 }
 
+/// Draws a place z of each task with every context, and a function that is least there; observations of it are noisy.
+/// It streams, and keeps its function as more points come.
+class FunctionDrawer final : public Model {
+ public:
+  struct State final : ContextState {
+    Tensor z;  // (K, B)
+  };
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+    auto state = std::make_unique<State>();
+    state->z = draws.uniform(samples, context.xc.dim(0), {1}, DType::float64, Device::cpu);
+    drawn.push_back(4 * state->z.values<double>()[0]);
+    return state;
+  }
+  std::unique_ptr<ContextState> update(const ContextState& state, const Context& /*more*/) const override {
+    return std::make_unique<State>(dynamic_cast<const State&>(state));
+  }
+  bool streams() const override { return true; }
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+    const auto z = dynamic_cast<const State&>(state).z.values<double>();
+    const std::int64_t count = dynamic_cast<const State&>(state).z.dim(0), tasks = xt.dim(0), points = xt.dim(1);
+    Tensor mean = Tensor::zeros({count, tasks, points, 1}, DType::float64);
+    for (std::int64_t row = 0; row < count * tasks; ++row)
+      for (std::int64_t i = 0; i < points; ++i)
+        mean.data<double>()[row * points + i] =
+            std::abs(xt.values<double>()[(row % tasks * points + i) * 2] - 4 * z[static_cast<std::size_t>(row)]);
+    return std::make_unique<SampledFunctions>(Moments{mean, Tensor::full(mean.shape(), 1, DType::float64)});
+  }
+  void visit(ModuleVisitor&) override {}
+  std::int64_t dim_x() const override { return 2; }
+  std::int64_t dim_y() const override { return 1; }
+
+  mutable std::vector<double> drawn;  // places of the first task, one of each condition
+};
+
 }  // namespace
+
+TEST_CASE("choosers: under Thompson's rule each step follows a new function of the model, without its noise") {
+  const Task task = bumps(17, {1, 2});
+  const Candidates candidates(task);
+  const FunctionDrawer model;
+  const ChoiceRules rules{.thompson = true, .repeat = true};
+  const auto chosen = choices(candidates, 12, model_chooser(model, candidates, rules, {3, 0, 12}));
+  REQUIRE(model.drawn.size() == 12);
+  std::set<std::int64_t> columns;
+  for (std::size_t step = 0; step < chosen.size(); ++step) {
+    columns.insert(chosen[step] / 17);
+    CHECK(std::abs(4.0 * static_cast<double>(chosen[step] / 17) / 16 - model.drawn[step]) <= 0.126);
+  }
+  CHECK(columns.size() >= 6);
+
+  // By an acquisition the state is extended: it was drawn once.
+  const FunctionDrawer other;
+  const ChoiceRules improvement{.acquisition = {.kind = AcquisitionKind::expected_improvement}, .repeat = true};
+  choices(candidates, 5, model_chooser(other, candidates, improvement, {3, 0, 5}));
+  CHECK(other.drawn.size() == 1);
+}
 
 TEST_CASE("choosers: a Sobol sequence has one place in each part of the box, where chance has not") {
   const Task task = bumps(32, {1, 2});

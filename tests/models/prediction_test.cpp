@@ -229,6 +229,18 @@ TEST_CASE("prediction: samples of functions keep to one function") {
   CHECK(std::abs(s.mean[0]) < 0.2);
   CHECK(s.covariance[0] == doctest::Approx(26).epsilon(0.02));
   CHECK(s.covariance[1] == doctest::Approx(25).epsilon(0.02));
+
+  // A function has no noise: it is one of the two.
+  const Tensor functions = p.functions(400, draws);
+  CHECK(functions.shape() == Shape{400, 1, 2, 1});
+  std::int64_t low = 0;
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const double first = functions.values<double>()[static_cast<std::size_t>(2 * i)];
+    CHECK(functions.values<double>()[static_cast<std::size_t>(2 * i + 1)] == first);
+    CHECK(std::abs(first) == 5);
+    low += first < 0;
+  }
+  CHECK(std::abs(low - 200) < 60);
 }
 
 TEST_CASE("prediction: a joint Gaussian is the exact posterior of a process, its samples included") {
