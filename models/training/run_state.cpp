@@ -20,6 +20,7 @@ std::string run_state_to_json(const Checkpoint& c) {
   const TrainingConfig& training = c.run.protocol.training;
   json state = {{"seed", c.run.seed},
                 {"steps", training.steps},
+                {"warmup_steps", training.schedule.warmup_steps},
                 {"batch_size", training.batch_size},
                 {"lr", training.optimiser.lr},
                 {"validation_batches", c.run.protocol.validation.batches},
@@ -41,6 +42,8 @@ void run_state_from_json(std::string_view text, std::string_view where, Checkpoi
   std::int64_t& validation_batches = c.run.protocol.validation.batches;
   c.run.seed = state.unsigned_integer("seed");
   training.steps = state.integer("steps", 1, kMost);
+  if (state.has("warmup_steps"))  // of older runs it is the protocol's, even if they are shorter
+    training.schedule.warmup_steps = state.integer("warmup_steps", 0, training.steps);
   training.batch_size = state.integer("batch_size", 1, kLargestBatch);
   training.optimiser.lr = state.number("lr");
   check(training.optimiser.lr > 0, "{}: lr is {}, expected a number > 0", where, training.optimiser.lr);

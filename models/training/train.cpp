@@ -189,9 +189,14 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
 
 void set_steps(Protocol& protocol, std::int64_t steps) {
   ValidationConfig& validation = protocol.validation;
-  if (steps < protocol.training.steps && validation.every > 0)
-    validation.batches = std::min({validation.batches, validation.every, steps});
-  protocol.training.steps = steps;
+  TrainingConfig& training = protocol.training;
+  if (steps < training.steps) {
+    if (validation.every > 0) validation.batches = std::min({validation.batches, validation.every, steps});
+    const double share = static_cast<double>(steps) / static_cast<double>(training.steps);
+    std::int64_t& warmup = training.schedule.warmup_steps;
+    warmup = std::llround(static_cast<double>(warmup) * share);
+  }
+  training.steps = steps;
 }
 
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {

@@ -22,6 +22,9 @@ TEST_CASE("schedule: cosine, with and without a warm-up") {
   CHECK(at(3, 2) == Approx(1.5));
   CHECK(at(3, 3) == 2);
   CHECK(at(20, 60) == Approx(1));
+  // As long as the run: no step is after it.
+  CHECK(at(100, 0) == Approx(2 / 101.0));
+  CHECK(at(100, 99) == Approx(200 / 101.0));
 }
 
 TEST_CASE("schedule: one cycle") {

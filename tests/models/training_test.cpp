@@ -248,6 +248,32 @@ TEST_CASE("train: the last step is looked at as every other") {
   CHECK_FALSE(fs::exists(directory / "run" / "checkpoint.safetensors"));
 }
 
+TEST_CASE("train: a run of fewer steps than its protocol's warms up for fewer") {
+  const auto warmup = [](std::int64_t all, std::int64_t steps) {
+    Protocol protocol = small_run({.steps = 1000}).protocol;
+    protocol.training.schedule = {.name = "cosine", .warmup_steps = all};
+    set_steps(protocol, steps);
+    const TrainingConfig& t = protocol.training;
+    const double last = learning_rate(t.schedule, 1, steps - 1, steps), first = learning_rate(t.schedule, 1, 0, steps);
+    if (steps > 9) CHECK(last < 0.1);  // it decays to the end
+    CHECK(first > 0);
+    return t.schedule.warmup_steps;
+  };
+  CHECK(warmup(200, 1000) == 200);
+  CHECK(warmup(200, 500) == 100);
+  CHECK(warmup(200, 20) == 4);
+  CHECK(warmup(200, 1) == 0);
+  CHECK(warmup(200, 3000) == 200);
+  CHECK(warmup(0, 500) == 0);
+
+  const TemporaryDirectory directory;
+  TrainingRun run = small_run({.steps = 40});
+  run.protocol.training.schedule = {.name = "cosine", .warmup_steps = 20};
+  set_steps(run.protocol, 8);
+  train_to(run, {.out = directory / "run"});
+  CHECK(checkpoint_in(directory / "run").run.protocol.training.schedule.warmup_steps == 4);
+}
+
 TEST_CASE("train: a run of fewer steps than its protocol's validates on fewer batches") {
   const auto batches = [](std::int64_t every, std::int64_t all, std::int64_t steps) {
     Protocol protocol = small_run({.steps = 1000}).protocol;
@@ -262,7 +288,8 @@ TEST_CASE("train: a run of fewer steps than its protocol's validates on fewer ba
   CHECK(batches(100, 5000, 30) == 30);
   CHECK(batches(100, 20, 30) == 20);
   CHECK(batches(100, 20, 1) == 1);
-  CHECK(batches(0, 20, 1) == 20);
+  CHECK(batches(0, 20, 1) == 20);  // it never validates
+  CHECK(batches(0, 20, 2000) == 20);
 
   const TemporaryDirectory directory;
   TrainingRun run = small_run({.steps = 40, .validate_every = 10});
