@@ -27,7 +27,9 @@ struct ModelInfo {
   std::span<const char* const> small_forms;
   std::span<const PublishedSize> sizes = {};
   std::span<const AuthorsCode> authors = {};  // from which runs have been recorded
-  Density density = Density::marginal;        // of its figures
+  Density density = Density::marginal;        // of its figures: decides what they are compared with
+  /// It predicts each target by itself even if `density` is mixture: it draws no functions.
+  bool draws_each_alone = false;
   /// It draws from the points of a context: that their order means nothing, or giving them twice, holds in law alone.
   bool resamples = false;
   /// A point that is given twice counts twice.
@@ -39,6 +41,9 @@ struct ModelInfo {
   bool of_series = false;
   /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
   bool input_gradients = true;
+
+  /// How targets are drawn: each alone (marginal), as functions (mixture), or together (joint).
+  Density drawing() const { return draws_each_alone ? Density::marginal : density; }
 };
 
 /// Every model of this build, and those that are added.

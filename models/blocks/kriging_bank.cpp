@@ -114,7 +114,8 @@ void add_volumes(Bank& bank) {
 
 }  // namespace
 
-std::vector<KrigingKernel> broad_kriging_bank(std::int64_t dim_x) {
+std::vector<KrigingKernel> named_kriging_bank(const std::string& name, std::int64_t dim_x) {
+  check(name == "broad-1", "[kriging_bank] '{}' found, expected broad-1", name);
   check(1 <= dim_x && dim_x <= 3, "[kriging_bank] {} inputs found, expected 1 to 3", dim_x);
   Bank bank;
   if (dim_x == 1) add_curves(bank);

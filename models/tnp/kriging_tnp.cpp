@@ -86,7 +86,7 @@ KrigingTnp::KrigingTnp(const KrigingTnpConfig& config, Initializer& init)
       encoder(config.transformer, init),
       predictor({config.transformer.width, config.head_hidden, config.components * (2 * config.dim_y + 1)}, init),
       config_(config),
-      bank_(kriging_bank(broad_kriging_bank(config.dim_x)).to(default_device())) {
+      bank_(kriging_bank(named_kriging_bank(config.bank, config.dim_x)).to(default_device())) {
   Linear& last = predictor.layers.back();
   last.weight.value = Tensor::zeros_like(last.weight.value);
   last.bias.value = untrained_bias(config);
@@ -162,6 +162,7 @@ std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const Initial
   KrigingTnpConfig c;
   c.dim_x = reader.size("dim_x");
   c.dim_y = reader.size("dim_y");
+  c.bank = reader.get<std::string>("bank", c.bank);  // weights older than names of banks have this one
   c.kernels = reader.size("kernels");
   c.components = reader.size("components");
   c.embedder_depth = reader.size("emb_depth");
@@ -192,6 +193,8 @@ ModelInfo kriging_tnp_info() {
       .paper = "none: npzoo's own",
       .make = make_kriging_tnp,
       .small_forms = kSmall,
+      .density = Density::mixture,
+      .draws_each_alone = true,
       .counts_points = true,
   };
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "models/blocks/mlp.h"
 #include "models/blocks/transformer.h"
 #include "models/model.h"
@@ -9,8 +11,9 @@ namespace npzoo {
 
 struct KrigingTnpConfig {
   std::int64_t dim_x = 1, dim_y = 1;
-  std::int64_t kernels = 8;     // of the bank, that are kept for each task
-  std::int64_t components = 3;  // Gaussians in a prediction
+  std::string bank = "broad-1";  // see kriging_bank.h
+  std::int64_t kernels = 8;      // of the bank, that are kept for each task
+  std::int64_t components = 3;   // Gaussians in a prediction
   std::int64_t embedder_depth = 2;
   std::int64_t head_hidden = 128;
   TransformerConfig transformer{};

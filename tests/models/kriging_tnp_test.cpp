@@ -1,9 +1,16 @@
 #include "ops/kriging/kriging.h"
 
-#include <cmath>
+#include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/io/byte_hash.h"
 #include "models/blocks/kriging_bank.h"
 #include "models/registry.h"
+#include "models/training/checkpoint.h"
+#include "models/trials/verdict.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -34,7 +41,8 @@ TEST_CASE("kriging-tnp: untrained, it is kriging") {
     Draws draws(0, Purpose::prediction, 0);
     const auto state = model->condition({xc, yc, {}}, draws, 1);
     const Moments said = moments(*model->query(*state, xt));
-    const KrigingFit fit = kriging_fit(xc, yc, {}, kriging_bank(broad_kriging_bank(dim_x)).to(default_device()), 8);
+    const KrigingFit fit =
+        kriging_fit(xc, yc, {}, kriging_bank(named_kriging_bank("broad-1", dim_x)).to(default_device()), 8);
     const KrigingMoments kriged = kriging_predict(fit, xt);
     // Its float32 mean is kriging's plus a product with 0.
     CHECK(largest_difference(said.mean, doubles(kriged.mean)) <= 1e-12);
@@ -78,7 +86,7 @@ TEST_CASE("kriging-tnp: a target far outside counts by the logarithm of what it 
 
 TEST_CASE("kriging bank: kernels of all kinds, and every kind has its weight") {
   for (std::int64_t dim_x : {1, 2, 3}) {
-    const auto bank = broad_kriging_bank(dim_x);
+    const auto bank = named_kriging_bank("broad-1", dim_x);
     CHECK(bank.size() >= 30);
     double weight = 0;
     bool rough = false, smooth = false, waves = false, two_scales = false;
@@ -97,7 +105,60 @@ TEST_CASE("kriging bank: kernels of all kinds, and every kind has its weight") {
     CHECK(waves == (dim_x == 1));
     CHECK(two_scales == (dim_x == 2));
   }
-  CHECK(error_of([] { broad_kriging_bank(4); }) == "[kriging_bank] 4 inputs found, expected 1 to 3");
+  CHECK(error_of([] { named_kriging_bank("broad-1", 4); }) == "[kriging_bank] 4 inputs found, expected 1 to 3");
+  CHECK(error_of([] { named_kriging_bank("broad-2", 1); }) == "[kriging_bank] 'broad-2' found, expected broad-1");
+}
+
+TEST_CASE("kriging bank: what a name stands for never changes") {
+  // Weights predict with the kernels that they were trained with: other kernels are another bank, with another name.
+  const char* digests[] = {"xxh3-128:810c271a4d3f027c4cb092c657d6a907", "xxh3-128:37c18672dd59dd888e850b9a962b1298",
+                           "xxh3-128:db7edbf5ecd232c61cef4d8ffe828f63"};
+  for (const std::int64_t dim_x : {1, 2, 3}) {
+    ByteHash hash;
+    for (const KrigingKernel& k : named_kriging_bank("broad-1", dim_x))
+      hash.add(fmt::format("{:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}", k.smoothness,
+                           k.inverse_length[0], k.inverse_length[1], k.inverse_length[2], k.relative, k.noise, k.share,
+                           k.ratio, k.inverse_width, k.period, k.log_weight));
+    CHECK(hash.digest() == digests[dim_x - 1]);
+  }
+}
+
+TEST_CASE("kriging-tnp: the bank is the config's, and weights that name none have the first") {
+  ModelSpec named = spec(1, 1);
+  named.config["bank"] = std::string("broad-1");
+  CHECK(make_model(named) != nullptr);
+  named.config["bank"] = std::string("narrow");
+  CHECK(error_of([&] { make_model(named); }) == "[kriging_bank] 'narrow' found, expected broad-1");
+  for (const char* protocol : {"npzoo/any-1d", "npzoo/any-2d"})
+    CHECK(std::get<std::string>(model_spec(load_protocol(protocol), "kriging-tnp").config.at("bank")) == "broad-1");
+}
+
+TEST_CASE("kriging-tnp: weights for tables answer as they did") {
+  // Bank, network and what stands between them: constants of the code that belong to the weights.
+  const char* root = std::getenv("NPZOO_SOURCE_ROOT");
+  REQUIRE(root != nullptr);
+  const auto weights = std::filesystem::path(root) / "models/weights/npzoo/any-1d/kriging-tnp.safetensors";
+  const auto model = restore_model(load_checkpoint(weights));
+  const Tensor xc = Tensor::from<float>({1, 8, 1}, {-2, -1.5F, -1.1F, -0.4F, 0.1F, 0.5F, 1.2F, 2}),
+               yc = Tensor::from<float>({1, 8, 1}, {-1.2F, -0.9F, 0.1F, 1.4F, 6, 0.8F, -0.2F, -1}),
+               xt = Tensor::from<float>({1, 3, 1}, {-0.7F, 0.3F, 2.5F});
+  Draws draws(0, Purpose::prediction, 0);
+  const auto state = model->condition({xc.to(default_device()), yc.to(default_device()), {}}, draws, 1);
+  const Moments said = moments(*model->query(*state, xt.to(default_device())));
+  const double means[] = {0.814845, 2.57256, 0.565698}, deviations[] = {3.06395, 4.32918, 3.40997};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(said.mean.values<double>()[i] == doctest::Approx(means[i]).epsilon(2e-4));
+    CHECK(said.std.values<double>()[i] == doctest::Approx(deviations[i]).epsilon(2e-4));
+  }
+}
+
+TEST_CASE("kriging-tnp: its mixtures are compared with the best mixture, though it draws no functions") {
+  const ModelInfo& info = model_info("kriging-tnp");
+  CHECK(info.density == Density::mixture);
+  CHECK(info.drawing() == Density::marginal);
+  CHECK(density_of(load_protocol("npzoo/any-1d").evaluation, "kriging-tnp") == Density::mixture);
+  CHECK(model_info("np").drawing() == Density::mixture);
+  CHECK(model_info("tnp-a").drawing() == Density::joint);
 }
 
 TEST_CASE("kriging-tnp: errors") {

@@ -94,7 +94,7 @@ TEST_CASE("picture completion: every model says of pixels what it says of points
   for (const ModelCase& c : image_models()) {
     CAPTURE(c.label);
     const auto model = image_model(c);
-    const Density density = model_info(c.spec.name).density;
+    const Density density = model_info(c.spec.name).drawing();
     const ImageFormat format = format_of(model->dim_y());
     const Picture picture = drawn(4, kSide, model->dim_y());
     const PixelMask shown = random_pixels(20, 0.4, 3);

@@ -19,7 +19,7 @@ std::unique_ptr<Model> make_small(const std::string& name, std::int64_t dim_x = 
 }
 
 SeriesOptions options_for(const std::string& name, std::int64_t dim_x = 1) {
-  SeriesOptions options{.density = model_info(name).density};
+  SeriesOptions options{.density = model_info(name).drawing()};
   if (dim_x == 2) options.x_names = {"a", "b"};
   return options;
 }

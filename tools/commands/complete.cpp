@@ -174,7 +174,7 @@ int run(const CompleteCommand& c) {
                                   .width = question.size.width,
                                   .samples = c.samples,
                                   .seed = c.seed};
-  const Density density = model_info(question.checkpoint.run.spec.name).density;
+  const Density density = model_info(question.checkpoint.run.spec.name).drawing();
   const CompletedPicture completed = complete_with_progress(*model, density, question.format, request);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   write_outputs(c, question, request, completed);

@@ -97,7 +97,7 @@ std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::ve
     const Checkpoint checkpoint = load_checkpoint(find_weights(name));
     if (!protocol) protocol = load_protocol(c.protocol, checkpoint.run.protocol);
     const std::string& model = checkpoint.run.spec.name;
-    models.push_back({model, model_info(model).density, restore_model(checkpoint)});
+    models.push_back({model, model_info(model).drawing(), restore_model(checkpoint)});
   }
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < names.size(); ++i)  // two of one name are told apart by what they were asked for as

@@ -169,7 +169,7 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
                                       draws, kSamples);
 
   interrupt.emplace();
-  const Density density = model_info(checkpoint.run.spec.name).density;
+  const Density density = model_info(checkpoint.run.spec.name).drawing();
   // A sample is one function at all targets, where the model tells of functions.
   const bool together = c.samples > 0 && density != Density::marginal;
   TargetChunks chunks(question, c, targets_at_a_time(together ? Density::joint : density, c.chunk));

@@ -266,7 +266,7 @@ void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnC
 }
 
 SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoint, const ColumnChoice& columns) {
-  return {.density = model_info(checkpoint.run.spec.name).density,
+  return {.density = model_info(checkpoint.run.spec.name).drawing(),
           .x_names = columns.inputs,
           .quantiles = c.quantiles,
           .samples = c.samples,
