@@ -141,7 +141,10 @@ void ForecastScores::add_figures(double windows_per_point, std::vector<Figure>& 
   for (const std::int64_t step : steps(std::ssize(squares_))) add(fmt::format("mse_at_{}", step), mse_at(step));
   if (fitted_ == 0) return;
   add("crps", fit_.crps());
-  for (const auto& [percent, share] : fit_.coverage()) add(fmt::format("coverage_{}", percent), share, true);
+  for (const auto& [percent, share] : fit_.coverage()) {
+    add(fmt::format("coverage_{}", percent), share);
+    figures.back().ideal = percent / 100.0;
+  }
   add("calibration_error", fit_.calibration_error());
 }
 

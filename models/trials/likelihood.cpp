@@ -38,7 +38,17 @@ struct ScoredBatch {
   std::string truth{};            // what that is called
 };
 
+/// Padded targets would be scored, and a joint density cannot leave them out.
+void check_no_padding(const Task& task) {
+  if (!task.target_lengths.defined()) return;
+  const std::int64_t targets = task.xt.dim(1);
+  for (const std::int64_t length : task.target_lengths.values<std::int64_t>())
+    check(length == targets, "[likelihood] tasks of {} and of {} targets found in a batch, expected one number", length,
+          targets);
+}
+
 PredictedBatch predict(const Model& model, const Task& task, std::int64_t index, const EvaluationOptions& options) {
+  check_no_padding(task);
   const NoGrad off;
   Draws draws(options.seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
   auto state = model.condition({task.xc, task.yc, task.lengths}, draws, kSamples);

@@ -38,7 +38,7 @@ void add_all(const Evaluation& e, Density density, Findings& found) {
   found.figures.push_back(
       {.name = "exact_gap", .value = {e.exact_gap, e.exact_gap_error}, .has_error = true, .more_is_better = false});
   for (const auto& [percent, share] : e.coverage)
-    found.figures.push_back({.name = fmt::format("coverage.{}", percent), .value = {share}});
+    found.figures.push_back({.name = fmt::format("coverage.{}", percent), .value = {share}, .ideal = percent / 100.0});
   const auto add_error = [&found](const char* name, double value) {
     found.figures.push_back({.name = name, .value = {value}, .more_is_better = false});
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,14 +21,18 @@ struct Figure {
   Estimate value;
   bool has_error = false;  // whether its standard error is told; NaN where it is not known
   bool more_is_better = true;
-  std::optional<Density> density{};       // of a log-likelihood; what is none has no ceiling
+  std::optional<double> ideal{};     // the best value, of a figure that can be too low and too high, such as coverage
+  std::optional<Density> density{};  // of a log-likelihood; what is none has no ceiling
   std::optional<std::int64_t> batches{};  // that it is of, where that is not all of them
   std::string how{};                      // a log-likelihood is got, "exact" or what stands for it
 
   /// As words go, "log-likelihood".
   std::string words() const;
-  /// More of which is better.
-  double gain() const { return more_is_better ? value.value : -value.value; }
+  /// The value such that more is better, for comparisons.
+  double gain() const {
+    if (ideal) return -std::abs(value.value - *ideal);
+    return more_is_better ? value.value : -value.value;
+  }
 };
 
 /// What a trial found.

@@ -272,3 +272,23 @@ TEST_CASE("evaluate: on a device as on the CPU") {
         &Evaluation::exact_gp, &Evaluation::exact_gap, &Evaluation::exact_gap_error})
     CHECK(found.*figure == doctest::Approx(expected.*figure).epsilon(1e-9));
 }
+
+TEST_CASE("evaluate: padded targets are no targets") {
+  class Ragged final : public TaskSource {
+   public:
+    explicit Ragged(std::int64_t first) : first_(first) {}
+    Batch batch(std::uint64_t /*index*/) const override {
+      Task task{Tensor::zeros({2, 3, 1}), Tensor::zeros({2, 3, 1}), Tensor::zeros({2, 4, 1}), Tensor::zeros({2, 4, 1})};
+      task.target_lengths = Tensor::from<std::int64_t>({2}, {first_, 4});
+      return {task, nullptr};
+    }
+    Device device() const override { return Device::cpu; }
+
+   private:
+    std::int64_t first_;
+  };
+  const ConstantModel model(0, 1);
+  CHECK(evaluate(model, Ragged(4), {}).log_likelihood == doctest::Approx(-0.5 * std::log(2 * std::numbers::pi)));
+  CHECK(error_of([&] { evaluate(model, Ragged(2), {}); }) ==
+        "[likelihood] tasks of 2 and of 4 targets found in a batch, expected one number");
+}

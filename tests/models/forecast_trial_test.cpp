@@ -83,6 +83,8 @@ TEST_CASE("forecast trial: densities, and by what they are got") {
   CHECK(std::ranges::find(walk.figures, "free_running.log_likelihood", &Figure::name)->how ==
         "free-running, 20 samples");
   CHECK(value(walk, "free_running.coverage_95") > value(walk, "free_running.coverage_50"));
+  for (const Figure& figure : walk.figures)
+    if (figure.name.ends_with(".coverage_95")) CHECK(figure.ideal == 0.95);
 
   CHECK(steady.headline().how == "one-shot, exact");
   CHECK(steady.headline().value.value == doctest::Approx(at_once).epsilon(1e-12));

@@ -113,3 +113,21 @@ TEST_CASE("trial: a protocol says which one it means, and one that there is not 
         fmt::format("[trials] there is no trial 'ordeal'; expected one of {}", fmt::join(names, ", ")));
   CHECK(protocol_version(run.protocol, "rbf", "tnp-d") != protocol_version(small_run().protocol, "rbf", "tnp-d"));
 }
+
+TEST_CASE("trial: of coverage neither more nor less is better, but nearer to its interval") {
+  const TrainingRun run = small_run();
+  const auto model = make_model(run.spec, {.seed = 1});
+  const Findings found = find_trial("likelihood").run(*model, *run.protocol.data, options());
+  for (const int percent : {50, 80, 90, 95}) {
+    Figure coverage = figure(found, fmt::format("coverage.{}", percent));
+    CHECK(coverage.ideal == percent / 100.0);
+    const auto gain_at = [&coverage](double share) {
+      coverage.value.value = share;
+      return coverage.gain();
+    };
+    const double right = percent / 100.0;
+    CHECK(gain_at(right) > gain_at(right + 0.04));
+    CHECK(gain_at(right) > gain_at(right - 0.04));
+    CHECK(gain_at(right + 0.02) > gain_at(right - 0.03));
+  }
+}
