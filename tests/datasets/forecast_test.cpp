@@ -1,9 +1,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
+#include "datasets/data_folder.h"
 #include "datasets/forecast/config.h"
+#include "datasets/forecast/measurements.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/forecast_series.h"
 
@@ -191,6 +196,20 @@ TEST_CASE("forecast: the published series, as their makers and others have count
     CHECK_FALSE(series->gaps);
     CHECK(p.data->source({.batch_size = 1, .split = Split::evaluation})->size() == expected.windows);
   }
+}
+
+TEST_CASE("forecast: the days of exchange rates are counted from 1990-01-01") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directories(folder / "exchange_rate");
+  std::ofstream(folder / "exchange_rate/exchange_rate.txt") << "1,2,3,4,5,6,7,8\n1,2,3,4,5,6,7,9\n";
+  set_data_folder(folder / "");
+  const std::string values[] = {"OT", "0"};
+  const Measurements m = std::ranges::find(known_series(), "exchange", &KnownSeries::name)->measurements(values);
+  set_data_folder({});
+  using namespace std::chrono;
+  CHECK(m.time_form.epoch == sys_days(year(1990) / 1 / 1).time_since_epoch().count());
+  CHECK(m.time == std::vector<double>{0, 1});
+  CHECK(m.y == std::vector<double>{8, 1, 9, 1});
 }
 
 TEST_CASE("forecast: to say the same as yesterday is off by .00154 on the exchange rate's test") {

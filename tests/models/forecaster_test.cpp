@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/models/walk_model.h"
@@ -58,6 +59,26 @@ TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose s
   CHECK(walk.samples.size() == 900);
   CHECK(std::abs(walk.std[2] * walk.std[2] - 3) < 5 * 3 * std::sqrt(2.0 / 300));
   CHECK(forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 2}).how == "free-running, 20 samples");
+}
+
+TEST_CASE("forecaster: quantiles lie between paths in proportion, and the deviation is that of the paths themselves") {
+  constexpr std::size_t kPaths = 300, kHorizon = 3;
+  const SeriesForecast said =
+      forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = kHorizon, .quantiles = {0.3, 0.5}, .samples = kPaths});
+  REQUIRE(said.samples.size() == kPaths * kHorizon);
+  for (std::size_t h = 0; h < kHorizon; ++h) {
+    std::vector<double> values;
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < kPaths; ++i) values.push_back(said.samples[h * kPaths + i]);
+    for (const double value : values) mean += value / kPaths;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    std::ranges::sort(values);
+    CHECK(said.mean[h] == doctest::Approx(mean).epsilon(1e-9));
+    CHECK(said.std[h] == doctest::Approx(std::sqrt(squares / kPaths)).epsilon(1e-9));
+    // 0.3 and 0.5 of the way through 299 steps.
+    CHECK(said.quantiles[2 * h] == doctest::Approx(0.3 * values[89] + 0.7 * values[90]).epsilon(1e-9));
+    CHECK(said.quantiles[2 * h + 1] == doctest::Approx((values[149] + values[150]) / 2).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("forecaster: the same numbers every time, and others of another seed") {
