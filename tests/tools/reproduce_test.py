@@ -264,7 +264,7 @@ def a_table_of_which_nothing_has_been_run():
 @case
 def what_cannot_be_run():
     args = flags("wrong")
-    fail("reproduce", "no/such", naming=["no/such", "quick/gp1d"])
+    fail("reproduce", "no/such", naming=["no/such", "npzoo list protocols"])
     fail("reproduce", "quick/gp1d", naming=["quick/gp1d", "--models"])
     fail(*args, "--models", "gpt", naming=["gpt", "tnp-d"])
     fail(*args, "--models", "cmanp", naming=["small/table", "cmanp"])
