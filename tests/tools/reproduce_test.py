@@ -266,7 +266,7 @@ def what_cannot_be_run():
     args = flags("wrong")
     fail("reproduce", "no/such", naming=["no/such", "npzoo list protocols"])
     fail("reproduce", "quick/gp1d", naming=["quick/gp1d", "--models"])
-    fail(*args, "--models", "gpt", naming=["gpt", "tnp-d"])
+    fail(*args, "--models", "gpt", naming=["gpt", "npzoo list models"])
     fail(*args, "--models", "cmanp", naming=["small/table", "cmanp"])
     fail(*args, "--report", naming=["wrong/results"])
     (HERE / "wrong/results").mkdir(parents=True)
