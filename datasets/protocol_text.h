@@ -9,9 +9,10 @@ namespace npzoo {
 /// The TOML text of a protocol of the program or of a user's file, by name or path, complete by itself. Where it says
 /// `extends = "name-or-path"`, that protocol comes first, and what the extending file says goes on top: `[tables]` are
 /// joined key by key, or left out by `false` in their place; all else, arrays and tables in braces too, takes the place
-/// of what was there. Paths are relative to the file that holds them. Published rows and oracle values of tests that the file
-/// does not restate are left out if it changes data or evaluation; if it changes training, published rows are. Throws Error where a protocol is not there, where protocols extend each other in a
-/// circle, and where more than eight do in a row. A text that extends nothing is as it was written.
+/// of what was there. Paths are relative to the file that holds them. Published rows and oracle values of tests that
+/// the file does not restate are left out if it changes data or evaluation; if it changes training, published rows are.
+/// Throws Error where a protocol is not there, where protocols extend each other in a circle, and where more than eight
+/// do in a row. A text that extends nothing is as it was written.
 std::string protocol_text(const std::string& name_or_path);
 
 /// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;

@@ -64,9 +64,9 @@ TEST_CASE("[published] rows of protocols are those of the papers' tables") {
       for (const auto& [figure, rows] : test.published_figures) add(figure, rows);
     }
   CHECK(found.size() == expected.size());
-  for (const auto& [row, value] : expected) {
-    CAPTURE(row);
-    CHECK(found[row] == value);
+  for (const auto& row : expected) {
+    CAPTURE(row.first);
+    CHECK(found[row.first] == row.second);
   }
 }
 

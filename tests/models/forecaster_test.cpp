@@ -98,19 +98,23 @@ TEST_CASE("forecaster: figures that are not finite, dates and sizes that cannot 
       "[forecast] 60000 paths of 4000 steps of 1 columns found, which are 240000000 values, expected at most 20000000");
 }
 
-TEST_CASE("forecaster: of two paths, quantiles lie between them and the deviation is that of the paths themselves") {
+TEST_CASE("forecaster: quantiles lie between paths in proportion, and the deviation is that of the paths themselves") {
+  constexpr std::size_t kPaths = 300, kHorizon = 3;
   const SeriesForecast said =
-      forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = 3, .quantiles = {0.25, 0.5, 0.9}, .samples = 2});
-  REQUIRE(said.samples.size() == 6);
-  for (std::size_t h = 0; h < 3; ++h) {
-    const auto [low, high] = std::minmax(said.samples[h], said.samples[3 + h]);
-    const double apart = high - low;
-    CHECK(apart > 0);
-    CHECK(said.mean[h] == doctest::Approx((low + high) / 2));
-    CHECK(said.std[h] == doctest::Approx(apart / 2));
-    CHECK(said.quantiles[3 * h] == doctest::Approx(low + apart / 4));
-    CHECK(said.quantiles[3 * h + 1] == doctest::Approx(low + apart / 2));
-    CHECK(said.quantiles[3 * h + 2] == doctest::Approx(low + 0.9 * apart));
+      forecast(Walk(0.5, true), days({1, 2, 8, 6}), {.horizon = kHorizon, .quantiles = {0.3, 0.5}, .samples = kPaths});
+  REQUIRE(said.samples.size() == kPaths * kHorizon);
+  for (std::size_t h = 0; h < kHorizon; ++h) {
+    std::vector<double> values;
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < kPaths; ++i) values.push_back(said.samples[h * kPaths + i]);
+    for (const double value : values) mean += value / kPaths;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    std::ranges::sort(values);
+    CHECK(said.mean[h] == doctest::Approx(mean).epsilon(1e-9));
+    CHECK(said.std[h] == doctest::Approx(std::sqrt(squares / kPaths)).epsilon(1e-9));
+    // 0.3 and 0.5 of the way through 299 steps.
+    CHECK(said.quantiles[2 * h] == doctest::Approx(0.3 * values[89] + 0.7 * values[90]).epsilon(1e-9));
+    CHECK(said.quantiles[2 * h + 1] == doctest::Approx((values[149] + values[150]) / 2).epsilon(1e-9));
   }
 }
 
