@@ -16,6 +16,9 @@ inline bool has_gpu() {
   return kHasEmulator;
 }
 
+/// Whether the tests run on the emulated device, where a kernel takes about a thousand times as long.
+inline bool on_emulated_gpu() { return default_device() == Device::cuda && active_gpu() == Gpu::emulated; }
+
 /// While it lives, tensors are made on the CUDA device.
 class OnGpu {
  public:

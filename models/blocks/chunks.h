@@ -1,15 +1,22 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "engine/tape.h"
 #include "ops/concat/concat.h"
 
 namespace npzoo {
 
-/// Points that are encoded at a time when nothing is recorded: bounds the working memory, whatever the number of
+/// A test sets this to the points of a chunk, so that a few points make several chunks. 0: the device's number.
+inline std::atomic<std::int64_t> chunk_points_of_test{0};
+
+/// Points that are encoded at a time when nothing is recorded. This bounds the working memory, whatever the number of
 /// points, and is enough work for each kernel.
-constexpr std::int64_t chunk_points(Device device) { return device == Device::cpu ? 4096 : 65'536; }
+inline std::int64_t chunk_points(Device device) {
+  if (const std::int64_t wish = chunk_points_of_test.load(std::memory_order_relaxed); wish > 0) return wish;
+  return device == Device::cpu ? 4096 : 65'536;
+}
 
 /// Calls f(begin, end) for consecutive chunks of at most `chunk` points; once for all of them while a recording is on,
 /// since that keeps them all anyway.

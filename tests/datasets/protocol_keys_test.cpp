@@ -61,7 +61,7 @@ void replace_at(toml::node& root, const Path& path, const toml::node& value) {
   });
 }
 
-bool is_one_line(const std::string& message) {
+bool is_protocol_error(const std::string& message) {
   return message.starts_with("[") && message.find('\n') == std::string::npos;
 }
 
@@ -92,7 +92,7 @@ std::string fault_of(const std::string& text, bool has_file, bool draws) {
       if (data && !works(*data, has_file)) return "tasks are not finite";
     return "";
   } catch (const Error& error) {
-    return is_one_line(error.what()) ? "" : error.what();
+    return is_protocol_error(error.what()) ? "" : error.what();
   }
 }
 

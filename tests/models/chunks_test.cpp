@@ -8,7 +8,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-constexpr std::int64_t kChunk = chunk_points(Device::cpu);
+constexpr std::int64_t kChunk = 24;
 
 using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
@@ -21,18 +21,23 @@ Pieces pieces(std::int64_t points, std::int64_t chunk) {
 }  // namespace
 
 TEST_CASE("chunks: they cover the points, and a recording sees them at once") {
-  const OnCpu cpu;
   CHECK(pieces(0, 3) == Pieces{{0, 0}});
   CHECK(pieces(3, 3) == Pieces{{0, 3}});
   CHECK(pieces(7, 3) == Pieces{{0, 3}, {3, 6}, {6, 7}});
   CHECK(pieces(2 * kChunk, kChunk).size() == 2);
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    const std::int64_t usual = chunk_points(device);
+    CHECK(usual >= 4096);
+    const ChunkPoints chunks(kChunk);
+    CHECK(chunk_points(device) == kChunk);
+  }
   Tape tape;
   const Recording on(tape);
   CHECK(pieces(7, 3) == Pieces{{0, 7}});
 }
 
 TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
-  const OnCpu cpu;
+  const ChunkPoints chunks(kChunk);
   for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunk, 2 * kChunk + 5}) {
     CAPTURE(points);
     const Tensor x = normal<float>({2, points, 3}, 1), y = normal<float>({2, points, 3}, 2);
@@ -51,7 +56,7 @@ TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
 }
 
 TEST_CASE("models: long contexts and many targets in chunks are what they are at once") {
-  const OnCpu cpu;
+  const ChunkPoints chunks(kChunk);
   const auto predict_one = [](const Model& model, const Task& task) {  // one function, where any are drawn
     Draws draws = some_draws();
     return query(model, *model.condition(context_of(task), draws, 1), task.xt);
@@ -60,10 +65,7 @@ TEST_CASE("models: long contexts and many targets in chunks are what they are at
   for (const std::string& name : model_names()) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name));
-    // Systems of equations of all points are solved at once, in time that grows by the cube of their number, and series
-    // are seen from end to end, in memory that grows by the square of theirs.
-    const bool whole_contexts = name == "kriging-tnp" || model_info(name).of_series;
-    const std::int64_t points = whole_contexts ? 300 : 2 * kChunk + 5;
+    const std::int64_t points = 2 * kChunk + 5;
     Task task = random_task(*model, {2, points, kChunk + 3});
     task.xt = slice(task.xt, 1, 0, 9);
     for (const bool ragged : {false, true}) {

@@ -104,7 +104,8 @@ TEST_CASE("golden: all runs that are recorded of models here, those of full size
     const bool here = std::ranges::any_of(models(), [&](const ModelInfo& info) {
       return std::ranges::any_of(info.authors, [&](const AuthorsCode& code) { return code.recorded_as == model; });
     });
-    if (here) check_passes(entry.path());
+    const bool checked_above = fs::exists(recorded(entry.path().stem().string()));
+    if (here && !checked_above) check_passes(entry.path());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "datasets/protocol.h"
 #include "engine/memory.h"
+#include "models/blocks/chunks.h"
 #include "models/config_json.h"
 #include "models/events/event_model.h"
 #include "models/registry.h"
@@ -67,7 +68,7 @@ inline bool predicts_joint_gaussians(const std::string& name) {
 
 /// Every model of the build, and those of tests alone, in every architecture and form of the standard deviation, small,
 /// for each of the dimensions.
-inline std::vector<ModelCase> small_models() {
+inline std::vector<ModelCase> small_models_of_all_dimensions() {
   std::vector<ModelCase> cases;
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
@@ -85,9 +86,39 @@ inline std::vector<ModelCase> small_models() {
   return cases;
 }
 
-/// Every preset of every protocol in the program; where several have the same, the first one's. Grids of pixels are
-/// smaller than images, and the widest networks narrower: what is tested does not depend on their size.
+/// The same. Where tests run on the emulated GPU, which is slow, each form has one of the dimensions, in turn.
+inline std::vector<ModelCase> small_models() {
+  std::vector<ModelCase> cases = small_models_of_all_dimensions();
+  if (!on_emulated_gpu()) return cases;
+  std::vector<std::vector<ModelCase>> forms;
+  for (ModelCase& c : cases) {
+    const auto is_form = [&](const std::vector<ModelCase>& form) {
+      return form.front().label.substr(0, form.front().label.find(',')) == c.label.substr(0, c.label.find(','));
+    };
+    const auto form = std::ranges::find_if(forms, is_form);
+    if (form == forms.end())
+      forms.push_back({std::move(c)});
+    else
+      form->push_back(std::move(c));
+  }
+  cases.clear();
+  for (std::size_t i = 0; i < forms.size(); ++i) cases.push_back(forms[i][i % forms[i].size()]);
+  return cases;
+}
+
+/// While it lives, models work through their points in chunks of `points`.
+class ChunkPoints {
+ public:
+  explicit ChunkPoints(std::int64_t points) { chunk_points_of_test = points; }
+  ChunkPoints(const ChunkPoints&) = delete;
+  ChunkPoints& operator=(const ChunkPoints&) = delete;
+  ~ChunkPoints() { chunk_points_of_test = 0; }
+};
+
+/// Every preset of every protocol in the program, once each. Grids of pixels are smaller than images, and networks are
+/// narrower: tests that walk over presets do not depend on the sizes, and drawing the weights takes most of their time.
 inline std::vector<ModelCase> preset_models() {
+  constexpr std::int64_t kWidth = 32;
   std::vector<ModelCase> cases;
   for (const std::string& protocol_name : protocol_names()) {
     const Protocol protocol = load_protocol(protocol_name);
@@ -95,9 +126,10 @@ inline std::vector<ModelCase> preset_models() {
       ModelSpec spec = model_spec(protocol, model);
       if (const auto pixels = spec.config.find("grid_size"); pixels != spec.config.end())
         pixels->second = std::int64_t{6};
-      if (const auto width = spec.config.find("d_model");
-          width != spec.config.end() && std::get<std::int64_t>(width->second) > 256)
-        for (const char* key : {"d_model", "d_ff"}) spec.config[key] = std::int64_t{32};
+      for (const char* key : {"d_model", "d_ff", "d_inner", "dim_feedforward", "dim_hid", "dim_lat", "embed_hidden",
+                              "head_hidden", "num_latents", "width"})
+        if (const auto width = spec.config.find(key); width != spec.config.end())
+          width->second = std::min(std::get<std::int64_t>(width->second), kWidth);
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
         cases.push_back({fmt::format("{} under {}", model, protocol_name), spec});
     }
@@ -131,7 +163,7 @@ inline bool is_whole_gradient(const ModelCase& c) {
 
 /// The first of a model's small forms. Throws Error for a model that has none.
 inline ModelSpec small_model(const std::string& name) {
-  const auto cases = small_models();
+  const auto cases = small_models_of_all_dimensions();
   const auto found = std::ranges::find(cases, name, [](const ModelCase& c) { return c.spec.name; });
   check(found != cases.end(), "[testing] {} has no small form", name);
   return found->spec;

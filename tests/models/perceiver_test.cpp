@@ -14,7 +14,7 @@ using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-constexpr std::int64_t kHostChunk = chunk_points(Device::cpu);
+constexpr std::int64_t kPerceiverChunk = 64;
 
 /// The formulas of a layer on its weights by their names.
 class LayerFormula {
@@ -106,7 +106,8 @@ TEST_CASE("perceiver: self-attention in chunks of points is the whole") {
     Initializer init(Framework::torch, {.seed = 4});
     const PerceiverLayer layer({.width = 4, .hidden = 4, .heads = 2, .residual = residual},
                                PerceiverLayer::Kind::self_attention, init);
-    const Tensor x = normal<float>({2, kHostChunk + 3, 4}, 1);
+    const ChunkPoints chunks(kPerceiverChunk);
+    const Tensor x = normal<float>({2, kPerceiverChunk + 3, 4}, 1);
     const PrefixMask mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {40, 7}));
     const Tensor in_parts = layer(x, mask);
     Tape tape;
@@ -159,8 +160,9 @@ TEST_CASE("perceiver: targets and context points in chunks are the whole") {
   for (const std::string name : {"eqtnp", "lbanp", "cmanp"}) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name), DType::float32);
-    Task task = random_task(*model, {1, kHostChunk + 9, kHostChunk + 5}, DType::float32);
-    task.lengths = Tensor::from<std::int64_t>({1}, {kHostChunk + 2});
+    const ChunkPoints chunks(kPerceiverChunk);
+    Task task = random_task(*model, {1, kPerceiverChunk + 9, kPerceiverChunk + 5}, DType::float32);
+    task.lengths = Tensor::from<std::int64_t>({1}, {kPerceiverChunk + 2});
     const Moments in_parts = predict(*model, task);
     Tape tape;
     const Recording on(tape);
