@@ -98,6 +98,13 @@ def a_far_point_leaves_the_others_alone():
         for a, b in zip(found, alone, strict=True):
             expect(a[0] == b[0] and abs(float(a[2]) - float(b[2])) < .1 * float(b[3]), far, a, b)
             expect(.9 < float(a[3]) / float(b[3]) < 1.1, far, a, b)
+    # Two inputs, the same places asked for: not a digit changes.
+    grid = "".join(f"{i},{j},{math.sin(i / 3) + j}\n" for i in range(18) for j in range(18))
+    places = write("places.csv", "a,b\n" + "".join(f"{i + .5},{j + .5}\n" for i in range(17) for j in range(17)))
+    found = [[line for line in succeed("predict", write("grid.csv", "a,b,z\n" + grid + more), "--targets", places, "--checkpoint",
+                                       checkpoint_2d(), "--neighbours", 8).splitlines() if not line.startswith("#")]
+             for more in ("", "1e12,0,0.3\n", "1e300,1e300,0.3\n")]
+    expect(found[0] == found[1] == found[2], "a far place in two dimensions")
 
 
 if __name__ == "__main__":

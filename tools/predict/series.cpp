@@ -169,7 +169,7 @@ constexpr int kUnansweredExit = 3;
 class Outputs {
  public:
   Outputs(const PredictOptions& c, Tables& tables, const SeriesReport& report, const TableAnswer& answer)
-      : c_(c), asked_(tables.asked()), names_(tables.columns.values), answer_(answer) {
+      : c_(c), asked_(tables.asked()), inputs_(tables.columns.inputs), names_(tables.columns.values), answer_(answer) {
     style_ = {asked_.format().separator(), asked_.decimal_sign()};
     comments_ = report.comments();
     path_ = c.targets.empty() ? c.table : c.targets;
@@ -224,9 +224,11 @@ class Outputs {
   }
 
   /// Of the first `groups` a panel for each value.
-  void draw(const std::string& model, const std::vector<PictureAxis>& axes, const Numbers& observed,
-            const Numbers& asked, std::span<const std::string> groups) {
+  void draw(const std::string& model, const Numbers& observed, const Numbers& asked,
+            std::span<const std::string> groups) {
     if (c_.plot.empty()) return;
+    std::vector<PictureAxis> axes;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) axes.push_back({inputs_[i], observed.forms[i]});
     std::vector<std::string> panels;
     for (const std::string& group : groups)
       for (const std::string& name : names_) panels.push_back(fmt::format("{}, {}", name, group));
@@ -277,7 +279,7 @@ class Outputs {
 
   const PredictOptions& c_;
   const Table& asked_;
-  std::vector<std::string> names_;
+  std::vector<std::string> inputs_, names_;
   const TableAnswer& answer_;
   TableStyle style_;
   std::vector<std::string> comments_;
@@ -317,12 +319,17 @@ void check_picture(const PredictOptions& c, const Tables& tables) {
           table->rows(), most);
 }
 
-/// Where nothing is known of a column there is nothing to fill it from.
-void check_observed(const Tables& tables, const Numbers& observed) {
+/// The numbers of TABLE. Throws Error if its rows are several series, or if nothing is known of a column to fill.
+Numbers read_observed(const PredictOptions& c, Tables& tables) {
+  const ColumnChoice& columns = tables.columns;
+  Numbers observed = read_numbers(tables.table, columns, columns.values, c.strict, {});
+  if (c.columns.inputs.empty())
+    check_one_series(tables.table, columns, observed.x, observed.forms[0].kind == ColumnForm::Kind::time);
   for (std::size_t v = 0; v < observed.y.size() && !tables.targets; ++v)
     check(!std::ranges::all_of(observed.y[v], [](double y) { return std::isnan(y); }),
           "[predict] {} has no value in {}, expected some rows with one", tables.table.format().name(),
-          in_quotes(tables.columns.values[v]));
+          in_quotes(columns.values[v]));
+  return observed;
 }
 
 void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnChoice& columns) {
@@ -332,6 +339,15 @@ void check_model(const Checkpoint& checkpoint, const Model& model, const ColumnC
   check(model.dim_y() == 1 || model.dim_y() == std::ssize(columns.values),
         "[predict] {} columns of values found, {}, {} trained under {} takes {} together", columns.values.size(),
         fmt::join(columns.values, " and "), checkpoint.run.spec.name, checkpoint.run.protocol.name, model.dim_y());
+}
+
+void show_messages(const PredictOptions& c, const SeriesReport& report, std::size_t drawn, std::size_t groups,
+                   Progress& progress) {
+  if (!c.plot.empty() && drawn < groups)
+    progress.message(fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn, groups));
+  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  warn_of_clamped_denominators(clamped_denominators());
+  warn_of_failed_factorisations(failed_factorisations());
 }
 
 SeriesOptions series_options(const PredictOptions& c, const Checkpoint& checkpoint, const ColumnChoice& columns) {
@@ -355,10 +371,7 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   const auto& [checkpoint, model] = *trained;
   check_model(checkpoint, *model, columns);
   check_picture(c, tables);
-  Numbers observed = read_numbers(tables.table, columns, columns.values, c.strict, {});
-  if (c.columns.inputs.empty())
-    check_one_series(tables.table, columns, observed.x, observed.forms[0].kind == ColumnForm::Kind::time);
-  check_observed(tables, observed);
+  const Numbers observed = read_observed(c, tables);
   std::vector<std::string> groups = observed.groups;
   std::optional<Numbers> other;
   if (tables.targets) {
@@ -399,19 +412,12 @@ int predict_series(const PredictOptions& c, std::optional<TrainedModel> trained)
   Outputs outputs(c, tables, report, answer);
   outputs.write_predictions();
   outputs.write_samples(options.density);
-  std::vector<PictureAxis> axes;
-  for (std::size_t i = 0; i < columns.inputs.size(); ++i) axes.push_back({columns.inputs[i], observed.forms[i]});
-  outputs.draw(checkpoint.run.spec.name, axes, observed, asked, drawn);
+  outputs.draw(checkpoint.run.spec.name, observed, asked, drawn);
   if (interrupt.requested()) return kInterruptedExit;
   outputs.commit();
   progress.finish();
-  if (!c.plot.empty() && drawn.size() < groups.size())
-    progress.message(
-        fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn.size(), groups.size()));
-  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  show_messages(c, report, drawn.size(), groups.size(), progress);
   if (outputs.unanswered() > 0) progress.message("npzoo: warning: " + outputs.warning());
-  warn_of_clamped_denominators(clamped_denominators());
-  warn_of_failed_factorisations(failed_factorisations());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   report.print(c, tables.asked().rows(), truth, seconds.count());
   return outputs.unanswered() > 0 ? kUnansweredExit : 0;
