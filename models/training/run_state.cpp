@@ -44,7 +44,7 @@ void run_state_from_json(std::string_view text, std::string_view where, Checkpoi
   training.steps = state.integer("steps", 1, kMost);
   if (state.has("warmup_steps"))  // of older runs it is the protocol's, even if they are shorter
     training.schedule.warmup_steps = state.integer("warmup_steps", 0, training.steps);
-  training.batch_size = state.integer("batch_size", 1, kMostTasksPerBatch);
+  training.batch_size = state.integer("batch_size", 1, kLargestBatch);
   training.optimiser.lr = state.number("lr");
   check(training.optimiser.lr > 0, "{}: lr is {}, expected a number > 0", where, training.optimiser.lr);
   if (state.has("validation_batches")) validation_batches = state.integer("validation_batches", 1, kMost);

@@ -121,13 +121,6 @@ TEST_CASE("event forecast: paths go on to the horizon, as often as the process d
   for (std::size_t i = 0; i < again.size(); ++i) CHECK(again[i].times == paths[i].times);
   CHECK(continue_events(known_renewal(), some_past(), kHorizon, 1, 4, DType::float64)[0].times != paths[0].times);
   CHECK(continue_events(known_renewal(), some_past(), 1e-9, 2, 4, DType::float64)[1].events() == 0);
-
-  // They begin at the last event, wherever the observation ends.
-  EventSequence longer = some_past();
-  longer.end = 9;
-  const auto same = continue_events(known_renewal(), longer, kHorizon, 2, 3, DType::float64);
-  CHECK(same[1].times == paths[1].times);
-  CHECK(same[1].end == 43);
 }
 
 TEST_CASE("event forecast: intensities given the events before") {

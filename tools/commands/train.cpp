@@ -84,7 +84,7 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1},
               "number of updates (default: the protocol's); fewer shorten the warm-up of the learning rate as well");
-  flags.whole("--batch", c.batch, {1, kMostTasksPerBatch}, "tasks per update (default: the protocol's)");
+  flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
   flags.whole("--validation-batches", c.validation_batches, {1, kMostScoredBatches},
               "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
   flags.positive("--lr", c.lr, "peak learning rate (default: the protocol's)");
