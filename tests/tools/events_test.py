@@ -316,50 +316,5 @@ n_layers = 1
         expect(hours[0] < hours[1], "after the last event", hours)
 
 
-@case
-def forecasts_are_in_the_unit_of_the_table():
-    """Times in minutes, under a protocol of hours, are those of a table in hours times 60."""
-    answers = []
-    for unit in (1, 60):
-        events = {f"s{i}": [(unit * (0.25 * i + 0.5 * j + 0.125 * (j % 3)), j % 2) for j in range(8)] for i in range(10)}
-        path = write(f"unit-{unit}.csv", "sequence,time,mark\n" + "".join(f"{name},{time},{mark}\n" for name, row in events.items()
-                                                                         for time, mark in row))
-        protocol = write(f"unit-{unit}.toml", f"""name = "unit"
-description = "for tests"
-source = "npzoo"
-extends = "events/taxi"
-[data]
-file = "{path}"
-marks = 2
-mark = "mark"
-sequence = "sequence"
-time = "time"
-unit = {unit}.0
-end = "last event"
-points = 8
-[training]
-steps = 2
-batch_size = 2
-schedule = {{ name = "constant" }}
-[validation]
-every = 2
-batches = 1
-[models.thp-plus]
-d_model = 8
-d_inner = 8
-d_k = 8
-d_v = 8
-n_layers = 1
-""")
-        out = HERE / f"unit-{unit}"
-        succeed("train", "--protocol", protocol, "--model", "thp-plus", "--out", out)
-        succeed("predict", path, "--checkpoint", out / "checkpoint.safetensors", "--out", HERE / "next.csv")
-        rows = [line.split(",") for line in (HERE / "next.csv").read_text().splitlines() if not line.startswith("#")]
-        answers.append([[float(cell) / unit for cell in row[1:6]] for row in rows[1:]])
-    for hours, minutes in zip(*answers):
-        expect(all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(hours[:5], minutes[:5])), hours, minutes)
-        expect(hours[0] < hours[1], "after the last event", hours)
-
-
 if __name__ == "__main__":
     sys.exit(run_cases())
