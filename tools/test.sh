@@ -1,44 +1,55 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests; then, with clang++, those that every compiler has to pass.
-#   tools/test.sh [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
-# With an option or a suite there is one build. Suites: engine ops datasets models tools compilers
+# Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
+#   tools/test.sh [--all] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
+# --all: also the other instruction sets, the emulated GPU, kernels for real ones and, unless another option or a suite is given,
+# clang++. Suites: engine ops datasets models tools compilers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= options=() suites=() patience=1 everything=$#
+build=build compiler= all= options=() suites=() patience=1
 while [ $# -gt 0 ]; do
   case $1 in
+    --all) all=1 ;;
     --compiler) compiler=$2; build+=-$2; shift ;;
     --sanitize)
       build+=-${2//,/-} patience=5
       options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized); shift ;;
     --guard) build+=-guard; options+=(-Dguard=true) ;;
-    -*) sed -n '2,4s/^# *//p' "$0" >&2; exit 2 ;;
+    -*) sed -n '2,5s/^# *//p' "$0" >&2; exit 2 ;;
     *) suites+=("$1") ;;
   esac
   shift
 done
 
 status=0 logs=()
-# Builds with $compiler and $options in $1 and tests the suites that follow, or all.
+# Builds with $compiler and the options up to -- in $1, unless it is there, and tests with the flags that follow.
 run() {
-  local build=$1; shift
+  local build=$1 setup=(); shift
+  while [ "$1" != -- ]; do setup+=("$1"); shift; done
+  shift
   local log=$build/meson-logs/testlog.json
   logs+=("$log")
   rm -f "$log"
-  [ -f "$build/build.ninja" ] || env ${compiler:+CXX="$compiler"} meson setup "$build" "${options[@]}" >/dev/null
-  meson test -C "$build" --timeout-multiplier $patience --print-errorlogs "${@/#/--suite=}" || status=$?
+  [ -f "$build/build.ninja" ] || env ${compiler:+CXX="$compiler"} meson setup "$build" "${setup[@]}" >/dev/null
+  meson test -C "$build" --timeout-multiplier $patience --print-errorlogs "$@" || status=$?
 }
 
-if [ "$everything" -eq 0 ]; then
-  tools/setup.sh clang
-  run "$build"
-  # Each file alone, so that a missing include is found.
-  compiler=clang++ options=(-Dcuda=disabled -Demulator=disabled -Dunity=off)
-  run "$build-$compiler" compilers
-else
+if [ -z "$all" ]; then
   tools/setup.sh ${compiler:+"${compiler/clang++/clang}"}
-  run "$build" "${suites[@]}"
+  run "$build" "${options[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
+else
+  clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
+  tools/setup.sh ${compiler:+"${compiler/clang++/clang}"} $clang
+  # Here kernels for real GPUs are compiled to find errors and not to be fast.
+  if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
+    export NVCC_APPEND_FLAGS=--Ofast-compile=max
+  fi
+  run "$build-all" "${options[@]}" -- "${suites[@]/#/--suite=}"
+  if [ "$clang" ]; then
+    # Each file alone, so that a missing include is found.
+    compiler=clang++
+    run build-clang++ -Dcuda=disabled -Demulator=disabled -Dunity=off -- --suite=compilers
+  fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1
 exit "$status"

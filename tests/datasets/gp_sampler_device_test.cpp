@@ -82,6 +82,7 @@ void check_device_against_cpu(const GpDistribution& d, std::int64_t batch_size, 
 
 TEST_CASE("[gp sampler] a CUDA device draws what the CPU draws") {
   if (!has_device()) return;
+  std::uint64_t seed = 0;
   for (const std::string& name : protocol_names()) {
     CAPTURE(name);
     const Protocol p = load_protocol(name);
@@ -89,13 +90,12 @@ TEST_CASE("[gp sampler] a CUDA device draws what the CPU draws") {
     std::vector<GpDistribution> distributions{*gp_distribution(*p.data)};
     for (const TestConfig& test : p.evaluation.tests)
       if (const GpDistribution* other = gp_distribution(*test.data)) distributions.push_back(*other);
-    std::uint64_t seed = 0;
-    for (const GpDistribution& d : distributions)
-      for (Split split : {Split::training, Split::validation, Split::evaluation}) {
-        CAPTURE(++seed);
-        check_device_against_cpu<double>(d, 5, seed, split);
-        check_device_against_cpu<float>(d, 5, seed, split);
-      }
+    for (const GpDistribution& d : distributions) {
+      const auto split = static_cast<Split>(1 + ++seed % 3);  // it changes the random numbers alone
+      CAPTURE(seed);
+      check_device_against_cpu<double>(d, 3, seed, split);
+      check_device_against_cpu<float>(d, 3, seed, split);
+    }
   }
 }
 

@@ -90,7 +90,8 @@ TEST_CASE("train: a run stopped anywhere and resumed is the run that was never s
   const auto expected_metrics = metrics_in(directory / "whole");
   CHECK(expected_metrics.size() == 3 + 3);  // losses at 50, 100, 120; validations at 40, 80, 120
 
-  for (const std::int64_t stop : {1, 39, 40, 50, 77, 119}) {
+  using Stops = std::vector<std::int64_t>;
+  for (const std::int64_t stop : on_emulated_gpu() ? Stops{40, 77} : Stops{1, 39, 40, 50, 77, 119}) {
     CAPTURE(stop);
     const fs::path out = directory / std::to_string(stop);
     const TrainResult part = train_to(run, {.out = out}, stop);

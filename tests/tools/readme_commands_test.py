@@ -19,7 +19,7 @@ SHORTER = {
     "npzoo eval --checkpoint run/checkpoint.safetensors": "npzoo eval --checkpoint run/checkpoint.safetensors --batches 2",
     "--protocol tnp-kr/bo1d-rbf --batches 1": "--protocol tnp-kr/bo1d-rbf --batches 1 --set evaluation.batch_size=1",
     "--batches 50": "--batches 1 --set evaluation.batch_size=2",
-    "npzoo oracle tnp/gp-rbf --tasks 500": "npzoo oracle tnp/gp-rbf --tasks 4",
+    "npzoo oracle tnp/gp-rbf --tasks 500": "npzoo oracle tnp/gp-rbf --tasks 2",
     "--seeds 0,1": "--seeds 0,1 --steps 2 --batches 1",
     "npzoo bench train-step": "npzoo bench train-step --steps 1 --warmup 0",
     "npzoo bench forward": "npzoo bench forward --steps 1 --warmup 0",
