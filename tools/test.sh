@@ -48,7 +48,7 @@ else
   if [ "$clang" ]; then
     # Each file alone, so that a missing include is found.
     compiler=clang++
-    run build-clang++ -Dcuda=disabled -Demulator=disabled -Dunity=off -- --suite=compilers
+    run build-clang++ -Dcuda=disabled -Demulator=disabled -Dunity=off -Disas=native -Doptimization=1 -- --suite=compilers
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1
