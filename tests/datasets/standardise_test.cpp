@@ -157,8 +157,10 @@ TEST_CASE("outliers: inputs and values far from all others") {
   CHECK(far_inputs(year)->furthest == -1e6);
   const Values mild{20.5, 21, 19, 23, 18.5, 22};
   CHECK_FALSE(far_values(mild).has_value());
-  for (const auto& [odd, is_far] :
+  for (const auto& odd_and_far :
        {std::pair(-999.0, true), {99.99, true}, {120.0, false}, {200.0, true}, {35.0, false}}) {
+    const double odd = odd_and_far.first;
+    const bool is_far = odd_and_far.second;
     Values values = mild;
     values.insert(values.begin() + 2, {odd, odd});
     const auto found = far_values(values);
