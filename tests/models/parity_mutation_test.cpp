@@ -179,12 +179,13 @@ TEST_CASE("parity: sizes in the text of a recording are bounded by its numbers")
 }
 
 TEST_CASE("parity: delays and neighbours of a recording are compared") {
-  for (const auto& [recording, tensor] :
+  for (const auto& case_of :
        {std::pair("autoformer.b", "eval.delays.1"), std::pair("autoformer.b", "train.delays.0"),
         std::pair("autoformer.b", "eval.weights.2"), std::pair("taylorformer.a", "eval.taylor.neighbour.context"),
         std::pair("taylorformer.c", "train.taylor.neighbour.target"), std::pair("taylorformer.c", "eval.taylor.y_n")}) {
-    CAPTURE(std::string(tensor));
-    TensorFile file = recorded(recording);
+    const std::string tensor = case_of.second;
+    CAPTURE(tensor);
+    TensorFile file = recorded(case_of.first);
     Tensor& changed = file.tensors.at(tensor);
     changed = add(changed.to(DType::float64), Tensor::full({}, 1, DType::float64, Device::cpu)).to(changed.dtype());
     const ParityReport report = check_parity(Record(file, "x"));
