@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "engine/backend.h"
-#include "engine/cpu/peak.h"
-#include "engine/gemm.h"
+#include "npzoo/engine/backend.h"
+#include "npzoo/engine/cpu/peak.h"
+#include "npzoo/engine/gemm.h"
 
 using namespace npzoo;
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/tape.h"
-#include "models/registry.h"
-#include "models/tnp/tnp_a.h"
-#include "ops/concat/concat.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/reshape/reshape.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/tnp/tnp_a.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/reshape/reshape.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/common_options.h"

@@ -8,14 +8,14 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/precision.h"
-#include "engine/tape.h"
-#include "models/registry.h"
-#include "models/tnp/token_transformer.h"
-#include "ops/concat/concat.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/matmul/matmul.h"
-#include "ops/softmax/softmax.h"
+#include "npzoo/engine/precision.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/tnp/token_transformer.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/matmul/matmul.h"
+#include "npzoo/ops/softmax/softmax.h"
 #include "tools/bench/scaling.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command_line.h"

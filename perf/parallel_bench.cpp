@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/parallel.h"
+#include "npzoo/engine/parallel.h"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "engine/parallel.h"
-#include "engine/random.h"
-#include "engine/tape.h"
-#include "ops/set_convolution/set_convolution.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/random.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/set_convolution/set_convolution.h"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "datasets/protocol.h"
-#include "engine/memory.h"
-#include "engine/parallel.h"
-#include "engine/random.h"
-#include "models/registry.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/random.h"
+#include "npzoo/models/registry.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ Context next_points(const Model& model, bool events, std::int64_t from, std::int
   for (std::int64_t i = 0; i < x.numel(); ++i)
     x.data<float>()[i] = events ? static_cast<float>(from + i) : static_cast<float>(4 * random.uniform() - 2);
   for (std::int64_t i = 0; i < y.numel(); ++i)
-    y.data<float>()[i] = !events ? static_cast<float>(random.normal())
+    y.data<float>()[i] = !events      ? static_cast<float>(random.normal())
                          : i % 2 == 0 ? static_cast<float>(-std::log1p(-random.uniform()))
                                       : 0.f;
   return {x, y};

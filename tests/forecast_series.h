@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "datasets/protocol.h"
-#include "datasets/table/config.h"
+#include "npzoo/datasets/kinds/table_tasks/config.h"
+#include "npzoo/datasets/protocol.h"
 #include "tests/small_protocol.h"
 #include "tests/testing.h"
 

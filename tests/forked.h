@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo::testing {
 

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/config.h"
-#include "engine/cuda/gpu.h"
-#include "engine/device.h"
+#include "npzoo/engine/config.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/device.h"
 
 namespace npzoo::testing {
 

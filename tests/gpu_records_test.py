@@ -31,8 +31,8 @@ def check_fingerprints():
     with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
         root = pathlib.Path(folder)
         source = "ops/a/a_cuda.cu"
-        write(root, {source: '#include "ops/a/own.h"\n#include <vector>\n', "ops/a/own.h": '  # include "next.h"\n',
-                     "ops/a/next.h": '#include "ops/a/own.h"\n#include "made/by/the/build.h"\n', "ops/a/other.h": "1\n",
+        write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n', "ops/a/own.h": '  # include "next.h"\n',
+                     "ops/a/next.h": '#include "npzoo/ops/a/own.h"\n#include "made/by/the/build.h"\n', "ops/a/other.h": "1\n",
                      "build/b_cuda.cu": ""})
         expect(ks.kernel_sources(root) == [source], ks.kernel_sources(root))
         expect(sorted(ks.with_includes(source, root)) == [source, "ops/a/next.h", "ops/a/own.h"], "what is included")
@@ -43,7 +43,7 @@ def check_fingerprints():
         write(root, {"ops/a/next.h": "\n"})
         changed = ks.fingerprint(source, root)
         expect(changed != before, "the include of an include matters")
-        write(root, {source: '#include "ops/a/own.h"\n#include <vector>\n\n'})
+        write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n\n'})
         expect(ks.fingerprint(source, root) not in (before, changed), "the file itself matters")
 
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/gpu.h"
-#include "engine/device.h"
-#include "engine/error.h"
+#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/device.h"
+#include "npzoo/engine/error.h"
 
 // Under a sanitizer an allocation that is too large fails as it does without one.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
-#include "models/registry.h"
-#include "models/training/trainer.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/trainer.h"
 
 int main() {
   using namespace npzoo;

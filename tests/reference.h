@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "engine/tensor.h"
+#include "npzoo/engine/tensor.h"
 
 /// What the ops compute, from plain loops. The dtype of the arguments, which must be one, is that of the arithmetic
 /// too: in double this is the value to compare with, in float it shows how exact a version without any care would be.

@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/cuda/gpu.h"
-#include "engine/error.h"
-#include "engine/parallel.h"
-#include "engine/random.h"
-#include "engine/tape.h"
-#include "engine/tensor.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/random.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/engine/tensor.h"
 #include "tests/gpu.h"
 
 namespace npzoo::testing {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "datasets/permutation.h"
-#include "datasets/protocol.h"
-#include "engine/random.h"
+#include "npzoo/datasets/permutation.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/random.h"
 #include "tests/small_protocol.h"
 
 // A kind of tasks of tests alone: a finite set of lines with two values a point, of which no truth is known. It shows

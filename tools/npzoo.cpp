@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "engine/error.h"
-#include "engine/io/file.h"
-#include "engine/memory.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/memory.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"

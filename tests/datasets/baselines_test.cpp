@@ -1,4 +1,4 @@
-#include "datasets/forecast/baselines.h"
+#include "npzoo/datasets/kinds/forecast/baselines.h"
 
 #include <doctest/doctest.h>
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
-#include "datasets/gp/bayes_posterior.h"
-#include "datasets/gp/log_sum.h"
-#include "datasets/scores.h"
-#include "engine/error.h"
-#include "engine/random.h"
+#include "npzoo/datasets/kinds/gp/bayes_posterior.h"
+#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/scores.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
 
 using namespace npzoo;
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "datasets/gp/cholesky.h"
-#include "engine/error.h"
-#include "engine/random.h"
+#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
 
 using namespace npzoo;
 

@@ -1,8 +1,8 @@
-#include "datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/column_choice.h"
 
 #include <array>
 
-#include "datasets/tables/repeated_inputs.h"
+#include "npzoo/datasets/tables/repeated_inputs.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;

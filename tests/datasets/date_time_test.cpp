@@ -1,4 +1,4 @@
-#include "datasets/tables/date_time.h"
+#include "npzoo/datasets/tables/date_time.h"
 
 #include <fmt/format.h>
 

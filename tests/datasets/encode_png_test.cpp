@@ -1,4 +1,4 @@
-#include "datasets/images/encode_png.h"
+#include "npzoo/datasets/kinds/images/encode_png.h"
 
 #include <doctest/doctest.h>
 

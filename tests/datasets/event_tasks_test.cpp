@@ -1,4 +1,4 @@
-#include "datasets/events/config.h"
+#include "npzoo/datasets/kinds/events/config.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "datasets/events/table.h"
+#include "npzoo/datasets/kinds/events/table.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 

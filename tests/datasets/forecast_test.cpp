@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "datasets/data_folder.h"
-#include "datasets/forecast/config.h"
-#include "datasets/forecast/measurements.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/kinds/forecast/measurements.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/forecast_series.h"
 

@@ -1,4 +1,4 @@
-#include "datasets/gaussian_mixture.h"
+#include "npzoo/datasets/gaussian_mixture.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

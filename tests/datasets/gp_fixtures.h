@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "datasets/gp/sampler.h"
+#include "npzoo/datasets/kinds/gp/sampler.h"
 
 // Tasks of Gaussian processes that are easy to tell about.
 

@@ -5,9 +5,9 @@
 #include <numbers>
 #include <vector>
 
-#include "datasets/gp/covariance.h"
-#include "engine/error.h"
-#include "engine/random.h"
+#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
 
 using namespace npzoo;
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/gp/posterior.h"
-#include "engine/error.h"
-#include "engine/random.h"
+#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
 
 using namespace npzoo;
 

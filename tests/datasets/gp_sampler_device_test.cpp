@@ -5,12 +5,12 @@
 #include <limits>
 #include <vector>
 
-#include "datasets/gp/config.h"
-#include "datasets/gp/oracle.h"
-#include "datasets/gp/sampler.h"
-#include "datasets/protocol.h"
-#include "engine/cuda/gpu.h"
-#include "engine/error.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/datasets/kinds/gp/sampler.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/error.h"
 #include "tests/datasets/gp_fixtures.h"
 
 using namespace npzoo;

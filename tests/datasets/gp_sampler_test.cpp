@@ -7,13 +7,13 @@
 #include <set>
 #include <vector>
 
-#include "datasets/gp/config.h"
-#include "datasets/gp/oracle.h"
-#include "datasets/gp/sampler.h"
-#include "datasets/protocol.h"
-#include "engine/error.h"
-#include "engine/memory.h"
-#include "ops/concat/concat.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/datasets/kinds/gp/sampler.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/datasets/gp_fixtures.h"
 
 using namespace npzoo;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/data_folder.h"
-#include "datasets/protocol.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/protocol.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 

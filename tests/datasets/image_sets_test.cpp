@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/images/cifar.h"
-#include "datasets/images/folder.h"
-#include "datasets/images/known_sets.h"
-#include "datasets/images/picture_files.h"
+#include "npzoo/datasets/kinds/images/cifar.h"
+#include "npzoo/datasets/kinds/images/folder.h"
+#include "npzoo/datasets/kinds/images/known_sets.h"
+#include "npzoo/datasets/kinds/images/picture_files.h"
 #include "tests/datasets/image_fixtures.h"
 #include "tests/datasets/picture_files.h"
 

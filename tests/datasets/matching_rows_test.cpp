@@ -1,4 +1,4 @@
-#include "datasets/tables/matching_rows.h"
+#include "npzoo/datasets/tables/matching_rows.h"
 
 #include "tests/testing.h"
 

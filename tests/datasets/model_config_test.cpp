@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "datasets/model_config.h"
-#include "engine/error.h"
+#include "npzoo/datasets/model_config.h"
+#include "npzoo/engine/error.h"
 
 using namespace npzoo;
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "datasets/gp/oracle.h"
-#include "engine/error.h"
-#include "engine/parallel.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
 
 using namespace npzoo;
 

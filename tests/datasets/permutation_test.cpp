@@ -1,4 +1,4 @@
-#include "datasets/permutation.h"
+#include "npzoo/datasets/permutation.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 using namespace npzoo;
 

@@ -1,4 +1,4 @@
-#include "datasets/images/picture.h"
+#include "npzoo/datasets/kinds/images/picture.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "datasets/images/decoders.h"
-#include "datasets/images/resize.h"
+#include "npzoo/datasets/kinds/images/decoders.h"
+#include "npzoo/datasets/kinds/images/resize.h"
 #include "tests/datasets/picture_files.h"
 #include "tests/testing.h"
 

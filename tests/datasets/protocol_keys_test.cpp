@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "datasets/events/config.h"
-#include "datasets/protocol.h"
-#include "engine/io/toml.h"
+#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/io/toml.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/gp/config.h"
-#include "datasets/protocol.h"
-#include "engine/error.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
 #include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;
@@ -25,7 +25,7 @@ namespace {
 std::vector<std::string> names_in_folder() {
   const char* source = std::getenv("NPZOO_SOURCE_ROOT");
   REQUIRE(source != nullptr);
-  const std::filesystem::path folder = std::filesystem::path(source) / "datasets/protocols";
+  const std::filesystem::path folder = std::filesystem::path(source) / "npzoo/datasets/protocols";
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.is_regular_file()) names.push_back(entry.path().lexically_relative(folder).replace_extension().string());

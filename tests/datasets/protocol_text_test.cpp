@@ -1,4 +1,4 @@
-#include "datasets/protocol_text.h"
+#include "npzoo/datasets/protocol_text.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "datasets/gp/config.h"
-#include "datasets/protocol.h"
-#include "datasets/protocol_files.h"
-#include "engine/io/toml.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/protocol_files.h"
+#include "npzoo/engine/io/toml.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "datasets/protocol.h"
-#include "engine/error.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
 
 using namespace npzoo;
 

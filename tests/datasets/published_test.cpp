@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/protocol.h"
-#include "engine/error.h"
-#include "engine/io/byte_hash.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/engine/io/file.h"
 
 using namespace npzoo;
 

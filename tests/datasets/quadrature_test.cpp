@@ -5,9 +5,9 @@
 #include <numbers>
 #include <vector>
 
-#include "datasets/gp/log_sum.h"
-#include "datasets/gp/quadrature.h"
-#include "engine/error.h"
+#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/kinds/gp/quadrature.h"
+#include "npzoo/engine/error.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

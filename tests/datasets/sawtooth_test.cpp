@@ -1,4 +1,4 @@
-#include "datasets/sawtooth/source.h"
+#include "npzoo/datasets/kinds/sawtooth/source.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <numbers>
 #include <set>
 
-#include "datasets/protocol.h"
-#include "datasets/protocol_text.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/protocol_text.h"
 #include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "datasets/scores.h"
+#include "npzoo/datasets/scores.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "engine/random.h"
+#include "npzoo/engine/random.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

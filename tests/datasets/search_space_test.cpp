@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/objectives/search_space.h"
-#include "datasets/objectives/sobol.h"
+#include "npzoo/datasets/sobol.h"
+#include "npzoo/models/applications/optimise/search_space.h"
 
 using namespace npzoo;
 

@@ -1,10 +1,10 @@
-#include "datasets/tables/standardise.h"
+#include "npzoo/datasets/tables/standardise.h"
 
 #include <doctest/doctest.h>
 
-#include "datasets/gp/config.h"
-#include "datasets/protocol.h"
-#include "datasets/tables/outliers.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/tables/outliers.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

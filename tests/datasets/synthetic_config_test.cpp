@@ -1,15 +1,15 @@
-#include "datasets/synthetic/config.h"
+#include "npzoo/datasets/kinds/synthetic/config.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/gp/config.h"
-#include "datasets/protocol.h"
-#include "datasets/protocol_text.h"
-#include "datasets/synthetic/source.h"
-#include "datasets/tables/standardise.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/kinds/synthetic/source.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/protocol_text.h"
+#include "npzoo/datasets/tables/standardise.h"
 #include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "datasets/synthetic/places.h"
+#include "npzoo/datasets/kinds/synthetic/places.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <set>
 
-#include "datasets/protocol.h"
-#include "datasets/synthetic/config.h"
+#include "npzoo/datasets/kinds/synthetic/config.h"
+#include "npzoo/datasets/protocol.h"
 
 using namespace npzoo;
 

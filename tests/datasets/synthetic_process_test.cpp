@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "datasets/synthetic/process.h"
+#include "npzoo/datasets/kinds/synthetic/process.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

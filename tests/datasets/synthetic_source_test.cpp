@@ -5,11 +5,11 @@
 #include <set>
 #include <thread>
 
-#include "datasets/protocol.h"
-#include "datasets/synthetic/config.h"
-#include "datasets/synthetic/source.h"
-#include "datasets/synthetic/truth.h"
-#include "datasets/tables/standardise.h"
+#include "npzoo/datasets/kinds/synthetic/config.h"
+#include "npzoo/datasets/kinds/synthetic/source.h"
+#include "npzoo/datasets/kinds/synthetic/truth.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/tables/standardise.h"
 #include "tests/datasets/task_fixtures.h"
 
 using namespace npzoo;
@@ -162,7 +162,6 @@ TEST_CASE("[synthetic] there is a truth where a whole batch is Gaussian, and it 
 }
 
 TEST_CASE("[synthetic] the oracles that protocols state are those of their tests") {
-
   for (const char* name : {"npzoo/any-1d", "npzoo/any-2d"}) {
     constexpr double kBatches = 6;
     const EvaluationConfig rules = load_protocol(name).evaluation;
@@ -182,7 +181,8 @@ TEST_CASE("[synthetic] the oracles that protocols state are those of their tests
         marginal += *mean_log_likelihood(*batch.truth, batch.task, Density::marginal) / kBatches;
         joint += *mean_log_likelihood(*batch.truth, batch.task, Density::joint) / kBatches;
       }
-      const double tolerance = 4 * *test.oracle.standard_error * std::sqrt(static_cast<double>(rules.batches) / kBatches);
+      const double tolerance =
+          4 * *test.oracle.standard_error * std::sqrt(static_cast<double>(rules.batches) / kBatches);
       CHECK(std::abs(marginal - *test.oracle.known_marginal) < tolerance);
       CHECK(std::abs(joint - *test.oracle.known_joint) < tolerance);
     }

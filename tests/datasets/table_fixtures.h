@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "datasets/tables/table_reader.h"
+#include "npzoo/datasets/tables/table_reader.h"
 #include "tests/testing.h"
 
 // What the tests of tables share.

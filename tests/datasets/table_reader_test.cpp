@@ -1,5 +1,5 @@
-#include "datasets/tables/table_reader.h"
-#include "datasets/tables/table.h"
+#include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/datasets/tables/table.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

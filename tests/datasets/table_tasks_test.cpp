@@ -6,11 +6,11 @@
 #include <fstream>
 #include <set>
 
-#include "datasets/protocol.h"
-#include "datasets/table/config.h"
-#include "datasets/table/data.h"
-#include "datasets/table/masks.h"
-#include "datasets/table/source.h"
+#include "npzoo/datasets/kinds/table_tasks/config.h"
+#include "npzoo/datasets/kinds/table_tasks/data.h"
+#include "npzoo/datasets/kinds/table_tasks/masks.h"
+#include "npzoo/datasets/kinds/table_tasks/source.h"
+#include "npzoo/datasets/protocol.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

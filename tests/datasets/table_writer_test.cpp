@@ -1,4 +1,4 @@
-#include "datasets/tables/table_writer.h"
+#include "npzoo/datasets/tables/table_writer.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <random>
 
-#include "datasets/tables/prediction_rows.h"
+#include "npzoo/datasets/tables/prediction_rows.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;

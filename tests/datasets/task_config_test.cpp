@@ -1,4 +1,4 @@
-#include "datasets/task_config.h"
+#include "npzoo/datasets/task_config.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "datasets/gp/config.h"
-#include "datasets/gp/oracle.h"
-#include "ops/concat/concat.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/toy_tasks.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "datasets/protocol.h"
-#include "datasets/synthetic/config.h"
+#include "npzoo/datasets/kinds/synthetic/config.h"
+#include "npzoo/datasets/protocol.h"
 #include "tests/testing.h"
 
 // What the tests of protocols and of their tasks share.

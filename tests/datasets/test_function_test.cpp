@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "datasets/protocol.h"
-#include "datasets/task_config.h"
-#include "datasets/test_function/functions.h"
-#include "datasets/toml_reader.h"
-#include "ops/concat/concat.h"
+#include "npzoo/datasets/kinds/test_function/functions.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/task_config.h"
+#include "npzoo/datasets/toml_reader.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 #include "tests/testing.h"

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include "datasets/protocol.h"
-#include "datasets/wheel/numpy_random.h"
-#include "datasets/wheel/source.h"
-#include "ops/concat/concat.h"
+#include "npzoo/datasets/kinds/wheel/numpy_random.h"
+#include "npzoo/datasets/kinds/wheel/source.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 

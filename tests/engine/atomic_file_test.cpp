@@ -1,4 +1,4 @@
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

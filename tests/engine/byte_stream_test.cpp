@@ -1,4 +1,4 @@
-#include "engine/io/byte_stream.h"
+#include "npzoo/engine/io/byte_stream.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

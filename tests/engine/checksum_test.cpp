@@ -1,4 +1,4 @@
-#include "engine/io/checksum.h"
+#include "npzoo/engine/io/checksum.h"
 
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
 #include "tests/engine/curand_probe.h"
 
-#include "engine/philox.h"
+#include "npzoo/engine/philox.h"
 
 namespace npzoo {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/random.h"
+#include "npzoo/engine/random.h"
 
 namespace npzoo {
 

@@ -1,6 +1,6 @@
-#include "engine/device.h"
+#include "npzoo/engine/device.h"
 
-#include "engine/backend.h"
+#include "npzoo/engine/backend.h"
 #include "tests/forked.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/draws.h"
+#include "npzoo/engine/draws.h"
 
 #include <array>
 #include <bit>
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
-#include "engine/cuda/gpu.h"
-#include "engine/cuda/transfer.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/cuda/transfer.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -143,8 +143,8 @@ TEST_CASE("draws: no stream is one of data, initial weights or random features")
       const Tensor words = draws.generator(1, Device::cpu);
       const auto stream = std::bit_cast<std::uint64_t>(words.values<std::int64_t>()[1]);
       CHECK((stream >> 56) == static_cast<std::uint64_t>(purpose));
-      CHECK((stream >> 56) > 3);                  // splits of data: datasets/gp/sampler.cpp
-      CHECK(stream >= (std::uint64_t{1} << 63));  // initial weights and random features: engine/init.h
+      CHECK((stream >> 56) > 3);                  // splits of data: npzoo/datasets/kinds/gp/sampler.cpp
+      CHECK(stream >= (std::uint64_t{1} << 63));  // initial weights and random features: npzoo/engine/init.h
     }
 }
 

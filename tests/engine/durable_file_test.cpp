@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/cuda/launch.h"
-#include "engine/precision.h"
-#include "ops/masked_attention/masked_attention.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/engine/cuda/launch.h"
+#include "npzoo/engine/precision.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
 // Of the emulated device: that it computes what CUDA's language says, and finds what a GPU would let pass.

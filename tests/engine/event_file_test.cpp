@@ -1,4 +1,4 @@
-#include "engine/io/event_file.h"
+#include "npzoo/engine/io/event_file.h"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/cuda/cublas.h"
+#include "npzoo/engine/cuda/cublas.h"
 
 // cuBLAS and cuBLASLt as far as npzoo uses them, computed on the host by naive loops. A test decides for what there is
 // an algorithm. Included by one source.

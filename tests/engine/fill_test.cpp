@@ -1,4 +1,4 @@
-#include "engine/fill.h"
+#include "npzoo/engine/fill.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "engine/error.h"
-#include "engine/parallel.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
 
 namespace npzoo {
 

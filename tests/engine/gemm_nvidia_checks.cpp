@@ -5,11 +5,11 @@
 #include <tuple>
 #include <type_traits>
 
-#include "engine/backend.h"
-#include "engine/cuda/epilogue.h"
-#include "engine/cuda/gemm_plan.h"
-#include "engine/memory.h"
-#include "engine/precision.h"
+#include "npzoo/engine/backend.h"
+#include "npzoo/engine/cuda/epilogue.h"
+#include "npzoo/engine/cuda/gemm_plan.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/engine/precision.h"
 #include "tests/engine/fake_cublas.h"
 #include "tests/testing.h"
 
@@ -44,7 +44,7 @@ void gemm_on_fake(CudaContext<gpu>& cuda, const BatchedGemm<T>& p);
 #define cublas fake_cublas
 #define apply_epilogue epilogue_on_host
 #define batched_gemm gemm_on_fake
-#include "engine/cuda/gemm_nvidia.cpp"
+#include "npzoo/engine/cuda/gemm_nvidia.cpp"
 #undef cublas_lt
 #undef cublas
 #undef apply_epilogue

@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_plan.h"
+#include "npzoo/engine/cuda/gemm_plan.h"
 
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/gemm.h"
+#include "npzoo/engine/gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/backend.h"
+#include "npzoo/engine/backend.h"
 
 namespace npzoo {
 

@@ -1,14 +1,14 @@
-#include "engine/cuda/gpu.h"
+#include "npzoo/engine/cuda/gpu.h"
 
 #include <numeric>
 #include <thread>
 
-#include "engine/cuda/gpu_selection.h"
-#include "engine/cuda/marks.h"
-#include "engine/cuda/transfer.h"
-#include "engine/memory.h"
-#include "engine/precision.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/engine/cuda/gpu_selection.h"
+#include "npzoo/engine/cuda/marks.h"
+#include "npzoo/engine/cuda/transfer.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/engine/precision.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "engine/gradcheck.h"
+#include "npzoo/engine/gradcheck.h"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <string>
 
-#include "engine/error.h"
-#include "engine/random.h"
-#include "engine/tape.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
+#include "npzoo/engine/tape.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

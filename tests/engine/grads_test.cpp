@@ -1,6 +1,6 @@
-#include "engine/tape.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/linear/linear.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/linear/linear.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

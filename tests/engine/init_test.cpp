@@ -1,4 +1,4 @@
-#include "engine/init.h"
+#include "npzoo/engine/init.h"
 
 #include "tests/testing.h"
 

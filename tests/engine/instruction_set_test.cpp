@@ -1,7 +1,7 @@
-#include "engine/backend.h"
-#include "engine/cpu/gemm_slices.h"
-#include "engine/cpu/peak.h"
-#include "engine/gemm.h"
+#include "npzoo/engine/backend.h"
+#include "npzoo/engine/cpu/gemm_slices.h"
+#include "npzoo/engine/cpu/peak.h"
+#include "npzoo/engine/gemm.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

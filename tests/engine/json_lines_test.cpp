@@ -1,4 +1,4 @@
-#include "engine/io/json_lines.h"
+#include "npzoo/engine/io/json_lines.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "engine/io/json.h"
+#include "npzoo/engine/io/json.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

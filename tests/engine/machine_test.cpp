@@ -1,4 +1,4 @@
-#include "engine/measure/machine.h"
+#include "npzoo/engine/measure/machine.h"
 
 #include <sched.h>
 

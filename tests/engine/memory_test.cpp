@@ -1,4 +1,4 @@
-#include "engine/memory.h"
+#include "npzoo/engine/memory.h"
 
 #include <malloc.h>
 
@@ -7,12 +7,12 @@
 #include <new>
 #include <thread>
 
-#include "engine/measure/machine.h"
-#include "engine/optim/optimiser.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/layer_norm/layer_norm.h"
-#include "ops/linear/linear.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/engine/measure/machine.h"
+#include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/layer_norm/layer_norm.h"
+#include "npzoo/ops/linear/linear.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tests/forked.h"
 #include "tests/testing.h"
 

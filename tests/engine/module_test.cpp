@@ -1,4 +1,4 @@
-#include "engine/module.h"
+#include "npzoo/engine/module.h"
 
 #include "tests/testing.h"
 

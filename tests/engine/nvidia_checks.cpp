@@ -1,7 +1,7 @@
 #include <dlfcn.h>
 
-#include "engine/cuda/cublas.h"
-#include "engine/cuda/cufft.h"
+#include "npzoo/engine/cuda/cublas.h"
+#include "npzoo/engine/cuda/cufft.h"
 #include "tests/engine/curand_probe.h"
 #include "tests/testing.h"
 

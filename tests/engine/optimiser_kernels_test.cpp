@@ -1,4 +1,4 @@
-#include "engine/optim/optimiser_kernels.h"
+#include "npzoo/engine/optim/optimiser_kernels.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/backend.h"
+#include "npzoo/engine/backend.h"
 
 namespace npzoo {
 

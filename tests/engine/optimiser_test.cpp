@@ -1,4 +1,4 @@
-#include "engine/optim/optimiser.h"
+#include "npzoo/engine/optim/optimiser.h"
 
 #include "tests/testing.h"
 

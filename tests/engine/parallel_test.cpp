@@ -1,10 +1,10 @@
-#include "engine/parallel.h"
+#include "npzoo/engine/parallel.h"
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "engine/measure/machine.h"
+#include "npzoo/engine/measure/machine.h"
 #include "tests/forked.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/random.h"
+#include "npzoo/engine/random.h"
 
 #include <numeric>
 #include <thread>

@@ -2,12 +2,12 @@
 #include <memory>
 #include <thread>
 
-#include "engine/cuda/context.h"
-#include "engine/cuda/gpu_selection.h"
-#include "engine/cuda/marks.h"
-#include "engine/cuda/nvidia_runtime.h"
-#include "engine/cuda/shared_limit.h"
-#include "engine/error.h"
+#include "npzoo/engine/cuda/context.h"
+#include "npzoo/engine/cuda/gpu_selection.h"
+#include "npzoo/engine/cuda/marks.h"
+#include "npzoo/engine/cuda/nvidia_runtime.h"
+#include "npzoo/engine/cuda/shared_limit.h"
+#include "npzoo/engine/error.h"
 #include "tests/engine/fake_cuda.h"
 #include "tests/testing.h"
 
@@ -33,7 +33,7 @@ GpuRuntime& faked_gpu_runtime() { return *started; }
 
 }  // namespace npzoo
 
-#include "engine/cuda/cublas.h"
+#include "npzoo/engine/cuda/cublas.h"
 
 #define cudaGetLastError fake_cuda::GetLastError
 #define cudaGetErrorString fake_cuda::GetErrorString
@@ -73,7 +73,7 @@ GpuRuntime& faked_gpu_runtime() { return *started; }
 #define cublas_lt fake_cublas_lt
 #define check_launch check_faked_launch
 #define allow_shared_memory allow_faked_memory
-#include "engine/cuda/nvidia_runtime.cpp"
+#include "npzoo/engine/cuda/nvidia_runtime.cpp"
 #undef gpu_runtime
 
 namespace npzoo {

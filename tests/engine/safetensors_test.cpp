@@ -1,4 +1,4 @@
-#include "engine/io/safetensors.h"
+#include "npzoo/engine/io/safetensors.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/random.h"
+#include "npzoo/engine/random.h"
 #include "tests/testing.h"
 
 namespace fs = std::filesystem;

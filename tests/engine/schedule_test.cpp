@@ -1,4 +1,4 @@
-#include "engine/optim/schedule.h"
+#include "npzoo/engine/optim/schedule.h"
 
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/shape.h"
+#include "npzoo/engine/shape.h"
 
 #include "tests/testing.h"
 

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "engine/kernel.h"
+#include "npzoo/engine/kernel.h"
 
 namespace npzoo {
 
 enum class Function { exp, expm1, log, log1p, tanh, sigmoid, softplus, erf, sqrt, round };
 
-/// y = f(x) for n elements, by engine/cpu/simd_math.h.
+/// y = f(x) for n elements, by npzoo/engine/cpu/simd_math.h.
 template <class T>
 struct Probe {
   Function function;

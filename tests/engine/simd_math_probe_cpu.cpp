@@ -1,4 +1,4 @@
-#include "engine/cpu/simd_math.h"
+#include "npzoo/engine/cpu/simd_math.h"
 #include "tests/engine/simd_math_probe.h"
 
 namespace npzoo {

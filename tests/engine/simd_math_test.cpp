@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend.h"
+#include "npzoo/engine/backend.h"
 #include "tests/engine/simd_math_probe.h"
 
 namespace npzoo {

@@ -1,10 +1,10 @@
 #include <array>
 
-#include "engine/tape.h"
-#include "ops/dropout/dropout.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/layer_norm/layer_norm.h"
-#include "ops/linear/linear.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/dropout/dropout.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/layer_norm/layer_norm.h"
+#include "npzoo/ops/linear/linear.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -1,5 +1,5 @@
-#include "engine/tape.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -1,11 +1,11 @@
-#include "engine/tape.h"
+#include "npzoo/engine/tape.h"
 
 #include <array>
 #include <memory>
 #include <thread>
 
-#include "engine/measure/flops.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "engine/cuda/context.h"
+#include "npzoo/engine/cuda/context.h"
 
 namespace npzoo {
 
-/// What engine/cuda/tensor_core.h makes of small matrices, in bf16 or tf32: see tensor_core_test.cpp.
+/// What npzoo/engine/cuda/tensor_core.h makes of small matrices, in bf16 or tf32: see tensor_core_test.cpp.
 struct TensorCoreProbe {
   bool bf16;
   const float* a;  // (16, 16)

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "engine/backend.h"
+#include "npzoo/engine/backend.h"
 #include "tests/engine/tensor_core_probe.h"
 #include "tests/testing.h"
 

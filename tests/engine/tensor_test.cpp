@@ -1,4 +1,4 @@
-#include "engine/tensor.h"
+#include "npzoo/engine/tensor.h"
 
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/io/toml.h"
+#include "npzoo/engine/io/toml.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "engine/words.h"
+#include "npzoo/engine/words.h"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "engine/io/byte_stream.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/byte_stream.h"
 
 namespace {
 

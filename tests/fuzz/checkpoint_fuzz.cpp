@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/error.h"
-#include "engine/io/json.h"
-#include "engine/io/safetensors.h"
-#include "engine/parallel.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/trainer.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/json.h"
+#include "npzoo/engine/io/safetensors.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/trainer.h"
 
 namespace {
 

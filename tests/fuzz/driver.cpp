@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 
 namespace fs = std::filesystem;
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "datasets/events/table.h"
-#include "engine/error.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "datasets/images/cifar.h"
-#include "datasets/images/idx.h"
-#include "datasets/images/picture.h"
-#include "datasets/images/picture_files.h"
-#include "engine/error.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/kinds/images/cifar.h"
+#include "npzoo/datasets/kinds/images/idx.h"
+#include "npzoo/datasets/kinds/images/picture.h"
+#include "npzoo/datasets/kinds/images/picture_files.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
 
 namespace {
 

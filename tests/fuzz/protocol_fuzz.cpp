@@ -1,8 +1,8 @@
 // libFuzzer entry: any text is either a protocol, and the same one when it is read again, or an Error.
 #include <cstdlib>
 
-#include "datasets/protocol.h"
-#include "engine/error.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

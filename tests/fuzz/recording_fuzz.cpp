@@ -12,12 +12,12 @@
 #include <sstream>
 #include <string>
 
-#include "engine/error.h"
-#include "engine/io/safetensors.h"
-#include "engine/parallel.h"
-#include "models/parity/parity.h"
-#include "models/parity/record.h"
-#include "ops/concat/concat.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/safetensors.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/models/parity/parity.h"
+#include "npzoo/models/parity/record.h"
+#include "npzoo/ops/concat/concat.h"
 
 namespace {
 

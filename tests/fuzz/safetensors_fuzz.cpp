@@ -1,6 +1,6 @@
 // libFuzzer entry: any bytes either load or throw Error.
-#include "engine/error.h"
-#include "engine/io/safetensors.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "datasets/objectives/search_space.h"
-#include "engine/error.h"
-#include "engine/io/file.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/applications/optimise/search_space.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "datasets/tables/table.h"
-#include "engine/error.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/tables/table.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "datasets/wheel/source.h"
-#include "models/decisions/lin_ucb.h"
-#include "models/predictions/independent.h"
-#include "models/trials/trial.h"
+#include "npzoo/datasets/kinds/wheel/source.h"
+#include "npzoo/models/applications/optimise/lin_ucb.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/models/model_fixtures.h"
 #include "tests/small_protocol.h"
 

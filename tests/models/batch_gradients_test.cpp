@@ -1,7 +1,7 @@
-#include "models/training/batch_gradients.h"
+#include "npzoo/models/training/batch_gradients.h"
 
-#include "engine/fill.h"
-#include "engine/measure/flops.h"
+#include "npzoo/engine/fill.h"
+#include "npzoo/engine/measure/flops.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

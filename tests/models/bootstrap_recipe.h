@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/conditional/bootstrap.h"
+#include "npzoo/models/conditional/bootstrap.h"
 #include "tests/models/model_fixtures.h"
 
 // Bootstrapping neural processes as their authors describe them, one sample of one task at a time, in double.

@@ -1,12 +1,12 @@
-#include "models/conditional/bootstrap.h"
+#include "npzoo/models/conditional/bootstrap.h"
 
 #include <doctest/doctest.h>
 
-#include "datasets/gp/log_sum.h"
-#include "datasets/scores.h"
-#include "models/predictions/independent.h"
-#include "models/predictions/sampled_functions.h"
-#include "ops/gather/gather.h"
+#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/scores.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/predictions/sampled_functions.h"
+#include "npzoo/ops/gather/gather.h"
 #include "tests/models/bootstrap_recipe.h"
 
 using namespace npzoo;

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/io/file.h"
-#include "engine/io/safetensors.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/safetensors.h"
 #include "tests/models/training_fixtures.h"
 
 namespace fs = std::filesystem;

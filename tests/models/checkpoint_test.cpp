@@ -1,4 +1,4 @@
-#include "models/training/checkpoint.h"
+#include "npzoo/models/training/checkpoint.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/io/file.h"
-#include "engine/io/safetensors.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/safetensors.h"
 #include "tests/models/training_fixtures.h"
 
 namespace fs = std::filesystem;

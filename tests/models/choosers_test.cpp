@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "models/decisions/choosers.h"
-#include "models/predictions/sampled_functions.h"
+#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/predictions/sampled_functions.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

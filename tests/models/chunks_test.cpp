@@ -1,6 +1,6 @@
-#include "models/blocks/chunks.h"
+#include "npzoo/models/blocks/chunks.h"
 
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "models/trials/verdict.h"
+#include "npzoo/models/trials/verdict.h"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,13 @@
-#include "models/context_attention.h"
+#include "npzoo/models/context_attention.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 
-#include "models/blocks/attention_listener.h"
-#include "models/tnp/lbanp.h"
-#include "ops/matmul/matmul.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/models/blocks/attention_listener.h"
+#include "npzoo/models/tnp/lbanp.h"
+#include "npzoo/ops/matmul/matmul.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/attention_weights.h"
 #include "tests/models/model_fixtures.h"
 

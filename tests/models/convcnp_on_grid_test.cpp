@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "models/convcnp/convcnp.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/models/convcnp/convcnp.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,10 +1,10 @@
-#include "models/convcnp/convcnp.h"
+#include "npzoo/models/convcnp/convcnp.h"
 
 #include <doctest/doctest.h>
 
-#include "models/blocks/linear.h"
-#include "models/convcnp/grids.h"
-#include "models/parity/parity.h"
+#include "npzoo/models/blocks/linear.h"
+#include "npzoo/models/convcnp/grids.h"
+#include "npzoo/models/parity/parity.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

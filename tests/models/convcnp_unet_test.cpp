@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "models/convcnp/authors.h"
-#include "models/convcnp/grid_networks.h"
+#include "npzoo/models/convcnp/authors.h"
+#include "npzoo/models/convcnp/grid_networks.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "models/blocks/convolution.h"
+#include "npzoo/models/blocks/convolution.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/decisions/acquisition.h"
-#include "models/decisions/gp_surrogate.h"
-#include "models/decisions/model_surrogate.h"
-#include "models/decisions/propose.h"
+#include "npzoo/models/applications/optimise/acquisition.h"
+#include "npzoo/models/applications/optimise/gp_surrogate.h"
+#include "npzoo/models/applications/optimise/model_surrogate.h"
+#include "npzoo/models/applications/optimise/propose.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,9 +1,9 @@
-#include "models/training/device_step.h"
-#include "models/training/host_step.h"
+#include "npzoo/models/training/device_step.h"
+#include "npzoo/models/training/host_step.h"
 
-#include "engine/cuda/transfer.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/engine/cuda/transfer.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

@@ -1,11 +1,11 @@
-#include "models/blocks/drop_values.h"
+#include "npzoo/models/blocks/drop_values.h"
 
 #include <doctest/doctest.h>
 
-#include "models/predictions/independent.h"
-#include "models/tnp/tnp_a.h"
-#include "models/tnp/tnp_nd.h"
-#include "ops/gaussian_log_density/gaussian_log_density.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/tnp/tnp_a.h"
+#include "npzoo/models/tnp/tnp_nd.h"
+#include "npzoo/ops/gaussian_log_density/gaussian_log_density.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

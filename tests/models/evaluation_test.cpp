@@ -1,11 +1,11 @@
-#include "models/trials/likelihood.h"
+#include "npzoo/models/trials/likelihood.h"
 
 #include <doctest/doctest.h>
 
 #include <numbers>
 
-#include "datasets/gp/oracle.h"
-#include "models/predictions/independent.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/models/predictions/independent.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "models/event_forecast.h"
+#include "npzoo/models/applications/events/event_forecast.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "datasets/events/gap_distribution.h"
-#include "models/predictions/intensity_event.h"
+#include "npzoo/datasets/kinds/events/gap_distribution.h"
+#include "npzoo/models/predictions/intensity_event.h"
 #include "tests/models/renewal_model.h"
 
 using namespace npzoo;

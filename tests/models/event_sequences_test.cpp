@@ -1,5 +1,5 @@
-#include "models/predictions/autoregressive.h"
-#include "models/trials/likelihood.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/trials/likelihood.h"
 #include "tests/models/events.h"
 
 using namespace npzoo;

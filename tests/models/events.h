@@ -1,7 +1,7 @@
 #pragma once
 
-#include "models/predictions/next_event.h"
-#include "ops/softmax/softmax.h"
+#include "npzoo/models/predictions/next_event.h"
+#include "npzoo/ops/softmax/softmax.h"
 #include "tests/models/model_fixtures.h"
 
 // Sequences of events, and what is predicted of them.

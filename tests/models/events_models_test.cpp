@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "datasets/events/source.h"
-#include "engine/memory.h"
-#include "models/events/thp.h"
-#include "models/predictions/event_prediction.h"
+#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/models/events/thp.h"
+#include "npzoo/models/predictions/event_prediction.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

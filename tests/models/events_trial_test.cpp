@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/events/config.h"
-#include "models/trials/trial.h"
+#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/models/renewal_model.h"
 #include "tests/small_protocol.h"
 

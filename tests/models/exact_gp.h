@@ -1,10 +1,10 @@
 #pragma once
 
-#include "datasets/gp/posterior.h"
-#include "datasets/gp/sampler.h"
-#include "models/predictions/autoregressive.h"
-#include "models/predictions/independent.h"
-#include "models/predictions/joint_gaussian.h"
+#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/kinds/gp/sampler.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/predictions/joint_gaussian.h"
 #include "tests/models/model_fixtures.h"
 
 // Models that know the Gaussian process their tasks are drawn from: each kind of prediction has an exact answer.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/forecast/config.h"
-#include "models/trials/forecast_scores.h"
-#include "models/trials/trial.h"
+#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/models/trials/forecast_scores.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/forecast_series.h"
 #include "tests/models/walk_model.h"
 #include "tests/toy_tasks.h"

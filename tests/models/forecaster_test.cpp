@@ -1,4 +1,4 @@
-#include "models/series/forecaster.h"
+#include "npzoo/models/applications/tables/forecaster.h"
 
 #include <doctest/doctest.h>
 

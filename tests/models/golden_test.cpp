@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "engine/io/safetensors.h"
-#include "models/parity/parity.h"
+#include "npzoo/engine/io/safetensors.h"
+#include "npzoo/models/parity/parity.h"
 #include "tests/models/model_fixtures.h"
 
 namespace fs = std::filesystem;

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "models/blocks/transformer.h"
-#include "models/tnp/token_transformer.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/models/blocks/transformer.h"
+#include "npzoo/models/tnp/token_transformer.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

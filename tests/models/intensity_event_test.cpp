@@ -1,9 +1,9 @@
-#include "models/predictions/intensity_event.h"
+#include "npzoo/models/predictions/intensity_event.h"
 
 #include <cmath>
 
-#include "datasets/events/source.h"
-#include "engine/gradcheck.h"
+#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/engine/gradcheck.h"
 #include "tests/models/events.h"
 
 using namespace npzoo;

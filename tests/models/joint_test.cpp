@@ -2,11 +2,11 @@
 #include <map>
 #include <numbers>
 
-#include "engine/memory.h"
-#include "models/cmanp/cmanp_and.h"
-#include "models/tnp/lbanp_nd.h"
-#include "models/tnp/tnp_nd.h"
-#include "ops/gather/gather.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/models/cmanp/cmanp_and.h"
+#include "npzoo/models/tnp/lbanp_nd.h"
+#include "npzoo/models/tnp/tnp_nd.h"
+#include "npzoo/ops/gather/gather.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "ops/kriging/kriging.h"
+#include "npzoo/ops/kriging/kriging.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "engine/io/byte_hash.h"
-#include "models/blocks/kriging_bank.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/trials/verdict.h"
+#include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/models/blocks/kriging_bank.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/trials/verdict.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -137,7 +137,7 @@ TEST_CASE("kriging-tnp: weights for tables answer as they did") {
   // Bank, network and what stands between them: constants of the code that belong to the weights.
   const char* root = std::getenv("NPZOO_SOURCE_ROOT");
   REQUIRE(root != nullptr);
-  const auto weights = std::filesystem::path(root) / "models/weights/npzoo/any-1d/kriging-tnp.safetensors";
+  const auto weights = std::filesystem::path(root) / "weights/npzoo/any-1d/kriging-tnp.safetensors";
   const auto model = restore_model(load_checkpoint(weights));
   const Tensor xc = Tensor::from<float>({1, 8, 1}, {-2, -1.5F, -1.1F, -0.4F, 0.1F, 0.5F, 1.2F, 2}),
                yc = Tensor::from<float>({1, 8, 1}, {-1.2F, -0.9F, 0.1F, 1.4F, 6, 0.8F, -0.2F, -1}),

@@ -1,12 +1,12 @@
-#include "models/conditional/latent_np.h"
+#include "npzoo/models/conditional/latent_np.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
 
-#include "engine/measure/flops.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,10 +1,10 @@
-#include "models/blocks/mlp.h"
-#include "models/predictions/sampled_functions.h"
-#include "models/training/device_step.h"
-#include "models/training/host_step.h"
-#include "ops/dropout/dropout.h"
-#include "ops/reduce/reduce.h"
-#include "ops/reshape/reshape.h"
+#include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/predictions/sampled_functions.h"
+#include "npzoo/models/training/device_step.h"
+#include "npzoo/models/training/host_step.h"
+#include "npzoo/ops/dropout/dropout.h"
+#include "npzoo/ops/reduce/reduce.h"
+#include "npzoo/ops/reshape/reshape.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

@@ -1,4 +1,4 @@
-#include "models/series/local_contexts.h"
+#include "npzoo/models/applications/tables/local_contexts.h"
 
 #include <array>
 #include <map>

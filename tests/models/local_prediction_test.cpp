@@ -1,6 +1,6 @@
-#include "models/series/local_prediction.h"
+#include "npzoo/models/applications/tables/local_prediction.h"
 
-#include "models/series/local_contexts.h"
+#include "npzoo/models/applications/tables/local_contexts.h"
 #include "tests/models/model_fixtures.h"
 #include "tests/models/series_fixtures.h"
 

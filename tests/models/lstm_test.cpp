@@ -1,8 +1,8 @@
-#include "models/blocks/lstm.h"
+#include "npzoo/models/blocks/lstm.h"
 
 #include <cmath>
 
-#include "ops/concat/concat.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "models/blocks/mlp.h"
-#include "models/tnp/token_transformer.h"
+#include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/tnp/token_transformer.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

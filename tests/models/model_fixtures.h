@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "datasets/protocol.h"
-#include "engine/memory.h"
-#include "models/blocks/chunks.h"
-#include "models/config_json.h"
-#include "models/events/event_model.h"
-#include "models/registry.h"
-#include "ops/concat/concat.h"
-#include "ops/elementwise/elementwise.h"
-#include "ops/reshape/reshape.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/models/blocks/chunks.h"
+#include "npzoo/models/config_json.h"
+#include "npzoo/models/events/event_model.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/reshape/reshape.h"
 #include "tests/testing.h"
 
 // What the tests of models share: specs, tasks, weights and comparisons.

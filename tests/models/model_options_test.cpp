@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "models/trials/trial.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,13 +1,13 @@
-#include "models/model.h"
+#include "npzoo/models/model.h"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "engine/gradcheck.h"
-#include "engine/optim/optimiser.h"
-#include "models/training/checkpoint.h"
-#include "ops/gather/gather.h"
+#include "npzoo/engine/gradcheck.h"
+#include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/ops/gather/gather.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

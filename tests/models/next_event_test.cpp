@@ -1,9 +1,9 @@
-#include "models/predictions/next_event.h"
+#include "npzoo/models/predictions/next_event.h"
 
 #include <numbers>
 
-#include "datasets/events/source.h"
-#include "engine/gradcheck.h"
+#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/engine/gradcheck.h"
 #include "tests/models/events.h"
 
 using namespace npzoo;

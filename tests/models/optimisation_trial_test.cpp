@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "datasets/gp/config.h"
-#include "datasets/gp/posterior.h"
-#include "models/predictions/autoregressive.h"
-#include "models/predictions/independent.h"
-#include "models/trials/trial.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/models/model_fixtures.h"
 #include "tests/small_protocol.h"
 

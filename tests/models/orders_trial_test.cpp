@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/gp/config.h"
-#include "models/predictions/independent.h"
-#include "models/trials/trial.h"
+#include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/trials/trial.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "models/config_json.h"
-#include "models/registry.h"
+#include "npzoo/models/config_json.h"
+#include "npzoo/models/registry.h"
 
 using namespace npzoo;
 

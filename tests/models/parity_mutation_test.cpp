@@ -6,10 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "engine/io/json.h"
-#include "engine/io/safetensors.h"
-#include "models/parity/parity.h"
-#include "models/parity/record.h"
+#include "npzoo/engine/io/json.h"
+#include "npzoo/engine/io/safetensors.h"
+#include "npzoo/models/parity/parity.h"
+#include "npzoo/models/parity/record.h"
 #include "tests/models/model_fixtures.h"
 
 namespace fs = std::filesystem;

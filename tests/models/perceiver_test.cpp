@@ -1,13 +1,13 @@
-#include "models/blocks/perceiver.h"
+#include "npzoo/models/blocks/perceiver.h"
 
 #include <map>
 
-#include "models/blocks/chunks.h"
-#include "models/cmanp/cmanp.h"
-#include "models/tnp/eqtnp.h"
-#include "models/tnp/lbanp.h"
-#include "ops/geglu/geglu.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/models/blocks/chunks.h"
+#include "npzoo/models/cmanp/cmanp.h"
+#include "npzoo/models/tnp/eqtnp.h"
+#include "npzoo/models/tnp/lbanp.h"
+#include "npzoo/ops/geglu/geglu.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

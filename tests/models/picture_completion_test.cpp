@@ -1,4 +1,4 @@
-#include "models/picture_completion.h"
+#include "npzoo/models/applications/images/picture_completion.h"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,14 @@
-#include "models/prediction.h"
+#include "npzoo/models/prediction.h"
 
 #include <numbers>
 
-#include "datasets/gaussian_mixture.h"
-#include "engine/gradcheck.h"
-#include "models/predictions/components.h"
-#include "models/predictions/mixture.h"
-#include "models/predictions/sampled_functions.h"
-#include "models/trials/likelihood.h"
-#include "ops/softmax/softmax.h"
+#include "npzoo/datasets/gaussian_mixture.h"
+#include "npzoo/engine/gradcheck.h"
+#include "npzoo/models/predictions/components.h"
+#include "npzoo/models/predictions/mixture.h"
+#include "npzoo/models/predictions/sampled_functions.h"
+#include "npzoo/models/trials/likelihood.h"
+#include "npzoo/ops/softmax/softmax.h"
 #include "tests/models/exact_gp.h"
 
 using namespace npzoo;

@@ -1,9 +1,9 @@
-#include "models/blocks/random_features.h"
+#include "npzoo/models/blocks/random_features.h"
 
 #include <doctest/doctest.h>
 
-#include "models/tnp/token_transformer.h"
-#include "models/trials/likelihood.h"
+#include "npzoo/models/tnp/token_transformer.h"
+#include "npzoo/models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

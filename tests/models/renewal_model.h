@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/predictions/event_prediction.h"
+#include "npzoo/models/predictions/event_prediction.h"
 #include "tests/models/events.h"
 
 namespace npzoo::testing {

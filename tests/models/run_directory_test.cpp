@@ -1,4 +1,4 @@
-#include "models/training/run_directory.h"
+#include "npzoo/models/training/run_directory.h"
 
 #include <doctest/doctest.h>
 

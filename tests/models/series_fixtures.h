@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/tables/standardise.h"
+#include "npzoo/datasets/tables/standardise.h"
 
 // What the tests of predictions for series share.
 

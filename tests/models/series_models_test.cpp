@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/forecast/autoformer.h"
-#include "models/forecast/informer.h"
-#include "models/training/batch_gradients.h"
-#include "ops/masked_attention/masked_attention.h"
-#include "ops/matmul/matmul.h"
-#include "ops/softmax/softmax.h"
+#include "npzoo/models/forecast/autoformer.h"
+#include "npzoo/models/forecast/informer.h"
+#include "npzoo/models/training/batch_gradients.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/matmul/matmul.h"
+#include "npzoo/ops/softmax/softmax.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

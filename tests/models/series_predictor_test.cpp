@@ -1,9 +1,9 @@
-#include "models/series/series_predictor.h"
+#include "npzoo/models/applications/tables/series_predictor.h"
 
 #include <random>
 
-#include "datasets/tables/points.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/tables/points.h"
+#include "npzoo/engine/io/file.h"
 #include "tests/models/model_fixtures.h"
 #include "tests/models/series_fixtures.h"
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "engine/memory.h"
-#include "models/cmanp/cmanp.h"
-#include "ops/gather/gather.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/models/cmanp/cmanp.h"
+#include "npzoo/ops/gather/gather.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

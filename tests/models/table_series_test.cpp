@@ -1,4 +1,4 @@
-#include "models/series/table_series.h"
+#include "npzoo/models/applications/tables/table_series.h"
 
 #include "tests/models/model_fixtures.h"
 #include "tests/models/series_fixtures.h"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "models/trials/likelihood.h"
+#include "npzoo/models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 #include "tests/toy_tasks.h"
 

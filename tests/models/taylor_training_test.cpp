@@ -2,12 +2,12 @@
 
 #include <map>
 
-#include "models/blocks/dropping.h"
-#include "models/predictions/target_orders.h"
-#include "models/training/batch_gradients.h"
-#include "models/training/device_step.h"
-#include "models/training/host_step.h"
-#include "ops/gather/gather.h"
+#include "npzoo/models/blocks/dropping.h"
+#include "npzoo/models/predictions/target_orders.h"
+#include "npzoo/models/training/batch_gradients.h"
+#include "npzoo/models/training/device_step.h"
+#include "npzoo/models/training/host_step.h"
+#include "npzoo/ops/gather/gather.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;

@@ -1,12 +1,12 @@
-#include "models/taylor/taylorformer.h"
+#include "npzoo/models/taylor/taylorformer.h"
 
 #include <doctest/doctest.h>
 
-#include "models/predictions/autoregressive.h"
-#include "models/training/batch_gradients.h"
-#include "ops/gather/gather.h"
-#include "ops/local_taylor/local_taylor.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/training/batch_gradients.h"
+#include "npzoo/ops/gather/gather.h"
+#include "npzoo/ops/local_taylor/local_taylor.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

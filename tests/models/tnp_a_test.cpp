@@ -3,13 +3,13 @@
 #include <cmath>
 #include <set>
 
-#include "engine/memory.h"
-#include "models/decisions/choosers.h"
-#include "models/predictions/autoregressive.h"
-#include "models/predictions/target_paths.h"
-#include "models/tnp/tnp_a.h"
-#include "ops/gather/gather.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/predictions/target_paths.h"
+#include "npzoo/models/tnp/tnp_a.h"
+#include "npzoo/ops/gather/gather.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "engine/gradcheck.h"
-#include "models/tnp/token_transformer.h"
-#include "ops/incremental_cross_attention/incremental_cross_attention.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/engine/gradcheck.h"
+#include "npzoo/models/tnp/token_transformer.h"
+#include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/models/training_fixtures.h"
 #include "tests/ops/random_feature_reference.h"
 #include "tests/reference.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/training/trainer.h"
+#include "npzoo/models/training/trainer.h"
 #include "tests/models/model_fixtures.h"
 
 // What the tests of training and of checkpoints share.

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/io/file.h"
-#include "models/trials/likelihood.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 
 namespace fs = std::filesystem;

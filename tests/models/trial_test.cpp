@@ -1,11 +1,11 @@
-#include "models/trials/trial.h"
+#include "npzoo/models/trials/trial.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "models/trials/likelihood.h"
+#include "npzoo/models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 #include "tests/toy_tasks.h"
 

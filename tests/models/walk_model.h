@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "models/predictions/autoregressive.h"
-#include "models/predictions/independent.h"
+#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/predictions/independent.h"
 #include "tests/models/model_fixtures.h"
 
 // A model of forecasts whose predictions are known by hand.

@@ -1,4 +1,4 @@
-#include "models/training/named_weights.h"
+#include "npzoo/models/training/named_weights.h"
 
 #include <doctest/doctest.h>
 

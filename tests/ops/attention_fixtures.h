@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tests/reference.h"
 #include "tests/testing.h"
 

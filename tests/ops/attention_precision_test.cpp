@@ -1,5 +1,5 @@
-#include "engine/precision.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/engine/precision.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tests/ops/attention_fixtures.h"
 
 namespace npzoo {

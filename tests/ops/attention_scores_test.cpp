@@ -1,7 +1,7 @@
 #include <numeric>
 
-#include "engine/memory.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tests/ops/attention_fixtures.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "ops/incremental_cross_attention/incremental_cross_attention.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/reference.h"
 

@@ -1,9 +1,9 @@
 #include "tests/attention_weights.h"
 
-#include "ops/concat/concat.h"
-#include "ops/incremental_cross_attention/incremental_cross_attention.h"
-#include "ops/masked_attention/attention_weights.h"
-#include "ops/random_feature_attention/linear_attention_weights.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
+#include "npzoo/ops/masked_attention/attention_weights.h"
+#include "npzoo/ops/random_feature_attention/linear_attention_weights.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/ops/random_feature_reference.h"
 

@@ -1,4 +1,4 @@
-#include "ops/batch_norm/batch_norm.h"
+#include "npzoo/ops/batch_norm/batch_norm.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,9 +1,9 @@
-#include "ops/circulant/circulant.h"
+#include "npzoo/ops/circulant/circulant.h"
 
 #include <complex>
 #include <numbers>
 
-#include "ops/matmul/matmul.h"
+#include "npzoo/ops/matmul/matmul.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
-#include "ops/circular_correlation/circular_correlation.h"
+#include "npzoo/ops/circular_correlation/circular_correlation.h"
 
-#include "ops/concat/concat.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "ops/concat/concat.h"
+#include "npzoo/ops/concat/concat.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,7 +1,7 @@
-#include "ops/convolution/convolution.h"
+#include "npzoo/ops/convolution/convolution.h"
 
-#include "engine/measure/flops.h"
-#include "engine/memory.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/engine/memory.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/product_tolerance.h"
 #include "tests/testing.h"

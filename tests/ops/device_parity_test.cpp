@@ -1,6 +1,6 @@
 #include <string>
 
-#include "ops/gradcheck_cases.h"
+#include "npzoo/ops/gradcheck_cases.h"
 #include "tests/testing.h"
 
 // What a CUDA device computes beside what the CPU computes, for every gradient case of every operation.

@@ -1,8 +1,8 @@
-#include "ops/dropout/dropout.h"
+#include "npzoo/ops/dropout/dropout.h"
 
-#include "engine/cuda/transfer.h"
-#include "engine/philox.h"
-#include "ops/concat/concat.h"
+#include "npzoo/engine/cuda/transfer.h"
+#include "npzoo/engine/philox.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 
 #include <numbers>
 

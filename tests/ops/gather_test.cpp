@@ -1,4 +1,4 @@
-#include "ops/gather/gather.h"
+#include "npzoo/ops/gather/gather.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

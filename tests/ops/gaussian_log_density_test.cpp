@@ -1,4 +1,4 @@
-#include "ops/gaussian_log_density/gaussian_log_density.h"
+#include "npzoo/ops/gaussian_log_density/gaussian_log_density.h"
 
 #include <numbers>
 

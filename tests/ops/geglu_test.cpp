@@ -1,7 +1,7 @@
-#include "ops/geglu/geglu.h"
+#include "npzoo/ops/geglu/geglu.h"
 
-#include "ops/concat/concat.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/reference.h"
 #include "tests/testing.h"

@@ -2,14 +2,14 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/gradcheck.h"
-#include "ops/gradcheck_cases.h"
+#include "npzoo/engine/gradcheck.h"
+#include "npzoo/ops/gradcheck_cases.h"
 #include "tests/gpu.h"
 
 namespace npzoo {
 
-/// Checks every gradient case of an op folder. On the emulated device a few entries of each input are checked one by one,
-/// and all along a random direction.
+/// Checks every gradient case of an op folder. On the emulated device a few entries of each input are checked one by
+/// one, and all along a random direction.
 inline void gradcheck_all(void (*add_cases)(GradcheckCases&)) {
   GradcheckCases all;
   add_cases(all);

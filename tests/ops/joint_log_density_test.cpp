@@ -1,10 +1,10 @@
-#include "ops/joint_log_density/joint_log_density.h"
+#include "npzoo/ops/joint_log_density/joint_log_density.h"
 
 #include <numbers>
 
-#include "ops/lower_triangle/lower_triangle.h"
-#include "ops/matmul/matmul.h"
-#include "ops/reduce/reduce.h"
+#include "npzoo/ops/lower_triangle/lower_triangle.h"
+#include "npzoo/ops/matmul/matmul.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "ops/concat/concat.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/ops/random_feature_reference.h"
 
 namespace npzoo {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/concat/concat.h"
-#include "ops/kriging/kriging.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/kriging/kriging.h"
 #include "tests/testing.h"
 
 namespace npzoo::testing {

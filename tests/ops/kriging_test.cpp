@@ -1,4 +1,4 @@
-#include "ops/kriging/kriging.h"
+#include "npzoo/ops/kriging/kriging.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <optional>
 
-#include "datasets/gp/cholesky.h"
-#include "ops/concat/concat.h"
+#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/kriging_fixtures.h"
 

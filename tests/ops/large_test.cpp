@@ -2,13 +2,13 @@
 
 #include <cstdlib>
 
-#include "engine/memory.h"
-#include "ops/concat/concat.h"
-#include "ops/gather/gather.h"
-#include "ops/masked_attention/masked_attention.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
-#include "ops/reduce/reduce.h"
-#include "ops/set_convolution/set_convolution.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/gather/gather.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/ops/reduce/reduce.h"
+#include "npzoo/ops/set_convolution/set_convolution.h"
 #include "tests/testing.h"
 
 // Indices of elements beyond 2³¹. The operations touch a few places of a tensor of 17 GB, which the system maps when

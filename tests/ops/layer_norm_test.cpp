@@ -1,6 +1,6 @@
-#include "ops/layer_norm/layer_norm.h"
+#include "npzoo/ops/layer_norm/layer_norm.h"
 
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/reference.h"
 #include "tests/testing.h"

@@ -1,6 +1,6 @@
-#include "ops/linear/linear.h"
+#include "npzoo/ops/linear/linear.h"
 
-#include "engine/measure/flops.h"
+#include "npzoo/engine/measure/flops.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/product_tolerance.h"
 #include "tests/reference.h"

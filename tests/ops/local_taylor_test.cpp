@@ -1,4 +1,4 @@
-#include "ops/local_taylor/local_taylor.h"
+#include "npzoo/ops/local_taylor/local_taylor.h"
 
 #include <doctest/doctest.h>
 

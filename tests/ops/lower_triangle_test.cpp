@@ -1,4 +1,4 @@
-#include "ops/lower_triangle/lower_triangle.h"
+#include "npzoo/ops/lower_triangle/lower_triangle.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,6 +1,6 @@
-#include "ops/mask_points/mask_points.h"
+#include "npzoo/ops/mask_points/mask_points.h"
 
-#include "engine/cuda/transfer.h"
+#include "npzoo/engine/cuda/transfer.h"
 #include "tests/gpu.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,10 +1,10 @@
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 
 #include <numeric>
 #include <thread>
 
-#include "engine/measure/flops.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"
 

@@ -1,4 +1,4 @@
-#include "ops/matmul/matmul.h"
+#include "npzoo/ops/matmul/matmul.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/product_tolerance.h"

@@ -1,4 +1,4 @@
-#include "ops/max_pool/max_pool.h"
+#include "npzoo/ops/max_pool/max_pool.h"
 
 #include <limits>
 

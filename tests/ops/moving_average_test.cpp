@@ -1,4 +1,4 @@
-#include "ops/moving_average/moving_average.h"
+#include "npzoo/ops/moving_average/moving_average.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,5 +1,5 @@
-#include "ops/masked_attention/masked_attention.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
 namespace npzoo {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/gradcheck_cases.h"
+#include "npzoo/ops/gradcheck_cases.h"
 
 namespace npzoo {
 

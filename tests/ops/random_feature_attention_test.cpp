@@ -1,8 +1,8 @@
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 
-#include "engine/measure/flops.h"
-#include "ops/concat/concat.h"
-#include "ops/elementwise/elementwise.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/ops/attention_fixtures.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/random_feature_reference.h"

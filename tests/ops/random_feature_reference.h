@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
 /// Attention with random features from plain loops.

@@ -1,4 +1,4 @@
-#include "ops/reduce/reduce.h"
+#include "npzoo/ops/reduce/reduce.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,4 +1,4 @@
-#include "ops/reshape/reshape.h"
+#include "npzoo/ops/reshape/reshape.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

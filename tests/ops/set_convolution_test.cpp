@@ -1,6 +1,6 @@
-#include "ops/set_convolution/set_convolution.h"
+#include "npzoo/ops/set_convolution/set_convolution.h"
 
-#include "ops/concat/concat.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "ops/softmax/softmax.h"
+#include "npzoo/ops/softmax/softmax.h"
 
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"

@@ -1,4 +1,4 @@
-#include "ops/time_encoding/time_encoding.h"
+#include "npzoo/ops/time_encoding/time_encoding.h"
 
 #include <doctest/doctest.h>
 

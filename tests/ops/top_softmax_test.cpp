@@ -1,6 +1,6 @@
-#include "ops/top_softmax/top_softmax.h"
+#include "npzoo/ops/top_softmax/top_softmax.h"
 
-#include "ops/softmax/softmax.h"
+#include "npzoo/ops/softmax/softmax.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 

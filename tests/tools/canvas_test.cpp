@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 #include "tests/testing.h"
 #include "tools/plot/band_panel.h"
 

@@ -37,7 +37,7 @@ def output(*command, **options):
 
 # Links the archive's kernels, its readers of files and the libraries that these need.
 PROGRAM = """
-#include "engine/tensor.h"
+#include "npzoo/engine/tensor.h"
 int main() { return npzoo::Tensor::full({2, 3}, 1.5).values<float>()[5] == 1.5f ? 0 : 1; }
 """
 

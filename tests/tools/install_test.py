@@ -12,8 +12,8 @@ import tempfile
 
 PROGRAM = """
 #include <cstdio>
-#include "engine/tensor.h"
-#include "models/registry.h"
+#include "npzoo/engine/tensor.h"
+#include "npzoo/models/registry.h"
 
 int main() {
   npzoo::Tensor x = npzoo::Tensor::full({2, 3}, 1.5);
@@ -63,11 +63,11 @@ def main():
             sys.exit(f"{cuda} found in npzoo.pc, expected no folder of the CUDA Toolkit: it may be missing where programs are linked")
         if not any(root.rglob("share/doc/npzoo/examples/station.csv")):
             sys.exit("examples/station.csv is not installed")
-        check_includes(next(root.rglob("models/registry.h")).parents[1])
+        check_includes(next(root.rglob("npzoo/models/registry.h")).parents[2])
         files = [flag for flag in flags if not flag.startswith("-")]
         if files:
             sys.exit(f"{files} found, expected libraries by name: a sysroot does not move files")
-        if not any((pathlib.Path(folder) / "models/registry.h").exists() for folder in folders):
+        if not any((pathlib.Path(folder) / "npzoo/models/registry.h").exists() for folder in folders):
             sys.exit(f"no headers in {folders}")
         (root / "program.cpp").write_text(PROGRAM)
         output([*compiler, "-std=c++20", root / "program.cpp", "-o", root / "program", *flags])

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/random.h"
+#include "npzoo/engine/random.h"
 
 using namespace npzoo;
 

@@ -1,7 +1,7 @@
 #include <set>
 
-#include "engine/tape.h"
-#include "ops/gradcheck_cases.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/gradcheck_cases.h"
 #include "tests/testing.h"
 
 namespace npzoo {

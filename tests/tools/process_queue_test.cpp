@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

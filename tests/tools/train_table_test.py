@@ -53,7 +53,7 @@ def tune(out, init, steps, *more):
 
 def zoo_weights():
     """Which have seen smooth functions alone."""
-    return pathlib.Path(__file__).resolve().parents[2] / "models/weights/tnp/gp-rbf/tnp-d.safetensors"
+    return pathlib.Path(__file__).resolve().parents[2] / "weights/tnp/gp-rbf/tnp-d.safetensors"
 
 
 def trained():

@@ -252,7 +252,7 @@ def scores_must_be_of_these_weights():
 
 @case
 def weights_from_before_there_were_checksums():
-    folder = pathlib.Path(__file__).resolve().parents[2] / "models" / "weights"
+    folder = pathlib.Path(__file__).resolve().parents[2] / "weights"
     old = [path for path in sorted(folder.rglob("*.safetensors")) if "checksum" not in read_safetensors(path)[0]]
     expect(old, "weights without a checksum in", folder)
     tables = ["--context", write("context.csv", "x,y\n-1,0.5\n0,0.1\n1,-0.2\n"), "--targets", write("targets.csv", "x\n0.5\n")]

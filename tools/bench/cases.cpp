@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "engine/optim/schedule.h"
-#include "models/events/event_model.h"
+#include "npzoo/engine/optim/schedule.h"
+#include "npzoo/models/events/event_model.h"
 #include "tools/bench/support.h"
 
 namespace npzoo {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "models/registry.h"
-#include "models/training/host_step.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/host_step.h"
 #include "tools/cli/common_options.h"
 
 namespace npzoo {

@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "engine/measure/flops.h"
-#include "engine/memory.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/engine/memory.h"
 #include "tools/bench/support.h"
 #include "tools/cli/progress.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/measure/flops.h"
-#include "engine/parallel.h"
+#include "npzoo/engine/measure/flops.h"
+#include "npzoo/engine/parallel.h"
 #include "tools/cli/progress.h"
 
 namespace npzoo {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "engine/memory.h"
+#include "npzoo/engine/memory.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/support.h"
 #include "tools/cli/common_options.h"

@@ -7,13 +7,13 @@
 #include <numeric>
 #include <string>
 
-#include "engine/cpu/context.h"
-#include "engine/cpu/peak.h"
-#include "engine/cuda/gpu.h"
-#include "engine/error.h"
-#include "engine/memory.h"
-#include "engine/precision.h"
-#include "ops/matmul/matmul.h"
+#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/cpu/peak.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/engine/precision.h"
+#include "npzoo/ops/matmul/matmul.h"
 #include "tools/cli/commit.h"
 
 #ifdef __GLIBC__

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/random.h"
-#include "engine/tensor.h"
+#include "npzoo/engine/random.h"
+#include "npzoo/engine/tensor.h"
 #include "tools/cli/json_value.h"
 
 namespace npzoo {

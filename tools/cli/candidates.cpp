@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "models/registry.h"
-#include "models/training/named_weights.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/usage.h"
 
 namespace npzoo {

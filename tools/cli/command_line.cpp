@@ -1,5 +1,5 @@
 #include "tools/cli/command_line.h"
-#include "engine/words.h"
+#include "npzoo/engine/words.h"
 
 #include <fmt/core.h>
 
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "engine/config.h"
-#include "engine/error.h"
-#include "engine/io/safetensors_header.h"
+#include "npzoo/engine/config.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/safetensors_header.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/usage.h"

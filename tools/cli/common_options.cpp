@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <string_view>
 
-#include "engine/backend.h"
-#include "engine/error.h"
-#include "engine/measure/machine.h"
-#include "engine/parallel.h"
-#include "engine/precision.h"
+#include "npzoo/engine/backend.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/measure/machine.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/precision.h"
 
 namespace npzoo {
 

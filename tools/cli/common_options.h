@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/protocol.h"
+#include "npzoo/datasets/protocol.h"
 #include "tools/cli/flags.h"
 
 namespace npzoo {

@@ -1,15 +1,15 @@
 #include "tools/cli/config_file.h"
-#include "engine/words.h"
+#include "npzoo/engine/words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "engine/error.h"
-#include "engine/io/file.h"
-#include "engine/io/safetensors_header.h"
-#include "engine/io/toml.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/io/toml.h"
 #include "tools/cli/usage.h"
 
 namespace npzoo {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/error.h"
-#include "engine/io/safetensors_header.h"
-#include "engine/words.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo {
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "engine/io/temporaries.h"
+#include "npzoo/engine/io/temporaries.h"
 
 namespace npzoo {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "engine/config.h"
+#include "npzoo/engine/config.h"
 
 namespace npzoo {
 

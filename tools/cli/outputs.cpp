@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/error.h"
-#include "engine/io/file.h"
-#include "models/training/checkpoint.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/training/checkpoint.h"
 
 namespace npzoo {
 

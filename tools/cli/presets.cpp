@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/module.h"
+#include "npzoo/engine/module.h"
 
 namespace npzoo {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/registry.h"
+#include "npzoo/models/registry.h"
 
 namespace npzoo {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/io/safetensors_header.h"
-#include "engine/words.h"
+#include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 

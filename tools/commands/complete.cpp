@@ -4,11 +4,11 @@
 #include <chrono>
 #include <optional>
 
-#include "datasets/images/encode_png.h"
-#include "engine/io/file.h"
-#include "models/picture_completion.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
+#include "npzoo/datasets/kinds/images/encode_png.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/applications/images/picture_completion.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 #include "tools/cli/candidates.h"
 #include "tools/cli/command_line.h"
 

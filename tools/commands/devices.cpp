@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
-#include "engine/cpu/context.h"
-#include "engine/cuda/gpu.h"
-#include "engine/error.h"
-#include "engine/parallel.h"
+#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

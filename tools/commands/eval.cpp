@@ -4,23 +4,23 @@
 #include <cmath>
 #include <map>
 
-#include "datasets/data_folder.h"
-#include "engine/io/file.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
-#include "models/training/run_directory.h"
-#include "models/trials/trial.h"
-#include "models/trials/verdict.h"
-#include "ops/kriging/kriging.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
+#include "npzoo/models/training/run_directory.h"
+#include "npzoo/models/trials/trial.h"
+#include "npzoo/models/trials/verdict.h"
+#include "npzoo/ops/kriging/kriging.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
-#include "tools/commands/scores.h"
+#include "tools/reports/scores.h"
 
 namespace npzoo {
 

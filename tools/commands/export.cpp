@@ -1,14 +1,14 @@
 #include <fmt/core.h>
 
-#include "engine/io/file.h"
-#include "models/training/named_weights.h"
-#include "models/training/pretrained.h"
-#include "models/training/trainer.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/training/named_weights.h"
+#include "npzoo/models/training/pretrained.h"
+#include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
-#include "tools/commands/scores.h"
+#include "tools/reports/scores.h"
 
 namespace npzoo {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/gradcheck.h"
-#include "engine/tape.h"
-#include "ops/gradcheck_cases.h"
+#include "npzoo/engine/gradcheck.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/gradcheck_cases.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

@@ -4,17 +4,17 @@
 #include <concepts>
 #include <variant>
 
-#include "engine/error.h"
-#include "engine/io/safetensors_header.h"
-#include "engine/words.h"
-#include "models/registry.h"
-#include "models/training/named_weights.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/words.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/presets.h"
-#include "tools/commands/weights_facts.h"
+#include "tools/reports/weights_facts.h"
 
 namespace npzoo {
 

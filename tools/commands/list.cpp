@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <map>
 
-#include "datasets/protocol.h"
-#include "engine/io/safetensors_header.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
-#include "ops/gradcheck_cases.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
+#include "npzoo/ops/gradcheck_cases.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/presets.h"
-#include "tools/commands/weights_facts.h"
+#include "tools/reports/weights_facts.h"
 
 namespace npzoo {
 

@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <optional>
 
-#include "datasets/tables/table_writer.h"
-#include "engine/io/file.h"
-#include "models/decisions/gp_surrogate.h"
-#include "models/decisions/model_surrogate.h"
-#include "models/decisions/propose.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
+#include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/applications/optimise/gp_surrogate.h"
+#include "npzoo/models/applications/optimise/model_surrogate.h"
+#include "npzoo/models/applications/optimise/propose.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "datasets/events/scores.h"
-#include "datasets/gp/oracle.h"
-#include "datasets/protocol.h"
-#include "engine/error.h"
+#include "npzoo/datasets/kinds/events/scores.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

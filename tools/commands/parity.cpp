@@ -1,4 +1,4 @@
-#include "models/parity/parity.h"
+#include "npzoo/models/parity/parity.h"
 
 #include <fmt/core.h>
 

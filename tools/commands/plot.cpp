@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "datasets/data_folder.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "datasets/data_folder.h"
-#include "datasets/events/config.h"
-#include "datasets/forecast/config.h"
-#include "datasets/synthetic/config.h"
-#include "engine/io/file.h"
-#include "engine/tape.h"
-#include "models/training/named_weights.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/kinds/synthetic/config.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/outputs.h"

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <thread>
 
-#include "datasets/data_folder.h"
-#include "engine/backend.h"
-#include "engine/parallel.h"
-#include "models/registry.h"
-#include "models/training/trainer.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/backend.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/trainer.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"

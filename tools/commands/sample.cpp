@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "datasets/data_folder.h"
-#include "datasets/events/config.h"
-#include "datasets/protocol.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/io/file.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"

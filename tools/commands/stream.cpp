@@ -5,12 +5,12 @@
 #include <optional>
 #include <set>
 
-#include "datasets/tables/points.h"
-#include "datasets/tables/prediction_rows.h"
-#include "engine/tape.h"
-#include "models/registry.h"
-#include "models/training/checkpoint.h"
-#include "models/training/named_weights.h"
+#include "npzoo/datasets/tables/points.h"
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
@@ -19,7 +19,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/presets.h"
 #include "tools/cli/progress.h"
-#include "tools/commands/prediction_report.h"
+#include "tools/reports/prediction_report.h"
 
 namespace npzoo {
 

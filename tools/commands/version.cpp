@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "engine/config.h"
+#include "npzoo/engine/config.h"
 #include "tools/cli/command.h"
 
 namespace npzoo {

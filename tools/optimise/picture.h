@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "datasets/objectives/search_space.h"
-#include "models/decisions/acquisition.h"
-#include "models/decisions/propose.h"
-#include "models/decisions/surrogate.h"
+#include "npzoo/models/applications/optimise/acquisition.h"
+#include "npzoo/models/applications/optimise/propose.h"
+#include "npzoo/models/applications/optimise/search_space.h"
+#include "npzoo/models/applications/optimise/surrogate.h"
 #include "tools/plot/chart.h"
 
 namespace npzoo {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
-#include "models/context_attention.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/models/context_attention.h"
 #include "tools/pictures/images.h"
 #include "tools/pictures/tasks.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "datasets/task_config.h"
+#include "npzoo/datasets/task_config.h"
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 

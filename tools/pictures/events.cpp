@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/event_forecast.h"
+#include "npzoo/models/applications/events/event_forecast.h"
 
 namespace npzoo {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "datasets/events/config.h"
+#include "npzoo/datasets/kinds/events/config.h"
 #include "tools/pictures/shown.h"
 #include "tools/pictures/tasks.h"
 #include "tools/plot/chart.h"

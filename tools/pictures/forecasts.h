@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "datasets/forecast/config.h"
+#include "npzoo/datasets/kinds/forecast/config.h"
 #include "tools/pictures/tasks.h"
 
 namespace npzoo {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 #include "tools/plot/color_map.h"
 
 namespace npzoo {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/task_config.h"
-#include "models/picture_completion.h"
+#include "npzoo/datasets/task_config.h"
+#include "npzoo/models/applications/images/picture_completion.h"
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 

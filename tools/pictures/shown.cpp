@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/tape.h"
+#include "npzoo/engine/tape.h"
 
 namespace npzoo {
 

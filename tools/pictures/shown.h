@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/task_source.h"
-#include "models/registry.h"
+#include "npzoo/datasets/task_source.h"
+#include "npzoo/models/registry.h"
 
 // What pictures of tasks show.
 

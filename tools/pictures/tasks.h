@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "datasets/task_config.h"
+#include "npzoo/datasets/task_config.h"
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 

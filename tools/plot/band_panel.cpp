@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo::plot {
 

@@ -11,7 +11,7 @@
 #include <numbers>
 #include <utility>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo::plot {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <span>
 
-#include "engine/error.h"
-#include "engine/io/file.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
 
 namespace npzoo::plot {
 namespace {

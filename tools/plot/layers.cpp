@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo::plot {
 

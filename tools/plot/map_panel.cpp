@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/error.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo::plot {
 

@@ -7,14 +7,14 @@
 #include <limits>
 #include <optional>
 
-#include "datasets/forecast/config.h"
-#include "datasets/tables/prediction_rows.h"
-#include "datasets/tables/table_reader.h"
-#include "datasets/tables/table_writer.h"
-#include "engine/config.h"
-#include "engine/io/file.h"
-#include "engine/parallel.h"
-#include "models/series/forecaster.h"
+#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/engine/config.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/models/applications/tables/forecaster.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"

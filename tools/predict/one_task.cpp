@@ -6,19 +6,19 @@
 #include <memory>
 #include <optional>
 
-#include "datasets/tables/points.h"
-#include "datasets/tables/prediction_rows.h"
-#include "engine/tape.h"
-#include "models/registry.h"
-#include "ops/kriging/kriging.h"
-#include "ops/random_feature_attention/random_feature_attention.h"
+#include "npzoo/datasets/tables/points.h"
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/ops/kriging/kriging.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
-#include "tools/commands/prediction_report.h"
 #include "tools/predict/options.h"
 #include "tools/predict/picture.h"
+#include "tools/reports/prediction_report.h"
 
 namespace npzoo {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "datasets/tables/column_choice.h"
-#include "datasets/tables/prediction_rows.h"
-#include "models/training/checkpoint.h"
+#include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/models/training/checkpoint.h"
 #include "tools/cli/common_options.h"
 
 namespace npzoo {

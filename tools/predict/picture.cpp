@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "engine/error.h"
-#include "engine/io/text.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
 
 namespace npzoo {
 

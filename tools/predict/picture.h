@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "datasets/tables/cell_parser.h"
-#include "engine/io/file.h"
+#include "npzoo/datasets/tables/cell_parser.h"
+#include "npzoo/engine/io/file.h"
 #include "tools/plot/band_panel.h"
 #include "tools/plot/map_panel.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "engine/config.h"
+#include "npzoo/engine/config.h"
 
 namespace npzoo {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "datasets/tables/repeated_inputs.h"
-#include "models/series/table_series.h"
-#include "tools/commands/prediction_report.h"
+#include "npzoo/datasets/tables/repeated_inputs.h"
+#include "npzoo/models/applications/tables/table_series.h"
 #include "tools/predict/options.h"
+#include "tools/reports/prediction_report.h"
 
 namespace npzoo {
 

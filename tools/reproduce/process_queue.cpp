@@ -12,7 +12,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "engine/io/file.h"
+#include "npzoo/engine/io/file.h"
 
 #ifdef __linux__
 #include <sys/prctl.h>

@@ -8,11 +8,11 @@
 #include <map>
 #include <tuple>
 
-#include "engine/error.h"
-#include "engine/io/file.h"
-#include "engine/io/json.h"
-#include "models/registry.h"
-#include "models/trials/verdict.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/json.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/trials/verdict.h"
 #include "tools/cli/json_tree.h"
 
 namespace npzoo {

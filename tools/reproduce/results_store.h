@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/protocol.h"
+#include "npzoo/datasets/protocol.h"
 #include "tools/cli/json_value.h"
 
 namespace npzoo {

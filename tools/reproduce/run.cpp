@@ -4,11 +4,11 @@
 
 #include <fstream>
 
-#include "datasets/data_folder.h"
-#include "engine/io/file.h"
-#include "engine/io/json.h"
-#include "models/registry.h"
-#include "models/training/trainer.h"
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/json.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/trainer.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/json_tree.h"
 #include "tools/cli/messages.h"

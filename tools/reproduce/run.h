@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/io/file.h"
-#include "models/training/checkpoint.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/models/training/checkpoint.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 #include "tools/reproduce/process_queue.h"

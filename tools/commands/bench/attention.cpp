@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
-#include "engine/tape.h"
-#include "ops/masked_attention/masked_attention.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/ops/masked_attention/masked_attention.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"

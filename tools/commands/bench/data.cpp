@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "datasets/data_folder.h"
+#include "npzoo/datasets/data_folder.h"
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 

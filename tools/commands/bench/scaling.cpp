@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/tape.h"
-#include "models/blocks/chunks.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/blocks/chunks.h"
 #include "tools/bench/scaling.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/measure/flops.h"
+#include "npzoo/engine/measure/flops.h"
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 #include "tools/cli/progress.h"

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/task_config.h"
+
+namespace npzoo {
+
+/// `kind = "events"`: sequences of events, simulated or of a file.
+class EventsConfig : public TaskConfig {
+ public:
+  explicit EventsConfig(const EventTaskRules& rules) : rules_(rules) {}
+
+  std::int64_t dim_x() const override { return 1; }
+  std::int64_t dim_y() const override { return 2; }
+  std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override = 0;
+  TrainingRange training_range() const override;
+
+  /// M.
+  virtual std::int64_t marks() const = 0;
+  /// Of times in a table, that those of tasks are divided by.
+  virtual double unit() const { return 1; }
+  /// How tables of such events are read: the columns of the file of training, its unit and its least gap. Each sequence
+  /// ends with its last event.
+  virtual EventTableForm table_form() const { return {.marks = marks(), .unit = unit()}; }
+  /// True if the file of training is a JODIE one, see read_jodie_table.
+  virtual bool is_jodie() const { return false; }
+  /// Where sequences are simulated.
+  virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
+  /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.
+  virtual std::shared_ptr<const Poisson> poisson() const = 0;
+  /// Sequences to show, as many as there are of those asked for: of the test or, simulated, drawn with `seed`.
+  virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;
+
+  const EventTaskRules& rules() const { return rules_; }
+
+ private:
+  EventTaskRules rules_;
+};
+
+/// Null where tasks are no events.
+const EventsConfig* events_config(const TaskConfig& config);
+
+}  // namespace npzoo

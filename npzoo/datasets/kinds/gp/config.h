@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "npzoo/datasets/kinds/gp/distribution.h"
+#include "npzoo/datasets/task_config.h"
+
+namespace npzoo {
+
+/// `kind = "gp"`: draws of Gaussian processes. A test has kernels of its own and, where it says `targets`, all that
+/// tells which points are given and asked for.
+class GpConfig final : public TaskConfig {
+ public:
+  explicit GpConfig(GpDistribution distribution) : distribution_(std::move(distribution)) {}
+
+  const GpDistribution& distribution() const { return distribution_; }
+
+  std::int64_t dim_x() const override { return distribution_.dims; }
+  std::int64_t dim_y() const override { return 1; }
+  std::unique_ptr<TaskSource> source(const SourceOptions& options) const override;
+  std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override;
+  TaskExtents typical_extents() const override;
+  TrainingRange training_range() const override;
+  /// Of one input: noise-free targets on a grid over the whole domain.
+  Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
+
+ private:
+  GpDistribution distribution_;
+};
+
+/// What the tasks are drawn from; null where that is no Gaussian process.
+const GpDistribution* gp_distribution(const TaskConfig& config);
+
+}  // namespace npzoo

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/model_config.h"
+#include "npzoo/datasets/scores.h"
+#include "npzoo/datasets/task_config.h"
+#include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/engine/optim/schedule.h"
+
+namespace npzoo {
+
+/// The most tasks of a batch of an evaluation. In training the memory bounds a batch.
+inline constexpr std::int64_t kMostTasksPerBatch = 65'536;
+/// The most batches of a validation or an evaluation.
+inline constexpr std::int64_t kMostScoredBatches = 10'000'000;
+
+struct TrainingConfig {
+  std::int64_t steps = 0;
+  std::int64_t batch_size = 0;
+  OptimiserConfig optimiser;
+  ScheduleConfig schedule;
+  double clip_norm = 0;    // largest global gradient norm, 0: no clipping
+  bool keep_best = false;  // the weights that count are those of the best validation, and not the last
+
+  bool operator==(const TrainingConfig&) const = default;
+};
+
+struct ValidationConfig {
+  std::int64_t every = 0;  // steps, 0: never
+  std::int64_t batches = 0;
+  std::uint64_t seed = 0;
+
+  bool operator==(const ValidationConfig&) const = default;
+};
+
+/// How a source prints its figures: under which sign, and whether as the mean over the channels of a target point.
+struct Metric {
+  bool negative = false;
+  std::int64_t channels = 1;  // that figures are divided by
+
+  static const Metric log_likelihood, nll;
+  bool operator==(const Metric&) const = default;
+};
+inline constexpr Metric Metric::log_likelihood{}, Metric::nll{.negative = true};
+
+/// npzoo reports log-likelihoods of target points; this turns a figure in `metric` into one.
+inline double to_log_likelihood(const Metric& metric, double value) {
+  return static_cast<double>(metric.channels) * (metric.negative ? -value : value);
+}
+/// The same of a standard error.
+inline double error_of_log_likelihood(const Metric& metric, double error) {
+  return static_cast<double>(metric.channels) * error;
+}
+inline double in_metric(const Metric& metric, double log_likelihood) {
+  return (metric.negative ? -log_likelihood : log_likelihood) / static_cast<double>(metric.channels);
+}
+inline double error_in_metric(const Metric& metric, double error) {
+  return error / static_cast<double>(metric.channels);
+}
+/// As protocols write it: "log-likelihood", "nll" or "nll per channel".
+const char* to_string(const Metric& metric);
+
+/// A figure as printed, in the metric of the protocol.
+struct Published {
+  double value = 0;
+  std::optional<double> error;
+
+  bool operator==(const Published&) const = default;
+};
+
+/// What the second number of published rows is.
+enum class SpreadKind : std::uint8_t {
+  unknown,    // the protocol does not state it
+  deviation,  // standard deviation over trainings with different seeds
+  error,      // standard error of their mean
+};
+struct Spread {
+  SpreadKind kind = SpreadKind::unknown;
+  std::int64_t seeds = 0;  // number of trainings
+
+  bool operator==(const Spread&) const = default;
+};
+
+/// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
+/// hyper-parameters are given; "Bayes": they are integrated out. Absent where nobody has computed them.
+struct OracleValues {
+  std::optional<double> known_marginal, known_joint;
+  std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;
+  std::optional<double> standard_error;  // of each of them
+
+  bool operator==(const OracleValues&) const = default;
+};
+
+/// Tasks that trained models are tested on.
+struct TestConfig {
+  std::string name;
+  std::shared_ptr<const TaskConfig> data;
+  OracleValues oracle;
+  std::map<std::string, Published> published;  // by model
+  /// The same of figures that are no headline, by their names: in the units of the figure, whatever the metric.
+  std::map<std::string, std::map<std::string, Published>> published_figures;
+};
+
+struct EvaluationConfig {
+  std::int64_t batches = 0;
+  std::int64_t batch_size = 0;
+  std::uint64_t seed = 0;
+  std::string trial = "likelihood";  // how models are judged, see npzoo/models/trials
+  ModelConfig rules{};               // for that trial alone, which reads them
+  Metric metric;
+  std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
+  Spread spread;                             // of the published rows of all tests
+  std::vector<TestConfig> tests;
+};
+
+/// The rules under which a figure is got: data, training, evaluation, models, and what others got under the same rules.
+/// Figures are per target point, in nats; batches count equally.
+struct Protocol {
+  std::string name;
+  std::string description;
+  std::string source;  // papers, code and tables that the rules and figures come from
+  std::shared_ptr<const TaskConfig> data;
+  TrainingConfig training;
+  ValidationConfig validation;
+  std::shared_ptr<const TaskConfig> validation_data{};  // null: the same
+  EvaluationConfig evaluation;
+  std::map<std::string, ModelConfig> models;
+  std::string text;  // the TOML it was read from: `parse_protocol` of it gives the same protocol
+};
+
+/// Reads TOML text in ASCII. Strict: an unknown or missing key, a wrong type or a value out of range throws Error
+/// naming `where`, the key, what was found and what was expected.
+Protocol parse_protocol(std::string_view text, const std::string& where);
+
+/// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. What it extends
+/// is part of its text, see protocol_text.h.
+Protocol load_protocol(const std::string& name_or_path);
+
+/// The protocol with changes to its text, see changed_text; as it was where there are none. What a run or a checkpoint
+/// had made of its steps, batch size and learning rate is not kept.
+Protocol with_changes(Protocol protocol, std::span<const std::string> changes);
+
+/// Names of the protocols in the program, sorted.
+std::vector<std::string> protocol_names();
+
+/// What a figure of `model` on that test is measured under, as 32 hexadecimal digits: they change with the data, the
+/// training, the validation, the batches of the evaluation, the distribution of the test and the preset of the model,
+/// and with nothing else. Comments, the order of keys, how a number is written, names, sources, published figures and
+/// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
+/// Error where there is no such test.
+std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
+
+/// Whether `[data]`, and what validations change of it, say the same in both. Of the protocols as they were read.
+bool same_data(const Protocol& a, const Protocol& b);
+
+/// The preset of `model`; throws Error listing the presets where there is none.
+const ModelConfig& model_config(const Protocol& protocol, const std::string& model);
+
+}  // namespace npzoo

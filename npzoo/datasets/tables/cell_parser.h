@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/tables/date_time.h"
+#include "npzoo/datasets/tables/table_format.h"
+
+namespace npzoo {
+
+/// Blank, `-`, `?`, NA, N/A, #N/A, NaN, None and null, in small or capital letters.
+bool is_missing(std::string_view cell);
+/// Of names: None and `?` may be some.
+bool is_missing_name(std::string_view cell);
+/// True for a text that means a date or a time of day, in whatever notation: 13/06/2018, 2006-Q1, 1:00 PM, Jan 2020.
+bool looks_like_date(std::string_view cell);
+
+/// What the numbers of a column mean. Its first cell that is not missing decides.
+struct ColumnForm {
+  enum class Kind : std::uint8_t { unknown, number, time };
+
+  Kind kind = Kind::unknown;
+  bool zoned = false;      // of times: moments, and not the clock on the wall
+  std::int64_t epoch = 0;  // of times: they are days since the midnight that this day begins with
+
+  /// A value of the column as text.
+  std::string text(double value) const;
+};
+
+/// Makes numbers of a table's cells: decimal ones, and dates and times, which become days. In a column of dates
+/// YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the first number with
+/// one of them decides for the table. Numbers have no thousands separators. Throws Error, naming the line and the
+/// column, for cells that are no such number, and where a column has times with a zone and without.
+class CellParser {
+ public:
+  explicit CellParser(const TableFormat& format);
+
+  /// NaN where it is missing.
+  double optional(std::string_view cell, std::size_t column, std::int64_t line);
+  double required(std::string_view cell, std::size_t column, std::int64_t line);
+  /// What a cell that is not missing would be by itself; unknown for any other text.
+  ColumnForm::Kind kind_of(std::string_view cell);
+
+  const ColumnForm& form(std::size_t column) const { return forms_[column]; }
+  const std::vector<ColumnForm>& forms() const { return forms_; }
+  /// Goes on with what another table, or another column of it, has.
+  void set_form(std::size_t column, const ColumnForm& form) { forms_[column] = form; }
+  char decimal_sign() const { return decimal_ == '\0' ? '.' : decimal_; }
+
+ private:
+  struct Place {
+    std::string_view cell;
+    std::size_t column;
+    std::int64_t line;
+  };
+  bool plain_number(std::string_view cell, double& value);
+  double number(const Place& at);
+  std::optional<double> with_comma(std::string_view cell) const;
+  double time(const DateTime& found, const Place& at);
+  [[noreturn]] void refuse(const Place& at, std::string_view expected) const;
+
+  const TableFormat* format_;
+  char decimal_ = '\0';  // not known yet
+  std::vector<ColumnForm> forms_;
+};
+
+}  // namespace npzoo

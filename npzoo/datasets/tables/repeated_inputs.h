@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/matching_rows.h"
+
+namespace npzoo {
+
+/// Places that several rows of one group have.
+struct RepeatedInputs {
+  std::int64_t places = 0, rows = 0;  // rows: at these places
+  std::int64_t fewest = 0, most = 0;  // rows at one of these places
+  std::int64_t first = -1;            // a row of the first such place in the table
+};
+
+/// Counts them among the rows `counted` (ascending).
+RepeatedInputs repeated_inputs(const RowKeys& keys, std::int64_t dim_x, std::span<const std::uint32_t> counted);
+
+/// Throws Error if half of the rows of a table without a group share their inputs with others and a column with few
+/// different texts or whole numbers tells them apart: then the rows are several series. `x` (rows, Dx) are the inputs.
+void check_one_series(Table& table, const ColumnChoice& choice, std::span<const double> x, bool dates);
+
+}  // namespace npzoo

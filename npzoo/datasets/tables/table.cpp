@@ -1,0 +1,130 @@
+#include "npzoo/datasets/tables/table.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+Table Table::read(const std::filesystem::path& path, const Options& options) {
+  constexpr std::int64_t kTold = 8192;
+  TableReader reader(path, options.give_up);
+  Table table(reader.format());
+  table.first_line_ = reader.format().header_line() + 1;
+  while (reader.next()) {
+    reader.cells();  // as many as there are columns
+    table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
+                         table.rows());
+    table.text_ += reader.text();
+    table.begins_.push_back(table.text_.size());
+    if (options.progress && table.rows() % kTold == 0) options.progress(table.rows());
+  }
+  return table;
+}
+
+std::string_view Table::text(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row);
+  return std::string_view(text_).substr(begins_[at], begins_[at + 1] - begins_[at]);
+}
+
+std::int64_t Table::line(std::int64_t row) const {
+  return first_line_ + row + (std::ranges::lower_bound(breaks_, row) - breaks_.begin());
+}
+
+const std::vector<ColumnSummary>& Table::summaries() {
+  using Kind = ColumnSummary::Kind;
+  std::vector<ColumnSummary>& all = summaries_;
+  if (!all.empty()) return all;
+  all.resize(format_.columns());
+  CellParser parser(format_);
+  Cells cells;
+  std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      compact[c] = compact[c] && parse_compact_date(cells.text[c]);
+      const std::string_view cell = trim(cells.text[c]);
+      if (is_missing(cell)) {
+        ++all[c].missing;
+      } else if (all[c].kind != Kind::text) {
+        const ColumnForm::Kind kind = parser.kind_of(cell);
+        const Kind found = kind == ColumnForm::Kind::number ? Kind::number
+                           : kind == ColumnForm::Kind::time ? Kind::time
+                                                            : Kind::text;
+        if (all[c].kind != Kind::empty && all[c].kind != found) all[c].odd_row = row;
+        all[c].kind = all[c].kind == Kind::empty || all[c].kind == found ? found : Kind::text;
+      }
+    }
+  }
+  for (std::size_t c = 0; c < all.size(); ++c)
+    if (compact[c]) all[c].kind = Kind::time;
+  return all;
+}
+
+std::optional<DateTime> Table::first_compact_date(std::size_t column) const {
+  if (rows() < 2) return {};
+  std::optional<DateTime> first;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    const auto found = parse_compact_date(trim(cells.text[column]));
+    if (!found) return {};
+    if (row == 0) first = found;
+  }
+  return first;
+}
+
+std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns) const {
+  std::vector<ColumnForm> forms(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (const auto first = first_compact_date(columns[i]))
+      forms[i] = {.kind = ColumnForm::Kind::time, .epoch = first->day};
+  return forms;
+}
+
+std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
+                                         std::span<const std::size_t> required) {
+  CellParser parser(format_);
+  std::vector<NumberColumn> all(columns.size());
+  std::vector<bool> whole(format_.columns());
+  for (const std::size_t column : required) whole[column] = true;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i < forms.size()) parser.set_form(columns[i], forms[i]);
+    all[i].values.reserve(static_cast<std::size_t>(rows()));
+  }
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string_view cell = cells.text[columns[i]];
+      all[i].values.push_back(whole[columns[i]] ? parser.required(cell, columns[i], line(row))
+                                                : parser.optional(cell, columns[i], line(row)));
+    }
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) all[i].form = parser.form(columns[i]);
+  decimal_sign_ = parser.decimal_sign();
+  return all;
+}
+
+Table::Labels Table::labels(std::size_t column) const {
+  Labels found;
+  found.of_rows.reserve(static_cast<std::size_t>(rows()));
+  std::unordered_map<std::string, std::uint32_t> known;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    format_.split(text(row), 0, cells);
+    const std::string_view cell = trim(cells.text[column]);
+    if (is_missing_name(cell))
+      fail("[{}:{}] column {} is empty, expected the name of a group", format_.name(), line(row),
+           format_.title(column));
+    const auto [at, is_new] = known.try_emplace(std::string(cell), static_cast<std::uint32_t>(found.names.size()));
+    if (is_new) found.names.emplace_back(cell);
+    found.of_rows.push_back(at->second);
+  }
+  return found;
+}
+
+}  // namespace npzoo

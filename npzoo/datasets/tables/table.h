@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/tables/cell_parser.h"
+#include "npzoo/datasets/tables/table_format.h"
+
+namespace npzoo {
+
+/// What the cells of a column are, all of them looked at.
+struct ColumnSummary {
+  enum class Kind : std::uint8_t { empty, number, time, text };
+
+  Kind kind = Kind::empty;   // empty: all are missing
+  std::int64_t missing = 0;  // cells
+  std::int64_t odd_row = -1;  // of a text: the first row that is not what those before were, numbers or times; −1: none
+};
+
+/// A column as numbers; times are days (see ColumnForm).
+struct NumberColumn {
+  ColumnForm form;
+  std::vector<double> values;  // one for each row, NaN where it is missing
+};
+
+/// A table as TableReader reads it, held as text: its own size, and 8 bytes for each row. Columns become numbers, 8
+/// bytes for each row, when they are asked for.
+class Table {
+ public:
+  struct Options {
+    std::function<bool()> give_up{};               // as in ReadOnlyFile
+    std::function<void(std::int64_t)> progress{};  // is told the rows so far, every few thousand
+  };
+
+  /// Throws Error as TableReader does, also for rows that have too many or too few cells.
+  static Table read(const std::filesystem::path& path, const Options& options);
+  static Table read(const std::filesystem::path& path) { return read(path, Options()); }
+
+  const TableFormat& format() const { return format_; }
+  const std::vector<std::string>& header() const { return format_.header(); }
+  std::int64_t rows() const { return std::ssize(begins_) - 1; }
+  /// As it stands, without the line's end.
+  std::string_view text(std::int64_t row) const;
+  /// Of a row, counted from 1 in the file.
+  std::int64_t line(std::int64_t row) const;
+  /// The sign before the decimals, as far as columns have been asked for.
+  char decimal_sign() const { return decimal_sign_; }
+
+  /// Of every column. All cells are looked at when this is called first.
+  const std::vector<ColumnSummary>& summaries();
+  /// Columns as numbers, in one pass. `forms`, one for each, may tell what they must be, such as those of another
+  /// table; of unknown kind it is the first cell that decides. A column in `required` may have no cell missing. Throws
+  /// Error as CellParser does.
+  std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
+                                    std::span<const std::size_t> required = {});
+  /// The forms of input columns that their first cells do not decide: dates where every cell of a column is YYYYMMDD,
+  /// else unknown.
+  std::vector<ColumnForm> input_forms(std::span<const std::size_t> columns) const;
+  /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
+  /// they appear. Throws Error where a cell is missing.
+  struct Labels {
+    std::vector<std::string> names;
+    std::vector<std::uint32_t> of_rows;
+  };
+  Labels labels(std::size_t column) const;
+
+ private:
+  explicit Table(const TableFormat& format) : format_(format) {}
+  /// The first date of a column of nothing but YYYYMMDD, at least two; none for any other column.
+  std::optional<DateTime> first_compact_date(std::size_t column) const;
+
+  TableFormat format_;
+  std::int64_t first_line_ = 0;
+  std::string text_;                      // of all rows, one behind the other
+  std::vector<std::uint64_t> begins_{0};  // of each row in it, and its end
+  std::vector<std::int64_t> breaks_;      // the row of each line break within quotes
+  char decimal_sign_ = '.';
+  std::vector<ColumnSummary> summaries_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,199 @@
+#include "npzoo/datasets/tables/table_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "npzoo/datasets/tables/date_time.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::string_view kSeparators = ",;\t";
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+std::string joined(std::span<const std::string> names) {
+  constexpr std::size_t kMost = 12;
+  std::string list;
+  for (const std::string& name : names.first(std::min(names.size(), kMost)))
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", in_quotes(name));
+  return names.size() > kMost ? fmt::format("{} and {} more", list, names.size() - kMost) : list;
+}
+
+bool is_data(std::string_view text) {
+  if (parse_date_time(text)) return true;
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
+  double value;
+  return !text.empty() &&
+         std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
+}
+
+/// Which separators stand outside of quotes. A tab beside another separator is a blank.
+std::string separators_in(std::string_view header) {
+  std::array<bool, kSeparators.size()> found{};
+  bool quoted = false, beside_tab = false;
+  for (const char c : header) {
+    quoted = quoted != (c == '"');
+    if (!quoted && c != '\t' && kSeparators.find(c) != std::string_view::npos) found[kSeparators.find(c)] = true;
+  }
+  quoted = false;
+  const bool others = found[0] || found[1];
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    quoted = quoted != (header[i] == '"');
+    if (quoted || header[i] != '\t') continue;
+    const std::size_t before = header.substr(0, i).find_last_not_of(" \t"), after = header.find_first_not_of(" \t", i);
+    const auto is_other = [&](std::size_t at) {
+      return at == std::string_view::npos || header[at] == ',' || header[at] == ';';
+    };
+    beside_tab = beside_tab || !others || !(is_other(before) || is_other(after));
+  }
+  found[2] = beside_tab;
+  std::string all;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i]) all += kSeparators[i];
+  return all;
+}
+
+std::string shown(char separator) { return separator == '\t' ? "a tab" : fmt::format("\"{}\"", separator); }
+
+char separator_of(std::string_view header, const std::string& where) {
+  const std::string found = separators_in(header);
+  if (found.size() > 1)
+    fail("[{}] has {} and {} between its names, expected one separator, and quotes around names that hold another",
+         where, shown(found[0]), shown(found[1]));
+  return found.empty() ? ',' : found[0];
+}
+
+}  // namespace
+
+TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator)
+    : name_(std::move(name)),
+      line_(line),
+      separator_(separator ? *separator : separator_of(header, fmt::format("{}:{}", name_, line))) {
+  Cells cells;
+  split_quoted(header, line, cells);
+  header_.assign(cells.text.begin(), cells.text.end());
+  check_names();
+}
+
+std::string TableFormat::where(std::int64_t line) const { return fmt::format("{}:{}", name_, line); }
+
+std::string TableFormat::title(std::size_t column) const {
+  const bool named = column < header_.size() && !header_[column].empty();
+  return named ? in_quotes(header_[column]) : fmt::format("{}", column + 1);
+}
+
+void TableFormat::check_names() {
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    check(std::ranges::none_of(header_[i], is_control),
+          "[{}] column {} has a control character in its name, expected UTF-8 text", where(line_), title(i));
+  const auto name = [this](std::size_t column) -> const std::string& { return header_[column]; };
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    if (!header_[i].empty()) by_name_.push_back(i);
+  std::ranges::sort(by_name_, {}, name);
+  const auto twice = std::ranges::adjacent_find(by_name_, {}, name);
+  check(twice == by_name_.end(), "[{}] has two columns {}", where(line_),
+        twice == by_name_.end() ? "" : in_quotes(name(*twice)));
+  check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
+  // Taking a row of data for the names would lose it without a word.
+  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
+        "[{}] holds only numbers, expected column names", where(line_));
+}
+
+void TableFormat::check_named() const {
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    check(!header_[i].empty(), "[{}] column {} has no name", where(line_), i + 1);
+}
+
+std::optional<std::size_t> TableFormat::find(std::string_view name) const {
+  const auto name_of = [this](std::size_t column) -> std::string_view { return header_[column]; };
+  const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  if (at == by_name_.end() || name_of(*at) != name) return {};
+  return *at;
+}
+
+std::size_t TableFormat::column(std::string_view name) const {
+  const auto found = find(name);
+  check(found.has_value(), "[{}] has no column {}, found {}", where(line_), in_quotes(name), joined(header_));
+  return *found;
+}
+
+void TableFormat::split(std::string_view row, std::int64_t line, Cells& cells) const {
+  cells.text.clear();
+  if (row.find('"') != std::string_view::npos) {
+    split_quoted(row, line, cells);
+  } else {
+    std::size_t begin = 0;
+    for (std::size_t end = row.find(separator_); end != std::string_view::npos; end = row.find(separator_, begin)) {
+      cells.text.push_back(trim(row.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    cells.text.push_back(trim(row.substr(begin)));
+  }
+  const std::size_t found = cells.text.size();
+  if (found < columns())
+    fail("[{}] column {} is missing, found {} fields, expected {}", where(line), title(found), found, columns());
+  if (found > columns())
+    fail("[{}] goes on after the last column {}, found {} fields, expected {}", where(line), title(columns() - 1),
+         found, columns());
+}
+
+void TableFormat::split_quoted(std::string_view row, std::int64_t line, Cells& cells) const {
+  cells.text.clear();
+  cells.unquoted.clear();
+  const auto leading = [this](std::string_view text) {
+    const std::size_t at = text.find_first_not_of(separator_ == '\t' ? " " : " \t");
+    return text.substr(std::min(at, text.size()));
+  };
+  for (bool more = true; more;) {
+    row = leading(row);
+    std::string_view cell = row.substr(0, row.find(separator_));
+    if (row.starts_with('"')) {
+      std::size_t close = row.find('"', 1);
+      bool doubled = false;
+      for (; close < row.size() && row.substr(close + 1).starts_with('"'); doubled = true)
+        close = row.find('"', close + 2);
+      check(close < row.size(), "[{}] column {} has an opening quote and no closing one", where(line),
+            title(cells.text.size()));
+      cell = row.substr(1, close - 1);
+      if (doubled) {
+        std::string plain;
+        for (std::size_t i = 0; i < cell.size(); i += cell[i] == '"' ? 2 : 1) plain += cell[i];
+        cell = cells.unquoted.emplace_back(std::move(plain));
+      }
+      row = leading(row.substr(close + 1));
+      check(row.empty() || row.front() == separator_, "[{}] column {} goes on after its closing quote", where(line),
+            header_.empty() ? in_quotes(cell) : title(cells.text.size()));
+    } else {
+      row.remove_prefix(cell.size());
+      cell = trim(cell);
+    }
+    cells.text.push_back(cell);
+    more = !row.empty();
+    if (more) row.remove_prefix(1);
+  }
+}
+
+TableFormat::At TableFormat::after(std::string_view text, At from) const {
+  At at = from;
+  if (at != At::quoted && text.find('"') == std::string_view::npos) return At::plain;
+  for (const char c : text) {
+    if (at == At::quoted)
+      at = c == '"' ? At::closed : At::quoted;
+    else if (c == separator_)
+      at = At::start;
+    else if (c == '"' && at != At::plain)  // behind a closed one it is a doubled quote
+      at = At::quoted;
+    else if (at != At::start || !(c == ' ' || c == '\t'))
+      at = At::plain;
+  }
+  return at;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+
+#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/cuda/context.h"
+#include "npzoo/engine/tensor.h"
+
+namespace npzoo {
+
+/// Throws Error, opened by `[where]`, unless all arguments of an operation are on one device. Integers, which
+/// operations bring to the device themselves, and undefined tensors do not count.
+inline void check_one_device(const char* where, std::initializer_list<std::reference_wrapper<const Tensor>> tensors) {
+  bool on[2] = {};
+  for (const Tensor& x : tensors)
+    if (x.defined() && x.dtype() != DType::int64) on[x.device() == Device::cuda] = true;
+  check(!on[0] || !on[1], "[{}] arguments are on cpu and cuda, expected one device", where);
+}
+
+/// Calls f(context) for the active GPU, within a turn of this thread (see GpuTurn).
+template <class F>
+void with_cuda(F&& f) {
+  const GpuTurn turn;
+  if constexpr (kHasCuda)
+    if (active_gpu() == Gpu::nvidia) return f(cuda_context<Gpu::nvidia>());
+  if constexpr (kHasEmulator)
+    if (active_gpu() == Gpu::emulated) return f(cuda_context<Gpu::emulated>());
+}
+
+/// Calls f(context) for the instruction set in use.
+template <class F>
+void with_cpu(F&& f) {
+  if constexpr (kHasAvx512) {
+    if (active_isa() == Isa::avx512) {
+      CpuContext<Isa::avx512> cpu{thread_pool()};
+      return f(cpu);
+    }
+  }
+  if constexpr (kHasAvx2) {
+    if (active_isa() == Isa::avx2) {
+      CpuContext<Isa::avx2> cpu{thread_pool()};
+      return f(cpu);
+    }
+  }
+  if constexpr (kHasGeneric) {
+    CpuContext<Isa::generic> cpu{thread_pool()};
+    f(cpu);
+  }
+}
+
+/// Calls f<T>() for a floating-point dtype. Throws Error for integers.
+template <class F>
+void with_float_dtype(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32: return f.template operator()<float>();
+    case DType::float64: return f.template operator()<double>();
+    case DType::int64: break;
+  }
+  fail("[backend] expected float32 or float64 elements, found {}", to_string(dtype));
+}
+
+/// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device, instruction set
+/// and kind of GPU become types. Throws Error for integer tensors.
+template <class F>
+void run(const Tensor& x, F&& f) {
+  with_float_dtype(x.dtype(), [&]<class T>() {
+    const auto call = [&](auto& context) { f.template operator()<T>(context); };
+    x.device() == Device::cuda ? with_cuda(call) : with_cpu(call);
+  });
+}
+
+/// The same for what only tensors on a CUDA device need.
+template <class F>
+void run_on_cuda(const Tensor& x, F&& f) {
+  with_float_dtype(x.dtype(), [&]<class T>() { with_cuda([&](auto& context) { f.template operator()<T>(context); }); });
+}
+
+}  // namespace npzoo

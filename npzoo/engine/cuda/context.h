@@ -1,0 +1,23 @@
+#pragma once
+
+#include "npzoo/engine/cuda/gpu.h"
+
+struct CUstream_st;
+
+namespace npzoo {
+
+/// What a CUDA kernel runs on. As with CpuContext, what runs it is part of the type: the same kernel source is compiled
+/// once for NVIDIA devices and once for the emulation, and the overloads stay apart.
+template <Gpu gpu>
+struct CudaContext {
+  CUstream_st* stream = nullptr;
+  int multiprocessors = 1;
+  int shared_bytes = 0;   // of shared memory that a block can have: 227 KB on sm_90, 163 on sm_80, 99 on sm_89
+  bool blocking = false;  // a launch returns when its kernel has ended
+};
+
+/// The one of this process.
+template <Gpu gpu>
+CudaContext<gpu>& cuda_context();
+
+}  // namespace npzoo

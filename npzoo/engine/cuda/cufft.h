@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cufft.h>
+
+#include "npzoo/engine/cuda/shared_library.h"
+
+namespace npzoo {
+
+/// What npzoo uses of cuFFT, which few models need: it is loaded for those.
+struct CuFft {
+  /// Throws Error where the library that belongs to the toolkit of this build is not found.
+  CuFft();
+
+  SharedLibrary library;
+
+#define NPZOO_FUNCTION(name) decltype(&::name) name = library.function<decltype(&::name)>(#name)
+  NPZOO_FUNCTION(cufftCreate);
+  NPZOO_FUNCTION(cufftExecC2R);
+  NPZOO_FUNCTION(cufftExecD2Z);
+  NPZOO_FUNCTION(cufftExecR2C);
+  NPZOO_FUNCTION(cufftExecZ2D);
+  NPZOO_FUNCTION(cufftMakePlanMany64);
+  NPZOO_FUNCTION(cufftSetAutoAllocation);
+  NPZOO_FUNCTION(cufftSetStream);
+  NPZOO_FUNCTION(cufftSetWorkArea);
+#undef NPZOO_FUNCTION
+};
+
+/// The one of this process, loaded by the first call.
+const CuFft& cufft();
+
+}  // namespace npzoo

@@ -1,0 +1,218 @@
+#include "npzoo/engine/cuda/emulator.h"
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/fixedsize_stack.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "npzoo/engine/cuda/emulated_runtime.h"
+#include "npzoo/engine/cuda/shared_limit.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
+
+namespace npzoo::emulator {
+
+namespace {
+
+constexpr int kLanes = 32, kMostThreads = 1024;
+constexpr std::size_t kStackBytes = std::size_t{128} << 10, kMostSharedBytes = std::size_t{227} << 10;
+constexpr std::size_t kUnaskedSharedBytes = std::size_t{48} << 10;  // the device's rule, whatever kernels ask for
+constexpr unsigned char kPoison = 0xFF, kGuard = 0xA5;              // every float made of the first is a NaN
+constexpr std::size_t kGuardBytes = 64;
+
+enum class State : std::uint8_t { ready, at_block_barrier, at_warp_barrier, done };
+
+/// One thread of the block at hand. The fiber goes from kernel to kernel.
+struct Thread {
+  Position position;
+  State state = State::done;
+  unsigned turn = 0;  // exchanges made
+  const std::function<void()>* kernel = nullptr;
+  boost::context::fiber fiber, scheduler;
+
+  void resume() {
+    if (!fiber)
+      fiber = boost::context::fiber(std::allocator_arg, boost::context::fixedsize_stack(kStackBytes),
+                                    [this](boost::context::fiber&& caller) {
+                                      scheduler = std::move(caller);
+                                      while (true) {
+                                        (*kernel)();
+                                        wait(State::done);
+                                      }
+                                      return std::move(scheduler);
+                                    });
+    fiber = std::move(fiber).resume();
+  }
+  void wait(State why) {
+    state = why;
+    scheduler = std::move(scheduler).resume();
+  }
+};
+
+/// Slots of a warp, twice: a lane may be one exchange ahead of another, and no more.
+struct Warp {
+  alignas(64) std::byte slots[2][kLanes][kWarpSlotBytes];
+};
+
+/// What one thread of the CPU needs to run blocks.
+struct Worker {
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<Warp> warps = std::vector<Warp>(kMostThreads / kLanes);
+  std::unique_ptr<std::byte[]> shared = std::make_unique<std::byte[]>(kMostSharedBytes + kGuardBytes + 128);
+
+  std::byte* shared_begin() const {
+    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(shared.get()) + 127) / 128 * 128);
+  }
+};
+
+thread_local Worker worker;
+thread_local Thread* running = nullptr;
+thread_local Position flat;
+
+struct Launch {
+  const char* name;
+  dim3 blocks;
+  int threads;
+  std::size_t shared;
+  bool backwards;
+};
+
+class Block {
+ public:
+  Block(const Launch& launch, const std::function<void()>& kernel, std::int64_t index) : launch_(launch) {
+    while (std::ssize(worker.threads) < launch.threads) worker.threads.push_back(std::make_unique<Thread>());
+    std::memset(worker.shared_begin(), kPoison, launch.shared);
+    std::memset(worker.shared_begin() + launch.shared, kGuard, kGuardBytes);
+    const auto i = static_cast<unsigned>(index);
+    const dim3 block(i % launch.blocks.x, i / launch.blocks.x % launch.blocks.y, i / launch.blocks.x / launch.blocks.y);
+    for (int t = 0; t < launch.threads; ++t) {
+      Thread& thread = *worker.threads[t];
+      thread.position = {dim3(static_cast<unsigned>(t), 0, 0), block, dim3(static_cast<unsigned>(launch.threads)),
+                         launch.blocks};
+      thread.kernel = &kernel;
+      thread.state = State::ready;
+    }
+  }
+
+  void run() {
+    const int warps = (launch_.threads + kLanes - 1) / kLanes;
+    while (true) {
+      for (int w = 0; w < warps; ++w) run_warp(launch_.backwards ? warps - 1 - w : w);
+      if (all(0, launch_.threads, State::done)) break;
+      if (!all(0, launch_.threads, State::at_block_barrier)) stuck("__syncthreads");
+      release(0, launch_.threads);
+    }
+    const std::byte* guard = worker.shared_begin() + launch_.shared;
+    if (!std::all_of(guard, guard + kGuardBytes, [](std::byte b) { return b == std::byte{kGuard}; }))
+      give_up("a write behind the end of its {} bytes of shared memory", launch_.shared);
+  }
+
+ private:
+  /// Until its lanes wait for the rest of the block or are done.
+  void run_warp(int warp) {
+    const int first = warp * kLanes, last = std::min(first + kLanes, launch_.threads);
+    while (true) {
+      for (int i = first; i < last; ++i) {
+        Thread& thread = *worker.threads[launch_.backwards ? first + last - 1 - i : i];
+        if (thread.state != State::ready) continue;
+        running = &thread;
+        thread.resume();
+        running = nullptr;
+      }
+      const bool any_waits = std::any_of(worker.threads.begin() + first, worker.threads.begin() + last,
+                                         [](const auto& t) { return t->state == State::at_warp_barrier; });
+      if (!any_waits) return;
+      if (!all(first, last, State::at_warp_barrier)) stuck("a warp's exchange");
+      release(first, last);
+    }
+  }
+
+  static bool all(int first, int last, State state) {
+    return std::all_of(worker.threads.begin() + first, worker.threads.begin() + last,
+                       [state](const auto& t) { return t->state == state; });
+  }
+  static void release(int first, int last) {
+    for (int i = first; i < last; ++i) worker.threads[i]->state = State::ready;
+  }
+  [[noreturn]] void stuck(const char* what) const { give_up("{} that not all threads reach", what); }
+  template <class... A>
+  [[noreturn]] void give_up(fmt::format_string<A...> what, A&&... arguments) const {
+    worker.threads.clear();  // unwinds the fibers
+    fail("[emulator] kernel {}: {}", launch_.name, fmt::format(what, std::forward<A>(arguments)...));
+  }
+
+  const Launch& launch_;
+};
+
+/// The most shared memory that was allowed for each kernel.
+struct Allowed {
+  std::mutex mutex;
+  std::map<const void*, std::size_t> bytes;
+
+  std::size_t of(const void* function) {
+    const std::lock_guard lock(mutex);
+    const auto found = bytes.find(function);
+    return found == bytes.end() ? kUnaskedSharedBytes : std::max(kUnaskedSharedBytes, found->second);
+  }
+};
+
+Allowed& allowed() {
+  static auto* const kernels = new Allowed;
+  return *kernels;
+}
+
+bool next_backwards() {
+  static std::atomic<unsigned> launches{0};
+  return launches++ % 2 == 1;
+}
+
+}  // namespace
+
+Position& position() { return running ? running->position : flat; }
+
+void* shared_memory() { return worker.shared_begin(); }
+
+void block_barrier() { running->wait(State::at_block_barrier); }
+
+void warp_barrier() { running->wait(State::at_warp_barrier); }
+
+void* warp_slot(int lane, unsigned turn) {
+  return worker.warps[running->position.thread.x / kLanes].slots[turn % 2][lane];
+}
+
+unsigned next_turn() { return running->turn++; }
+
+void allow_shared_memory(const char* name, const void* function, std::size_t bytes, int most) {
+  check_shared_memory("emulator", name, bytes, most);
+  Allowed& kernels = allowed();
+  const std::lock_guard lock(kernels.mutex);
+  kernels.bytes[function] = bytes;
+}
+
+void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std::function<void()> kernel,
+            const void* function) {
+  check(
+      threads >= 1 && threads <= kMostThreads && shared <= kMostSharedBytes && blocks.y <= 65535 && blocks.z <= 65535,
+      "[emulator] kernel {}: {} threads a block with {} bytes of shared memory, {} × {} × {} blocks, expected at most "
+      "{}, {}, and 65535 in the latter two",
+      name, threads, shared, blocks.x, blocks.y, blocks.z, kMostThreads, kMostSharedBytes);
+  check(shared <= allowed().of(function),
+        "[emulator] kernel {}: {} bytes of shared memory found, expected at most {}, which it was allowed", name,
+        shared, allowed().of(function));
+  submit([launch = Launch{name, blocks, threads, shared, false}, kernel = std::move(kernel)]() mutable {
+    launch.backwards = next_backwards();
+    const std::int64_t count = std::int64_t{launch.blocks.x} * launch.blocks.y * launch.blocks.z;
+    thread_pool().for_range(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) Block(launch, kernel, launch.backwards ? count - 1 - i : i).run();
+    });
+  });
+}
+
+void for_each(const char*, std::int64_t n, std::function<void(std::int64_t, std::int64_t)> body) {
+  constexpr std::int64_t kGrain = 1 << 14;
+  submit([n, body = std::move(body)] { thread_pool().for_range(n, kGrain, body); });
+}
+
+}  // namespace npzoo::emulator

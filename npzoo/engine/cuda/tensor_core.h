@@ -1,0 +1,254 @@
+#pragma once
+
+// Products of small matrices on tensor cores: float32 rounded to bfloat16 or TF32, sums in float32. A warp multiplies
+// together; which lane holds which elements is as the PTX ISA says for mma.m16n8k16 (bf16) and mma.m16n8k8 (tf32). The
+// emulation gathers them from the same places, so that an element in the wrong lane gives a wrong product there too.
+// Included by kernel sources only.
+
+#include <bit>
+#include <cstring>
+
+#include "npzoo/engine/cuda/device_code.h"
+
+namespace npzoo::tensor_core {
+
+/// Formats of factors: how many registers of a lane hold 16 × 16 elements of a left factor, 16 × 8 of a right one.
+struct Bf16 {
+  using Element = std::uint16_t;
+  static constexpr int kLeft = 4, kRight = 2;
+};
+struct Tf32 {
+  using Element = std::uint32_t;
+  static constexpr int kLeft = 8, kRight = 4;
+};
+
+namespace {
+
+#ifdef __CUDACC__
+
+__device__ inline std::uint32_t to_tf32(float x) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+
+/// Both in one register, `x` in its lower half.
+__device__ inline std::uint32_t to_bf16(float x, float y) {
+  std::uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(y), "f"(x));
+  return bits;
+}
+
+/// c (16, 8) += a (16, 16) b (16, 8).
+__device__ inline void multiply_bf16(float* c, const std::uint32_t* a, const std::uint32_t* b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// c (16, 8) += a (16, 8) b (8, 8).
+__device__ inline void multiply_tf32(float* c, const std::uint32_t* a, const std::uint32_t* b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Four matrices of 8 rows of 16 bytes in shared memory, each to one register: lane 4 i + j gets the j-th 4 bytes of
+/// row i. Lane 8 m + i tells where row i of matrix m is, aligned to 16 bytes.
+__device__ inline void load_matrices(std::uint32_t* x, const void* row) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(at)
+               : "memory");
+}
+
+/// The same of the transposed matrices of 2-byte elements.
+__device__ inline void load_matrices_transposed(std::uint32_t* x, const void* row) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(at)
+               : "memory");
+}
+
+#else
+
+inline std::uint32_t to_tf32(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return 0x7fffffffu;
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+}
+
+inline std::uint32_t to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return x != x ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+inline std::uint32_t to_bf16(float x, float y) { return to_bf16(x) | to_bf16(y) << 16; }
+
+struct Operands {
+  std::uint32_t a[4], b[2];
+};
+
+/// c (16, 8) += Σ over `depth` of left(row, k) right(k, column), which take elements out of the lanes' registers.
+template <class Left, class Right>
+void multiply(float* c, int depth, Left left, Right right) {
+  const int lane = lane_id();
+  for (int e = 0; e < 4; ++e)
+    for (int k = 0; k < depth; ++k) c[e] += left(lane / 4 + 8 * (e / 2), k) * right(k, lane % 4 * 2 + e % 2);
+}
+
+inline void multiply_bf16(float* c, const std::uint32_t* a, const std::uint32_t* b) {
+  const auto of_lane = emulator::exchange(Operands{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}});
+  const auto element = [](std::uint32_t pair, int i) {
+    return std::bit_cast<float>(i % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+  };
+  multiply(
+      c, 16, [&](int i, int k) { return element(of_lane(i % 8 * 4 + k % 8 / 2).a[i / 8 + 2 * (k / 8)], k); },
+      [&](int k, int j) { return element(of_lane(j * 4 + k % 8 / 2).b[k / 8], k); });
+}
+
+inline void multiply_tf32(float* c, const std::uint32_t* a, const std::uint32_t* b) {
+  const auto of_lane = emulator::exchange(Operands{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}});
+  const auto element = [](std::uint32_t bits) { return std::bit_cast<float>(bits & ~0x1fffu); };
+  multiply(
+      c, 8, [&](int i, int k) { return element(of_lane(i % 8 * 4 + k % 4).a[i / 8 + 2 * (k / 4)]); },
+      [&](int k, int j) { return element(of_lane(j * 4 + k % 4).b[k / 4]); });
+}
+
+/// What is not aligned reads as NaN.
+template <class T>
+T read_row(const void* row, int i) {
+  T x;
+  std::memset(&x, 0xff, sizeof(T));
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 == 0)
+    std::memcpy(&x, static_cast<const unsigned char*>(row) + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+  return x;
+}
+
+inline void load_matrices(std::uint32_t* x, const void* row) {
+  const auto row_of = emulator::exchange(row);
+  const int lane = lane_id();
+  for (int m = 0; m < 4; ++m) x[m] = read_row<std::uint32_t>(row_of(8 * m + lane / 4), lane % 4);
+}
+
+inline void load_matrices_transposed(std::uint32_t* x, const void* row) {
+  const auto row_of = emulator::exchange(row);
+  const int lane = lane_id();
+  const auto element = [&](int i) { return std::uint32_t{read_row<std::uint16_t>(row_of(i), lane / 4)}; };
+  for (int m = 0; m < 4; ++m) x[m] = element(8 * m + lane % 4 * 2) | element(8 * m + lane % 4 * 2 + 1) << 16;
+}
+
+#endif
+
+/// 16 × 16 elements of a left factor, spread over the warp.
+template <class Format>
+struct Left {
+  std::uint32_t x[Format::kLeft];
+};
+
+/// 16 × 8 elements of a right factor.
+template <class Format>
+struct Right {
+  std::uint32_t x[Format::kRight];
+};
+
+/// c (16, 8) += a b; lane 4 i + j holds elements (i, 2 j), (i, 2 j + 1), (i + 8, 2 j) and (i + 8, 2 j + 1) of c.
+__device__ inline void multiply_add(float* c, const Left<Bf16>& a, const Right<Bf16>& b) { multiply_bf16(c, a.x, b.x); }
+__device__ inline void multiply_add(float* c, const Left<Tf32>& a, const Right<Tf32>& b) {
+  multiply_tf32(c, a.x, b.x);
+  multiply_tf32(c, a.x + 4, b.x + 2);
+}
+
+// Matrices in shared memory have rows `pitch` elements apart, at multiples of 16 bytes.
+
+/// Rows [0, 16), columns [0, 16) as a left factor.
+__device__ inline void load_left(Left<Bf16>& a, const std::uint16_t* x, int pitch) {
+  const int lane = lane_id();
+  load_matrices(a.x, x + lane % 16 * pitch + lane / 16 * 8);
+}
+__device__ inline void load_left(Left<Tf32>& a, const std::uint32_t* x, int pitch) {
+  const int lane = lane_id();
+  const std::uint32_t* row = x + lane % 16 * pitch + lane / 16 * 4;
+  load_matrices(a.x, row);
+  load_matrices(a.x + 4, row + 8);
+}
+
+/// Rows [0, 16), columns [0, 16), transposed, as two right factors side by side.
+__device__ inline void load_transposed_right(Right<Bf16> (&b)[2], const std::uint16_t* x, int pitch) {
+  const int lane = lane_id();
+  std::uint32_t all[4];
+  load_matrices(all, x + (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8);
+  b[0] = {{all[0], all[1]}};
+  b[1] = {{all[2], all[3]}};
+}
+__device__ inline void load_transposed_right(Right<Tf32> (&b)[2], const std::uint32_t* x, int pitch) {
+  const int lane = lane_id();
+  const std::uint32_t* row = x + lane % 8 * pitch + lane / 8 * 4;
+  load_matrices(b[0].x, row);
+  load_matrices(b[1].x, row + 8 * pitch);
+}
+
+// A product can be the left factor of the next one without any exchange between lanes. In TF32 that takes the
+// terms of its sum in another order: first the even ones of eight, then the odd ones.
+
+/// Two products side by side as a left factor.
+__device__ inline void to_left(Left<Bf16>& a, const float* c, const float* next) {
+  a = {{to_bf16(c[0], c[1]), to_bf16(c[2], c[3]), to_bf16(next[0], next[1]), to_bf16(next[2], next[3])}};
+}
+__device__ inline void to_left(Left<Tf32>& a, const float* c, const float* next) {
+  a = {{to_tf32(c[0]), to_tf32(c[2]), to_tf32(c[1]), to_tf32(c[3]), to_tf32(next[0]), to_tf32(next[2]),
+        to_tf32(next[1]), to_tf32(next[3])}};
+}
+
+/// Rows [0, 16), columns [0, 16) as two right factors side by side, for left factors that `to_left` made.
+__device__ inline void load_right(Right<Bf16> (&b)[2], const std::uint16_t* x, int pitch) {
+  const int lane = lane_id();
+  std::uint32_t all[4];
+  load_matrices_transposed(all, x + lane % 16 * pitch + lane / 16 * 8);
+  b[0] = {{all[0], all[1]}};
+  b[1] = {{all[2], all[3]}};
+}
+__device__ inline void load_right(Right<Tf32> (&b)[2], const std::uint32_t* x, int pitch) {
+  const int lane = lane_id();
+  const std::uint32_t* at = x + lane % 4 * 2 * pitch + lane / 4;
+  for (int i = 0; i < 2; ++i, at += 8) b[i] = {{at[0], at[pitch], at[8 * pitch], at[9 * pitch]}};
+}
+
+/// Numbers that are read or written at once.
+template <class T, int n>
+struct alignas(sizeof(T) * n) Vector {
+  T x[n];
+};
+
+/// Four numbers as elements of a matrix.
+__device__ inline Vector<std::uint32_t, 2> round_four(Bf16, const float* x) {
+  return {{to_bf16(x[0], x[1]), to_bf16(x[2], x[3])}};
+}
+__device__ inline Vector<std::uint32_t, 4> round_four(Tf32, const float* x) {
+  return {{to_tf32(x[0]), to_tf32(x[1]), to_tf32(x[2]), to_tf32(x[3])}};
+}
+
+__device__ inline float to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+__device__ inline float to_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+/// x as a factor.
+__device__ inline float rounded(Bf16, float x) { return std::bit_cast<float>(to_bf16(0, x)); }
+__device__ inline float rounded(Tf32, float x) { return std::bit_cast<float>(to_tf32(x)); }
+
+/// The elements of a register with 0 for those that are not finite.
+__device__ inline std::uint32_t finite_part(Bf16, std::uint32_t pair) {
+  if ((pair & 0x7f80u) == 0x7f80u) pair &= 0xffff0000u;
+  return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
+}
+__device__ inline std::uint32_t finite_part(Tf32, std::uint32_t bits) {
+  return (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
+}
+
+}  // namespace
+
+}  // namespace npzoo::tensor_core

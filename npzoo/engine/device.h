@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "npzoo/engine/config.h"
+
+namespace npzoo {
+
+enum class Device : std::uint8_t { cpu, cuda };
+
+enum class DType : std::uint8_t { float32, float64, int64 };
+
+/// Returns the bytes of one element. Throws Error for a value that is no DType.
+std::size_t size_of(DType dtype);
+std::string_view to_string(DType dtype);
+std::string_view to_string(Device device);
+
+/// Returns where tensors of floating-point numbers are made if no device is named: the CPU, unless the process chose
+/// another one. Both functions can be called from several threads; the device is that of the process.
+Device default_device();
+void set_default_device(Device device);
+/// Makes the device called "cpu", "cuda" (device 0), "cuda:INDEX", "auto" ("cuda" if there is a device, else "cpu") or
+/// "emulated" (CUDA's kernels on the CPU, see Gpu) the default and returns it. A process can select the CPU and one GPU
+/// in any order. Throws Error, and keeps the default device, if this build or machine lacks the device, or if the
+/// process has started another GPU already.
+Device select_device(std::string_view name);
+
+template <class T>
+constexpr DType dtype_of() = delete;
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::float32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::float64;
+}
+template <>
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::int64;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npzoo/engine/io/file.h"
+
+namespace npzoo {
+
+/// The bytes of a file, `-` is standard input, as they were before gzip or xz made them small: their first bytes tell,
+/// not the name. Compressed files may have several members or streams one after the other. Memory is bounded, whatever
+/// the file says.
+class ByteStream {
+ public:
+  /// `give_up` as in ReadOnlyFile.
+  explicit ByteStream(const std::filesystem::path& path, std::function<bool()> give_up = {});
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  ~ByteStream();
+
+  const std::string& name() const { return file_.name(); }
+  /// The next bytes, at most `out.size()`, as soon as there are any; returns how many, 0 at the end. Throws Error for
+  /// compressed data that is damaged, cut off or followed by something else.
+  std::size_t read(std::span<std::byte> out);
+
+ private:
+  struct Decoder;
+  struct Gzip;
+  struct Xz;
+  bool refill();
+  void sniff();
+
+  ReadOnlyFile file_;
+  std::vector<std::byte> buffer_;
+  std::span<const std::byte> pending_;  // the part of buffer_ that is read and not yet used
+  bool at_end_ = false;
+  bool sniffed_ = false;
+  std::unique_ptr<Decoder> decoder_;  // none: the bytes are as they stand
+};
+
+}  // namespace npzoo

@@ -1,0 +1,141 @@
+#include "npzoo/engine/cuda/launch.h"
+#include "npzoo/engine/optim/optimiser_kernels.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T>
+__device__ T gradient_at(const Stretch<T>& s, std::int64_t i) {
+  T sum = s.gradients[0][i];
+  for (std::size_t part = 1; part < s.gradients.size(); ++part) sum += s.gradients[part][i];
+  return sum;
+}
+
+/// Sum over the block's threads, in a fixed order; valid in thread 0.
+__device__ double block_sum(double x) {
+  auto* sums = shared_memory<double>();
+  x = warp_sum(x);
+  if (lane_id() == 0) sums[warp_id()] = x;
+  __syncthreads();
+  double total = 0;
+  for (int i = 0; i < kThreads / kWarp; ++i) total += sums[i];
+  return total;
+}
+
+constexpr std::size_t kSumBytes = kThreads / kWarp * sizeof(double);
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) squared_norms_kernel(const Stretch<T>* stretches, double* results) {
+  const Stretch<T> s = stretches[blockIdx.x];
+  double sum = 0;
+  for (std::int64_t i = s.begin + threadIdx.x; i < s.end; i += kThreads) {
+    const auto g = static_cast<double>(gradient_at(s, i));
+    sum += g * g;
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) results[blockIdx.x] = sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) judge_kernel(JudgeGradients<T> p) {
+  double sum = 0;
+  for (std::int64_t i = threadIdx.x; i < p.n; i += kThreads) sum += p.squares[i];
+  const double norm = square_root(block_sum(sum));
+  if (threadIdx.x != 0) return;
+  p.scalars->gradient_norm = norm;
+  p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
+  const bool finite = norm < infinity<double>() && (!p.loss || absolute(*p.loss) < infinity<T>());
+  if (!finite) p.scalars->skip = 1;
+}
+
+/// `rule.adjust(g, p)` may change both before the moments see the gradient; `rule.second(v, g²)` is the new second
+/// moment.
+template <class T, class Rule>
+__global__ void __launch_bounds__(kThreads)
+    update_kernel(const Stretch<T>* stretches, const StepScalars* scalars, double beta1, double epsilon, Rule rule) {
+  const Stretch<T> s = stretches[blockIdx.x];
+  const StepScalars now = *scalars;
+  if (now.skip != 0) return;
+  rule.begin(now);
+  const auto scale = static_cast<T>(now.gradient_scale), keep = static_cast<T>(beta1);
+  const auto take = static_cast<T>(1 - beta1), rate = static_cast<T>(now.learning_rate / now.bias_correction1);
+  const auto root_scale = static_cast<T>(1 / square_root(now.bias_correction2));
+  for (std::int64_t i = s.begin + threadIdx.x; i < s.end; i += kThreads) {
+    T p = s.parameter[i], g = scale * gradient_at(s, i);
+    rule.adjust(g, p);
+    const T m = keep * s.first_moment[i] + take * g, v = rule.second(s.second_moment[i], g * g);
+    s.first_moment[i] = m;
+    s.second_moment[i] = v;
+    s.parameter[i] = p - rate * m / (square_root(v) * root_scale + static_cast<T>(epsilon));
+  }
+}
+
+template <class T>
+struct AdamRule {
+  double beta2, weight_decay;
+  bool decoupled;
+  T decay = 0, shrink = 1;
+
+  __device__ void begin(const StepScalars& now) {
+    if (decoupled)
+      shrink = static_cast<T>(1 - now.learning_rate * weight_decay);
+    else
+      decay = static_cast<T>(weight_decay);
+  }
+  __device__ void adjust(T& g, T& p) const {
+    g += decay * p;
+    p *= shrink;
+  }
+  __device__ T second(T v, T square) const { return static_cast<T>(beta2) * v + static_cast<T>(1 - beta2) * square; }
+};
+
+template <class T>
+struct YogiRule {
+  double beta2;
+
+  __device__ void begin(const StepScalars& /*now*/) {}
+  __device__ void adjust(T& /*g*/, T& /*p*/) const {}
+  __device__ T second(T v, T square) const {
+    const T change = static_cast<T>(1 - beta2) * square;
+    return v > square ? v - change : v < square ? v + change : v;
+  }
+};
+
+template <class T, class Update, class Rule>
+void update(CudaContext<kGpu>& cuda, const char* name, const Update& p, const Rule& rule) {
+  launch(cuda, name, update_kernel<T, Rule>, dim3(static_cast<unsigned>(p.stretches.size())), kThreads, 0,
+         p.stretches.data(), p.scalars, p.beta1, p.epsilon, rule);
+}
+
+}  // namespace
+
+template <class T, Gpu gpu>
+void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p) {
+  launch(cuda, "squared_norms", squared_norms_kernel<T>, dim3(static_cast<unsigned>(p.stretches.size())), kThreads,
+         kSumBytes, p.stretches.data(), p.results);
+}
+
+template <class T, Gpu gpu>
+void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p) {
+  launch(cuda, "judge_gradients", judge_kernel<T>, dim3(1), kThreads, kSumBytes, p);
+}
+
+template <class T, Gpu gpu>
+void adam_update(CudaContext<gpu>& cuda, const AdamUpdate<T>& p) {
+  update<T>(cuda, "adam_update", p, AdamRule<T>{p.beta2, p.weight_decay, p.decoupled_decay});
+}
+
+template <class T, Gpu gpu>
+void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p) {
+  update<T>(cuda, "yogi_update", p, YogiRule<T>{p.beta2});
+}
+
+NPZOO_INSTANTIATE(squared_norms, SquaredNorms);
+NPZOO_INSTANTIATE(judge_gradients, JudgeGradients);
+NPZOO_INSTANTIATE(adam_update, AdamUpdate);
+NPZOO_INSTANTIATE(yogi_update, YogiUpdate);
+
+}  // namespace npzoo

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "npzoo/engine/device.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/engine/shape.h"
+
+namespace npzoo {
+
+/// Which value of which recording a tensor is. `tape` 0 means: a constant. Its low kPartBits are the number of the tape
+/// among those that follow each other (see Tape::follow), or 0 for a leaf that all of them share.
+struct Variable {
+  static constexpr int kPartBits = 16;
+
+  std::uint64_t tape = 0;
+  std::uint32_t index = 0;
+};
+
+/// Row-major, contiguous array of one dtype on one device. A Tensor is a handle: copies share the elements.
+/// A default-constructed Tensor is undefined and stands for "none".
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Undefined elements; what a kernel is about to overwrite. Here and below, where no device is named floating-point
+  /// numbers go to the default device, and integers to the CPU: operations read indices and lengths there and bring
+  /// them to the device themselves.
+  static Tensor empty(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
+  static Tensor empty_like(const Tensor& other) { return empty(other.shape(), other.dtype(), other.device()); }
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
+  static Tensor zeros_like(const Tensor& other) { return zeros(other.shape(), other.dtype(), other.device()); }
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, std::optional<Device> device = {});
+  /// On the CPU, in memory that a CUDA device can copy from by itself.
+  static Tensor pinned(const Shape& shape, DType dtype = DType::float32);
+  /// Copies `values`, which must fill `shape`; the dtype is T's.
+  template <class T>
+  static Tensor from(const Shape& shape, std::span<const T> values);
+  template <class T>
+  static Tensor from(const Shape& shape, std::initializer_list<T> values) {
+    return from<T>(shape, std::span(values.begin(), values.size()));
+  }
+
+  bool defined() const { return static_cast<bool>(buffer_); }
+  const Shape& shape() const { return shape_; }
+  std::int64_t dim(int axis) const { return shape_[axis]; }
+  int rank() const { return shape_.rank(); }
+  std::int64_t numel() const { return numel_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+
+  /// First element, for kernels of the tensor's device. Throws Error when T is not the dtype.
+  template <class T>
+  T* data() {
+    return static_cast<T*>(typed_data(dtype_of<T>()));
+  }
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(typed_data(dtype_of<T>()));
+  }
+  /// The same without a type.
+  std::byte* address() { return buffer_.data(); }
+  const std::byte* address() const { return buffer_.data(); }
+  /// All elements, for the host. Throws Error when they are not there.
+  template <class T>
+  std::span<T> values() {
+    return {static_cast<T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(numel_)};
+  }
+  template <class T>
+  std::span<const T> values() const {
+    return {static_cast<const T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(numel_)};
+  }
+  std::span<std::byte> raw() { return {static_cast<std::byte*>(host_data(dtype_)), bytes()}; }
+  std::span<const std::byte> raw() const { return {static_cast<const std::byte*>(host_data(dtype_)), bytes()}; }
+
+  /// The only element, as a double. Waits for the device.
+  double item() const;
+  /// Same elements under another shape of equal size. Not recorded: the differentiable form is the op `reshape`.
+  Tensor view(const Shape& shape) const;
+  /// Own copy of the elements; a constant.
+  Tensor clone() const;
+  /// Copy converted to `dtype`, integers on the CPU; a constant. Returns the tensor itself when nothing changes.
+  Tensor to(DType dtype) const;
+  /// Copy on another device; a constant. Returns the tensor itself when it is there. A copy to the CPU waits for the
+  /// device, one from the CPU does not.
+  Tensor to(Device device) const;
+  /// Same elements, cut off from the tape.
+  Tensor detach() const;
+
+  /// Shape, dtype and variable without the elements: what a closure keeps of an input whose values it does not need.
+  Tensor symbol() const;
+
+  /// True when no other handle shares the elements, so that they may be changed in place.
+  bool unique() const { return buffer_.unique(); }
+
+  Variable variable() const { return variable_; }
+  void set_variable(Variable variable) { variable_ = variable; }
+
+ private:
+  void* typed_data(DType expected) const;
+  void* host_data(DType expected) const;
+
+  Buffer buffer_;
+  Shape shape_;
+  std::int64_t numel_ = 0;
+  DType dtype_ = DType::float32;
+  Device device_ = Device::cpu;
+  Variable variable_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,218 @@
+#include "npzoo/models/applications/images/picture_completion.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "npzoo/datasets/permutation.h"
+#include "npzoo/engine/tape.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kPixelsAtATime = 4096;
+
+double share_of_white(const ImageFormat& format, double value) { return format.value.inverse(value) / 255; }
+
+/// Some pixels of a picture: inputs (n, 2) and values (n, channels).
+struct PixelPoints {
+  std::vector<double> x{}, y{};
+};
+
+PixelPoints points_of(const ImageFormat& format, const Picture& picture, const PixelMask& wanted, bool value) {
+  const std::vector<double> inputs = pixel_inputs(format, picture.height, picture.width);
+  PixelPoints points;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] != value) continue;
+    points.x.insert(points.x.end(), {inputs[2 * i], inputs[2 * i + 1]});
+    for (std::int64_t c = 0; c < picture.channels; ++c)
+      points.y.push_back(format.value(picture.bytes[i * static_cast<std::size_t>(picture.channels) + c]));
+  }
+  return points;
+}
+
+/// Points of `width` numbers as the only task of a batch, in the model's dtype and on its device.
+Tensor as_task(std::span<const double> values, std::int64_t width, DType dtype) {
+  return Tensor::from<double>({1, std::ssize(values) / width, width}, values).to(dtype).to(default_device());
+}
+
+/// Asks a model that has seen a context for one set of pixels after the other.
+class PixelQuestions {
+ public:
+  PixelQuestions(const Model& model, Density density, const ContextState& state, const Draws& draws,
+                 std::function<void(std::int64_t)> asked)
+      : model_(model), density_(density), state_(state), draws_(draws), asked_(std::move(asked)) {}
+
+  /// Calls use(prediction, begin, end) for chunks of targets x (n, 2).
+  template <class Use>
+  void ask(std::span<const double> x, const Use& use) {
+    const std::int64_t pixels = std::ssize(x) / 2, chunk = targets_at_a_time(density_, kPixelsAtATime);
+    for (std::int64_t begin = 0; begin < pixels; begin += chunk) {
+      const std::int64_t end = std::min(begin + chunk, pixels);
+      const auto targets = x.subspan(static_cast<std::size_t>(2 * begin), static_cast<std::size_t>(2 * (end - begin)));
+      use(*model_.query(state_, as_task(targets, 2, DType::float32)), begin, end);
+      asked_(end - begin);
+    }
+  }
+
+  /// Of a prediction, as many pictures as are wanted: (n, pixels · channels) each.
+  std::vector<std::vector<double>> functions(const Prediction& prediction, std::int64_t count) {
+    if (density_ == Density::marginal || count == 0) return {};
+    const Tensor drawn = density_ == Density::joint ? prediction.sample(count, draws_) : prediction.marginals().mean;
+    if (density_ == Density::mixture && drawn.dim(0) == 1) return {};  // their mean alone is told
+    const Tensor here = drawn.to(Device::cpu).to(DType::float64);
+    const auto each = static_cast<std::size_t>(here.dim(2) * here.dim(3));
+    std::vector<std::vector<double>> result;
+    for (std::int64_t k = 0; k < std::min(count, here.dim(0)); ++k) {
+      const auto values = here.values<double>().subspan(static_cast<std::size_t>(k) * each, each);
+      result.emplace_back(values.begin(), values.end());
+    }
+    return result;
+  }
+
+ private:
+  const Model& model_;
+  Density density_;
+  const ContextState& state_;
+  Draws draws_;
+  std::function<void(std::int64_t)> asked_;
+};
+
+/// Sums over pixels of known values.
+struct PixelScores {
+  double squares = 0, log_likelihood = 0;
+
+  void add(const ImageFormat& format, const Prediction& prediction, std::span<const double> y) {
+    const Tensor truth = as_task(y, format.channels, DType::float32), mean = moments(prediction).mean;
+    const auto means = mean.values<double>();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double error = share_of_white(format, means[i]) - share_of_white(format, y[i]);
+      squares += error * error;
+    }
+    const Tensor each = prediction.log_likelihood(truth).to(Device::cpu).to(DType::float64);
+    for (const double value : each.values<double>()) log_likelihood += value;
+  }
+};
+
+void check_request(const CompletionRequest& request, const ImageFormat& format) {
+  const Picture& picture = request.picture;
+  check(picture.channels == format.channels, "[complete] the picture has {} channels, the model's images have {}",
+        picture.channels, format.channels);
+  check(std::ssize(request.shown) == picture.height * picture.width,
+        "[complete] a mask of {} pixels found, expected {}", request.shown.size(), picture.height * picture.width);
+  check(std::ranges::count(request.shown, true) > 0, "[complete] no pixel is shown, expected one at least");
+}
+
+}  // namespace
+
+std::vector<double> pixel_inputs(const ImageFormat& format, std::int64_t height, std::int64_t width) {
+  const auto rows = static_cast<double>(height), columns = static_cast<double>(width);
+  const auto all_rows = static_cast<double>(format.height), all_columns = static_cast<double>(format.width);
+  const double step = std::min(all_rows / rows, all_columns / columns);  // pixels of the format to one of the picture
+  std::vector<double> inputs;
+  inputs.reserve(static_cast<std::size_t>(2 * height * width));
+  for (std::int64_t r = 0; r < height; ++r)
+    for (std::int64_t c = 0; c < width; ++c) {
+      inputs.push_back(format.row((static_cast<double>(r) - (rows - 1) / 2) * step + (all_rows - 1) / 2));
+      inputs.push_back(format.column((static_cast<double>(c) - (columns - 1) / 2) * step + (all_columns - 1) / 2));
+    }
+  return inputs;
+}
+
+std::vector<std::size_t> pixels_at(const ImageFormat& format, std::span<const double> x) {
+  std::vector<std::size_t> pixels;
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
+    const double row = std::round(format.row.inverse(x[i])), column = std::round(format.column.inverse(x[i + 1]));
+    const bool inside = row >= 0 && row < static_cast<double>(format.height) && column >= 0 &&
+                        column < static_cast<double>(format.width);
+    check(inside, "[complete] a point at ({}, {}) is no pixel of an image of {} x {}", x[i], x[i + 1], format.height,
+          format.width);
+    pixels.push_back(static_cast<std::size_t>(row * static_cast<double>(format.width) + column));
+  }
+  return pixels;
+}
+
+Picture picture_of(const ImageFormat& format, std::span<const double> x, std::span<const double> y) {
+  CompletedPicture image{format.height, format.width, format.channels};
+  const auto channels = static_cast<std::size_t>(format.channels);
+  std::vector<double> shares(static_cast<std::size_t>(format.height * format.width) * channels, 0);
+  const std::vector<std::size_t> pixels = pixels_at(format, x);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    shares[pixels[i / channels] * channels + i % channels] = share_of_white(format, y[i]);
+  return as_picture(image, shares);
+}
+
+PixelMask random_pixels(std::int64_t pixels, double share, std::uint64_t seed) {
+  check(share >= 0 && share <= 1, "[complete] a share of {} found, expected a number from 0 to 1", share);
+  const auto count = static_cast<std::int64_t>(std::lround(share * static_cast<double>(pixels)));
+  const Permutation order(pixels, seed, 0);
+  PixelMask shown(static_cast<std::size_t>(pixels));
+  for (std::int64_t i = 0; i < count; ++i) shown[static_cast<std::size_t>(order(i))] = true;
+  return shown;
+}
+
+CompletedPicture complete_picture(const Model& model, Density density, const ImageFormat& format,
+                                  const CompletionRequest& request,
+                                  const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  check_request(request, format);
+  const NoGrad off;
+  const Picture& picture = request.picture;
+  CompletedPicture result{.height = request.height > 0 ? request.height : picture.height,
+                          .width = request.width > 0 ? request.width : picture.width,
+                          .channels = picture.channels};
+  const PixelPoints context = points_of(format, picture, request.shown, true);
+  const PixelPoints hidden = points_of(format, picture, request.shown, false);
+  const std::vector<double> grid = pixel_inputs(format, result.height, result.width);
+  const std::int64_t unknown = std::ssize(hidden.x) / 2, all = result.height * result.width + unknown;
+  std::int64_t done = 0;
+  if (progress) progress(0, all);
+  Draws draws(request.seed, Purpose::prediction, 0);
+  const auto state = model.condition(
+      {as_task(context.x, 2, DType::float32), as_task(context.y, picture.channels, DType::float32)}, draws, kSamples);
+  PixelQuestions questions(model, density, *state, draws, [&](std::int64_t count) {
+    done += count;
+    if (progress) progress(done, all);
+  });
+  questions.ask(grid, [&](const Prediction& prediction, std::int64_t, std::int64_t) {
+    const Moments said = moments(prediction);
+    for (const double mean : said.mean.values<double>()) result.mean.push_back(share_of_white(format, mean));
+    for (const double std : said.std.values<double>())
+      result.deviation.push_back(std / std::abs(255 * format.value.scale));
+    const auto functions = questions.functions(prediction, request.samples);
+    result.samples.resize(functions.size());
+    for (std::size_t k = 0; k < functions.size(); ++k)
+      for (const double value : functions[k]) result.samples[k].push_back(share_of_white(format, value));
+  });
+  PixelScores scores;
+  const auto channels = static_cast<std::size_t>(picture.channels);
+  questions.ask(hidden.x, [&](const Prediction& prediction, std::int64_t begin, std::int64_t end) {
+    scores.add(format, prediction,
+               std::span(hidden.y).subspan(static_cast<std::size_t>(begin) * channels,
+                                           static_cast<std::size_t>(end - begin) * channels));
+  });
+  if (unknown > 0) {
+    result.squared_error = scores.squares / static_cast<double>(hidden.y.size());
+    result.log_likelihood = scores.log_likelihood / static_cast<double>(unknown);
+  }
+  return result;
+}
+
+Picture finished_picture(const CompletionRequest& request, const CompletedPicture& completed) {
+  const Picture& given = request.picture;
+  Picture picture = as_picture(completed, completed.mean);
+  if (picture.height != given.height || picture.width != given.width) return picture;
+  const auto channels = static_cast<std::size_t>(given.channels);
+  for (std::size_t i = 0; i < given.bytes.size(); ++i)
+    if (request.shown[i / channels]) picture.bytes[i] = given.bytes[i];
+  return picture;
+}
+
+Picture as_picture(const CompletedPicture& completed, const std::vector<double>& values) {
+  Picture picture{completed.height, completed.width, completed.channels};
+  picture.bytes.reserve(values.size());
+  for (const double value : values)
+    picture.bytes.push_back(static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0))));
+  return picture;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/models/applications/optimise/surrogate.h"
+
+namespace npzoo {
+
+/// A zero-mean Gaussian process with a lengthscale for each input.
+struct GpHyperparameters {
+  KernelKind kind = KernelKind::matern52;
+  std::vector<double> lengthscales;  // (D), of inputs; a kernel with a period has equal ones
+  double scale = 1;                  // a standard deviation
+  double noise = 1e-3;               // a standard deviation, of every observation
+  double period = 1;
+  double second = 1;  // lengthscales of the other half of a mixture, relative to these
+};
+
+/// What they make of observations x (n, D) and y (n).
+struct GpEvidence {
+  double log_density = 0;     // log p(y), nats
+  std::vector<double> d_log;  // with respect to the logarithms of lengthscales, scale and noise: (D + 2)
+};
+/// Throws Error where the covariance is not positive definite, and for a kernel with a period, whose slope is not
+/// needed.
+GpEvidence log_evidence(const GpHyperparameters& hyperparameters, std::span<const double> x, std::span<const double> y);
+
+/// Those of the largest posterior density given standardised values of a function of the unit cube, by gradient ascent
+/// (iRprop−; Igel and Hüsken, 2003) from `start`. Priors are log-normal: lengthscales around 0.4 D^¼ by a factor of e,
+/// the scale around 1 by e, the noise around 10⁻³ by e². A fit looks at 256 observations at most, spread over all.
+GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double> x, std::span<const double> y);
+
+/// Exact posteriors of Gaussian processes, one for each task, of the function itself without noise.
+class GpSurrogate final : public Surrogate {
+ public:
+  /// Known hyper-parameters of each task, in the units of inputs and values.
+  explicit GpSurrogate(std::vector<GpHyperparameters> known);
+  /// Hyper-parameters are those of maximum likelihood (see fit_gp) of values that are standardised, each time that
+  /// `learn` is called.
+  GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind = KernelKind::matern52);
+  ~GpSurrogate() override;
+
+  std::int64_t tasks() const override;
+  std::int64_t dims() const override { return dims_; }
+  void observe(std::span<const double> x, std::span<const double> y) override;
+  void learn() override;
+  Belief believe(std::span<const double> x) const override;
+  Judged judge(std::span<const double> x, const Judge& judge) const override;
+  std::vector<double> sample(std::span<const double> x, Draws& draws) const override;
+  bool samples_functions() const override { return true; }
+  std::string name() const override { return fitted_ ? "gp" : "exact-gp"; }
+
+ private:
+  struct Process;
+
+  /// body(b), of several at a time.
+  template <class F>
+  void of_each_process(F&& body) const;
+
+  std::int64_t dims_;
+  bool fitted_;
+  std::vector<Process> processes_;
+};
+
+}  // namespace npzoo

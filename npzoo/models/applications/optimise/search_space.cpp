@@ -1,0 +1,214 @@
+#include "npzoo/models/applications/optimise/search_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/datasets/tables/table.h"
+#include "npzoo/datasets/toml_reader.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr double kLargestWhole = 0x1p53;
+constexpr std::string_view kValueColumn = "value";
+
+bool is_whole(double x) { return x == std::round(x) && std::abs(x) <= kLargestWhole; }
+
+void check_axis(const Axis& axis, const std::string& where) {
+  const bool printable =
+      std::ranges::none_of(axis.name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  check(!axis.name.empty() && printable && axis.name.front() != ' ' && axis.name.back() != ' ' &&
+            axis.name.front() != '#',
+        "{}: the name of an axis is {}, expected a column's name", where, in_quotes(axis.name));
+  check(axis.name != kValueColumn, "{}: an axis is called value, expected another name: that column is the objective's",
+        where);
+  for (const double x : {axis.low, axis.high, axis.fixed.value_or(axis.low)})
+    check(std::isfinite(x) && std::abs(x) <= 1e300, "{}: axis {} has {}, expected numbers of at most 1e300", where,
+          axis.name, x);
+  check(axis.low <= axis.high, "{}: axis {} has low {} above high {}, expected low < high", where, axis.name, axis.low,
+        axis.high);
+  check(axis.varies() || axis.fixed, "{}: axis {} has low = high = {}, expected low < high, or fixed = {}", where,
+        axis.name, axis.low, axis.low);
+  check(!axis.logarithmic || axis.low > 0, "{}: axis {} has low {} and scale \"log\", expected low > 0", where,
+        axis.name, axis.low);
+  for (const double x : {axis.low, axis.high, axis.fixed.value_or(axis.low)})
+    check(!axis.integer || is_whole(x), "{}: axis {} is of integers and has {}, expected a whole number below 2^53",
+          where, axis.name, x);
+  check(!axis.fixed || (*axis.fixed >= axis.low && *axis.fixed <= axis.high),
+        "{}: axis {} is fixed at {}, expected a number from {} to {}", where, axis.name, axis.fixed.value_or(0),
+        axis.low, axis.high);
+  const double extent = axis.logarithmic ? std::log(axis.high) - std::log(axis.low) : axis.high - axis.low;
+  const double size = axis.logarithmic ? 1.0 : std::max(std::abs(axis.low), std::abs(axis.high));
+  check(!axis.varies() || extent > 1e-12 * size, "{}: axis {} is from {} to {}, expected bounds that are further apart",
+        where, axis.name, axis.low, axis.high);
+}
+
+Axis read_axis(TomlReader& table) {
+  constexpr auto kKeys = std::to_array<std::string_view>({"name", "low", "high", "scale", "type", "fixed"});
+  for (const std::string& key : table.keys())
+    if (std::ranges::find(kKeys, key) == kKeys.end())
+      table.reject(key, "an unknown key", fmt::format("one of: {}", fmt::join(kKeys, ", ")));
+  Axis axis;
+  axis.name = table.text("name");
+  const bool held = table.has("fixed");
+  if (held) axis.fixed = axis.low = axis.high = table.number("fixed", kAnyFinite);
+  if (!held || table.has("low") || table.has("high")) {
+    axis.low = table.number("low", kAnyFinite);
+    axis.high = table.number("high", kAnyFinite);
+    if (axis.low == axis.high) axis.fixed = axis.fixed.value_or(axis.low);
+  }
+  if (table.has("scale")) axis.logarithmic = table.choice("scale", {"linear", "log"}) == "log";
+  if (table.has("type")) axis.integer = table.choice("type", {"real", "integer"}) == "integer";
+  table.finish();
+  return axis;
+}
+
+/// With few digits, and within the bounds.
+double short_value(const Axis& axis, double x) {
+  constexpr int kDigits = 6;
+  const double extent = axis.logarithmic ? std::log(axis.high) - std::log(axis.low) : 1;
+  const int more = extent < 1 ? static_cast<int>(std::ceil(-std::log10(extent))) : 0;
+  const double rounded =
+      axis.integer ? std::round(x) : round_to_std(x, axis.logarithmic ? x : axis.high - axis.low, kDigits + more);
+  return std::clamp(rounded, axis.low, axis.high);
+}
+
+bool holds_nothing(const std::filesystem::path& path) {
+  if (path == "-") return false;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return true;
+  return std::filesystem::is_regular_file(path, ignored) && std::filesystem::file_size(path, ignored) == 0;
+}
+
+}  // namespace
+
+SearchSpace::SearchSpace(std::vector<Axis> axes, const std::string& where) : axes_(std::move(axes)) {
+  check(!axes_.empty() && axes_.size() <= kMostAxes, "{}: {} axes found, expected 1 to {}", where, axes_.size(),
+        kMostAxes);
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    check_axis(axes_[i], where);
+    check(std::ranges::count(axes_, axes_[i].name, &Axis::name) == 1,
+          "{}: two axes are called {}, expected a name for each", where, axes_[i].name);
+    if (axes_[i].varies()) inputs_.push_back(i);
+  }
+  check(!std::ranges::all_of(axes_, [](const Axis& a) { return a.fixed.has_value(); }),
+        "{}: every axis is fixed, expected one to choose on", where);
+}
+
+SearchSpace SearchSpace::read(const std::filesystem::path& path) {
+  const std::string where = fmt::format("[space] {}", path.string());
+  TomlReader reader(read_text(path, std::size_t{1} << 20), where);
+  std::vector<Axis> axes;
+  for (TomlReader& table : reader.tables("axis")) axes.push_back(read_axis(table));
+  reader.finish();
+  return SearchSpace(std::move(axes), where);
+}
+
+std::vector<double> SearchSpace::values(std::span<const double> unit) const {
+  std::vector<double> values;
+  std::size_t d = 0;
+  for (const Axis& axis : axes_) {
+    const double u = axis.varies() ? unit[d++] : 0;
+    if (axis.fixed) {
+      values.push_back(*axis.fixed);
+      continue;
+    }
+    const double x = axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
+                                      : axis.low + u * (axis.high - axis.low);
+    values.push_back(short_value(axis, x));
+  }
+  return values;
+}
+
+std::vector<double> SearchSpace::unit(std::span<const double> values) const {
+  std::vector<double> unit;
+  for (const std::size_t i : inputs_) {
+    const Axis& axis = axes_[i];
+    const double u = axis.logarithmic
+                         ? (std::log(values[i]) - std::log(axis.low)) / (std::log(axis.high) - std::log(axis.low))
+                         : (values[i] - axis.low) / (axis.high - axis.low);
+    unit.push_back(std::clamp(u, 0.0, 1.0));
+  }
+  return unit;
+}
+
+std::optional<double> SearchSpace::points() const {
+  double count = 1;
+  for (const std::size_t i : inputs_) {
+    const Axis& axis = axes_[i];
+    if (axis.fixed) continue;
+    if (!axis.integer) return {};
+    count *= axis.high - axis.low + 1;
+  }
+  return count;
+}
+
+std::optional<std::vector<std::vector<double>>> SearchSpace::unknown_points(const std::set<std::vector<double>>& known,
+                                                                            std::size_t most) const {
+  if (!points()) return {};
+  std::vector<std::vector<double>> found;
+  std::vector<double> values;
+  for (const Axis& axis : axes_) values.push_back(axis.fixed.value_or(axis.low));
+  for (bool more = true; more && found.size() < most;) {
+    std::vector<double> point = unit(values);
+    if (!known.contains(point)) found.push_back(std::move(point));
+    more = false;  // until an axis goes on to its next integer
+    for (std::size_t i = 0; i < axes_.size() && !more; ++i) {
+      if (axes_[i].fixed) continue;
+      more = values[i] < axes_[i].high;
+      values[i] = more ? values[i] + 1 : axes_[i].low;
+    }
+  }
+  return found;
+}
+
+void SearchSpace::check_values(std::span<const double> values, const std::string& where) const {
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const Axis& axis = axes_[i];
+    check(values[i] >= axis.low && values[i] <= axis.high, "[{}] {} is {}, expected a number from {} to {}", where,
+          axis.name, values[i], axis.low, axis.high);
+    check(!axis.integer || is_whole(values[i]), "[{}] {} is {}, expected a whole number", where, axis.name, values[i]);
+  }
+}
+
+Observations read_observations(const std::filesystem::path& path, const SearchSpace& space, bool maximise) {
+  Observations found{.dims = space.dims()};
+  if (holds_nothing(path)) return found;
+  Table table = Table::read(path);
+  const TableFormat& format = table.format();
+  std::vector<std::size_t> columns;
+  for (const Axis& axis : space.axes()) columns.push_back(format.column(axis.name));
+  columns.push_back(format.column(kValueColumn));
+  check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
+        kMostEvaluations);
+  const std::vector<ColumnForm> forms(columns.size());
+  const std::vector<NumberColumn> numbers = table.numbers(columns, forms, std::span(columns).first(columns.size() - 1));
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers", format.name(),
+          format.title(columns[c]));
+  std::vector<double> row(space.axes().size());
+  for (std::int64_t r = 0; r < table.rows(); ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] = numbers[c].values[at];
+    const std::string where = fmt::format("{}:{}", format.name(), table.line(r));
+    space.check_values(row, where);
+    const std::vector<double> unit = space.unit(row);
+    const double value = numbers.back().values[at];
+    std::vector<double>& points = std::isnan(value) ? found.failed : found.x;
+    points.insert(points.end(), unit.begin(), unit.end());
+    if (std::isnan(value)) continue;
+    check(std::abs(value) <= 1e150, "[{}] value is {}, expected a number of at most 1e150", where, value);
+    found.y.push_back(maximise ? -value : value);
+  }
+  return found;
+}
+
+}  // namespace npzoo

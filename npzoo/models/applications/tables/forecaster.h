@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/kinds/forecast/source.h"
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+/// How far to look ahead of a series, and what to tell of it.
+struct ForecastOptions {
+  std::int64_t horizon = 0;         // places
+  std::vector<double> quantiles{};  // each above 0 and below 1
+  std::int64_t samples = 0;         // paths
+  std::uint64_t seed = 0;           // of what is random
+  /// Called with the steps done so far and those of all paths; may throw to stop. May be empty.
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};
+};
+
+/// What a model says of the places behind the last known one of a series, in the units of the table; row-major.
+struct SeriesForecast {
+  std::vector<double> time{};                          // (H), as the series has them
+  std::vector<double> mean{}, std{};                   // (H, Dy)
+  std::vector<double> quantiles{};                     // (H, Dy, Q)
+  std::vector<double> samples{};                       // (H, Dy, S): paths
+  std::string how{};                                   // its mode: "one-shot, exact", or "free-running, 50 samples"
+  std::int64_t first_context = 0, context_points = 0;  // the place that the context begins at; its known points
+};
+
+/// A forecast by a model of windows: its context is the last one of the series. The first window is the model's own
+/// prediction, whatever the horizon. Beyond it the forecaster goes on from paths that it has drawn itself, at least
+/// `kLeastPaths`; moments and quantiles are then those of the paths. The model always predicts whole windows, so a
+/// longer horizon changes no earlier step. Throws Error if the context knows too little, if the horizon ends behind the
+/// year 9999, and if a figure is not finite.
+class Forecaster {
+ public:
+  static constexpr std::int64_t kLeastPaths = 200;
+  /// The most values of all sampled paths together: steps × paths × columns.
+  static constexpr std::int64_t kMostSampledValues = 20'000'000;
+
+  Forecaster(const Model& model, WindowRules rules, SeriesScale scale);
+
+  SeriesForecast forecast(const TimeSeries& series, const ForecastOptions& options) const;
+
+ private:
+  static constexpr std::int64_t kPathsTogether = 512;
+
+  std::string how(const Prediction& prediction, bool at_once, std::int64_t count) const;
+
+  const Model& model_;
+  WindowRules rules_;
+  SeriesScale scale_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,282 @@
+#include "npzoo/models/applications/tables/series_predictor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/predictions/independent.h"
+
+namespace npzoo {
+
+namespace {
+
+std::int64_t points(const Series& s) { return std::ssize(s.y) / std::ssize(s.value_names); }
+
+/// Copies points into row `b` of `tensor` (B, N, D), from the first one on.
+template <class T>
+void put(std::span<const double> points, std::int64_t b, Tensor& tensor) {
+  const auto at = tensor.values<T>().begin() + b * tensor.dim(1) * tensor.dim(2);
+  std::ranges::transform(points, at, [](double value) { return static_cast<T>(value); });
+}
+
+Tensor zeros(const Shape& shape, DType dtype = DType::float32) { return Tensor::zeros(shape, dtype, Device::cpu); }
+
+}  // namespace
+
+/// Series that are answered together: their positions, and the number of the batch, which its random numbers are of.
+struct SeriesPredictor::Batch {
+  std::vector<std::size_t> members;
+  std::int64_t context = 0, targets = 0;  // of the largest
+  std::uint64_t number = 0;
+  bool unknown = false;  // no member has a point, and all are to be like the usual ones
+};
+
+SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options)
+    : model_(model), range_(range), options_(std::move(options)) {
+  check(std::ssize(options_.x_names) == model.dim_x(), "[series] {} inputs found, the model takes {}",
+        options_.x_names.size(), model.dim_x());
+}
+
+void SeriesPredictor::check_sizes(const Series& s) const {
+  const std::int64_t dim_x = model_.dim_x(), dim_y = model_.dim_y();
+  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, the model takes {}", s.value_names.size(),
+        fmt::join(s.value_names, " and "), dim_y);
+  check(std::ssize(s.x) % dim_x == 0 && std::ssize(s.x) / dim_x * dim_y == std::ssize(s.y),
+        "[series] {} numbers of x and {} of y found, expected {} and {} for each point", s.x.size(), s.y.size(), dim_x,
+        dim_y);
+  check(std::ssize(s.targets) % dim_x == 0, "[series] {} numbers of targets found, expected {} for each",
+        s.targets.size(), dim_x);
+  const std::int64_t known = std::ssize(s.targets) / dim_x * dim_y;
+  check(s.truth.empty() || std::ssize(s.truth) == known, "[series] {} numbers of truth found, expected {}",
+        s.truth.size(), known);
+}
+
+Standardisation SeriesPredictor::units_of(const Series& s) const {
+  if (!options_.standardise) return leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
+  if (s.usual && points(s) < 2) return *s.usual;
+  return standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
+}
+
+/// Whether what is said of a target may depend on the others, so that none may be added or left for later.
+bool SeriesPredictor::jointly() const {
+  return options_.density == Density::joint || (options_.samples > 0 && options_.density != Density::marginal);
+}
+
+void SeriesPredictor::predict(const Next& next, const Take& take) const {
+  std::uint64_t batch = 0;
+  for (bool more = true; more;) {
+    std::vector<Series> held;
+    for (std::int64_t size = 0; size < options_.held_points;) {
+      std::optional<Series> one = next();
+      more = one.has_value();
+      if (!more) break;
+      check_sizes(*one);
+      size += points(*one) + std::ssize(one->targets) / model_.dim_x() + 1;
+      held.push_back(std::move(*one));
+    }
+    std::uint64_t batches = 0;
+    for (SeriesPrediction& answer : predict_held(held, batch, batches)) take(std::move(answer));
+    batch += batches;
+  }
+}
+
+std::vector<SeriesPrediction> SeriesPredictor::predict(std::span<const Series> series) const {
+  std::vector<SeriesPrediction> answers;
+  std::size_t at = 0;
+  predict([&] { return at < series.size() ? std::optional(series[at++]) : std::nullopt; },
+          [&](SeriesPrediction answer) { answers.push_back(std::move(answer)); });
+  return answers;
+}
+
+std::vector<SeriesPredictor::Batch> SeriesPredictor::batches(const std::vector<Series>& series,
+                                                             std::uint64_t first) const {
+  const auto targets = [&](std::size_t i) { return std::ssize(series[i].targets) / model_.dim_x(); };
+  const bool together = jointly();
+  std::vector<std::size_t> order(series.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t i) {
+      return together ? std::pair(targets(i), points(series[i])) : std::pair(points(series[i]), targets(i));
+    };
+    return key(a) < key(b);
+  });
+  std::vector<Batch> all;
+  for (const std::size_t i : order) {
+    if (targets(i) == 0) continue;
+    const bool unknown = points(series[i]) == 0 && series[i].usual;
+    const auto fits = [&](const Batch& b) {
+      const std::int64_t context = std::max(b.context, points(series[i])), asked = std::max(b.targets, targets(i)),
+                         count = std::ssize(b.members) + 1;
+      return count <= options_.batch_series && count * (context + asked) <= options_.batch_points &&
+             b.unknown == unknown && (!together || b.targets == targets(i));
+    };
+    if (all.empty() || !fits(all.back())) all.push_back({{}, 0, 0, first + all.size(), unknown});
+    Batch& batch = all.back();
+    batch.members.push_back(i);
+    batch.context = std::max(batch.context, points(series[i]));
+    batch.targets = std::max(batch.targets, targets(i));
+  }
+  return all;
+}
+
+std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Series>& series,
+                                                            std::uint64_t first_batch, std::uint64_t& count) const {
+  std::vector<SeriesPrediction> out(series.size());
+  for (std::size_t i = 0; i < series.size(); ++i) out[i].units = units_of(series[i]);
+  const std::vector<Batch> all = batches(series, first_batch);
+  count = all.size();
+  std::mutex told;
+  const auto work = [&](std::int64_t begin, std::int64_t end) {
+    const NoGrad off;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Batch& batch = all[static_cast<std::size_t>(i)];
+      if (options_.give_up && options_.give_up()) throw Cancelled("[series] given up");
+      predict_batch(batch, series, out);
+      if (!options_.progress) continue;
+      const std::lock_guard lock(told);
+      std::int64_t done = 0;
+      for (const std::size_t m : batch.members) done += std::ssize(out[m].mean) / model_.dim_y();
+      options_.progress(done);
+    }
+  };
+  const auto batches = static_cast<std::int64_t>(all.size());
+  if (default_device() == Device::cpu)
+    thread_pool().for_range(batches, 1, work);
+  else
+    work(0, batches);
+  return out;
+}
+
+namespace {
+
+/// What a prediction says of `count` leading targets of row `b`, appended to the answer.
+class Figures {
+ public:
+  Figures(const Prediction& prediction, const SeriesOptions& options, Draws& draws)
+      : marginals_(on_host(prediction.marginals())), moments_(moments(marginals_)) {
+    for (const double p : options.quantiles) quantiles_.push_back(quantile(marginals_, p));
+    if (options.samples > 0) samples_ = prediction.sample(options.samples, draws);
+  }
+
+  /// `y` (B, Nt, Dy) in the units of the model, where there is a truth.
+  void score(const Tensor& y) {
+    log_density_ = log_likelihood(marginals_, y);
+    crps_ = npzoo::crps(marginals_, y);
+    central_mass_ = npzoo::central_mass(marginals_, y);
+  }
+
+  void append(std::int64_t b, std::int64_t count, SeriesPrediction& out) const {
+    const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
+    const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
+    for (std::int64_t i = first; i < first + count * dim_y; ++i) {
+      const ValueMap& map = out.units.values[static_cast<std::size_t>(i % dim_y)];
+      out.mean.push_back(map.mean(at(moments_.mean, i)));
+      out.std.push_back(map.std(at(moments_.std, i), at(moments_.mean, i)));
+      for (const Tensor& q : quantiles_) out.quantiles.push_back(map.mean(at(q, i)));
+      if (samples_.defined())
+        for (std::int64_t k = 0; k < samples_.dim(0); ++k)
+          out.samples.push_back(map.mean(at(samples_, k * moments_.mean.numel() + i)));
+    }
+  }
+
+  void append_scores(std::int64_t b, std::span<const double> truth, SeriesPrediction& out) const {
+    const std::vector<ValueMap>& maps = out.units.values;
+    const std::size_t dim_y = maps.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
+    for (std::size_t i = 0; i < truth.size() / dim_y; ++i) {
+      double log_density = log_density_.values<double>()[first + i];
+      for (std::size_t c = 0; c < dim_y; ++c) {
+        const double y = truth[i * dim_y + c];
+        const std::size_t at = (first + i) * dim_y + c;
+        const auto known = [y](double figure) {
+          return std::isnan(y) ? std::numeric_limits<double>::quiet_NaN() : figure;
+        };
+        log_density = known(log_density - std::log(maps[c].scale));
+        out.crps.push_back(known(crps_.values<double>()[at] * maps[c].scale));
+        out.central_mass.push_back(known(central_mass_.values<double>()[at]));
+      }
+      out.log_density.push_back(log_density);
+    }
+  }
+
+ private:
+  Marginals marginals_;
+  Moments moments_;
+  std::vector<Tensor> quantiles_;
+  Tensor samples_, log_density_, crps_, central_mass_;
+};
+
+Context padded_context(std::span<const std::size_t> members, const std::vector<Series>& series,
+                       const std::vector<SeriesPrediction>& answers, std::int64_t width, const Model& model) {
+  const std::int64_t count = std::ssize(members);
+  Tensor xc = zeros({count, width, model.dim_x()}), yc = zeros({count, width, model.dim_y()});
+  Tensor lengths = Tensor::empty({count}, DType::int64, Device::cpu);
+  bool full = true;
+  for (std::int64_t b = 0; b < count; ++b) {
+    const std::size_t m = members[static_cast<std::size_t>(b)];
+    put<float>(answers[m].units.map_inputs(series[m].x), b, xc);
+    put<float>(answers[m].units.map_values(series[m].y), b, yc);
+    lengths.values<std::int64_t>()[static_cast<std::size_t>(b)] = points(series[m]);
+    full = full && points(series[m]) == width;
+  }
+  return {xc.to(default_device()), yc.to(default_device()), full ? Tensor() : lengths};
+}
+
+/// Rows of `v` from `begin` on, at most `count`.
+std::span<const double> part(const std::vector<double>& v, std::int64_t begin, std::int64_t count, std::int64_t width) {
+  const auto size = std::ssize(v), from = std::min(begin * width, size);
+  return std::span(v).subspan(static_cast<std::size_t>(from),
+                              static_cast<std::size_t>(std::min(count * width, size - from)));
+}
+
+}  // namespace
+
+/// Values of mean 0 and of the standard deviation that all series together have, in the units of the model.
+std::unique_ptr<Prediction> SeriesPredictor::spread_of_all(std::int64_t count, std::int64_t width) const {
+  const Shape shape{count, width, model_.dim_y()};
+  return std::make_unique<Independent>(
+      Moments{Tensor::zeros(shape, DType::float32, default_device()),
+              Tensor::full(shape, range_.value_std, DType::float32, default_device())});
+}
+
+void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series>& series,
+                                    std::vector<SeriesPrediction>& out) const {
+  const std::int64_t count = std::ssize(batch.members), dim_x = model_.dim_x(), dim_y = model_.dim_y();
+  Draws draws(options_.seed, Purpose::prediction, batch.number);
+  const auto state = batch.unknown ? nullptr
+                                   : model_.condition(padded_context(batch.members, series, out, batch.context, model_),
+                                                      draws, kSamples);
+  const bool scored = std::ranges::any_of(batch.members, [&](std::size_t m) { return !series[m].truth.empty(); });
+  const std::int64_t step = jointly() ? batch.targets : std::min(batch.targets, options_.chunk);
+  for (std::int64_t begin = 0; begin < batch.targets; begin += step) {
+    const std::int64_t width = std::min(step, batch.targets - begin);
+    Tensor xt = zeros({count, width, dim_x}), yt = zeros({count, width, dim_y}, DType::float64);
+    for (std::int64_t b = 0; b < count; ++b) {
+      const std::size_t m = batch.members[static_cast<std::size_t>(b)];
+      const Standardisation& units = out[m].units;
+      put<float>(units.map_inputs(part(series[m].targets, begin, width, dim_x)), b, xt);
+      std::vector<double> known = units.map_values(part(series[m].truth, begin, width, dim_y));
+      std::ranges::replace_if(
+          known, [](double y) { return std::isnan(y); }, 0.0);
+      put<double>(known, b, yt);
+    }
+    const auto prediction = state ? model_.query(*state, xt.to(default_device())) : spread_of_all(count, width);
+    Figures figures(*prediction, options_, draws);
+    if (scored) figures.score(yt);
+    for (std::int64_t b = 0; b < count; ++b) {
+      const std::size_t m = batch.members[static_cast<std::size_t>(b)];
+      const auto asked = std::ssize(part(series[m].targets, begin, width, dim_x)) / dim_x;
+      figures.append(b, asked, out[m]);
+      figures.append_scores(b, part(series[m].truth, begin, asked, dim_y), out[m]);
+    }
+  }
+}
+
+}  // namespace npzoo

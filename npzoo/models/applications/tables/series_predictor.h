@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/scores.h"
+#include "npzoo/datasets/tables/standardise.h"
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+/// Observed points of one function, and where it is asked for. Row-major, in the units of the table.
+struct Series {
+  std::vector<double> x;                         // (n, Dx)
+  std::vector<double> y;                         // (n, Dy)
+  std::vector<double> targets;                   // (m, Dx)
+  std::vector<double> truth{};                   // (m, Dy), NaN where it is not known; empty: nowhere
+  std::vector<std::string> value_names = {"y"};  // what messages call the Dy columns of y
+  /// Of all series that are like this one: its units if it has fewer than two points. Without a point it is predicted
+  /// to have their mean and standard deviation. None: the units of its own context.
+  std::optional<Standardisation> usual{};
+};
+
+/// What a model says of a series, in the units of the table.
+struct SeriesPrediction {
+  Standardisation units;               // by the series' own context
+  std::vector<double> mean, std;       // (m, Dy)
+  std::vector<double> quantiles{};     // (m, Dy, Q)
+  std::vector<double> samples{};       // (m, Dy, S), of all targets together where the model tells of functions
+  std::vector<double> log_density{};   // (m), nats, of the values of a target together; these three only where there is
+                                       // a truth, NaN where it is not known
+  std::vector<double> crps{};          // (m, Dy), continuous ranked probability score
+  std::vector<double> central_mass{};  // (m, Dy), of the smallest central interval that holds the truth
+};
+
+struct SeriesOptions {
+  Density density = Density::marginal;    // of the model's row
+  std::vector<std::string> x_names{"x"};  // of the Dx inputs, for messages
+  std::vector<double> quantiles{};        // each above 0 and below 1
+  std::int64_t samples = 0;
+  std::uint64_t seed = 0;  // of what is random
+  bool standardise = true;
+  std::int64_t chunk = 4096;         // targets of a series that are asked for at a time
+  std::int64_t batch_points = 8192;  // contexts and targets of a batch, unless one series alone has more
+  std::int64_t batch_series = 64;
+  std::int64_t held_points = 1 << 20;  // of the series that are sorted by size together
+  /// Called after each batch with the targets that are done since the last call, by one thread at a time.
+  std::function<void(std::int64_t)> progress{};
+  /// Asked before each batch; where it says true, `predict` throws Cancelled.
+  std::function<bool()> give_up{};
+};
+
+/// Answers many series: standardises each by its own context, sorts them by size, pads them into batches and works
+/// through these on the threads of the pool. Batches follow from the sizes alone, so that the bits of an answer depend
+/// on the series that come with it and not on the number of threads. Memory is that of about `held_points` points and
+/// of a batch for each thread, or of the largest series where that is more.
+class SeriesPredictor {
+ public:
+  /// The next series; none at the end.
+  using Next = std::function<std::optional<Series>()>;
+  /// Takes the answers, in the order of the series.
+  using Take = std::function<void(SeriesPrediction)>;
+
+  /// The model must live as long as this.
+  SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);
+
+  std::int64_t dim_y() const { return model_.dim_y(); }
+
+  /// Throws Error for arrays whose sizes do not fit together, and as `standardise` does.
+  void predict(const Next& next, const Take& take) const;
+  std::vector<SeriesPrediction> predict(std::span<const Series> series) const;
+
+  /// Throws Error for arrays whose sizes do not fit together.
+  void check_sizes(const Series& series) const;
+  /// How a series is standardised. Throws Error as `standardise` does.
+  Standardisation units_of(const Series& series) const;
+
+ private:
+  struct Batch;
+  std::vector<SeriesPrediction> predict_held(const std::vector<Series>& series, std::uint64_t first_batch,
+                                             std::uint64_t& batches) const;
+  std::vector<Batch> batches(const std::vector<Series>& series, std::uint64_t first) const;
+  void predict_batch(const Batch& batch, const std::vector<Series>& series, std::vector<SeriesPrediction>& out) const;
+  bool jointly() const;
+  std::unique_ptr<Prediction> spread_of_all(std::int64_t count, std::int64_t width) const;
+
+  const Model& model_;
+  TrainingRange range_;
+  SeriesOptions options_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npzoo/models/applications/tables/local_prediction.h"
+#include "npzoo/models/applications/tables/series_predictor.h"
+
+namespace npzoo {
+
+/// A table of observed points, and one of places that are asked for; they may be the same. Each value column of each
+/// group is a series, or as many columns together as the model has values: the points where all of these are known, and
+/// the places of its group. All arrays are the caller's.
+struct TableQuestion {
+  std::span<const double> x;                       // (rows, Dx), of the observed table
+  std::span<const std::vector<double>> y;          // of each value column (rows), NaN where it is missing
+  std::span<const std::uint32_t> groups{};         // of each row; empty: there is one
+  std::span<const double> targets;                 // (places, Dx)
+  std::span<const std::uint32_t> target_groups{};  // of each place
+  std::span<const std::vector<double>>
+      truth{};  // of each value column (places), NaN where it is not known; empty: nowhere
+  std::int64_t group_count = 1;
+  std::vector<std::string> y_names;
+
+  std::int64_t rows() const { return y.empty() ? 0 : std::ssize(y[0]); }
+};
+
+/// What is said of a value column at each place, in the units of the table. As in SeriesPrediction.
+struct PredictedColumn {
+  std::vector<double> mean, std;
+  std::vector<double> quantiles, samples, crps, central_mass;
+};
+
+/// Points of series that lie far from the others (see outliers.h).
+struct FarPoints {
+  std::int64_t series = 0, points = 0;
+  std::size_t column = 0;  // of the furthest: an input, or a value
+  double furthest = 0, distance = 0;
+};
+
+/// How the series met the model.
+struct SeriesTally {
+  std::int64_t series = 0, without_context = 0, single = 0, small = 0, large = 0, constant = 0;
+  std::int64_t smallest = 0, largest = 0;  // contexts
+  std::int64_t targets = 0, outside = 0;   // outside the range of inputs in training
+  FarPoints far_inputs{}, far_values{};
+  Standardisation units;  // of the last one
+};
+
+struct TableAnswer {
+  std::vector<PredictedColumn> columns;  // one for each value
+  SeriesTally tally;
+};
+
+/// Series come value by value, of each the groups in their order. A series of fewer than two points has the units of
+/// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
+/// `predict_locally`. Throws Error where the columns are no multiple of the model's values.
+TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
+                          std::int64_t dim_x, const TableQuestion& question);
+
+/// How predictions fit what is known.
+struct TruthScores {
+  std::int64_t rows = 0;
+  double mae = 0, rmse = 0, crps = 0;
+  double coverage_95 = 0;  // share inside the central interval of 95 %
+};
+
+/// Of the places where the truth is known; all figures are NaN where there is none.
+TruthScores score(const PredictedColumn& column, std::span<const double> truth);
+/// Means over columns, weighted by their rows; the root of the mean of squares.
+TruthScores pooled(std::span<const TruthScores> scores);
+
+}  // namespace npzoo

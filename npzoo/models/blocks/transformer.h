@@ -1,0 +1,93 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "npzoo/models/blocks/attention.h"
+#include "npzoo/models/blocks/dropping.h"
+#include "npzoo/models/blocks/layer_norm.h"
+
+namespace npzoo {
+
+enum class NormPlacement { pre, post };
+
+struct TransformerConfig {
+  std::int64_t width = 64;
+  std::int64_t hidden = 128;  // of the feed-forward network
+  std::int64_t heads = 4;
+  std::int64_t layers = 6;
+  NormPlacement norm = NormPlacement::post;
+  double layer_norm_eps = 1e-5;
+  std::int64_t attention_width = 0;  // of all heads together, which then scales logits; 0: `width`, and each head's
+  bool gelu = false;                 // in the feed-forward network, instead of ReLU
+  bool equal_layers = false;  // all layers start from the same weights, as copies in torch.nn.TransformerEncoder do
+  bool final_norm = false;
+  std::optional<RandomFeatureConfig> features{};  // makes attention linear
+
+  /// Channels of keys and of values.
+  std::int64_t key_width() const { return attention_width > 0 ? attention_width : width; }
+};
+
+/// Attention and a feed-forward network, each with a residual connection and layer normalisation, before (pre) or
+/// after (post) it.
+class TransformerLayer {
+ public:
+  TransformerLayer(const TransformerConfig& config, Initializer& init);
+
+  /// What this layer's queries attend to, from the context states that enter the layer, (B, Nc, E). In chunks of points
+  /// when nothing is recorded.
+  KeysValues keys_values(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
+  /// The same of a post-norm layer whose keys and values come from different tensors, (B, N, E) each.
+  KeysValues project(const Tensor& for_keys, const Tensor& for_values) const {
+    return attention.project(for_keys, for_values);
+  }
+  /// x (B, Nq, E) → (B, Nq, E)
+  Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
+                    const Dropping& dropping = {}) const;
+  // Its two halves, for what attends in another way; all (B, Nq, E).
+  /// What queries are projected from.
+  Tensor before_attention(const Tensor& x) const { return norm_ == NormPlacement::pre ? norm1(x) : x; }
+  /// The layer from what x attended to on. `dropping` is of what is between the two matrices of the network.
+  Tensor after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping = {}) const;
+
+  void visit(ModuleVisitor& visitor);
+
+  MultiheadAttention attention;
+  LayerNorm norm1, norm2;
+  Linear expand, contract;
+
+ private:
+  Tensor feed_forward(const Tensor& x, const Dropping& dropping) const;
+
+  NormPlacement norm_;
+  bool gelu_;
+};
+
+/// A transformer in which context points attend to the context and target points to the context only. Both streams use
+/// the same weights; at every layer the targets read the context states that enter that layer. That equals one encoder
+/// over [context; targets] under the mask "keys are context points", but a context is encoded once, whatever is asked
+/// of it afterwards, and nothing is computed that nobody reads.
+///
+/// With pre-norm and a final norm this is the KRStack of TNP-KR (Full, with random features Fast); with post-norm the
+/// encoder of TNP-D. When nothing is recorded, long contexts are worked through in chunks.
+class TwoStreamTransformer {
+ public:
+  /// Per layer, what targets attend to.
+  using Encoded = std::vector<KeysValues>;
+
+  TwoStreamTransformer(const TransformerConfig& config, Initializer& init);
+
+  /// tokens (B, Nc, E); `mask` says which context points are real.
+  Encoded encode(Tensor tokens, const PrefixMask& mask, const Dropping& dropping = {}) const;
+  /// tokens (B, Nt, E) → (B, Nt, E)
+  Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
+
+  /// See Model::begin_step.
+  void begin_step(std::int64_t step);
+  void visit(ModuleVisitor& visitor);
+
+  std::vector<TransformerLayer> layers;
+  std::optional<LayerNorm> norm;
+};
+
+}  // namespace npzoo

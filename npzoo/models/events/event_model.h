@@ -1,0 +1,110 @@
+#pragma once
+
+#include "npzoo/models/blocks/linear.h"
+#include "npzoo/models/model.h"
+#include "npzoo/models/predictions/event_prediction.h"
+#include "npzoo/models/predictions/next_event.h"
+
+namespace npzoo {
+
+class ConfigReader;
+
+/// What is encoded of when an event happened: the time since the sequence began, or the gap before it.
+enum class EventClock : std::uint8_t { since_start, gaps };
+
+struct EventModelConfig {
+  std::int64_t marks = 1;
+  std::int64_t width = 64;  // E, of embeddings
+  EventClock clock = EventClock::since_start;
+};
+
+/// Events that were absorbed. Models derive their own.
+struct EventState : ContextState {
+  EventState(const Draws& from, std::int64_t count) : draws(from), samples(count) {}
+
+  Tensor time;     // (B) float64, of the last one; 0 before any
+  Tensor history;  // (B, 1, H), what the next one is predicted from
+  Draws draws;     // of paths
+  std::int64_t samples;
+};
+
+/// Embedded events: their marks and when they happened, (B, N, E) each.
+struct EmbeddedEvents {
+  Tensor marks, times;
+  Tensor lengths{};  // as in Task
+};
+
+/// What models of event sequences have in common: an event is embedded as in the transformer Hawkes process (Zuo,
+/// Jiang, Li, Zhao and Zha, ICML 2020, section 3.2), and predicted from a history (B, N, H) of all events before it.
+/// How the history comes about, and what is predicted from it, is the model's own.
+///
+/// x is not looked at, y (B, N, 2) is gaps and marks as in npzoo/datasets/kinds/events/source.h. The order of a context
+/// means something. Training is the likelihood of each target and end, all given the events before them, in one pass.
+class EventModel : public Model {
+ public:
+  EventModel(const EventModelConfig& config, Initializer& init);
+
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const final;
+  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const final;
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const final;
+  Tensor loss(const Task& task, Draws& draws) const override;
+  void visit(ModuleVisitor& visitor) override;
+
+  std::int64_t dim_x() const final { return 1; }
+  std::int64_t dim_y() const final { return 2; }
+  std::int64_t marks() const { return config_.marks; }
+  std::int64_t width() const { return config_.width; }
+
+  /// From histories (B, N, H), the last events of which were at times (B, N), float64.
+  virtual std::unique_ptr<EventDensity> predict(const Tensor& history, const Tensor& times) const = 0;
+  /// Of each of y (B, Nt, 2), in one pass.
+  std::unique_ptr<EventDensity> given_those_before(const EventState& state, const Tensor& y, Draws& draws) const;
+
+  Parameter embedding;  // (M + 1, E), of no event, which is 0, then of each mark
+
+ protected:
+  /// Before any event.
+  virtual std::unique_ptr<EventState> begin(std::int64_t batch, const Draws& draws, std::int64_t samples) const = 0;
+  /// Histories after each of more events, (B, N, H).
+  virtual Tensor histories(const EventState& state, const EmbeddedEvents& events, Draws& draws) const = 0;
+  /// Gaps and marks (B, N, 2) that happened at `times` (B, N), float64.
+  EmbeddedEvents embed(const Tensor& y, const Tensor& times, const Tensor& lengths) const;
+  /// The state after all of them, except its time.
+  virtual std::unique_ptr<EventState> absorb(const EventState& state, const EmbeddedEvents& events,
+                                             Draws& draws) const = 0;
+
+  /// Of each row of `each` (B, N, D) that of its last event, of rows without events that of `before` (B, 1, D).
+  static Tensor last_of(const Tensor& before, const Tensor& each, const Tensor& lengths, Draws& draws);
+
+ private:
+  class Sequence;
+
+  std::unique_ptr<EventState> extended(const EventState& state, const Context& more, Draws& draws) const;
+
+  EventModelConfig config_;
+};
+
+/// A mixture of log-normal distributions is the gap, a softmax the mark (Shchur, Biloš and Günnemann, ICLR 2020), by
+/// the layers of Bae, Ahmed, Tung and Oliveira, "Meta temporal point processes", ICLR 2023.
+class LogNormalEventModel : public EventModel {
+ public:
+  /// K components; histories have `history_width` channels.
+  LogNormalEventModel(const EventModelConfig& config, std::int64_t components, std::int64_t history_width,
+                      Initializer& init);
+
+  std::unique_ptr<EventDensity> predict(const Tensor& history, const Tensor& times) const final;
+  void visit(ModuleVisitor& visitor) override;
+
+  Linear decode, gap, mark;
+
+ private:
+  std::int64_t components_;
+};
+
+/// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, where it is given, clock ("since
+/// start" or "gaps").
+EventModelConfig read_event_config(ConfigReader& reader, const std::string& model);
+/// K, 8 unless it is given.
+std::int64_t read_components(ConfigReader& reader);
+
+}  // namespace npzoo

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "npzoo/datasets/model_config.h"
+#include "npzoo/engine/tensor.h"
+
+namespace npzoo {
+
+class Draws;
+class Model;
+class RecordedTensors;
+struct ContextState;
+struct Task;
+
+/// By the names that a recording has for them.
+using NamedTensors = std::map<std::string, Tensor>;
+
+/// How the axes of an authors' tensor are ordered. PyTorch has the kernels of convolutions as (out, in, K), of
+/// transposed ones as (in, out, K), with one K or two; we as (K, in, out), or (out, in) where it is a linear layer with
+/// one K of 1.
+enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution, pointwise };
+
+/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that
+/// is called kernel, as Flax does, is transposed; a scalar is one of one element.
+struct AuthorsPlace {
+  std::string name;
+  std::int64_t part = 0, parts = 1;
+  AuthorsLayout layout = AuthorsLayout::same;
+};
+
+/// The optimiser of the updates that were recorded as "adam".
+struct RecordedAdam {
+  const char* name = "adam";
+  double lr = 5e-4;
+  double weight_decay = 0;  // added to the gradient
+  double epsilon = 1e-8;
+  double penalty = 0;  // half of it times the squares of all their parameters is part of the loss
+};
+
+/// Code of a model's authors from which runs have been recorded, and how it compares with ours.
+struct AuthorsCode {
+  const char* recorded_as;                         // what recordings call the model
+  AuthorsPlace (*place)(const std::string& ours);  // of a parameter, by our name for it
+  /// Our constructor parameters by theirs; null: they are the same.
+  ModelConfig (*config)(ModelConfig theirs) = nullptr;
+  /// The one of theirs that may be a list of numbers; `config` is given a string of them.
+  const char* list = nullptr;
+  /// A key of the run that `config` is given as well.
+  const char* of_run = nullptr;
+  /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
+  NamedTensors (*state)(const ContextState& state) = nullptr;
+  /// Our constructor parameters with those that theirs finds out from the recorded task, in float64 on the CPU; null:
+  /// there are none.
+  ModelConfig (*of_task)(ModelConfig ours, const Task& task) = nullptr;
+  RecordedAdam adam{};
+  /// Nodes of the grid that our model computes on; null: it has none. A recording has at least as many numbers.
+  std::int64_t (*nodes)(const ModelConfig& ours) = nullptr;
+  /// The recorded task for a model of ours, in float64 on the CPU; null: it is xc, yc, xt and yt.
+  Task (*task)(const RecordedTensors& recorded, const ModelConfig& ours) = nullptr;
+  /// Their objective where it is none of the model's; null: Model::loss.
+  Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
+  /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what
+  /// was drawn there; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
+  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
+  /// What was drawn, (K, N), is for each task of the batch.
+  bool draws_for_all_tasks = false;
+};
+
+// For those that write such a function, what several authors' codes have in common.
+
+using Words = std::span<const std::string>;
+
+/// What stands between the dots.
+std::vector<std::string> split_name(const std::string& name);
+
+/// Place of a layer in the authors' nn.Sequential, where activations count too.
+std::string in_sequence(const std::string& layer);
+
+/// The configuration of a model that we have in two architectures, as recorded from TNP's authors.
+ModelConfig tnp_architecture(ModelConfig theirs);
+
+/// The same of dl4bi, whose names for some of its parameters are ours by `names`, theirs first.
+ModelConfig dl4bi_architecture(ModelConfig theirs, const std::vector<std::pair<std::string, std::string>>& names);
+
+/// What dl4bi's transformers have in common.
+ModelConfig dl4bi_transformer(ModelConfig theirs);
+
+/// Keys by other names, the old ones first; those that are not there are left out.
+void rename(ModelConfig& config, const std::vector<std::pair<std::string, std::string>>& names);
+
+/// A weight or bias of the Flax layer `module`, "kernel" or "bias"; of a layer normalisation "scale". What is called
+/// kernel is transposed.
+std::string flax_name(const std::string& module, const std::string& ours);
+AuthorsPlace flax_dense(const std::string& module, const std::string& kind);
+
+/// `words` are layers.L.weight.
+AuthorsPlace flax_mlp(const std::string& name, Words words);
+
+/// Of dl4bi's MultiHeadAttention; `words` are query.weight, or key, value, out.
+AuthorsPlace flax_attention(const std::string& name, Words words);
+
+/// A TransformerLayer of dl4bi, `words` being the names within ours.
+AuthorsPlace flax_transformer_layer(const std::string& name, Words words);
+
+/// A TransformerLayer in PyTorch's nn.TransformerEncoderLayer `name`, `words` being the names within ours.
+AuthorsPlace torch_transformer_layer(const std::string& name, Words words);
+
+/// A JointHead in the code of TNP-ND's authors and of those after them.
+AuthorsPlace authors_joint_head(Words words);
+
+/// `words` are layers.L.weight.
+AuthorsPlace authors_mlp(const std::string& name, Words words);
+
+/// What the authors of EQTNP, LBANP and CMANP call the two halves of a PerceiverLayer: `words` are the names within
+/// ours.
+AuthorsPlace authors_perceiver_layer(const std::string& attention, const std::string& network, Words words);
+
+/// A LatentLayer, `words` beginning with cross or self; their names for its parts begin with `start`.
+AuthorsPlace authors_latent_layer(const std::string& start, Words words);
+
+/// Everything but the encoder of one of these models.
+AuthorsPlace authors_perceiver_model(Words words);
+
+}  // namespace npzoo

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "npzoo/engine/tensor.h"
+#include "npzoo/models/predictions/joint_gaussian.h"
+
+namespace npzoo {
+
+// What recordings are compared by, all in float64 on the CPU.
+
+double largest_value(const Tensor& x);
+
+/// Largest difference; infinite where one side is not a number. Throws Error for another number of values.
+double difference(const Tensor& ours, const Tensor& theirs);
+
+Tensor in_double(const Tensor& x);
+double mean_of(const Tensor& x);
+Tensor scalar(double value);
+
+/// Functions (K, B, N, D) in the form in which they were recorded: (B·K, N, D), row b·K + k, or of one function
+/// (B, N·D). In any other shape as they are.
+Tensor as_recorded(const Tensor& ours, const Shape& theirs);
+
+/// Row by row of (K, N), the order in which values ascend, the earlier one of equal ones first: int64.
+Tensor ascending(const Tensor& rows);
+
+/// Factor · factorᵀ and the diagonal, (B, M, M).
+Tensor covariance(const JointGaussian& joint);
+
+/// Its lower triangular factor, with a positive diagonal where it is not the one that the model gives.
+Tensor scale_tril(const JointGaussian& joint);
+
+/// Deviation (B, Nt, Dy) of samples (K, B, Nt, Dy), by K − 1.
+Tensor deviation(const Tensor& samples);
+
+/// 0 where the weight (B, Nt) of a target is 0; as it was, where it is no (B, Nt, …).
+Tensor without_padding(const Tensor& x, const Tensor& weights);
+
+/// Targets of samples (K, B, Nt, Dy) in the order (K, Nt) in which the authors' code drew and left them. Throws Error
+/// unless each row of the order has every target once.
+Tensor in_order(const Tensor& samples, const Tensor& order);
+
+}  // namespace npzoo

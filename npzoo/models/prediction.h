@@ -1,0 +1,109 @@
+#pragma once
+
+#include <string>
+
+#include "npzoo/datasets/gaussian_mixture.h"
+#include "npzoo/datasets/task.h"
+#include "npzoo/engine/draws.h"
+
+namespace npzoo {
+
+/// Mean and standard deviation of each channel of each target: (B, Nt, Dy).
+struct Moments {
+  Tensor mean;
+  Tensor std;
+};
+
+/// What is said of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of its
+/// logarithm. K = 1 is one. Channels of a target belong together: they are of the same one of the K.
+struct Marginals {
+  Tensor mean;          // (K, B, Nt, Dy)
+  Tensor std;           // (K, B, Nt, Dy)
+  Tensor log_weight{};  // (K, B, Nt), logarithms of what adds up to 1 over K; undefined: all are as likely
+  Scale scale = Scale::linear;
+  /// Channels of y behind these that are no numbers but names of classes, such as the mark of an event.
+  std::int64_t labels = 0;
+};
+
+// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy + labels); labels are not looked at,
+// and only the marginals' Dy channels have figures.
+
+/// The same on the CPU in float64, where several of these are wanted.
+Marginals on_host(const Marginals& marginals);
+/// Of the values; the law of total variance.
+Moments moments(const Marginals& marginals);
+/// log p(y) of each target, channels together and without labels: (B, Nt), nats.
+Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
+/// P(Y ≤ y), (B, Nt, Dy).
+Tensor cdf(const Marginals& marginals, const Tensor& y);
+/// How likely the smallest central interval is that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy).
+Tensor central_mass(const Marginals& marginals, const Tensor& y);
+/// Continuous ranked probability score in units of y, (B, Nt, Dy); takes time quadratic in K (see
+/// npzoo/datasets/scores.h).
+Tensor crps(const Marginals& marginals, const Tensor& y);
+/// The value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
+Tensor quantile(const Marginals& marginals, double p);
+
+/// What recorded densities on a logarithmic scale take for the logarithm of 0, and of all that is below the least
+/// number of float32. So padding, which is 0 and has weight 0, adds nothing to a loss, where −∞ would make it NaN.
+inline constexpr double kLeastLogarithm = -88;
+
+/// How the density of each target by itself is got, and that of all together.
+struct DensityForms {
+  std::string marginal = "exact", joint = "exact";
+  bool paths = false;  // marginals take a walk over the targets for each of many samples
+};
+
+/// What a model says of targets. Kinds are in npzoo/models/predictions; whoever reads a prediction need not know which
+/// it is. It may refer to the model and to the state that it comes from, which must then outlive it.
+class Prediction {
+ public:
+  virtual ~Prediction() = default;
+
+  /// Of each target by itself, in the model's dtype, on its device.
+  virtual Marginals marginals() const = 0;
+  /// log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded where a
+  /// recording is on. This default is that of the marginals, which leave out labels.
+  virtual Tensor log_likelihood(const Tensor& y) const;
+  /// log p(y) of all targets of a task together: (B), nats; float64 on the CPU, computed in double.
+  virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
+  /// Draws from all targets together, (n, B, Nt, Dy + labels), float64 on the CPU.
+  virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
+  /// Draws of functions at all targets together, without the noise of observations, (n, B, Nt, Dy); float64 on the CPU.
+  /// This default returns `sample`: most predictions do not separate a function's uncertainty from noise.
+  virtual Tensor functions(std::int64_t n, Draws& draws) const { return sample(n, draws); }
+  /// How the densities are got: "exact", or what stands for it, such as "50 samples".
+  virtual DensityForms forms() const { return {}; }
+};
+
+/// Of the marginals.
+inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
+
+/// Mean of the negative over batch and points of log-likelihoods (B, Nt), nats. With `weights` (B, Nt) the mean over
+/// the batch of each row's weighted sum divided by `totals` (B), or by its weights' sum.
+Tensor nll(const Tensor& log_likelihood, const Tensor& weights = {}, const Tensor& totals = {});
+/// The training objective of the deterministic models.
+inline Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {},
+                  const Tensor& totals = {}) {
+  return nll(prediction.log_likelihood(y), weights, totals);
+}
+
+/// How a network's raw output becomes a standard deviation: by its kind, whose least value is `floor`, and what is
+/// added to that.
+struct StdForm {
+  enum class Kind : std::uint8_t {
+    exp,               // exp(s), no floor
+    softplus,          // floor + (1 − floor) softplus(s)
+    half_log_variance  // floor + (1 − floor) exp(s / 2)
+  };
+  Kind kind = Kind::exp;
+  double floor = 0;
+  double added = 0;
+
+  double least() const { return floor + added; }
+};
+
+/// Splits raw (…, Nt, 2 Dy) into mean and standard deviation.
+Moments gaussian_head(const Tensor& raw, const StdForm& form);
+
+}  // namespace npzoo

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "npzoo/engine/tensor.h"
+
+// What the kinds of predictions share: arithmetic in double on the host.
+
+namespace npzoo {
+
+inline Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+
+/// (B, Nt) → (B), float64 on the CPU.
+Tensor sum_of_points(const Tensor& x);
+
+}  // namespace npzoo

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/init.h"
+#include "npzoo/models/model.h"
+#include "npzoo/models/parity/authors.h"
+
+namespace npzoo {
+
+/// Parameters that its authors' code has under a protocol's preset, or with `changes` to it, as JSON.
+struct PublishedSize {
+  const char* protocol;
+  std::int64_t parameters;
+  const char* changes = "{}";
+};
+
+/// A model's row, which its own file gives by a function `ModelInfo NAME_info()`.
+struct ModelInfo {
+  const char* name;
+  const char* title;
+  const char* paper;
+  std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
+  /// Small models, one of each architecture and option, as JSON without the dimensions: tests of all models walk them.
+  std::span<const char* const> small_forms;
+  std::span<const PublishedSize> sizes = {};
+  std::span<const AuthorsCode> authors = {};  // from which runs have been recorded
+  Density density = Density::marginal;        // of its figures: decides what they are compared with
+  /// It predicts each target by itself even if `density` is mixture: it draws no functions.
+  bool draws_each_alone = false;
+  /// It draws from the points of a context: that their order means nothing, or giving them twice, holds in law alone.
+  bool resamples = false;
+  /// A point that is given twice counts twice.
+  bool counts_points = false;
+  /// It is of sequences of events (npzoo/datasets/kinds/events/source.h): the order of points means something.
+  bool of_events = false;
+  /// It forecasts series at equal steps (npzoo/models/forecast/series_model.h): the order of points means something,
+  /// and their places little.
+  bool of_series = false;
+  /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
+  bool input_gradients = true;
+
+  /// How targets are drawn: each alone (marginal), as functions (mixture), or together (joint).
+  Density drawing() const { return draws_each_alone ? Density::marginal : density; }
+};
+
+/// Every model of this build, and those that are added.
+std::span<const ModelInfo> models();
+/// Those of this build: a table that `rows.py` makes from the words in `npzoo/models/meson.build`.
+std::span<const ModelInfo> built_in_models();
+
+/// Makes a model known while it lives, for tests; not for use beside threads that ask for models. Throws Error where
+/// there is one of that name.
+class AddedModel {
+ public:
+  explicit AddedModel(const ModelInfo& info);
+  AddedModel(const AddedModel&) = delete;
+  AddedModel& operator=(const AddedModel&) = delete;
+  ~AddedModel();
+
+ private:
+  std::string_view name_;
+};
+
+/// Throws Error listing the models where there is none of that name.
+const ModelInfo& model_info(const std::string& name);
+
+/// How many targets a model may be asked for at a time by who wants `wanted`: all of them where it predicts them
+/// jointly, since what it says of one may depend on all others.
+std::int64_t targets_at_a_time(Density density, std::int64_t wanted);
+
+/// The preset of a model under a protocol, complete with the protocol's dimensions.
+ModelSpec model_spec(const Protocol& protocol, const std::string& model);
+
+/// A model with freshly drawn weights, float32.
+std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights = {});
+
+}  // namespace npzoo

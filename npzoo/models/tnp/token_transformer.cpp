@@ -1,0 +1,103 @@
+#include "npzoo/models/tnp/token_transformer.h"
+
+#include "npzoo/models/blocks/chunks.h"
+#include "npzoo/models/blocks/drop_values.h"
+#include "npzoo/models/conditional/encoders.h"
+#include "npzoo/models/predictions/independent.h"
+
+namespace npzoo {
+
+namespace {
+
+std::vector<std::int64_t> embedder_widths(const TokenTransformerConfig& config) {
+  std::vector<std::int64_t> widths{config.dim_x + config.dim_y};
+  widths.insert(widths.end(), config.embedder.begin(), config.embedder.end());
+  check(widths.back() == config.transformer.width, "[token_transformer] the embedder ends in {}, expected {}",
+        widths.back(), config.transformer.width);
+  return widths;
+}
+
+}  // namespace
+
+TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
+    : embedder(embedder_widths(config), init), encoder(config.transformer, init), config_(config) {}
+
+std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& context, const Draws& draws,
+                                                           std::int64_t samples, const Dropping& dropping) const {
+  const Context points = clear_padding(context);
+  HeldContext held(context, draws, samples);
+  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                          // (B, Nc, E)
+  auto layers = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
+  return std::make_unique<TokenTransformerState>(std::move(held), std::move(layers));
+}
+
+std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  return encoded(context, draws, samples);
+}
+
+template <class F>
+Tensor TokenModel::chunks(const ContextState& state, const Tensor& xt, const F& f) const {
+  const auto& context = state_as<TokenTransformerState>(state, "token_transformer");
+  const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
+  return in_chunks(xt, [&](const Tensor& x) {
+    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
+    const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
+    return f(encoder.query(context.encoded, tokens, mask));                                          // (B, n, E)
+  });
+}
+
+Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt) const {
+  return chunks(state, xt, [](Tensor h) { return h; });
+}
+
+Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const {
+  return chunks(state, xt, head);
+}
+
+Tensor TokenModel::encode_context(const ContextState& state) const {
+  const auto& own = state_as<TokenTransformerState>(state, "token_transformer");
+  const Context points = clear_padding(own.context);
+  return encoder.query(own.encoded, embedder(concat({points.xc, points.yc}, -1)), PrefixMask::lengths(points.lengths));
+}
+
+void TokenModel::visit(ModuleVisitor& visitor) {
+  visitor("embedder", embedder);
+  visitor("encoder", encoder);
+}
+
+TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
+    : TokenModel(config, init), predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init) {}
+
+std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
+  const Tensor raw = encode_targets(state, xt, predictor);                 // (B, Nt, 2 Dy)
+  return std::make_unique<Independent>(gaussian_head(raw, config().std));  // (B, Nt, Dy)
+}
+
+Tensor TokenTransformer::loss(const Task& task, Draws& draws) const {
+  if (config().score_context) return loss_of_all_points(task, draws);
+  const Tensor loss = Model::loss(drop_values(task, config().drop_y, draws), draws);
+  return config().loss_per_channel ? mean_over_channels(loss, dim_y()) : loss;
+}
+
+Tensor TokenTransformer::loss_of_all_points(const Task& task, Draws& draws) const {
+  // Padding goes before any density is taken: what stands there may be NaN.
+  const Task dropped = drop_values(task, config().drop_y, draws);
+  const Context seen = clear_padding({dropped.xc, dropped.yc, task.lengths}),
+                given = clear_padding({task.xc, task.yc, task.lengths}),
+                wanted = clear_padding({task.xt, task.yt, task.target_lengths});
+  const PrefixMask mask = PrefixMask::lengths(task.lengths);
+  const Tensor unknown = Tensor::zeros(wanted.yc.shape(), wanted.yc.dtype(), wanted.yc.device());
+  const Tensor context = embedder(concat({seen.xc, seen.yc}, -1));                 // (B, Nc, E)
+  const Tensor targets = embedder(concat({wanted.xc, unknown}, -1));               // (B, Nt, E)
+  const auto encoded = encoder.encode(context, mask);                              // per layer (B, Nc, E)
+  const Tensor all = encoder.query(encoded, concat({context, targets}, 1), mask);  // (B, Nc + Nt, E)
+  const Independent prediction(gaussian_head(predictor(all), config().std));       // (B, Nc + Nt, Dy)
+  return nll(prediction, concat({given.yc, wanted.yc}, 1), context_and_targets(task).weights);
+}
+
+void TokenTransformer::visit(ModuleVisitor& visitor) {
+  TokenModel::visit(visitor);
+  visitor("predictor", predictor);
+}
+
+}  // namespace npzoo

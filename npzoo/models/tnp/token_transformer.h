@@ -1,0 +1,78 @@
+#pragma once
+
+#include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/blocks/transformer.h"
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+struct TokenTransformerConfig {
+  std::int64_t dim_x = 1, dim_y = 1;
+  std::vector<std::int64_t> embedder;  // widths after the token's own, the last being the transformer's
+  TransformerConfig transformer;
+  std::int64_t head_hidden = 128;
+  StdForm std;
+  bool loss_per_channel = false;
+  double drop_y = 0;           // see drop_values
+  bool score_context = false;  // the loss is of the context's points as well
+};
+
+struct TokenTransformerState : HeldContext {
+  TokenTransformerState(HeldContext held, TwoStreamTransformer::Encoded layers)
+      : HeldContext(std::move(held)), encoded(std::move(layers)) {}
+
+  TwoStreamTransformer::Encoded encoded;
+};
+
+/// A neural process made of tokens [x; y] (targets [x; 0]), one embedder and a TwoStreamTransformer; heirs have the
+/// head. Points are worked through in chunks when nothing is recorded.
+class TokenModel : public Model {
+ public:
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  void begin_step(std::int64_t step) override { encoder.begin_step(step); }
+  void visit(ModuleVisitor& visitor) override;
+
+  std::int64_t dim_x() const override { return config_.dim_x; }
+  std::int64_t dim_y() const override { return config_.dim_y; }
+
+  Mlp embedder;
+  TwoStreamTransformer encoder;
+
+ protected:
+  TokenModel(const TokenTransformerConfig& config, Initializer& init);
+
+  const TokenTransformerConfig& config() const { return config_; }
+  /// The state that `condition` makes.
+  std::unique_ptr<TokenTransformerState> encoded(const Context& context, const Draws& draws, std::int64_t samples,
+                                                 const Dropping& dropping = {}) const;
+  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
+  /// What `head` makes of each chunk of them.
+  Tensor encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const;
+  /// Of the context's own points, which are given their values: (B, Nc, E).
+  Tensor encode_context(const ContextState& state) const;
+
+ private:
+  template <class F>
+  Tensor chunks(const ContextState& state, const Tensor& xt, const F& f) const;
+
+  TokenTransformerConfig config_;
+};
+
+/// With a Gaussian for each target by itself. TNP-D and TNP-KR (Full and Fast) are settings of it, TNP-A is an heir.
+class TokenTransformer : public TokenModel {
+ public:
+  TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
+
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  Tensor loss(const Task& task, Draws& draws) const override;
+  void visit(ModuleVisitor& visitor) override;
+  std::optional<double> std_floor() const override { return config().std.least(); }
+
+  Mlp predictor;
+
+ private:
+  Tensor loss_of_all_points(const Task& task, Draws& draws) const;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/io/safetensors.h"
+#include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+/// Trained weights that a run begins with.
+struct PretrainedWeights {
+  std::string source;    // path or name, as it was asked for
+  std::string checksum;  // what tells them from all others
+};
+
+/// What is trained, and how: together with the data's own randomness this determines every bit of the result.
+struct TrainingRun {
+  Protocol protocol;  // with the run's own steps, batch size and learning rate
+  ModelSpec spec;
+  std::uint64_t seed = 0;
+  std::optional<PretrainedWeights> init{};  // instead of random weights
+};
+
+/// What a model owns, trained or not, by name.
+using Weights = std::map<std::string, Tensor>;
+
+/// What exported weights tell of themselves besides the run that made them.
+struct Provenance {
+  std::string command;     // that trains them again
+  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` tells them
+};
+
+/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are
+/// functions of the seed and the step, so that no generator state is needed besides.
+struct Checkpoint {
+  TrainingRun run;
+  std::int64_t step = 0;  // updates made
+  Weights weights;
+  Weights first_moments, second_moments;
+
+  std::int64_t best_step = -1;  // -1: none yet
+  double best_log_likelihood = -std::numeric_limits<double>::infinity();
+  Weights best_weights;
+
+  double loss = std::numeric_limits<double>::quiet_NaN();  // in the last line of metrics
+  double loss_sum = 0;                                     // since then
+  std::int64_t loss_count = 0;
+  double seconds = 0;  // of training so far
+  std::string commit;  // that the program was built from which trained last; empty where nobody told
+
+  std::optional<Provenance> exported;  // where these are weights alone, without moments to go on with
+};
+
+/// Writes one safetensors file: weights under the parameters' names, `best.NAME`, `optimiser.first_moment.NAME` and
+/// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+/// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
+/// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
+/// commit.
+std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                            const Provenance& provenance);
+
+/// Those of the best validation where the protocol keeps them, else the last.
+const Weights& weights_that_count(const Checkpoint& checkpoint);
+
+/// What tells the weights that count, as they are exported, from all others (see npzoo/engine/io/checksum.h).
+std::string weights_checksum(const Checkpoint& checkpoint);
+
+/// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors
+/// are not those of its model.
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+/// The same of a file's content. `name` is what messages call it.
+Checkpoint read_checkpoint(const TensorFile& file, const std::string& name);
+
+/// Whether a file holds a state of training, which nothing but the training itself may replace; false as well for a
+/// file that is not there or cannot be read.
+bool holds_training(const std::filesystem::path& path);
+
+/// The model of a checkpoint with the weights that count.
+std::unique_ptr<Model> restore_model(const Checkpoint& checkpoint);
+
+/// Copies `weights` into the parameters; names and shapes must be equal (checked by load_checkpoint for its own).
+void assign(const std::vector<NamedParameter>& parameters, const Weights& weights);
+
+}  // namespace npzoo

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "npzoo/models/training/batch_gradients.h"
+#include "npzoo/models/training/training_step.h"
+
+namespace npzoo {
+
+/// Where the time of updates goes.
+struct StepProfile {
+  Profile operations;  // of all threads
+  double optimiser_ms = 0;
+};
+
+/// Updates on the host's threads; of a model on a CUDA device, kernel by kernel. Where `beside` throws, no update is
+/// made.
+class HostStep final : public TrainingStep {
+ public:
+  HostStep(const Model& model, Optimiser& optimiser)
+      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters()) {}
+
+  /// What updates cost from now on is added there; null: nowhere.
+  void set_profile(StepProfile* profile) { profile_ = profile; }
+
+  double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
+                    const std::function<void()>& beside = {}) override;
+
+ private:
+  const Model& model_;
+  Optimiser& optimiser_;
+  BatchGradients gradients_;
+  StepProfile* profile_ = nullptr;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,131 @@
+#include "npzoo/models/training/named_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/words.h"
+
+namespace npzoo {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kExtension[] = ".safetensors";
+constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
+
+/// The folder of the running program, empty where the system does not tell.
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program.parent_path();
+}
+
+std::string name_of(const fs::path& file, const fs::path& folder) {
+  const fs::path relative = file.lexically_relative(folder);
+  return relative.stem().string() + ":" + relative.parent_path().generic_string();
+}
+
+/// Whether there is something to read at a path. A folder is nothing: one may bear the name of a protocol.
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+/// The beginning of known names up to ':', or what follows it.
+std::vector<std::string> parts_of(const std::vector<std::string>& names, bool protocols) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names) {
+    const std::size_t colon = name.find(':');
+    parts.push_back(protocols ? name.substr(colon + 1) : name.substr(0, colon));
+  }
+  return parts;
+}
+
+/// The part of an unknown name to find names like it by: all of it, its protocol or its model. Empty if no name is like
+/// it.
+std::string telling_part(const std::string& name, const std::vector<std::string>& known) {
+  if (!nearest_words(name, known).empty()) return name;
+  const std::size_t colon = name.find(':');
+  const bool both = colon != name.npos;
+  const auto protocols = nearest_words(both ? name.substr(colon + 1) : name, parts_of(known, true));
+  if (!protocols.empty()) return protocols[0];
+  const auto models = nearest_words(both ? name.substr(0, colon) : "", parts_of(known, false));
+  return models.empty() ? "" : models[0];
+}
+
+}  // namespace
+
+std::vector<fs::path> weights_folders() {
+  std::vector<fs::path> candidates;
+  if (const char* chosen = std::getenv("NPZOO_WEIGHTS"); chosen && *chosen) candidates.emplace_back(chosen);
+  if (const fs::path program = program_folder(); !program.empty()) {
+    candidates.push_back(program.parent_path() / "share" / "npzoo" / "weights");
+    candidates.push_back(program.parent_path().parent_path() / "weights");
+  }
+  std::erase_if(candidates, [](const fs::path& path) {
+    std::error_code error;
+    return !fs::is_directory(path, error);
+  });
+  return candidates;
+}
+
+std::vector<NamedWeights> named_weights() {
+  std::map<std::string, fs::path> found;
+  for (const fs::path& folder : weights_folders()) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+      if (entry->path().extension() == kExtension) found.emplace(name_of(entry->path(), folder), entry->path());
+    check(!error, "[weights] {} cannot be read: {}", folder.string(), error.message());
+  }
+  std::vector<NamedWeights> result;
+  for (const auto& [name, path] : found) result.push_back({name, path});
+  return result;
+}
+
+std::optional<NamedWeights> weights_named(const std::string& name) {
+  std::vector<NamedWeights> of_protocol;
+  for (const NamedWeights& weights : named_weights()) {
+    if (weights.name == name) return weights;
+    if (weights.name.ends_with(":" + name)) of_protocol.push_back(weights);
+  }
+  if (of_protocol.size() == 1) return of_protocol[0];
+  return {};
+}
+
+fs::path find_weights(const std::string& name_or_path) {
+  if (is_file(name_or_path) || name_or_path.ends_with(kExtension)) return name_or_path;
+  if (const auto found = weights_named(name_or_path)) return found->path;
+  std::vector<std::string> known;
+  for (const NamedWeights& weights : named_weights()) known.push_back(weights.name);
+  const std::string part = telling_part(name_or_path, known);
+  const bool path = name_or_path.find('/') != std::string::npos && name_or_path.find(':') == std::string::npos;
+  if (path && part.empty()) return name_or_path;
+  check(!known.empty(),
+        "[weights] there is no file '{}' and no weights are installed, expected NPZOO_WEIGHTS to name their folder",
+        name_or_path);
+  fail("[weights] there is no file and there are no weights '{}'{}", name_or_path,
+       expected_names(part, known, "npzoo list weights"));
+}
+
+std::string full_weights_name(const std::string& name_or_path) {
+  if (is_file(name_or_path)) return name_or_path;
+  const auto found = weights_named(name_or_path);
+  return found ? found->name : name_or_path;
+}
+
+std::string default_weights(std::int64_t dim_x) {
+  check(dim_x >= 1 && dim_x <= std::ssize(kDefaultOfInputs),
+        "[weights] {} inputs found, weights for any table take 1 or {}: expected --checkpoint", dim_x,
+        kDefaultOfInputs.size());
+  return kDefaultOfInputs[static_cast<std::size_t>(dim_x - 1)];
+}
+
+bool is_default(const std::string& name, std::int64_t dim_x) {
+  return dim_x >= 1 && dim_x <= std::ssize(kDefaultOfInputs) && name == default_weights(dim_x);
+}
+
+}  // namespace npzoo

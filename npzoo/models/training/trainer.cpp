@@ -1,0 +1,135 @@
+#include "npzoo/models/training/trainer.h"
+
+#include <cmath>
+
+#include "npzoo/engine/optim/schedule.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/pretrained.h"
+
+namespace npzoo {
+
+namespace {
+
+std::unique_ptr<TaskSource> training_tasks(const TrainingRun& run) {
+  return run.protocol.data->source({.batch_size = run.protocol.training.batch_size,
+                                    .seed = run.seed,
+                                    .split = Split::training,
+                                    .device = default_device()});
+}
+
+const TaskConfig& validation_data(const Protocol& protocol) {
+  return protocol.validation_data ? *protocol.validation_data : *protocol.data;
+}
+
+Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
+
+}  // namespace
+
+Trainer::Trainer(const TrainingRun& run) : Trainer(run, Untrained()) {
+  if (run_.init) assign(named_tensors(*model_), pretrained_weights(run_, *model_));
+}
+
+Trainer::Trainer(TrainingRun run, Untrained)
+    : run_(std::move(run)),
+      trial_(find_trial(run_.protocol.evaluation.trial)),
+      model_(make_model(run_.spec, {.seed = run_.seed})),
+      optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
+      tasks_(training_tasks(run_)),
+      step_(make_training_step(*model_, optimiser_)) {}
+
+Trainer::Trainer(const Checkpoint& c) : Trainer(c.run, Untrained()) {
+  const auto& parameters = optimiser_.parameters();
+  assign(named_tensors(*model_), c.weights);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    optimiser_.moments()[i] = {copy_of(c.first_moments.at(parameters[i].name), device()),
+                               copy_of(c.second_moments.at(parameters[i].name), device())};
+  optimiser_.set_steps(c.step);
+  steps_done_ = c.step;
+  best_step_ = c.best_step;
+  best_log_likelihood_ = c.best_log_likelihood;
+  best_weights_ = c.best_weights;
+}
+
+double Trainer::learning_rate() const {
+  const TrainingConfig& t = run_.protocol.training;
+  return npzoo::learning_rate(t.schedule, t.optimiser.lr, steps_done_, t.steps);
+}
+
+double Trainer::step() {
+  if (!next_) next_ = batch(steps_done_);
+  std::optional<Task> after;
+  model_->begin_step(steps_done_);
+  const auto beside = [&] {
+    if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
+  };
+  model_->before_step(*next_, draws());
+  const double loss = (*step_)(*next_, draws(), learning_rate(), run_.protocol.training.clip_norm, beside);
+  check_finite("loss", loss);
+  check_finite("norm of the gradients", optimiser_.gradient_norm());
+  next_ = std::move(after);
+  ++steps_done_;
+  return loss;
+}
+
+void Trainer::check_finite(const char* what, double value) const {
+  check(std::isfinite(value), "[train] the {} became {} in step {}; a lower learning rate may help", what, value,
+        steps_done_ + 1);
+}
+
+SourceOptions Trainer::validation_tasks() const {
+  return {.batch_size = run_.protocol.training.batch_size,
+          .seed = run_.protocol.validation.seed,
+          .split = Split::validation,
+          .device = device()};
+}
+
+std::int64_t Trainer::validation_batches() const {
+  return batches_of(*validation_data(run_.protocol).source(validation_tasks()), run_.protocol.validation.batches);
+}
+
+double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
+  const Protocol& p = run_.protocol;
+  const Findings found = trial_.run(*model_, validation_data(p),
+                                    {.tasks = validation_tasks(),
+                                     .batches = p.validation.batches,
+                                     .density = model_info(run_.spec.name).density,
+                                     .headline_only = true,
+                                     .progress = progress});
+  const double score = found.headline().gain();
+  check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
+        steps_done_);
+  if (score > best_log_likelihood_) {
+    best_log_likelihood_ = score;
+    best_step_ = steps_done_;
+    for (const auto& [name, parameter] : named_tensors(*model_))
+      best_weights_[name] = copy_of(parameter->value, Device::cpu);
+  }
+  return score;
+}
+
+void Trainer::check_usable() {
+  const NoGrad off;
+  if (!next_) next_ = batch(steps_done_);
+  Draws same = draws();
+  const double loss = model_->loss(*next_, same).item();
+  check(std::isfinite(loss), "[train] the loss became {} after step {}; a lower learning rate may help", loss,
+        steps_done_);
+}
+
+Checkpoint Trainer::checkpoint() const {
+  Checkpoint c;
+  c.run = run_;
+  c.step = steps_done_;
+  c.best_step = best_step_;
+  c.best_log_likelihood = best_log_likelihood_;
+  c.best_weights = best_weights_;
+  for (const auto& [name, parameter] : named_tensors(*model_)) c.weights[name] = parameter->value.to(Device::cpu);
+  const auto& parameters = optimiser_.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    c.first_moments[parameters[i].name] = optimiser_.moments()[i].first.to(Device::cpu);
+    c.second_moments[parameters[i].name] = optimiser_.moments()[i].second.to(Device::cpu);
+  }
+  return c;
+}
+
+}  // namespace npzoo

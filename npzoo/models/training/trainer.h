@@ -1,0 +1,121 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "npzoo/datasets/task_source.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/training_step.h"
+#include "npzoo/models/trials/trial.h"
+
+namespace npzoo {
+
+/// One training run, step by step. It is a function of the run's description: thread counts, pauses and restarts from a
+/// checkpoint change no bit of it. Model and data are on the default device of the time when it is made.
+class Trainer {
+ public:
+  explicit Trainer(const TrainingRun& run);
+  /// Goes on where a checkpoint stands.
+  explicit Trainer(const Checkpoint& checkpoint);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// One update; returns the loss before it. The next batch is made meanwhile. Throws Error, leaving the weights as
+  /// they are, when the loss or its gradients are not finite.
+  double step();
+  /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
+  /// `progress` with the number of batches done. Throws Error when the score is not finite.
+  double validate(const std::function<void(std::int64_t done)>& progress = {});
+  /// In a validation.
+  std::int64_t validation_batches() const;
+  /// Throws Error unless the present weights give the next batch a finite loss: what else would a checkpoint be for?
+  void check_usable();
+
+  std::int64_t steps_done() const { return steps_done_; }
+  bool finished() const { return steps_done_ >= run_.protocol.training.steps; }
+  double learning_rate() const;  // of the next update
+
+  const TrainingRun& run() const { return run_; }
+  Device device() const { return tasks_->device(); }
+  Model& model() { return *model_; }
+  std::int64_t best_step() const { return best_step_; }
+  double best_log_likelihood() const { return best_log_likelihood_; }
+
+  /// The state as it is now, on the CPU. What is there is shared with the trainer, which copies it before it changes
+  /// it.
+  Checkpoint checkpoint() const;
+
+ private:
+  /// With random weights.
+  struct Untrained {};
+  Trainer(TrainingRun run, Untrained);
+
+  /// Of update number `steps_done_`.
+  Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
+  Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
+  void check_finite(const char* what, double value) const;
+  SourceOptions validation_tasks() const;
+
+  TrainingRun run_;
+  const Trial& trial_;
+  std::unique_ptr<Model> model_;
+  Optimiser optimiser_;
+  std::unique_ptr<TaskSource> tasks_;
+  std::optional<Task> next_;  // batch number steps_done_, where it has been made
+  std::unique_ptr<TrainingStep> step_;
+  std::int64_t steps_done_ = 0;
+  std::int64_t best_step_ = -1;
+  double best_log_likelihood_ = -std::numeric_limits<double>::infinity();
+  Weights best_weights_;
+};
+
+/// Gives a run under `protocol` another number of steps. One that is shorter than the protocol's validates on no more
+/// batches than there are updates before a validation, so that it validates no longer than it trains.
+void set_steps(Protocol& protocol, std::int64_t steps);
+
+/// What a training run tells while it goes on.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  /// Once, when `out` is there and accepts the run, with the number of updates made before.
+  virtual void on_begin(std::int64_t /*steps_done*/) {}
+  virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
+  /// While a validation goes on; first with none done.
+  virtual void on_validation_progress(std::int64_t /*batches_done*/, std::int64_t /*batches*/) {}
+  virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
+  /// Asked after each step; true saves a checkpoint and ends the run early.
+  virtual bool stop_requested() { return false; }
+};
+
+struct TrainOptions {
+  std::filesystem::path out;          // receives metrics.jsonl, checkpoint.safetensors …
+  std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
+  bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
+  std::string commit{};               // of the program; the checkpoint tells it
+  bool tensorboard = false;           // writes an event file; a resumed run goes on with one that is there
+};
+
+struct TrainResult {
+  std::int64_t steps = 0;
+  double loss = 0;            // mean over the last steps
+  double log_likelihood = 0;  // on the validation batches, of the weights that count
+  double seconds = 0;
+  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of the updates made now
+  std::filesystem::path checkpoint;
+  bool finished = false;
+};
+
+/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
+/// Throws Error naming `path`, where `found` was, and what differs. What a protocol says of evaluation may have
+/// changed.
+void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
+
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints.
+/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
+/// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
+/// a finite loss.
+TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);
+
+}  // namespace npzoo

@@ -1,0 +1,27 @@
+#include "npzoo/models/training/training_step.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "npzoo/models/training/device_step.h"
+#include "npzoo/models/training/host_step.h"
+
+namespace npzoo {
+
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser) {
+  if (default_device() == Device::cuda && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
+  return std::make_unique<HostStep>(model, optimiser);
+}
+
+double HostStep::operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
+                            const std::function<void()>& beside) {
+  using Clock = std::chrono::steady_clock;
+  const double loss = gradients_.compute(model_, task, draws, beside, profile_ ? &profile_->operations : nullptr);
+  if (!std::isfinite(loss)) return loss;
+  const Clock::time_point before = Clock::now();
+  optimiser_.step(gradients_.parts(), learning_rate, clip_norm);
+  if (profile_) profile_->optimiser_ms += std::chrono::duration<double, std::milli>(Clock::now() - before).count();
+  return loss;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+/// Updates of a model by an optimiser.
+class TrainingStep {
+ public:
+  virtual ~TrainingStep() = default;
+
+  /// One update on a batch; returns the loss before it. Parameters stay as they are, and the optimiser counts no step,
+  /// where the loss or the gradients' norm (`Optimiser::gradient_norm`) is not finite, and after an error of its own.
+  /// Calls `beside` once, while there is work for others.
+  virtual double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
+                            const std::function<void()>& beside = {}) = 0;
+};
+
+/// For the default device: HostStep or DeviceStep. Model and optimiser must outlive it.
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser);
+
+}  // namespace npzoo

@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/kinds/events/scores.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/predictions/event_prediction.h"
+#include "npzoo/models/trials/trial.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr const char* kTeacherForced = "teacher-forced";
+
+/// Sums over the targets of one sequence.
+struct SequenceSums {
+  double events = 0;
+  double time = 0, mark = 0;      // log-likelihoods
+  double correct = 0;             // marks that were the likeliest
+  double error = 0, squares = 0;  // of expected gaps
+  double poisson = 0;
+  std::optional<double> truth{};
+};
+
+/// Of each task of a batch.
+std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
+  const auto targets = static_cast<std::size_t>(y.dim(1)),
+             marks = static_cast<std::size_t>(scores.mark_probability.dim(2));
+  const Tensor events = y.to(Device::cpu).to(DType::float64);
+  std::vector<SequenceSums> all(static_cast<std::size_t>(y.dim(0)));
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    SequenceSums& sums = all[b];
+    for (std::size_t i = b * targets; i < (b + 1) * targets; ++i) {
+      const double gap = events.values<double>()[2 * i], mark = events.values<double>()[2 * i + 1];
+      sums.time += scores.time.values<double>()[i];
+      if (mark == kNoEvent) continue;
+      const auto probability = scores.mark_probability.values<double>().subspan(i * marks, marks);
+      const double error = scores.expected_gap.values<double>()[i] - gap;
+      sums.events += 1;
+      sums.mark += scores.mark.values<double>()[i];
+      sums.correct += std::ranges::max_element(probability) - probability.begin() == static_cast<std::ptrdiff_t>(mark);
+      sums.error += error;
+      sums.squares += error * error;
+    }
+  }
+  return all;
+}
+
+/// `poisson` null where it is not wanted.
+std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int64_t index, std::uint64_t seed,
+                                const Poisson* poisson) {
+  const NoGrad off;
+  const Task& task = batch.task;
+  Draws draws(seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
+  const auto state = model.condition({task.xc, task.yc, task.lengths}, draws, kSamples);
+  const auto prediction = model.query(*state, task.xt);
+  const auto* events = dynamic_cast<const EventPrediction*>(prediction.get());
+  check(events != nullptr, "[events] the model does not predict events, expected one that does, such as thp-plus");
+  std::vector<SequenceSums> all = sums_of(events->score(task.yt), task.yt);
+  if (!poisson) return all;
+  const std::vector<TaskEvents> sequences = events_of(task);
+  const auto truth = batch.truth ? batch.truth->log_likelihood(task, Density::joint) : std::nullopt;
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    all[b].poisson = poisson->log_likelihood(sequences[b].sequence, sequences[b].first_target);
+    if (truth) all[b].truth = (*truth)[b];
+  }
+  return all;
+}
+
+/// Of all sequences.
+class EventTotals {
+ public:
+  explicit EventTotals(std::vector<SequenceSums> all) : all_(std::move(all)) {}
+
+  std::int64_t sequences() const { return std::ssize(all_); }
+  bool has_truth() const { return !all_.empty() && all_.front().truth; }
+  /// What `sum` gives of each sequence, per event.
+  template <class F>
+  Estimate per_event(const F& sum) const {
+    std::vector<double> sums, counts;
+    for (const SequenceSums& one : all_) {
+      sums.push_back(sum(one));
+      counts.push_back(one.events);
+    }
+    return ratio_of_sums(sums, counts);
+  }
+  /// Root of it, with its error to first order.
+  template <class F>
+  Estimate root_per_event(const F& sum) const {
+    const Estimate square = per_event(sum);
+    const double root = std::sqrt(square.value);
+    return {root, square.standard_error / (2 * root)};
+  }
+
+ private:
+  std::vector<SequenceSums> all_;
+};
+
+double log_likelihood_of(const SequenceSums& s) { return s.time + s.mark; }
+
+void add_figures(const EventTotals& totals, Findings& found) {
+  const auto add = [&](const char* name, const Estimate& value, bool more_is_better) {
+    found.figures.push_back(
+        {.name = name, .value = value, .has_error = true, .more_is_better = more_is_better, .how = kTeacherForced});
+  };
+  add("time_log_likelihood", totals.per_event([](const SequenceSums& s) { return s.time; }), true);
+  add("mark_log_likelihood", totals.per_event([](const SequenceSums& s) { return s.mark; }), true);
+  add("mark_accuracy", totals.per_event([](const SequenceSums& s) { return s.correct; }), true);
+  add("gap_rmse", totals.root_per_event([](const SequenceSums& s) { return s.squares; }), false);
+  add("gap_rmse_of_sums", totals.root_per_event([](const SequenceSums& s) { return s.error * s.error; }), false);
+  add("poisson_log_likelihood", totals.per_event([](const SequenceSums& s) { return s.poisson; }), true);
+  if (!totals.has_truth()) return;
+  add("true_log_likelihood", totals.per_event([](const SequenceSums& s) { return *s.truth; }), true);
+  found.lacking = totals.per_event([](const SequenceSums& s) { return *s.truth - log_likelihood_of(s); });
+}
+
+std::string line_of(const char* words, const Estimate& value, const std::string& what) {
+  return fmt::format("{:<20} {:.3f} ± {:.3f}  ({})", words, value.value, value.standard_error, what);
+}
+
+void describe(const std::string& truth, Findings& found) {
+  const auto value = [&](const char* name) { return std::ranges::find(found.figures, name, &Figure::name)->value; };
+  found.headline_lines = {
+      line_of("log-likelihood", found.headline().value, "nats per event, teacher-forced"),
+      line_of("  of times", value("time_log_likelihood"), "the ends of sequences among them"),
+      line_of("  of marks", value("mark_log_likelihood"), "given the times"),
+      line_of("Poisson", value("poisson_log_likelihood"), "homogeneous, its rates fitted to the training sequences")};
+  if (found.lacking)
+    found.headline_lines.push_back(
+        fmt::format("{:<20} {:.3f}          (no model beats it on average; the model is {:.3f} ± {:.3f} below)", truth,
+                    value("true_log_likelihood").value, found.lacking->value, found.lacking->standard_error));
+  found.further_lines = {
+      line_of("accuracy of marks", value("mark_accuracy"), "the likeliest before the time is known, teacher-forced"),
+      line_of("RMSE of gaps", value("gap_rmse"), "the mean as the forecast, teacher-forced"),
+      line_of("the authors' RMSE", value("gap_rmse_of_sums"), "of THP+: squares the sum of a sequence's errors")};
+}
+
+/// How likely events are, each given those before it. Figures are ratios of sums over all sequences, per event;
+/// standard errors are over sequences.
+class EventsTrial final : public Trial {
+ public:
+  Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
+    const EventsConfig* config = events_config(tasks);
+    check(config != nullptr, "[events] the tasks are no sequences of events, expected kind = \"events\"");
+    const auto source = tasks.source(options.tasks);
+    const auto poisson = options.headline_only ? nullptr : config->poisson();
+    const std::int64_t batches = batches_of(*source, options.batches);
+    std::vector<SequenceSums> all;
+    std::string truth;
+    const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
+    for (std::int64_t first = 0; first < batches; first += together) {
+      const std::int64_t count = std::min(together, batches - first);
+      std::vector<std::vector<SequenceSums>> scored(static_cast<std::size_t>(count));
+      const auto score_one = [&](std::int64_t i, std::int64_t) {
+        const Batch batch = source->batch(static_cast<std::uint64_t>(first + i));
+        scored[static_cast<std::size_t>(i)] = score(model, batch, first + i, options.tasks.seed, poisson.get());
+        if (first + i == 0 && batch.truth) truth = batch.truth->name();
+      };
+      if (source->device() == Device::cpu)
+        thread_pool().for_range(count, 1, score_one);
+      else
+        for (std::int64_t i = 0; i < count; ++i) score_one(i, i + 1);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto& more = scored[static_cast<std::size_t>(i)];
+        all.insert(all.end(), more.begin(), more.end());
+        if (options.progress) options.progress(static_cast<double>(first + i + 1));
+      }
+    }
+    return findings(EventTotals(std::move(all)), truth, options.headline_only);
+  }
+
+ private:
+  static Findings findings(const EventTotals& totals, const std::string& truth, bool headline_only) {
+    Findings found{.tasks = totals.sequences()};
+    found.figures = {{.name = "log_likelihood",
+                      .value = totals.per_event(log_likelihood_of),
+                      .has_error = true,
+                      .density = Density::joint,
+                      .how = kTeacherForced}};
+    if (headline_only) return found;
+    add_figures(totals, found);
+    describe(truth, found);
+    return found;
+  }
+};
+
+const Trial& events_trial() {
+  static const EventsTrial trial;
+  return trial;
+}
+
+}  // namespace
+
+TrialInfo events_info() { return {.name = "events", .trial = events_trial}; }
+
+}  // namespace npzoo

@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "npzoo/datasets/sobol.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/trials/trial.h"
+
+namespace npzoo {
+
+namespace {
+
+/// `rules` of a protocol's `[evaluation]`.
+struct SearchRules {
+  std::int64_t steps = 0;
+  ChoiceRules choice{};
+  std::int64_t fit_every = 0;  // evaluations after which the Gaussian process is fitted anew; 0: there is none
+
+  explicit SearchRules(const ModelConfig& rules) {
+    ConfigReader reader(rules, "optimisation");
+    steps = reader.size("steps");
+    const auto acquisition = reader.get<std::string>("acquisition");
+    choice.thompson = acquisition == "thompson";
+    const auto kind = choice.thompson ? AcquisitionKind::expected_improvement : find_acquisition(acquisition);
+    check(kind.has_value(), "[optimisation] acquisition \"{}\" found, expected ei, log-ei, ucb, pi or thompson",
+          acquisition);
+    choice.acquisition.kind = *kind;
+    choice.acquisition.width = reader.number("width", kNonNegative, choice.acquisition.width);
+    choice.acquisition.margin = reader.number("margin", kNonNegative, 0);
+    choice.repeat = reader.get<bool>("repeat");
+    fit_every = reader.integer("fit_every", 0, 65536, 0);
+    reader.finish();
+  }
+};
+
+/// Over the tasks of all batches.
+struct SearchTotals {
+  std::vector<RunningMean> simple;  // after each number of evaluations
+  RunningMean cumulative, found;
+  std::vector<double> last;  // simple regrets at the end
+
+  void add(const SearchCurve& curve) {
+    simple.resize(curve.simple.size());
+    for (std::size_t step = 0; step < curve.simple.size(); ++step)
+      for (const double regret : curve.simple[step]) simple[step].add(regret);
+    for (const double regret : curve.cumulative) cumulative.add(regret);
+    for (const double regret : curve.simple.back()) {
+      found.add(regret == 0 ? 1 : 0);
+      last.push_back(regret);
+    }
+  }
+  Estimate regret() const { return simple.back().estimate(); }
+};
+
+Estimate paired_difference(const SearchTotals& a, const SearchTotals& b) {
+  RunningMean difference;
+  for (std::size_t i = 0; i < a.last.size(); ++i) difference.add(a.last[i] - b.last[i]);
+  return difference.estimate();
+}
+
+std::string regret_line(const std::string& who, const SearchTotals& totals) {
+  const Estimate regret = totals.regret(), cumulative = totals.cumulative.estimate();
+  std::string line = fmt::format("{:<20} {:.4f} ± {:.4f}  cumulative {:.2f} ± {:.2f}, minimum found in {:.0f} %; after",
+                                 who, regret.value, regret.standard_error, cumulative.value, cumulative.standard_error,
+                                 100 * totals.found.estimate().value);
+  const std::int64_t steps = std::ssize(totals.simple) - 1;
+  for (std::int64_t step = 1; step < steps; step *= 2)
+    line += fmt::format(" {}: {:.3f}", step, totals.simple[static_cast<std::size_t>(step)].estimate().value);
+  return line;
+}
+
+/// One who searches.
+struct Searcher {
+  std::string key;    // of its figures: "random"
+  std::string words;  // for people
+  SearchTotals totals{};
+
+  void go(const Candidates& candidates, std::int64_t steps, const Chooser& chooser, StepProgress& progress) {
+    totals.add(search(candidates, steps, [&](const SearchState& state) {
+      const std::vector<std::int64_t> chosen = chooser(state);
+      progress.step();
+      return chosen;
+    }));
+  }
+  bool searched() const { return !totals.last.empty(); }
+};
+
+/// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
+/// evaluated its targets. All tasks of a batch advance together. Regrets are of values less the least one of a task.
+/// Beside the model decide the exact posterior, where it is known, a fitted Gaussian process, where the rules want one,
+/// the model as it was before training, a Sobol sequence and chance. A validation scores likelihoods instead: regrets
+/// of as few tasks are too noisy to choose weights by.
+class OptimisationTrial final : public Trial {
+ public:
+  void check_rules(const ModelConfig& rules) const override { static_cast<void>(SearchRules(rules)); }
+  Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
+    if (options.headline_only) return find_trial("likelihood").run(model, tasks, options);
+    const SearchRules rules(options.rules);
+    const auto source = tasks.source(options.tasks);
+    const NoGrad off;
+    const std::unique_ptr<Model> untrained = options.untrained ? options.untrained() : nullptr;
+    Searcher of_model{"", "simple regret"}, exact{"exact", ""}, fitted{"fitted_gp", "fitted GP"},
+        ignorant{"untrained", "untrained"}, sobol{"sobol", "Sobol sequence"}, chance{"random", "random search"};
+    Findings found;
+    StepProgress progress(options);
+    for (std::int64_t index = 0; index < options.batches; ++index) {
+      const Batch batch = source->batch(static_cast<std::uint64_t>(index));
+      const Candidates candidates(batch.task);
+      const SearchSeed seed{options.tasks.seed, index, rules.steps};
+      std::vector<std::pair<Searcher*, Chooser>> searches;
+      searches.emplace_back(&of_model, model_chooser(model, candidates, rules.choice, seed));
+      if (const auto chooser = exact_chooser(batch, rules.choice)) {
+        searches.emplace_back(&exact, *chooser);
+        exact.words = batch.truth->name();
+      }
+      if (rules.fit_every > 0)
+        searches.emplace_back(&fitted, gp_chooser(candidates, rules.choice, rules.fit_every, seed));
+      if (untrained) searches.emplace_back(&ignorant, model_chooser(*untrained, candidates, rules.choice, seed));
+      if (tasks.dim_x() <= kMostSobolDims) searches.emplace_back(&sobol, sobol_chooser(candidates, seed));
+      searches.emplace_back(&chance, random_chooser(seed));
+      progress.begin_batch(index, std::ssize(searches) * rules.steps);
+      for (auto& [searcher, chooser] : searches) searcher->go(candidates, rules.steps, chooser, progress);
+      found.tasks += candidates.tasks();
+      if (options.progress) options.progress(static_cast<double>(index + 1));
+    }
+    add_figures(of_model, exact, found);
+    found.headline_lines = {regret_line(of_model.words, of_model.totals)};
+    for (const Searcher* other : {&exact, &fitted, &ignorant, &sobol, &chance}) {
+      if (!other->searched()) continue;
+      add_figures_beside(*other, found);
+      found.headline_lines.push_back(regret_line(other->words, other->totals));
+      if (other != &exact) continue;
+      const Estimate excess = paired_difference(of_model.totals, exact.totals);
+      found.headline_lines.push_back(fmt::format("{:<20} {:.4f} ± {:.4f}  (of the same tasks)", "  more than that",
+                                                 excess.value, excess.standard_error));
+    }
+    found.further_lines = {
+        fmt::format("after {} evaluations by {}, minimised", rules.steps,
+                    rules.choice.thompson ? "Thompson's rule" : std::string(to_string(rules.choice.acquisition.kind)))};
+    return found;
+  }
+
+ private:
+  static void add(std::string name, const Estimate& value, Findings& found) {
+    found.figures.push_back({.name = std::move(name), .value = value, .has_error = true, .more_is_better = false});
+  }
+  static void add_curve(const std::string& name, const SearchTotals& totals, Findings& found) {
+    for (std::size_t step = 0; step < totals.simple.size(); ++step)
+      add(fmt::format("{}.{}", name, step), totals.simple[step].estimate(), found);
+  }
+  static void add_figures(const Searcher& model, const Searcher& exact, Findings& found) {
+    add("simple_regret", model.totals.regret(), found);
+    add("cumulative_regret", model.totals.cumulative.estimate(), found);
+    found.figures.push_back({.name = "minimum_found", .value = model.totals.found.estimate(), .has_error = true});
+    if (exact.searched()) add("excess_regret", paired_difference(model.totals, exact.totals), found);
+    add_curve("regret_after", model.totals, found);
+  }
+  static void add_figures_beside(const Searcher& other, Findings& found) {
+    add(other.key + "_regret", other.totals.regret(), found);
+    add(other.key + "_cumulative_regret", other.totals.cumulative.estimate(), found);
+    add_curve(other.key + "_regret_after", other.totals, found);
+  }
+};
+
+const Trial& optimisation_trial() {
+  static const OptimisationTrial trial;
+  return trial;
+}
+
+}  // namespace
+
+TrialInfo optimisation_info() { return {.name = "optimisation", .trial = optimisation_trial}; }
+
+}  // namespace npzoo

@@ -1,0 +1,150 @@
+#pragma once
+
+#include "npzoo/ops/kriging/process.h"
+
+// A context in order, its scales, and the kernels of a bank in its units.
+
+namespace npzoo::kriging {
+
+/// The bits of an integer of at most 10 bits, two zeros between them.
+NPZOO_TEAM std::int64_t spread_bits(std::int64_t x) {
+  std::int64_t spread = 0;
+  for (int bit = 0; bit < 10; ++bit) spread |= (x >> bit & 1) << 3 * bit;
+  return spread;
+}
+
+/// The number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is NaN.
+template <class T>
+NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const double* range) {
+  if (dims == 1) return static_cast<double>(x[0]);
+  std::int64_t code = 0;
+  for (std::int64_t d = 0; d < dims; ++d) {
+    if (x[d] != x[d]) return static_cast<double>(x[d]);
+    const double share = range[d] > 0 ? (static_cast<double>(x[d]) - low[d]) / range[d] : 0;
+    if (share >= 0 && share <= 1) code |= spread_bits(static_cast<std::int64_t>(share * 1023)) << d;
+  }
+  return static_cast<double>(code);
+}
+
+/// How much a wave of one frequency explains, from Σc², Σs², Σcs, Σcy and Σsy over its cosines and sines at the points.
+NPZOO_TEAM double power(double cc, double ss, double cs, double cy, double sy) {
+  const double determinant = cc * ss - cs * cs;
+  return determinant > 1e-9 * cc * ss ? (ss * cy * cy + cc * sy * sy - 2 * cs * cy * sy) / determinant : 0;
+}
+
+/// How far the top of a parabola through three powers is from the middle one, which is the highest; in [−½, ½].
+NPZOO_TEAM double top(double before, double here, double after) {
+  const double bend = before - 2 * here + after;
+  return bend < 0 ? 0.5 * (before - after) / bend : 0;
+}
+
+/// Highest peaks of the power first, at frequencies that differ by a tenth.
+NPZOO_TEAM void two_periods(const double* power, std::int64_t count, double first, double step, double* periods) {
+  double taken = 0;
+  for (int slot = 0; slot < 2; ++slot) {
+    double best = 0, frequency = 0;
+    for (std::int64_t f = 0; f < count; ++f) {
+      const bool inside = 0 < f && f + 1 < count;
+      const bool peak = (f == 0 || power[f] >= power[f - 1]) && (f + 1 == count || power[f] >= power[f + 1]);
+      const double here = first + static_cast<double>(f) * step;
+      if (!peak || !(power[f] > best) || (taken > 0 && here > 0.9 * taken && here * 0.9 < taken)) continue;
+      best = power[f];
+      frequency = inside ? here + step * top(power[f - 1], power[f], power[f + 1]) : here;
+    }
+    periods[slot] = frequency > 0 ? 1 / frequency : 0;
+    taken = frequency;
+    if (taken == 0) return;
+  }
+}
+
+/// Values without the straight line that fits them best, into `left`.
+template <class Team>
+NPZOO_TEAM void detrend(const Team& team, std::int64_t n, const double* x, const double* y, double* left) {
+  const double count = static_cast<double>(n);
+  const double mean_x = team.sum(n, [=](std::int64_t i) { return x[i]; }) / count,
+               mean_y = team.sum(n, [=](std::int64_t i) { return y[i]; }) / count;
+  const double xx = team.sum(n, [=](std::int64_t i) { return (x[i] - mean_x) * (x[i] - mean_x); });
+  const double xy = team.sum(n, [=](std::int64_t i) { return (x[i] - mean_x) * (y[i] - mean_y); });
+  const double slope = xx > 0 ? xy / xx : 0;
+  team.each(n, [=](std::int64_t i) { left[i] = y[i] - mean_y - slope * (x[i] - mean_x); });
+}
+
+/// Frequencies from one and a half waves in the range of the context up to what its points can tell, a quarter of a
+/// wave apart.
+template <class Team>
+NPZOO_TEAM void find_periods(const Team& team, std::int64_t n, const double* x, const double* y, double* work,
+                             double* periods) {
+  const double span = n > 0 ? x[n - 1] - x[0] : 0;
+  if (n < kFewestForPeriod || !(span > 0)) {
+    team.each(2, [=](std::int64_t i) { periods[i] = 0; });
+    return;
+  }
+  const double most = static_cast<double>(n) / 2.2 < 120 ? static_cast<double>(n) / 2.2 : 120;
+  const auto count = static_cast<std::int64_t>((most - 1.5) * 4);
+  double *const left = work, *const power = work + 3 * n;
+  detrend(team, n, x, y, left);
+  team.periodogram(n, x, left, count, 1.5 / span, 0.25 / span, power, work + n);
+  team.each(1, [=](std::int64_t) { two_periods(power, count, 1.5 / span, 0.25 / span, periods); });
+}
+
+/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number. A
+/// number that names no period makes the kernel impossible.
+NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales) {
+  if (kernel.relative > 0)
+    for (double& inverse : kernel.inverse_length) inverse /= scales[2];
+  kernel.relative = 0;
+  const double number = kernel.period;
+  kernel.period = !waves(kernel) ? 0 : number == 0 ? scales[0] : number == 1 ? scales[1] : 0;
+  if (waves(kernel) && !(kernel.period > 0)) kernel.log_weight = kImpossible;
+  kernel.log_evidence = kImpossible;
+  return kernel;
+}
+
+/// Whether point i comes before point j: keys that are NaN are last, and equal keys keep their order. No two points are
+/// equal, so that a sort gives a permutation for any values.
+NPZOO_TEAM bool is_before(const double* keys, std::int64_t i, std::int64_t j) {
+  const double a = keys[i], b = keys[j];
+  if (a < b) return true;
+  if (b < a) return false;
+  const bool a_is_nan = a != a, b_is_nan = b != b;
+  return a_is_nan == b_is_nan ? i < j : b_is_nan;
+}
+
+template <class Team, class T>
+NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std::int64_t b) {
+  const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
+  const T* const x = p.x + first * dims;
+  double* const work = p.work + b * context_work(p.points);
+  double *const keys = work, *const scales = work + context_work(p.points) - 3;
+  std::int64_t *const order = p.order + first, *const room = reinterpret_cast<std::int64_t*>(work + p.points);
+  double low[3] = {}, range[3] = {}, extent = 0;
+  for (std::int64_t d = 0; d < dims; ++d) {
+    low[d] = team.least(n, [=](std::int64_t i) { return static_cast<double>(x[i * dims + d]); });
+    range[d] = -team.least(n, [=](std::int64_t i) { return -static_cast<double>(x[i * dims + d]); }) - low[d];
+    extent += range[d];
+  }
+  extent /= static_cast<double>(dims);
+  team.each(1, [=](std::int64_t) {
+    double cells = static_cast<double>(n);  // along one input
+    if (dims == 2) cells = team.sqrt(cells);
+    if (dims == 3) cells = team.exp(team.log(cells) / 3);
+    scales[2] = extent > 0 ? extent / cells : 1;
+  });
+  team.each(n, [=](std::int64_t i) {
+    keys[i] = key(x + i * dims, dims, low, range);
+    order[i] = i;
+  });
+  team.sort(n, order, room, [=](std::int64_t i, std::int64_t j) { return is_before(keys, i, j); });
+  team.each(n, [=](std::int64_t i) {
+    p.values[first + i] = static_cast<double>(p.y[first + order[i]]);
+    for (std::int64_t d = 0; d < dims; ++d)
+      p.places[(first + i) * dims + d] = static_cast<double>(x[order[i] * dims + d]);
+  });
+  if (dims == 1)
+    find_periods(team, n, p.places + first, p.values + first, work, scales);
+  else
+    team.each(2, [=](std::int64_t i) { scales[i] = 0; });
+  team.each(p.members, [=](std::int64_t k) { p.kernels[b * p.members + k] = for_context(p.bank[k], scales); });
+}
+
+}  // namespace npzoo::kriging

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "npzoo/engine/kernel.h"
+#include "npzoo/ops/kriging/kriging_kernel.h"
+
+namespace npzoo {
+
+constexpr std::int64_t kMostFrequencies = 512;  // of a periodogram
+
+/// Doubles that a context needs while it is ordered.
+constexpr std::int64_t context_work(std::int64_t points) { return 3 * points + kMostFrequencies + 3; }
+
+/// Contexts as they are given and, in double and ordered, as what follows reads them; and a bank's kernels in the units
+/// of each.
+template <class T>
+struct KrigingContexts {
+  std::int64_t batch, points, dims, members;
+  const std::int64_t* lengths;  // null: all points are real
+  const T* x;                   // (batch, points, dims)
+  const T* y;                   // (batch, points)
+  const KrigingKernel* bank;    // (members)
+  std::int64_t* order;          // (batch, points)
+  double* places;               // (batch, points, dims)
+  double* values;               // (batch, points)
+  KrigingKernel* kernels;       // (batch, members)
+  double* work;                 // (batch, context_work(points))
+};
+
+/// Evidence of each kernel, of tasks of at least `fewest` points, in blocks of at most `block` points.
+template <class T>
+struct KrigingWeigh {
+  std::int64_t batch, points, dims, count, block, fewest;
+  const std::int64_t* lengths;
+  const double* places;
+  const double* values;
+  KrigingKernel* kernels;      // (batch, count)
+  unsigned long long* failed;  // counts kernels that get no evidence; on the device of the context
+};
+
+/// The best of each task's kernels, best first.
+template <class T>
+struct KrigingKeep {
+  std::int64_t batch, count, keep;
+  const KrigingKernel* kernels;  // (batch, count)
+  KrigingKernel* kept;           // (batch, keep)
+};
+
+/// What the kernels that were kept say of M points: of a context's own ones where there is no x.
+template <class T>
+struct KrigingPredict {
+  std::int64_t batch, points, dims, keep, targets;
+  const std::int64_t* lengths;
+  const std::int64_t* order;
+  const double* places;
+  const double* values;
+  const KrigingKernel* kernels;
+  const T* x;              // (batch, targets, dims) or null
+  double* each;            // (batch, keep, 2, targets): means and variances
+  double* slopes;          // (batch, keep, dims, 2, targets): of these along each input of x; null: not asked for
+  T *mean, *std, *spread;  // (batch, targets)
+};
+
+/// What a change of M points' places does to what is said of them.
+template <class T>
+struct KrigingBackward {
+  std::int64_t batch, dims, keep, targets;
+  const KrigingKernel* kernels;
+  const double* each;  // as KrigingPredict left them
+  const double* slopes;
+  const T *d_mean, *d_std, *d_spread;  // (batch, targets); null: nothing depends on it
+  T* d_x;                              // (batch, targets, dims)
+};
+
+NPZOO_KERNEL(kriging_contexts, KrigingContexts);
+NPZOO_KERNEL(kriging_weigh, KrigingWeigh);
+NPZOO_KERNEL(kriging_keep, KrigingKeep);
+NPZOO_KERNEL(kriging_moments, KrigingPredict);
+NPZOO_KERNEL(kriging_backward, KrigingBackward);
+
+}  // namespace npzoo

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <vector>
+
+#include "npzoo/engine/tensor.h"
+#include "npzoo/ops/kriging/kriging_kernel.h"
+
+namespace npzoo {
+
+/// Gaussian processes for each task: those of a bank that explain its context best.
+struct KrigingFit {
+  Tensor kernels;  // (B, S, fields of KrigingKernel) float64
+  Tensor places;   // (B, N, D) float64, in an order that keeps near points together
+  Tensor values;   // (B, N) float64, in that order
+  Tensor order;    // (B, N) int64: which point stands there, on the device of x
+  Tensor lengths;  // (B) int64 or undefined
+};
+
+/// What they say of a point: Gaussians averaged by weight.
+struct KrigingMoments {
+  Tensor mean;    // (B, N)
+  Tensor std;     // (B, N), of a value with noise, > 0
+  Tensor spread;  // (B, N): standard deviation of the kernels' means, over std; in [0, 1]
+};
+
+/// Weighs every kernel of a bank by the density that it gives to the values, and keeps the best. Contexts of more than
+/// kKrigingBlock points are weighed in blocks of near points, as if blocks knew nothing of each other, so that time
+/// grows linearly with the points; banks of more than kKrigingFinalists kernels are looked through in blocks of
+/// kKrigingSketch first. The variance of the process is integrated out under an inverse-gamma prior (2, 1), which suits
+/// values of standard deviation 1. The periods are the two highest peaks of the Lomb–Scargle periodogram of what a
+/// straight line leaves (Scargle 1982).
+///
+/// x (B, N, D) with D ≤ 3, y (B, N, 1), of one dtype; `lengths` (B) says how many points of each row are real;
+/// `bank` (K, fields) float64 on the device of x, as kriging_bank makes it; 1 ≤ keep ≤ min(K, kMostKrigingKernels).
+/// Nothing is recorded: results are constants. Computed in double; N = 0 is legal.
+KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, const Tensor& bank, std::int64_t keep);
+
+/// Kernels that `kriging_fit` could not weigh since the program started, because rounding left a covariance matrix
+/// without a Cholesky factor or because values are not finite. Such a kernel comes last.
+std::int64_t failed_factorisations();
+
+/// Of values at `x` (B, M, D), in the dtype of x. Recorded with respect to x alone; the fit is a constant. A Matérn-½
+/// kernel has an edge at each point of the context and the spread one where all kernels agree: there its slope is 0.
+/// Saves the kernels, what each says, and how that changes with x.
+KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x);
+/// Of each value of the context given all others, in the order of the context; `dtype` float32 or float64. Rows behind
+/// a task's length are 0, 1 and 0. Nothing is recorded.
+KrigingMoments kriging_leave_one_out(const KrigingFit& fit, DType dtype);
+
+/// As a tensor, on the CPU.
+Tensor kriging_bank(const std::vector<KrigingKernel>& kernels);
+
+}  // namespace npzoo

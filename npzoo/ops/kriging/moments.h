@@ -1,0 +1,183 @@
+#pragma once
+
+#include "npzoo/ops/kriging/process.h"
+
+// What the kernels that were kept say of points.
+
+namespace npzoo::kriging {
+
+constexpr std::int64_t kColumns = 64;  // targets that are solved for at a time
+
+/// At least `least`, or NaN.
+NPZOO_TEAM double at_least(double x, double least) { return x < least ? least : x; }
+
+/// With room for slopes, where they are asked for.
+constexpr std::int64_t predict_work(std::int64_t n, bool slopes) {
+  return points_work(n) + factor_work(n) + n * kColumns * (slopes ? 2 : 1) + points_work(kColumns);
+}
+
+/// Relative to the best kernel's.
+template <class Team>
+NPZOO_TEAM double weight(const Team& team, const KrigingKernel& kernel, const KrigingKernel& best) {
+  const double log_weight = kernel.log_evidence - best.log_evidence;
+  return log_weight > kLeastKrigingLogWeight ? team.exp(log_weight) : 0;
+}
+
+/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on, or of unit vectors where the points of the
+/// context are the targets: these are 0 before row `begin`, which then is the first one of v.
+template <class Team, class T>
+NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const KrigingKernel& kernel, const Factor& f,
+                          const Points& points, const Points& targets, std::int64_t begin, std::int64_t columns,
+                          double* v) {
+  if (p.x) {
+    team.covariances(kernel, points, targets, false, v, columns);
+    team.solve(f.n, f.a, f.n, f.diagonals, columns, v);
+    return;
+  }
+  const std::int64_t rows = f.n - begin;
+  team.each(rows * columns, [=](std::int64_t i) { v[i] = i / columns == i % columns ? 1 : 0; });
+  team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
+}
+
+/// How mean and variance of `columns` targets from `begin` on change along each input of theirs. v is what `solve_for`
+/// gave, `work` has room for as much.
+template <class Team, class T>
+NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std::int64_t pair, const Factor& f,
+                               const Points& points, const Points& targets, std::int64_t begin, const double* v,
+                               double* work) {
+  const KrigingKernel kernel = p.kernels[pair];
+  const std::int64_t columns = targets.count;
+  const double* const variances = p.each + (2 * pair + 1) * p.targets + begin;
+  for (std::int64_t d = 0; d < p.dims; ++d) {
+    team.slopes(kernel, points, targets, d, work, columns);
+    team.solve(f.n, f.a, f.n, f.diagonals, columns, work);
+    double *const mean = p.slopes + (pair * p.dims + d) * 2 * p.targets + begin, *const variance = mean + p.targets;
+    team.explained(f.n, columns, work, v, f.white, mean, variance);
+    team.each(columns, [=](std::int64_t c) {
+      const bool least = !(variances[c] > kernel.variance * (kJitter + kernel.noise));
+      const double prior = kernel.trend * targets.inputs[d * columns + c];
+      variance[c] = least ? 0 : 2 * kernel.variance * (prior - variance[c]);
+    });
+  }
+}
+
+/// What kernel `s` says of each target: mean and variance. Nothing where its weight is 0.
+template <class Team, class T>
+NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64_t b, std::int64_t s, double* work) {
+  const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
+  const KrigingKernel kernel = p.kernels[b * p.keep + s];
+  if (!(weight(team, kernel, p.kernels[b * p.keep]) > 0)) return;
+  const Points points = gather(team, p.places + first * dims, n, dims, work);
+  const Factor f = factor_in(work + points_work(n), n);
+  double *const v = f.a + factor_work(n), *const of_targets = v + n * kColumns,
+                *const of_slopes = of_targets + points_work(kColumns);
+  turn(team, points, kernel.period);
+  team.covariances(kernel, points, points, true, f.a, n);
+  factorise(team, f, kernel.noise, p.values + first);
+  double *const mean = p.each + (b * p.keep + s) * 2 * p.targets, *const variance = mean + p.targets;
+  const double* const y = p.values + first;
+  const std::int64_t count = p.x ? p.targets : n;
+  for (std::int64_t begin = 0; begin < count; begin += kColumns) {
+    const std::int64_t columns = count - begin < kColumns ? count - begin : kColumns;
+    Points targets{};
+    if (p.x) {
+      targets = gather(team, p.x + (b * p.targets + begin) * dims, columns, dims, of_targets);
+      turn(team, targets, kernel.period);
+    }
+    solve_for(team, p, kernel, f, points, targets, begin, columns, v);
+    const std::int64_t before = p.x ? 0 : begin;  // rows of zeros
+    team.explained(n - before, columns, v, v, f.white + before, mean + begin, variance + begin);
+    team.each(columns, [=](std::int64_t c) {
+      double& of_mean = mean[begin + c];
+      double& of_variance = variance[begin + c];
+      if (!p.x) {  // Dubrule, "Cross validation of kriging in a unique neighborhood", 1983
+        of_mean = y[begin + c] - of_mean / of_variance;
+        of_variance = kernel.variance / of_variance;
+        return;
+      }
+      double prior = 1 + kMeanVariance;
+      for (std::int64_t d = 0; d < dims; ++d)
+        prior += kernel.trend * targets.inputs[d * columns + c] * targets.inputs[d * columns + c];
+      of_variance = kernel.variance * (at_least(prior - of_variance, kJitter) + kernel.noise);
+    });
+    if (p.slopes) predict_slopes(team, p, b * p.keep + s, f, points, targets, begin, v, of_slopes);
+  }
+}
+
+/// The kernels' Gaussians as one.
+struct Averaged {
+  double total, mean;      // of weights
+  double within, between;  // variances
+};
+
+/// At target i.
+template <class Team>
+NPZOO_TEAM Averaged average_at(const Team& team, const KrigingKernel* kernels, std::int64_t keep, const double* each,
+                               std::int64_t targets, std::int64_t i) {
+  Averaged all{};
+  for (std::int64_t s = 0; s < keep; ++s) {
+    const double share = weight(team, kernels[s], kernels[0]);
+    all.total += share;
+    if (share > 0) all.mean += share * each[2 * s * targets + i];
+  }
+  all.mean /= all.total;
+  if (!(all.total > 0)) all.within = all.mean;  // no kernel has an evidence: all is NaN
+  for (std::int64_t s = 0; s < keep; ++s) {
+    const double share = weight(team, kernels[s], kernels[0]) / all.total;
+    if (!(share > 0)) continue;
+    const double off = each[2 * s * targets + i] - all.mean;
+    all.within += share * each[(2 * s + 1) * targets + i];
+    all.between += share * off * off;
+  }
+  return all;
+}
+
+template <class Team, class T>
+NPZOO_TEAM void average(const Team& team, const KrigingPredict<T>& p, std::int64_t b) {
+  const std::int64_t n = length(p, b), count = p.x ? p.targets : n, first = b * p.targets;
+  const KrigingKernel* const kernels = p.kernels + b * p.keep;
+  const double* const each = p.each + b * p.keep * 2 * p.targets;
+  team.each(p.targets, [=](std::int64_t i) {
+    std::int64_t at = first + i;
+    if (i >= count) {
+      p.mean[at] = p.spread[at] = 0;
+      p.std[at] = 1;
+      return;
+    }
+    const Averaged all = average_at(team, kernels, p.keep, each, p.targets, i);
+    if (!p.x) at = first + p.order[first + i];
+    p.mean[at] = static_cast<T>(all.mean);
+    p.std[at] = static_cast<T>(team.sqrt(all.within + all.between));
+    p.spread[at] = static_cast<T>(team.sqrt(all.between / (all.within + all.between)));
+  });
+}
+
+/// Where all kernels agree the spread is 0 and has an edge: there it has no slope.
+template <class Team, class T>
+NPZOO_TEAM void backward(const Team& team, const KrigingBackward<T>& p, std::int64_t b) {
+  const KrigingKernel* const kernels = p.kernels + b * p.keep;
+  const double* const each = p.each + b * p.keep * 2 * p.targets;
+  team.each(p.targets, [=](std::int64_t i) {
+    const Averaged all = average_at(team, kernels, p.keep, each, p.targets, i);
+    const double variance = all.within + all.between, std = team.sqrt(variance),
+                 spread = team.sqrt(all.between / variance);
+    const std::int64_t at = b * p.targets + i;
+    const double d_mean = p.d_mean ? p.d_mean[at] : 0, d_std = p.d_std ? p.d_std[at] / std : 0,
+                 d_spread = p.d_spread ? p.d_spread[at] : 0;
+    const double of_spread = spread > 0 ? d_spread * all.within / (variance * variance * spread) : 0;
+    const double of_variance = (d_std - d_spread * spread / variance) / 2;
+    for (std::int64_t d = 0; d < p.dims; ++d) {
+      double sum = all.total > 0 ? 0 : all.mean;
+      for (std::int64_t s = 0; s < p.keep; ++s) {
+        const double share = weight(team, kernels[s], kernels[0]) / all.total;
+        if (!(share > 0)) continue;
+        const double* const slopes = p.slopes + ((b * p.keep + s) * p.dims + d) * 2 * p.targets + i;
+        const double off = each[2 * s * p.targets + i] - all.mean;
+        sum += share * ((d_mean + off * (d_std + of_spread)) * slopes[0] + of_variance * slopes[p.targets]);
+      }
+      p.d_x[at * p.dims + d] = static_cast<T>(sum);
+    }
+  });
+}
+
+}  // namespace npzoo::kriging

@@ -1,0 +1,145 @@
+#pragma once
+
+#include "npzoo/engine/team.h"
+#include "npzoo/ops/kriging/kernels.h"
+
+// A Gaussian process at the points of one task, by a Team that also does:
+//
+//   count(counter)                adds 1 atomically, by the thread that calls it
+//   periodogram(n, x, y, count, first, step, power, work)
+//                                 power[f] = of y at the frequency first + f step; work of 2 n doubles
+//   covariances(kernel, rows, columns, lower, out, stride)
+//                                 out(i, j) of two sets of points; only j ≤ i where `lower`
+//   slopes(kernel, rows, columns, input, out, stride)
+//                                 how these change with an input of the columns
+//   copy(n, from, to)             the lower triangle of (n, n)
+//   factorise(n, a, stride, diagonals)
+//                                 a ← L with L Lᵀ = a, below and on the diagonal
+//   solve(n, a, stride, diagonals, columns, v)
+//                                 v (n, columns) ← L⁻¹ v
+//   explained(n, columns, v, other, white, mean, product)
+//                                 Σ over the rows of v (n, columns) times white, and of v times other, for each column
+//
+// `diagonals` are what `factorise` leaves for `solve`: n · kTile doubles. Included by kernel sources only.
+
+namespace npzoo::kriging {
+
+constexpr std::int64_t kTile = 16;
+constexpr double kTwoPi = 6.28318530717958647693;
+constexpr double kMeanVariance = 4;  // of the unknown mean, over that of the process
+constexpr double kJitter = 1e-8;
+constexpr double kImpossible = -__builtin_huge_val();  // logarithm of a weight
+
+/// Whether it has a part that repeats itself.
+NPZOO_TEAM bool waves(const KrigingKernel& k) { return k.share > 0 && k.inverse_width > 0; }
+
+/// Points, input by input, and what the periodic part needs of each.
+struct Points {
+  std::int64_t count, dims;
+  double* inputs;  // (3, count)
+  double* cosine;  // of 2π x / period, once turned
+  double* sine;
+};
+
+/// Doubles that Points need.
+constexpr std::int64_t points_work(std::int64_t count) { return 5 * count; }
+
+template <class Team, class T>
+NPZOO_TEAM Points gather(const Team& team, const T* x, std::int64_t count, std::int64_t dims, double* work) {
+  const Points points{count, dims, work, work + 3 * count, work + 4 * count};
+  team.each(count, [=](std::int64_t i) {
+    for (std::int64_t d = 0; d < dims; ++d) points.inputs[d * count + i] = static_cast<double>(x[i * dims + d]);
+  });
+  return points;
+}
+
+/// Where points stand in a period; 0: there is none.
+template <class Team>
+NPZOO_TEAM void turn(const Team& team, const Points& points, double period) {
+  const double frequency = period > 0 ? kTwoPi / period : 0;
+  team.each(points.count, [=](std::int64_t i) {
+    points.cosine[i] = frequency > 0 ? team.cos(frequency * points.inputs[i]) : 1;
+    points.sine[i] = frequency > 0 ? team.sin(frequency * points.inputs[i]) : 0;
+  });
+}
+
+/// 1, 1 + s or 1 + s + s² / 3, times exp(−s), where s = √(2ν) r. V is a number of a GPU or a register of a CPU.
+template <class V, class Math>
+NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
+  if (smoothness < 0.5) return math.exp(-r);
+  const V s = r * (smoothness < 1.5 ? 1.73205080756887729353 : 2.23606797749978969641);
+  const V rough = s + 1.0;
+  return (smoothness < 1.5 ? rough : rough + s * s * (1.0 / 3.0)) * math.exp(-s);
+}
+
+/// `distance` is over the length scales, `cosine` that of the waves' angle, `dot` x · x′.
+template <class V, class Math>
+NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, const Math& math) {
+  V sum = matern(k.smoothness, distance, math) * (1.0 - k.share) + kMeanVariance + dot * k.trend;
+  if (k.share > 0) {
+    const V second = matern(2.0, distance * k.ratio, math) * k.share;
+    sum += k.inverse_width > 0 ? math.exp((cosine - 1.0) * k.inverse_width) * second : second;
+  }
+  return sum;
+}
+
+/// The slope of `matern` over r: it changes by this times x along an input whose part in r² is x². For ν = ½ it has an
+/// edge where r is 0, and there it gives what times 0 is 0.
+template <class V, class Math>
+NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
+  constexpr double kLeast = 1e-150;
+  if (smoothness < 0.5) return -math.exp(-r) / (r + kLeast);
+  if (smoothness < 1.5) return math.exp(r * -1.73205080756887729353) * -3.0;
+  const V s = r * 2.23606797749978969641;
+  return (s + 1.0) * math.exp(-s) * (-5.0 / 3.0);
+}
+
+/// How `covariance` changes with an input of the second place, which is `along` further than `here`, the first place's;
+/// `square` is one over the square of its length scale, `sine` that of the waves' angle.
+template <class V, class Math>
+NPZOO_TEAM V covariance_slope(const KrigingKernel& k, V distance, V cosine, V sine, V along, double here, double square,
+                              const Math& math) {
+  const V moved = along * square;
+  V sum = matern_slope(k.smoothness, distance, math) * moved * (1.0 - k.share) + here * k.trend;
+  if (k.share > 0) {
+    V second = matern_slope(2.0, distance * k.ratio, math) * moved * (k.ratio * k.ratio);
+    if (k.inverse_width > 0) {
+      const double frequency = k.period > 0 ? kTwoPi / k.period : 0;
+      const V turned = matern(2.0, distance * k.ratio, math) * sine * (k.inverse_width * frequency);
+      second = (second - turned) * math.exp((cosine - 1.0) * k.inverse_width);
+    }
+    sum += second * k.share;
+  }
+  return sum;
+}
+
+template <class T>
+NPZOO_TEAM std::int64_t length(const T& p, std::int64_t b) {
+  return p.lengths ? p.lengths[b] : p.points;
+}
+
+/// A covariance matrix with noise, factorised, and L⁻¹ y.
+struct Factor {
+  std::int64_t n;
+  double* a;          // (n, n)
+  double* diagonals;  // (n, kTile)
+  double* white;      // (n)
+};
+
+/// Doubles that Factor needs.
+constexpr std::int64_t factor_work(std::int64_t n) { return n * (n + kTile + 1); }
+
+NPZOO_TEAM Factor factor_in(double* work, std::int64_t n) { return {n, work, work + n * n, work + n * (n + kTile)}; }
+
+/// Of a covariance matrix without noise that stands in f.a.
+template <class Team>
+NPZOO_TEAM void factorise(const Team& team, const Factor& f, double noise, const double* y) {
+  team.each(f.n, [=](std::int64_t i) {
+    f.a[i * f.n + i] += noise + kJitter;
+    f.white[i] = y[i];
+  });
+  team.factorise(f.n, f.a, f.n, f.diagonals);
+  team.solve(f.n, f.a, f.n, f.diagonals, 1, f.white);
+}
+
+}  // namespace npzoo::kriging

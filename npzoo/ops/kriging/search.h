@@ -1,0 +1,101 @@
+#pragma once
+
+#include "npzoo/ops/kriging/process.h"
+
+// Which kernels explain a context.
+
+namespace npzoo::kriging {
+
+constexpr double kShape = 2, kRate = 1;  // of the inverse-gamma prior of the process's variance
+
+/// Kernels that are weighed one after the other, and share what they have in common.
+constexpr std::int64_t kGroup = 8;
+constexpr std::int64_t groups(std::int64_t kernels) { return (kernels + kGroup - 1) / kGroup; }
+
+constexpr std::int64_t weigh_work(std::int64_t n) { return points_work(n) + n * n + factor_work(n); }
+
+/// Whether two kernels differ in noise alone.
+NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
+  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
+              a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;
+  for (int d = 0; d < 3; ++d) same = same && a.inverse_length[d] == b.inverse_length[d];
+  return same;
+}
+
+/// log |L| of a factor, by logarithms of products that stay within range.
+template <class Team>
+NPZOO_TEAM double log_determinant(const Team& team, const Factor& f) {
+  constexpr std::int64_t kAtOnce = 8;
+  return team.sum((f.n + kAtOnce - 1) / kAtOnce, [=](std::int64_t part) {
+    double product = 1;
+    for (std::int64_t i = part * kAtOnce; i < f.n && i < (part + 1) * kAtOnce; ++i) product *= f.a[i * (f.n + 1)];
+    return team.log(product);
+  });
+}
+
+/// log p(values | kernel) up to what is the same for all kernels, and the posterior mean of the process's variance, of
+/// the kernels of a group.
+template <class Team, class T>
+NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b, std::int64_t group, double* work) {
+  const std::int64_t n = length(p, b), dims = p.dims, begin = group * kGroup;
+  const std::int64_t count = p.count - begin < kGroup ? p.count - begin : kGroup;
+  if (n < p.fewest) return;
+  KrigingKernel* const kernels = p.kernels + b * p.count + begin;
+  const std::int64_t blocks = (n + p.block - 1) / p.block;
+  double squares[kGroup] = {}, log_of_l[kGroup] = {};
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t first = b * p.points + n * block / blocks, size = n * (block + 1) / blocks - n * block / blocks;
+    double* const without_noise = work + points_work(size);
+    const Factor f = factor_in(without_noise + size * size, size);
+    const Points points = gather(team, p.places + first * dims, size, dims, work);
+    const KrigingKernel* before = nullptr;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const KrigingKernel& kernel = kernels[k];
+      if (kernel.log_weight == kImpossible) continue;
+      if (!before || kernel.period != before->period) turn(team, points, kernel.period);
+      if (!before || !same_without_noise(kernel, *before))
+        team.covariances(kernel, points, points, true, without_noise, size);
+      team.copy(size, without_noise, f.a);
+      factorise(team, f, kernel.noise, p.values + first);
+      squares[k] += team.sum(size, [=](std::int64_t i) { return f.white[i] * f.white[i]; });
+      log_of_l[k] += log_determinant(team, f);
+      before = &kernel;
+    }
+  }
+  const double shape = kShape + static_cast<double>(n) / 2;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const double rate = kRate + squares[k] / 2, known = log_of_l[k];
+    team.each(1, [=](std::int64_t) {
+      KrigingKernel& kernel = kernels[k];
+      // The period was chosen out of about as many as half the points can tell apart.
+      const double choice = kernel.period > 0 ? team.log(static_cast<double>(n) / 2) : 0;
+      if (kernel.log_weight != kImpossible) {
+        kernel.log_evidence = kernel.log_weight - choice - known - shape * team.log(rate);
+        if (kernel.log_evidence != kernel.log_evidence) team.count(p.failed);
+      }
+      kernel.variance = rate / (shape - 1);
+    });
+  }
+}
+
+/// Whether evidence a is better than b. NaN, which failed factorisations give, is the worst.
+NPZOO_TEAM bool better(double a, double b) { return a > b || (a == a && b != b); }
+
+/// By one thread. Of kernels with equal evidence the first is the better one.
+template <class T>
+NPZOO_TEAM void keep_best(const KrigingKeep<T>& p, std::int64_t b) {
+  const KrigingKernel* const from = p.kernels + b * p.count;
+  std::int64_t taken[kMostKrigingKernels];
+  for (std::int64_t s = 0; s < p.keep; ++s) {
+    std::int64_t best = -1;
+    for (std::int64_t k = 0; k < p.count; ++k) {
+      bool free = true;
+      for (std::int64_t t = 0; t < s; ++t) free = free && taken[t] != k;
+      if (free && (best < 0 || better(from[k].log_evidence, from[best].log_evidence))) best = k;
+    }
+    taken[s] = best;
+    p.kept[b * p.keep + s] = from[best];
+  }
+}
+
+}  // namespace npzoo::kriging

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "npzoo/engine/kernel.h"
+
+namespace npzoo {
+
+/// x and out are (batch, size, size). Without `diagonal` (batch, size) that of x stays.
+template <class T>
+struct LowerTriangleForward {
+  std::int64_t batch, size;
+  const T* x;
+  const T* diagonal;
+  T* out;
+};
+
+/// With `own_diagonal` that of d_out is x's. The gradients that are not asked for are null.
+template <class T>
+struct LowerTriangleBackward {
+  std::int64_t batch, size;
+  bool own_diagonal;
+  const T* d_out;
+  T* d_x;
+  T* d_diagonal;
+};
+
+NPZOO_KERNEL(lower_triangle_forward, LowerTriangleForward);
+NPZOO_KERNEL(lower_triangle_backward, LowerTriangleBackward);
+
+}  // namespace npzoo

@@ -1,0 +1,160 @@
+#include "npzoo/engine/memory.h"
+#include "npzoo/ops/masked_attention/blocks.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace attention;
+
+constexpr std::int64_t kTileKeys = 96;  // scores of that many keys stay in the first-level cache
+constexpr std::int64_t kChunkFlops = 1 << 20;
+
+/// Working memory of one block.
+template <class T>
+class Workspace {
+ public:
+  static constexpr std::int64_t kLanes = Block<T>::kMostLanes;
+
+  explicit Workspace(const AttentionForward<T>& p)
+      : buffer_(static_cast<std::size_t>((p.width + p.value_width + kTileKeys + 3) * kLanes) * sizeof(T)),
+        queries(reinterpret_cast<T*>(buffer_.data())),
+        out(queries + p.width * kLanes),
+        scores(out + p.value_width * kLanes),
+        top(scores + kTileKeys * kLanes),
+        total(top + kLanes),
+        visible(total + kLanes) {}
+
+ private:
+  Buffer buffer_;
+
+ public:
+  T* queries;  // (width, lanes)
+  T* out;      // (value width, lanes)
+  T* scores;   // (keys of a tile, lanes)
+  T* top;      // largest score so far
+  T* total;    // sum of 2^(score − top) so far
+  T* visible;  // keys of a tile that a lane sees
+};
+
+/// Turns a column of scores, one register wide, into weights relative to the new maximum; returns what the sums so far
+/// are to be multiplied with.
+template <class T>
+Vec<T> weigh(T* scores, std::int64_t count, std::int64_t lanes, T* top, T* total) {
+  constexpr T kLowest = -std::numeric_limits<T>::infinity();
+  const Vec<T> before = load(top);
+  Vec<T> a = before, b = before;
+  std::int64_t i = 0;
+  for (; i + 1 < count; i += 2) {
+    a = max(load(scores + i * lanes), a);
+    b = max(load(scores + (i + 1) * lanes), b);
+  }
+  if (i < count) a = max(load(scores + i * lanes), a);
+  a = max(b, a);
+  store(top, a);
+  const Vec<T> shift = select(a == splat<T>(kLowest), Vec<T>{}, a);
+
+  Vec<T> sum{}, other{};
+  for (i = 0; i + 1 < count; i += 2) {
+    const Vec<T> x = exp2_below_one(load(scores + i * lanes) - shift),
+                 y = exp2_below_one(load(scores + (i + 1) * lanes) - shift);
+    store(scores + i * lanes, x);
+    store(scores + (i + 1) * lanes, y);
+    sum += x;
+    other += y;
+  }
+  if (i < count) {
+    const Vec<T> x = exp2_below_one(load(scores + i * lanes) - shift);
+    store(scores + i * lanes, x);
+    sum += x;
+  }
+  const Vec<T> factor = exp2_below_one(before - shift);
+  store(total, load(total) * factor + (sum + other));
+  return factor;
+}
+
+/// Whether the maxima are what they were.
+template <class V>
+bool all_ones(V factors) {
+  return sum(select(factors == 1, V{}, splat<ScalarOf<V>>(1))) == 0;
+}
+
+/// −∞ for the keys that a lane does not see.
+template <class T>
+void hide(T* scores, std::int64_t count, std::int64_t lanes, const T* visible) {
+  const Vec<T> lowest = splat<T>(-std::numeric_limits<T>::infinity());
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+      T* at = scores + i * lanes + j;
+      store(at, select(splat<T>(static_cast<T>(i)) < load(visible + j), load(at), lowest));
+    }
+}
+
+template <class T>
+void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
+  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+  const std::int64_t lanes = block.lanes();
+  const HeadView<T> at(p, block.batch, block.head);
+  load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, block.rows, p.width, query_factor(p),
+                  w.queries, lanes);
+  std::fill_n(w.top, lanes, -std::numeric_limits<T>::infinity());
+  std::fill_n(w.total, lanes, T(0));
+  if (block.most == 0) std::fill_n(w.out, p.value_width * lanes, T(0));
+
+  const std::int64_t step = tile_step(block.most, kTileKeys);
+  for (std::int64_t first = 0; first < block.most; first += step) {
+    const std::int64_t count = min(step, block.most - first);
+    score_tile(p, block, at.keys + first * at.row, at.row, count, w.queries, w.scores);
+    if (first + count > block.least) {
+      visible_in_tile(block, first, count, w.visible);
+      hide(w.scores, count, lanes, w.visible);
+    }
+    for (std::int64_t j = 0; j < lanes; j += kLanes) {
+      const Vec<T> factor = weigh(w.scores + j, count, lanes, w.top + j, w.total + j);
+      if (first > 0 && !all_ones(factor))
+        for (std::int64_t c = 0; c < p.value_width; ++c)
+          store(w.out + c * lanes + j, load(w.out + c * lanes + j) * factor);
+    }
+    const gemm_tile::Registers<T> product{
+        count, at.values + first * at.value_row, 1, at.value_row, w.scores, lanes, w.out, lanes};
+    if (first == 0)
+      gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.value_width, block.vectors, product);
+    else
+      gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.value_width, block.vectors, product);
+  }
+
+  for (std::int64_t j = 0; j < lanes; j += kLanes) {
+    const Vec<T> total = load(w.total + j);
+    store(w.total + j, select(total == 0, Vec<T>{}, 1 / total));
+    store(w.top + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
+  }
+  store_transposed(w.out, lanes, block.rows, p.value_width, w.total, p.out + block.query_offset(p, p.value_width),
+                   p.heads * p.value_width);
+  if (p.log2_sum) std::copy_n(w.top, block.rows, p.log2_sum + block.row_offset(p));
+}
+
+}  // namespace
+
+template <class T, Isa isa>
+void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p) {
+  constexpr std::int64_t kRows = Block<T>::kMostLanes;
+  const std::int64_t blocks = divide_up(p.queries, kRows);
+  const std::int64_t flops = 2 * min(kRows, p.queries) * max(p.keys * (p.width + p.value_width), 1);
+  const std::int64_t chunk = max(kChunkFlops / max(flops, 1), 1);
+  const auto clean = [&p](const Block<T>& b) {
+    return all_finite(p.v + key_offset(p, b.batch, b.head, p.value_width), b.least, b.most, p.heads * p.value_width,
+                      p.value_width);
+  };
+  cpu.parallel_for(p.batch * p.heads * blocks, chunk, [&](std::int64_t begin, std::int64_t end) {
+    Workspace<T> workspace(p);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / blocks, first = i % blocks * kRows;
+      const Block<T> block(p, head / p.heads, head % p.heads, first, min(kRows, p.queries - first));
+      for_runs(p, block, clean, [&](const Block<T>& b) { attend(p, b, workspace); });
+    }
+  });
+}
+
+NPZOO_INSTANTIATE(attention_forward, AttentionForward);
+
+}  // namespace npzoo

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "npzoo/ops/masked_attention/tiles_cuda.h"
+
+namespace npzoo {
+
+/// d_q, and for each (batch, head, query) Σ out · d_out less the gradient of its log-sum-exp: what the gradients of its
+/// weights are measured from.
+template <class T, Gpu gpu>
+void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, T* means);
+
+/// d_k and d_v.
+template <class T, Gpu gpu>
+void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, const T* means);
+
+namespace {
+
+/// Fewer channels a lane than in the forward pass, as there are more arrays.
+template <class T, int width>
+using GradientTiling = Tiling<T, width, 8, (sizeof(T) == 4 ? 4 : 2)>;
+
+/// Calls f<tiling, laplace>(). Widths are at most 128.
+template <class F>
+void with_gradient_tiling(const AttentionForward<float>& p, const F& f) {
+  const std::int64_t width = max(p.width, p.value_width);
+  if (p.score == AttentionScore::laplace)
+    return width <= 16 ? f.template operator()<GradientTiling<float, 16>, true>()
+                       : f.template operator()<GradientTiling<float, 128>, true>();
+  if (width <= 8) return f.template operator()<GradientTiling<float, 8>, false>();
+  if (width <= 16) return f.template operator()<GradientTiling<float, 16>, false>();
+  if (width <= 32) return f.template operator()<GradientTiling<float, 32>, false>();
+  if (width <= 64) return f.template operator()<GradientTiling<float, 64>, false>();
+  f.template operator()<GradientTiling<float, 128>, false>();
+}
+
+template <class F>
+void with_gradient_tiling(const AttentionForward<double>& p, const F& f) {
+  const bool narrow = max(p.width, p.value_width) <= 16;
+  if (p.score == AttentionScore::laplace)
+    return narrow ? f.template operator()<GradientTiling<double, 16>, true>()
+                  : f.template operator()<GradientTiling<double, 128>, true>();
+  narrow ? f.template operator()<GradientTiling<double, 16>, false>()
+         : f.template operator()<GradientTiling<double, 128>, false>();
+}
+
+/// out = Σ over segments, in their order.
+template <class T>
+void sum_segments(CudaContext<kGpu>& cuda, std::int64_t segments, std::int64_t n, const T* parts, T* out) {
+  for_each(cuda, "sum_attention_segments", n, [segments, n, parts, out] __device__(std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t s = 0; s < segments; ++s) sum += static_cast<double>(parts[s * n + i]);
+    out[i] = static_cast<T>(sum);
+  });
+}
+
+}  // namespace
+
+}  // namespace npzoo

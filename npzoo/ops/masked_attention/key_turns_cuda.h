@@ -1,0 +1,59 @@
+#pragma once
+
+// How a block of queries goes through its segment of the keys. Included by kernel sources only.
+
+#include <type_traits>
+
+#include "npzoo/ops/masked_attention/tiles_cuda.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Which queries a lane group owns: blocks are tiles of queries, head by head.
+struct OwnedQueries {
+  template <class L>
+  __device__ OwnedQueries(const Lane<L>& lane, const Spread& spread)
+      : unit(blockIdx.x / spread.tiles),
+        first((blockIdx.x % spread.tiles * spread.warps + warp_id()) * L::kWarpRows + lane.owner * L::kRows) {}
+
+  std::int64_t unit;   // batch element and head
+  std::int64_t first;  // the first of L::kRows
+};
+
+/// Brings keys and values to shared memory, tile by tile, and calls step(keys, values, turn, masked) for each turn that
+/// a row of the warp sees: with std::false_type where all rows see all of it, else with std::true_type, and `visible`
+/// is how many keys of the tile each row sees.
+template <class L, class Step>
+__device__ __forceinline__ void for_key_turns(const AttentionForward<typename L::T>& p, const Spread& spread,
+                                              const OwnedQueries& owned, int (&visible)[L::kRows], const Step& step) {
+  using T = typename L::T;
+  T* keys = shared_memory<T>();
+  T* values = keys + L::kTile * L::kStride;
+  auto* block_most = reinterpret_cast<std::int64_t*>(values + L::kTile * L::kStride);
+  const PointView<const T> k(p.k, p.keys, p.heads, p.width, owned.unit),
+      v(p.v, p.keys, p.heads, p.value_width, owned.unit);
+  const Sight<L> sight(p, owned.unit, owned.first);
+  const std::int64_t begin = blockIdx.y * spread.length,
+                     end = min(begin + spread.length, most_of_block(sight.most, block_most));
+  for (std::int64_t tile = begin; tile < end; tile += L::kTile) {
+    const int count = static_cast<int>(min(std::int64_t{L::kTile}, end - tile));
+    if (tile > begin) __syncthreads();
+    stage<L>(k, tile, count, T(1), keys);
+    stage<L>(v, tile, count, T(1), values);
+    __syncthreads();
+    const int seen_by_any = visible_here(sight.most, tile, count), seen_by_all = visible_here(sight.least, tile, count);
+#pragma unroll
+    for (int r = 0; r < L::kRows; ++r) visible[r] = visible_here(sight.visible[r], tile, count);
+    for (int turn = 0; turn * L::kTurn < seen_by_any; ++turn) {
+      if ((turn + 1) * L::kTurn <= seen_by_all)
+        step(keys, values, turn, std::false_type());
+      else
+        step(keys, values, turn, std::true_type());
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace npzoo

@@ -1,0 +1,170 @@
+#pragma once
+
+// What both backward kernels of attention on tensor cores do: a warp has rows of its own, of two kinds (queries and
+// gradients of the output, or keys and values), and meets the others tile by tile. Included by kernel sources only.
+
+#include "npzoo/ops/masked_attention/tensor_tiles.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kTilePoints = 64;
+
+/// Sizes that registers and shared memory allow a kernel whose rows have one gradient or two.
+template <class Format, int kWidth, int kGradients>
+struct BackwardSizes {
+  static constexpr int kBytes = kWidth * static_cast<int>(sizeof(typename Format::Element));  // of a row
+  static constexpr int kTiles = kWidth == 16 ? 2 : 1;                                         // of 16 rows, in a warp
+  static constexpr int kWarps = kBytes <= 128 ? kMostWarps : 4;
+  static constexpr int kBlocks = kBytes <= 128 ? 2 : kWidth * kGradients <= 128 ? 3 : 2;  // on a multiprocessor
+  static constexpr int kPoints = kBytes == 512 ? 32 : kTilePoints;                        // of a tile
+  static constexpr bool kInRegisters = kBytes <= 128 && kWidth * kGradients <= 64;
+
+  /// Room for a block's own rows: first the one kind of them, then the other, in place of the tiles; or both for good.
+  __host__ __device__ static constexpr std::size_t shared_rows(int warps) {
+    const std::size_t rows = static_cast<std::size_t>(warps * 16 * kTiles), tiles = 4 * kPoints;
+    return kInRegisters ? max(rows, tiles) : 2 * rows + tiles;
+  }
+  __host__ __device__ static constexpr std::size_t shared_bytes(int warps) {
+    return shared_rows(warps) * Tiles<Format, kWidth>::kRowBytes + 2 * (kMostWarps + 3 * kPoints) * sizeof(int);
+  }
+};
+
+/// What a row needs besides queries and keys.
+struct RowTerms {
+  float* start;  // −log2_sum; −∞ where that makes all weights 0
+  float* mean;   // Σ weight · d_weight − d_log_sum
+};
+
+/// Products of a warp's own rows with 16 points of a tile: scores, or weights, and gradients of the same shape.
+template <int kTiles>
+struct Products {
+  float weights[kTiles][2][4], d_scores[kTiles][2][4];
+
+  /// 2^score and weight · (d_weight − mean), both terms having been there at the start; 0 where `unseen(m, n, e)`.
+  template <class Unseen>
+  __device__ void weigh(Unseen unseen) {
+#pragma unroll
+    for (int i = 0; i < kTiles * 8; ++i) {
+      const int m = i / 8, n = i / 4 % 2, e = i % 4;
+      float& weight = weights[m][n][e];
+      float& d_score = d_scores[m][n][e];
+      weight = fast_exp2(weight);
+      d_score *= weight;
+      if (unseen(m, n, e)) weight = d_score = 0;
+    }
+  }
+};
+
+/// The own rows of a warp, of both kinds.
+template <class Format, int kWidth, int kGradients>
+struct OwnRows {
+  using Sizes = BackwardSizes<Format, kWidth, kGradients>;
+  using Element = typename Format::Element;
+  static constexpr int kTiles = Sizes::kTiles, kPitch = Tiles<Format, kWidth>::kPitch;
+
+  LeftRows<Format, kWidth, Sizes::kInRegisters> x[kTiles], y[kTiles];
+
+  /// For the whole block, which has `rows` rows: `memory` is that of the tiles.
+  __device__ void load(HeadRows of_x, HeadRows of_y, int rows, int valid, int width, bool vectors, Element* memory) {
+    using Tile = Tiles<Format, kWidth>;
+    constexpr int kBehind = Sizes::kInRegisters ? 0 : 4 * Sizes::kPoints * kPitch;
+    Element* at[2] = {memory + kBehind, memory + kBehind + (Sizes::kInRegisters ? 0 : rows * kPitch)};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      Tile::template load<1>({i == 0 ? of_x : of_y}, rows, valid, width, vectors, false, at[i]);
+      __syncthreads();
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) (i == 0 ? x : y)[m].load(at[i] + (warp_id() * kTiles + m) * 16 * kPitch);
+      __syncthreads();
+    }
+  }
+
+  /// Adds the products with 16 rows of two tiles.
+  __device__ void multiply(const Element* of_x, const Element* of_y, Products<kTiles>& products) {
+#pragma unroll
+    for (int k = 0; k < kWidth / 16; ++k) {
+      Right<Format> b[2], c[2];
+      tensor_core::load_transposed_right(b, of_x + 16 * k, kPitch);
+      tensor_core::load_transposed_right(c, of_y + 16 * k, kPitch);
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        const Left<Format> own_x = x[m].columns(k), own_y = y[m].columns(k);
+#pragma unroll
+        for (int n = 0; n < 2; ++n) {
+          multiply_add(products.weights[m][n], own_x, b[n]);
+          multiply_add(products.d_scores[m][n], own_y, c[n]);
+        }
+      }
+    }
+  }
+};
+
+/// Sums of a warp's own rows.
+template <class Format, int kWidth>
+struct RowSums {
+  using Element = typename Format::Element;
+  static constexpr int kTiles = BackwardSizes<Format, kWidth, 1>::kTiles, kPitch = Tiles<Format, kWidth>::kPitch;
+
+  float x[kTiles][kWidth / 8][4];
+
+  __device__ void clear() {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+      for (int i = 0; i < kWidth / 2; ++i) x[m][i / 4][i % 4] = 0;
+  }
+
+  /// Adds the product of (own rows, 16 points) with 16 rows of a tile, of which only finite elements where `odd`.
+  __device__ void add(const float (&left)[kTiles][2][4], const Element* tile, bool odd) {
+    Left<Format> a[kTiles];
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) tensor_core::to_left(a[m], left[m][0], left[m][1]);
+#pragma unroll
+    for (int n = 0; n < kWidth / 16; ++n) {
+      Right<Format> b[2];
+      tensor_core::load_right(b, tile + n * 16, kPitch);
+      if (odd) {
+        keep_finite_part(b[0]);
+        keep_finite_part(b[1]);
+      }
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        multiply_add(x[m][2 * n], a[m], b[0]);
+        multiply_add(x[m][2 * n + 1], a[m], b[1]);
+      }
+    }
+  }
+
+  /// Adds factor · element for the elements of a row that are not finite, to own rows with sees(m, row).
+  template <class Sees>
+  __device__ void add_odd(const Element* row, float factor, Sees sees) {
+#pragma unroll
+    for (int i = 0; i < kTiles * kWidth / 2; ++i) {
+      const int m = i / (kWidth / 2), n = i / 4 % (kWidth / 8), e = i % 4;
+      const float element = tensor_core::to_float(row[n * 8 + lane_id() % 4 * 2 + e % 2]);
+      if (element - element != 0 && sees(m, e / 2)) x[m][n][e] += factor * element;
+    }
+  }
+
+  /// To rows [first, points) of an array of (batch, points, heads · width), of one head.
+  __device__ void store(float* to, std::int64_t stride, int first, int points, int width, float factor) {
+#pragma unroll
+    for (int i = 0; i < kTiles * 2; ++i) {
+      const int row = first + i / 2 * 16 + i % 2 * 8 + lane_id() / 4;
+      if (row >= points) continue;
+      float* at = to + row * stride + lane_id() % 4 * 2;
+#pragma unroll
+      for (int n = 0; n < kWidth / 8; ++n)
+        if (n * 8 < width) {
+          at[n * 8] = x[i / 2][n][i % 2 * 2] * factor;
+          at[n * 8 + 1] = x[i / 2][n][i % 2 * 2 + 1] * factor;
+        }
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace npzoo

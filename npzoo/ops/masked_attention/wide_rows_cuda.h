@@ -1,0 +1,206 @@
+#pragma once
+
+// Attention with heads of any width: a warp for each row, whose sums stay in memory. Included by kernel sources only.
+
+#include "npzoo/ops/masked_attention/tiles_cuda.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kWideWarps = 4;
+
+template <class T>
+struct WideHead {
+  __device__ WideHead(const AttentionForward<T>& p, std::int64_t unit)
+      : q(p.q, p.queries, p.heads, p.width, unit),
+        k(p.k, p.keys, p.heads, p.width, unit),
+        v(p.v, p.keys, p.heads, p.value_width, unit),
+        out(p.out, p.queries, p.heads, p.value_width, unit) {}
+
+  PointView<const T> q, k, v;
+  PointView<T> out;
+};
+
+/// Row of this warp; the grid may have a few warps too many.
+__device__ inline std::int64_t wide_row() { return std::int64_t{blockIdx.x} * kWideWarps + warp_id(); }
+
+template <class T>
+__device__ __forceinline__ T wide_product(const T* a, const T* b, int width) {
+  T sum = 0;
+  for (int c = lane_id(); c < width; c += kWarp) sum += a[c] * b[c];
+  return warp_sum(sum);
+}
+
+/// In units of log 2.
+template <class T>
+__device__ __forceinline__ T wide_score(const AttentionForward<T>& p, const T* q, const T* k) {
+  const auto factor = static_cast<T>(p.scale * kLog2E);
+  const int width = static_cast<int>(p.width);
+  T sum = 0;
+  if (p.score == AttentionScore::laplace) {
+    for (int c = lane_id(); c < width; c += kWarp) sum += absolute(k[c] - q[c]);
+    return -factor * warp_sum(sum);
+  }
+  for (int c = lane_id(); c < width; c += kWarp) sum += q[c] * factor * k[c];
+  return warp_sum(sum);
+}
+
+/// sums += Σ weight · point over `count` points, whose weights the lanes have; where `signs_from` is given, of the
+/// signs of point − signs_from. Lanes without a weight above 0 may stand for points that must not be met: `met` tells.
+template <class T>
+__device__ __forceinline__ void wide_add(const PointView<const T>& points, std::int64_t first, int count, T weight,
+                                         bool met, const T* signs_from, T* sums) {
+  for (int begin = 0; begin < points.width; begin += kWarp) {
+    const int c = begin + lane_id();
+    T sum = 0;
+    for (int i = 0; i < count; ++i) {
+      const T w = __shfl_sync(kAllLanes, weight, i);
+      const int i_met = __shfl_sync(kAllLanes, static_cast<int>(met), i);
+      if (!i_met || c >= points.width) continue;
+      const T x = points.first[(first + i) * points.stride + c];
+      sum += w * (!signs_from ? x : x > signs_from[c] ? T(1) : x < signs_from[c] ? T(-1) : T(0));
+    }
+    if (c < points.width) sums[c] += sum;
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void wide_scale(T* row, int width, T factor) {
+  for (int c = lane_id(); c < width; c += kWarp) row[c] *= factor;
+}
+
+template <class T>
+__device__ __forceinline__ void wide_clear(T* row, int width) {
+  for (int c = lane_id(); c < width; c += kWarp) row[c] = 0;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionForward<T> p) {
+  const std::int64_t row = wide_row();
+  if (row >= p.batch * p.heads * p.queries) return;
+  const std::int64_t unit = row / p.queries, query = row % p.queries;
+  const WideHead<T> at(p, unit);
+  const std::int64_t visible = p.mask.visible(unit / p.heads, query, p.keys);
+  const T* q = at.q.first + query * at.q.stride;
+  T* out = at.out.first + query * at.out.stride;
+  wide_clear(out, at.out.width);
+  T top = -infinity<T>(), total = 0;
+  for (std::int64_t first = 0; first < visible; first += kWarp) {
+    const int count = visible_here(visible, first, kWarp);
+    T score = -infinity<T>(), before = top;
+    for (int i = 0; i < count; ++i) {
+      const T of_key = wide_score(p, q, at.k.first + (first + i) * at.k.stride);
+      if (i == lane_id()) score = of_key;
+      top = maximum(of_key, top);
+    }
+    const T shift = top == -infinity<T>() ? T(0) : top, weight = exponential2(score - shift);
+    const T factor = exponential2(before - shift);
+    total = total * factor + warp_sum(weight);
+    wide_scale(out, at.out.width, factor);
+    wide_add(at.v, first, count, weight, true, static_cast<const T*>(nullptr), out);
+  }
+  wide_scale(out, at.out.width, total == 0 ? T(0) : 1 / total);
+  if (p.log2_sum && lane_id() == 0) p.log2_sum[row] = top + logarithm2(total);
+}
+
+template <class T>
+void attend_wide_rows(CudaContext<kGpu>& cuda, const AttentionForward<T>& p) {
+  const std::int64_t rows = p.batch * p.heads * p.queries;
+  launch(cuda, "attention_forward_wide", attend_wide_row<T>, dim3(static_cast<unsigned>(divide_up(rows, kWideWarps))),
+         kWideWarps * kWarp, 0, p);
+}
+
+/// Weight of a pair and the gradient of its score.
+template <class T>
+struct WidePair {
+  T weight, d_score;
+};
+
+template <class T>
+__device__ __forceinline__ WidePair<T> wide_pair(const AttentionBackward<T>& b, const T* q, const T* k, const T* v,
+                                                 const T* d_out, T log2_sum, T mean) {
+  const AttentionForward<T>& p = b.forward;
+  const T score = wide_score(p, q, k);
+  const T d_weight = wide_product(v, d_out, static_cast<int>(p.value_width));
+  const T weight = exponential2(score - (log2_sum == -infinity<T>() ? infinity<T>() : log2_sum));
+  return {weight, weight * (d_weight - mean)};
+}
+
+/// d_q of one row, and Σ out · d_out less the gradient of its log-sum-exp.
+template <class T>
+__global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(AttentionBackward<T> b, T* means) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t row = wide_row();
+  if (row >= p.batch * p.heads * p.queries) return;
+  const std::int64_t unit = row / p.queries, query = row % p.queries;
+  const WideHead<T> at(p, unit);
+  const std::int64_t visible = p.mask.visible(unit / p.heads, query, p.keys);
+  const T* q = at.q.first + query * at.q.stride;
+  T* d_q = PointView<T>(b.d_q, p.queries, p.heads, p.width, unit).first + query * at.q.stride;
+  const T* d_out = PointView<const T>(b.d_out, p.queries, p.heads, p.value_width, unit).first + query * at.out.stride;
+  const T mean =
+      wide_product(at.out.first + query * at.out.stride, d_out, at.out.width) - (b.d_log_sum ? b.d_log_sum[row] : T(0));
+  if (lane_id() == 0) means[row] = mean;
+  const bool laplace = p.score == AttentionScore::laplace;
+  wide_clear(d_q, at.q.width);
+  for (std::int64_t first = 0; first < visible; first += kWarp) {
+    const int count = visible_here(visible, first, kWarp);
+    T d_score = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto pair = wide_pair(b, q, at.k.first + (first + i) * at.k.stride, at.v.first + (first + i) * at.v.stride,
+                                  d_out, p.log2_sum[row], mean);
+      if (i == lane_id()) d_score = pair.d_score;
+    }
+    wide_add(at.k, first, count, d_score, true, laplace ? q : nullptr, d_q);
+  }
+  wide_scale(d_q, at.q.width, static_cast<T>(p.scale));
+}
+
+/// d_k and d_v of one key.
+template <class T>
+__global__ void __launch_bounds__(kWideWarps* kWarp) wide_key_gradient(AttentionBackward<T> b, const T* means) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t row = wide_row();
+  if (row >= p.batch * p.heads * p.keys) return;
+  const std::int64_t unit = row / p.keys, key = row % p.keys;
+  const WideHead<T> at(p, unit);
+  const PointView<const T> d_out(b.d_out, p.queries, p.heads, p.value_width, unit);
+  const T *k = at.k.first + key * at.k.stride, *v = at.v.first + key * at.v.stride;
+  T* d_k = PointView<T>(b.d_k, p.keys, p.heads, p.width, unit).first + key * at.k.stride;
+  T* d_v = PointView<T>(b.d_v, p.keys, p.heads, p.value_width, unit).first + key * at.v.stride;
+  const bool laplace = p.score == AttentionScore::laplace;
+  wide_clear(d_k, at.k.width);
+  wide_clear(d_v, at.v.width);
+  for (std::int64_t first = 0; first < p.queries; first += kWarp) {
+    const int count = visible_here(p.queries, first, kWarp);
+    const bool sees = lane_id() < count && p.mask.visible(unit / p.heads, first + lane_id(), p.keys) > key;
+    if (!__any_sync(kAllLanes, sees)) continue;
+    WidePair<T> own{};
+    for (int i = 0; i < count; ++i) {
+      if (!__shfl_sync(kAllLanes, static_cast<int>(sees), i)) continue;
+      const std::int64_t query = first + i, at_row = unit * p.queries + query;
+      const auto pair = wide_pair(b, at.q.first + query * at.q.stride, k, v, d_out.first + query * d_out.stride,
+                                  p.log2_sum[at_row], means[at_row]);
+      if (i == lane_id()) own = pair;
+    }
+    wide_add(d_out, first, count, own.weight, sees, static_cast<const T*>(nullptr), d_v);
+    wide_add(at.q, first, count, own.d_score, sees, laplace ? k : nullptr, d_k);
+  }
+  wide_scale(d_k, at.k.width, static_cast<T>(p.scale));
+}
+
+template <class T>
+void wide_gradients(CudaContext<kGpu>& cuda, const AttentionBackward<T>& b, T* means) {
+  const AttentionForward<T>& p = b.forward;
+  const auto blocks = [&p](std::int64_t points) {
+    return dim3(static_cast<unsigned>(divide_up(p.batch * p.heads * points, kWideWarps)));
+  };
+  launch(cuda, "attention_d_q_wide", wide_query_gradient<T>, blocks(p.queries), kWideWarps * kWarp, 0, b, means);
+  launch(cuda, "attention_d_kv_wide", wide_key_gradient<T>, blocks(p.keys), kWideWarps * kWarp, 0, b,
+         static_cast<const T*>(means));
+}
+
+}  // namespace
+
+}  // namespace npzoo

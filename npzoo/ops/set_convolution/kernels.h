@@ -1,0 +1,49 @@
+#pragma once
+
+#include "npzoo/engine/kernel.h"
+#include "npzoo/ops/set_convolution/regular_grid.h"
+
+namespace npzoo {
+
+/// Points beside a grid, and the length scales of the weights between them.
+template <class T>
+struct PointsAndGrid {
+  std::int64_t batch, points, channels;
+  RegularGrid grid;
+  const std::int64_t* lengths;  // (batch), or null for all points
+  const T* x;                   // (batch, points, dims)
+  const T* scales;              // (channels), or (1)
+  bool scale_of_each;           // channel
+};
+
+template <class T>
+struct PointsToGrid {
+  PointsAndGrid<T> at;
+  const T* values;  // (batch, points, channels)
+  T* nodes;         // (batch, nodes, channels)
+};
+
+template <class T>
+struct GridToPoints {
+  PointsAndGrid<T> at;
+  const T* nodes;  // (batch, nodes, channels)
+  T* values;       // (batch, points, channels); null: not asked for. Behind the lengths 0
+  T* moments;      // the same sums with weights times d²; null: not asked for
+};
+
+/// How Σ over channels of factors · Σ over nodes of weight · nodes changes with each point's place.
+template <class T>
+struct PlaceSlopes {
+  PointsAndGrid<T> at;
+  const T* nodes;    // (batch, nodes, channels)
+  const T* factors;  // (batch, points, channels)
+  T* d_x;            // (batch, points, dims); behind the lengths 0
+};
+
+NPZOO_KERNEL(points_to_grid, PointsToGrid);
+
+NPZOO_KERNEL(grid_to_points, GridToPoints);
+
+NPZOO_KERNEL(place_slopes, PlaceSlopes);
+
+}  // namespace npzoo

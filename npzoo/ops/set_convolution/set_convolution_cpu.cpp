@@ -1,0 +1,306 @@
+#include "npzoo/engine/cpu/lanes.h"
+#include "npzoo/engine/memory.h"
+#include "npzoo/ops/set_convolution/kernels.h"
+
+namespace npzoo {
+
+namespace {
+
+using namespace simd;
+
+// A tile of the grid is one thread's. It visits the points in their order, so that sums are the same bits however many
+// threads there are.
+constexpr std::int64_t kTileRows = 16, kTileColumns = 256;
+constexpr std::int64_t kGrain = 1 << 12;  // products that are worth handing to another thread
+
+std::int64_t min_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+std::int64_t max_of(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+NodeRange common(const NodeRange& a, const NodeRange& b) { return {max_of(a.begin, b.begin), min_of(a.end, b.end)}; }
+
+template <class T>
+std::int64_t scale_count(const PointsAndGrid<T>& p) {
+  return p.scale_of_each ? p.channels : 1;
+}
+
+/// 1 / (2 l²) of each scale, and how far the longest one reaches.
+template <class T>
+double prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
+  double longest = 0;
+  for (std::int64_t s = 0; s < scale_count(p); ++s) {
+    inverse[s] = 1 / (2 * p.scales[s] * p.scales[s]);
+    if (!(p.scales[s] <= longest)) longest = p.scales[s];
+  }
+  return longest * kSetConvolutionReach;
+}
+
+/// Nodes of both axes that a point reaches.
+struct Window {
+  NodeRange rows, columns;
+
+  bool empty() const { return rows.begin >= rows.end || columns.begin >= columns.end; }
+  std::int64_t height() const { return rows.end - rows.begin; }
+  std::int64_t width() const { return columns.end - columns.begin; }
+};
+
+template <class T>
+Window window_of(const PointsAndGrid<T>& p, const T* x, double reach) {
+  const RegularGrid& grid = p.grid;
+  return {grid.dims == 1 ? NodeRange{0, 1} : nodes_within(grid.axis[0], x[0], reach),
+          nodes_within(grid.axis[1], x[grid.dims - 1], reach)};
+}
+
+/// Weights (nodes, scales) between x and nodes of an axis.
+template <class T>
+void weigh(const GridAxis& axis, const NodeRange& range, double x, const T* inverse, std::int64_t scales, T* weights) {
+  T* to = weights;
+  for (std::int64_t i = range.begin; i < range.end; ++i) {
+    const double distance = x - axis.node(i);
+    const T squared = static_cast<T>(-distance * distance);
+    for (std::int64_t s = 0; s < scales; ++s) *to++ = squared * inverse[s];
+  }
+  for_row<T>(to - weights, [&](auto get, auto put) { put(weights, exp(get(weights))); });
+}
+
+/// Of the rows of a window: 1 where the grid has one axis.
+template <class T>
+void weigh_rows(const PointsAndGrid<T>& p, const NodeRange& rows, const T* x, const T* inverse, T* weights) {
+  const std::int64_t scales = scale_count(p);
+  if (p.grid.dims == 2) return weigh(p.grid.axis[0], rows, x[0], inverse, scales, weights);
+  for (std::int64_t s = 0; s < scales; ++s) weights[s] = 1;
+}
+
+/// Working memory of a thread: some arrays one behind the other.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t elements) : buffer_(static_cast<std::size_t>(elements) * sizeof(T)) {
+    next_ = reinterpret_cast<T*>(buffer_.data());
+  }
+  T* take(std::int64_t elements) {
+    T* taken = next_;
+    next_ += elements;
+    return taken;
+  }
+
+ private:
+  Buffer buffer_;
+  T* next_;
+};
+
+/// values · column weights, (columns, channels).
+template <class T>
+void spread(const PointsAndGrid<T>& p, const T* values, const T* weights, std::int64_t columns, T* out) {
+  for (std::int64_t j = 0; j < columns; ++j, out += p.channels) {
+    const T* w = weights + (p.scale_of_each ? j * p.channels : j);
+    if (p.scale_of_each)
+      for (std::int64_t c = 0; c < p.channels; ++c) out[c] = w[c] * values[c];
+    else
+      for (std::int64_t c = 0; c < p.channels; ++c) out[c] = *w * values[c];
+  }
+}
+
+/// to += row weight · from, both (columns, channels).
+template <class T>
+void add_row(const PointsAndGrid<T>& p, const T* weight, const T* from, std::int64_t columns, T* to) {
+  const std::int64_t width = columns * p.channels;
+  if (p.grid.dims == 1) {
+    for_row<T>(width, [&](auto get, auto put) { put(to, get(to) + get(from)); });
+  } else if (!p.scale_of_each) {
+    for_row<T>(width, [&](auto get, auto put) { put(to, get(to) + splat<T>(*weight) * get(from)); });
+  } else {
+    for (std::int64_t j = 0; j < columns; ++j, to += p.channels, from += p.channels)
+      for (std::int64_t c = 0; c < p.channels; ++c) to[c] += weight[c] * from[c];
+  }
+}
+
+template <class T>
+void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scratch<T> scratch) {
+  const PointsAndGrid<T>& at = p.at;
+  const std::int64_t scales = scale_count(at), channels = at.channels, columns = at.grid.axis[1].count;
+  T* nodes = p.nodes + b * at.grid.nodes() * channels;
+  const auto node = [&](std::int64_t i, std::int64_t j) { return nodes + (i * columns + j) * channels; };
+  for (std::int64_t i = tile.rows.begin; i < tile.rows.end; ++i)
+    for_row<T>(tile.width() * channels, [&](auto, auto put) { put(node(i, tile.columns.begin), Vec<T>{}); });
+  T* inverse = scratch.take(scales);
+  const double reach = prepare_scales(at, inverse);
+  T *row_weights = scratch.take(kTileRows * scales), *weights = scratch.take(kTileColumns * scales),
+    *row = scratch.take(kTileColumns * channels);
+  const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
+  for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
+    const T* x = at.x + n * at.grid.dims;
+    const Window all = window_of(at, x, reach), w{common(all.rows, tile.rows), common(all.columns, tile.columns)};
+    if (w.empty()) continue;
+    weigh_rows(at, w.rows, x, inverse, row_weights);
+    weigh(at.grid.axis[1], w.columns, x[at.grid.dims - 1], inverse, scales, weights);
+    spread(at, p.values + n * channels, weights, w.width(), row);
+    for (std::int64_t i = 0; i < w.height(); ++i)
+      add_row(at, row_weights + i * scales, row, w.width(), node(w.rows.begin + i, w.columns.begin));
+  }
+}
+
+/// Arrays that the sums over the nodes around a point need.
+template <class T>
+struct PointScratch {
+  T *inverse, *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
+
+  PointScratch(const PointsAndGrid<T>& p, Scratch<T>& s) {
+    const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count, scales = scale_count(p);
+    inverse = s.take(scales);
+    row_weights = s.take(rows * scales);
+    weights = s.take(columns * scales);
+    squares = s.take(columns);
+    sums = s.take(columns * p.channels);
+    row_moments = s.take(columns * p.channels);
+    of_channels = s.take(p.channels);
+  }
+  static std::int64_t elements(const PointsAndGrid<T>& p) {
+    const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count;
+    return scale_count(p) * (1 + rows + columns) + columns * (1 + 2 * p.channels) + p.channels;
+  }
+};
+
+double squared_distance(double x, const GridAxis& axis, std::int64_t i) {
+  const double d = x - axis.node(i);
+  return d * d;
+}
+
+/// Over the rows of a window: Σ weight · nodes into s.sums and, where moments are wanted, Σ weight · of_row(row) ·
+/// nodes into s.row_moments.
+template <class T, class F>
+void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const PointScratch<T>& s, bool moments,
+              const F& of_row) {
+  for (T* to : {s.sums, s.row_moments}) for_row<T>(w.width() * p.channels, [&](auto, auto put) { put(to, Vec<T>{}); });
+  for (std::int64_t i = 0; i < w.height(); ++i) {
+    const T* from = nodes + (w.rows.begin + i) * p.grid.axis[1].count * p.channels;
+    T* weight = s.row_weights + i * scale_count(p);
+    add_row(p, weight, from, w.width(), s.sums);
+    if (!moments) continue;
+    const T factor = static_cast<T>(of_row(w.rows.begin + i));
+    for (std::int64_t k = 0; k < scale_count(p); ++k) weight[k] *= factor;
+    add_row(p, weight, from, w.width(), s.row_moments);
+  }
+}
+
+/// Over the columns: Σ weight · sums, and Σ weight · (d² · sums + row moments) where there are any. `s.squares` has d².
+template <class T>
+void sum_columns(const PointsAndGrid<T>& p, const T* sums, const T* row_moments, const PointScratch<T>& s,
+                 std::int64_t columns, T* values, T* moments) {
+  constexpr int kLanes = Simd<T>::kLanes;
+  const std::int64_t channels = p.channels;
+  for (std::int64_t c = 0; c < channels; c += kLanes) {
+    const std::int64_t rest = channels - c;
+    Vec<T> value{}, moment{};
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const T* of_column = sums + j * channels + c;
+      const Vec<T> weight = p.scale_of_each ? load_up_to(s.weights + j * channels + c, rest) : splat<T>(s.weights[j]);
+      const Vec<T> term = load_up_to(of_column, rest);
+      value += weight * term;
+      if (!moments) continue;
+      Vec<T> of_moment = splat<T>(s.squares[j]) * term;
+      if (row_moments) of_moment += load_up_to(row_moments + j * channels + c, rest);
+      moment += weight * of_moment;
+    }
+    if (values) store_up_to(values + c, value, rest);
+    if (moments) store_up_to(moments + c, moment, rest);
+  }
+}
+
+template <class T>
+void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
+  const PointsAndGrid<T>& at = p.at;
+  const std::int64_t channels = at.channels, scales = scale_count(at), b = n / at.points;
+  T *values = p.values ? p.values + n * channels : nullptr, *moments = p.moments ? p.moments + n * channels : nullptr;
+  const T* x = at.x + n * at.grid.dims;
+  const GridAxis &row_axis = at.grid.axis[0], &axis = at.grid.axis[1];
+  Window w{};
+  if (!at.lengths || n % at.points < at.lengths[b]) w = window_of(at, x, reach);
+  if (w.empty()) return sum_columns(at, s.sums, s.row_moments, s, 0, values, moments);
+  const double place = x[at.grid.dims - 1];
+  weigh(axis, w.columns, place, s.inverse, scales, s.weights);
+  for (std::int64_t j = 0; moments && j < w.width(); ++j)
+    s.squares[j] = static_cast<T>(squared_distance(place, axis, w.columns.begin + j));
+  const T* nodes = p.nodes + b * at.grid.nodes() * channels + w.columns.begin * channels;
+  if (at.grid.dims == 1) return sum_columns<T>(at, nodes, nullptr, s, w.width(), values, moments);
+  weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
+  sum_rows(at, nodes, w, s, moments != nullptr, [&](std::int64_t i) { return squared_distance(x[0], row_axis, i); });
+  sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
+}
+
+/// Of point n along each input. In the place of squared distances stand those from the point to its nodes.
+template <class T>
+void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
+  const PointsAndGrid<T>& at = p.at;
+  const std::int64_t channels = at.channels, dims = at.grid.dims, b = n / at.points;
+  const T *x = at.x + n * dims, *factors = p.factors + n * channels;
+  T* d_x = p.d_x + n * dims;
+  for (std::int64_t i = 0; i < dims; ++i) d_x[i] = 0;
+  if (at.lengths && n % at.points >= at.lengths[b]) return;
+  const Window w = window_of(at, x, reach);
+  if (w.empty()) return;
+  const GridAxis &row_axis = at.grid.axis[0], &axis = at.grid.axis[1];
+  const double place = x[dims - 1];
+  weigh(axis, w.columns, place, s.inverse, scale_count(at), s.weights);
+  for (std::int64_t j = 0; j < w.width(); ++j) s.squares[j] = static_cast<T>(axis.node(w.columns.begin + j) - place);
+  const auto of_channels = [&] {
+    T sum = 0;
+    for (std::int64_t c = 0; c < channels; ++c)
+      sum += factors[c] * 2 * s.inverse[at.scale_of_each ? c : 0] * s.of_channels[c];
+    return sum;
+  };
+  const T *nodes = p.nodes + (b * at.grid.nodes() + w.columns.begin) * channels, *sums = nodes;
+  if (dims == 2) {
+    weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
+    sum_rows(at, nodes, w, s, true, [&](std::int64_t i) { return row_axis.node(i) - static_cast<double>(x[0]); });
+    sum_columns<T>(at, s.row_moments, nullptr, s, w.width(), s.of_channels, nullptr);
+    d_x[0] = of_channels();
+    sums = s.sums;
+  }
+  sum_columns<T>(at, sums, nullptr, s, w.width(), nullptr, s.of_channels);
+  d_x[dims - 1] = of_channels();
+}
+
+/// Calls f(point, reach, arrays) for each point.
+template <class T, class Cpu, class F>
+void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
+  const std::int64_t products = at.grid.nodes() * at.channels;
+  cpu.parallel_for(at.batch * at.points, kGrain / (products + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch(PointScratch<T>::elements(at));
+    const PointScratch<T> arrays(at, scratch);
+    const double reach = prepare_scales(at, arrays.inverse);
+    for (std::int64_t n = begin; n < end; ++n) f(n, reach, arrays);
+  });
+}
+
+}  // namespace
+
+template <class T, Isa isa>
+void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
+  const GridAxis &rows = p.at.grid.axis[0], &columns = p.at.grid.axis[1];
+  const std::int64_t high = divide_up(rows.count, kTileRows), wide = divide_up(columns.count, kTileColumns);
+  const std::int64_t scales = scale_count(p.at);
+  const std::int64_t elements = scales * (1 + kTileRows + kTileColumns) + kTileColumns * p.at.channels;
+  cpu.parallel_for(p.at.batch * high * wide, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t i = tile / wide % high * kTileRows, j = tile % wide * kTileColumns;
+      const Window window{{i, min_of(i + kTileRows, rows.count)}, {j, min_of(j + kTileColumns, columns.count)}};
+      fill_tile(p, tile / (wide * high), window, Scratch<T>(elements));
+    }
+  });
+}
+
+template <class T, Isa isa>
+void grid_to_points(CpuContext<isa>& cpu, const GridToPoints<T>& p) {
+  for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { sum_around(p, n, reach, s); });
+}
+
+template <class T, Isa isa>
+void place_slopes(CpuContext<isa>& cpu, const PlaceSlopes<T>& p) {
+  for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { slopes_around(p, n, reach, s); });
+}
+
+NPZOO_INSTANTIATE(points_to_grid, PointsToGrid);
+NPZOO_INSTANTIATE(grid_to_points, GridToPoints);
+NPZOO_INSTANTIATE(place_slopes, PlaceSlopes);
+
+}  // namespace npzoo

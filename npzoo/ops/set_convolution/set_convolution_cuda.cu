@@ -1,0 +1,194 @@
+#include "npzoo/engine/cuda/launch.h"
+#include "npzoo/ops/set_convolution/kernels.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr int kChannels = 4;  // that a thread takes together
+
+/// Channels [first, first + count) of one place.
+struct Channels {
+  std::int64_t first;
+  int count;
+};
+
+template <class T>
+__device__ Channels channels_of(const PointsAndGrid<T>& p, std::int64_t group) {
+  const std::int64_t first = group * kChannels, rest = p.channels - first;
+  return {first, rest < kChannels ? static_cast<int>(rest) : kChannels};
+}
+
+/// The length scales of some channels.
+template <class T>
+struct Weights {
+  T inverse[kChannels];  // 1 / (2 l²)
+  int scales;
+
+  __device__ Weights(const PointsAndGrid<T>& p, const Channels& channels)
+      : scales(p.scale_of_each ? channels.count : 1) {
+    for (int s = 0; s < scales; ++s) {
+      const T scale = p.scales[p.scale_of_each ? channels.first + s : 0];
+      inverse[s] = 1 / (2 * scale * scale);
+    }
+  }
+  /// Of each channel, at a squared distance.
+  __device__ void at(T squared, int channels, T (&weights)[kChannels]) const {
+    for (int s = 0; s < scales; ++s) weights[s] = exponential(-squared * inverse[s]);
+    for (int c = scales; c < channels; ++c) weights[c] = weights[0];
+  }
+};
+
+/// Of the longest scale.
+template <class T>
+__device__ double reach_of(const PointsAndGrid<T>& p) {
+  T longest = p.scales[0];
+  for (std::int64_t s = 1; p.scale_of_each && s < p.channels; ++s)
+    if (!(p.scales[s] <= longest)) longest = p.scales[s];
+  return static_cast<double>(longest) * kSetConvolutionReach;
+}
+
+/// One node and some of its channels: Σ over the points, in their order.
+template <class T>
+struct SumOverPoints {
+  PointsToGrid<T> p;
+  std::int64_t groups;
+
+  __device__ void operator()(std::int64_t i) const {
+    const PointsAndGrid<T>& at = p.at;
+    const Channels channels = channels_of(at, i % groups);
+    const std::int64_t place = i / groups, nodes = at.grid.nodes(), b = place / nodes, node = place - b * nodes;
+    const GridAxis &rows = at.grid.axis[0], &columns = at.grid.axis[1];
+    const std::int64_t row = node / columns.count, column = node - row * columns.count;
+    const double row_place = rows.node(row), column_place = columns.node(column), reach = reach_of(at);
+    const Weights<T> scales(at, channels);
+    const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
+    T sums[kChannels] = {};
+    for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
+      const T* x = at.x + n * at.grid.dims;
+      const double across = x[at.grid.dims - 1] - column_place, along = at.grid.dims == 2 ? x[0] - row_place : 0;
+      if (across > reach || across < -reach || along > reach || along < -reach) continue;
+      T weights[kChannels];
+      scales.at(static_cast<T>(across * across + along * along), channels.count, weights);
+      const T* values = p.values + n * at.channels + channels.first;
+      for (int c = 0; c < channels.count; ++c) sums[c] += weights[c] * values[c];
+    }
+    T* out = p.nodes + place * at.channels + channels.first;
+    for (int c = 0; c < channels.count; ++c) out[c] = sums[c];
+  }
+};
+
+/// One point and some of its channels: Σ over the nodes around it.
+template <class T>
+struct SumOverNodes {
+  GridToPoints<T> p;
+  std::int64_t groups;
+
+  __device__ void operator()(std::int64_t i) const {
+    const PointsAndGrid<T>& at = p.at;
+    const Channels channels = channels_of(at, i % groups);
+    const std::int64_t n = i / groups, b = n / at.points;
+    T values[kChannels] = {}, moments[kChannels] = {};
+    if (!at.lengths || n - b * at.points < at.lengths[b]) add_nodes(n, b, channels, values, moments);
+    const std::int64_t out = n * at.channels + channels.first;
+    for (int c = 0; c < channels.count; ++c) {
+      if (p.values) p.values[out + c] = values[c];
+      if (p.moments) p.moments[out + c] = moments[c];
+    }
+  }
+
+ private:
+  __device__ void add_nodes(std::int64_t n, std::int64_t b, const Channels& channels, T (&values)[kChannels],
+                            T (&moments)[kChannels]) const {
+    const PointsAndGrid<T>& at = p.at;
+    const T* x = at.x + n * at.grid.dims;
+    const GridAxis &row_axis = at.grid.axis[0], &column_axis = at.grid.axis[1];
+    const double row_place = x[0], column_place = x[at.grid.dims - 1], reach = reach_of(at);
+    const NodeRange rows = at.grid.dims == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
+                    columns = nodes_within(column_axis, column_place, reach);
+    const Weights<T> scales(at, channels);
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const double along = at.grid.dims == 2 ? row_place - row_axis.node(r) : 0;
+      const T* nodes = p.nodes + (b * at.grid.nodes() + r * column_axis.count) * at.channels + channels.first;
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) {
+        const double across = column_place - column_axis.node(k);
+        const T squared = static_cast<T>(along * along + across * across);
+        T weights[kChannels];
+        scales.at(squared, channels.count, weights);
+        for (int c = 0; c < channels.count; ++c) {
+          const T term = weights[c] * nodes[k * at.channels + c];
+          values[c] += term;
+          moments[c] += term * squared;
+        }
+      }
+    }
+  }
+};
+
+/// One point: its slopes along each input, channel by channel.
+template <class T>
+struct SlopesOfPoint {
+  PlaceSlopes<T> p;
+
+  __device__ void operator()(std::int64_t n) const {
+    const PointsAndGrid<T>& at = p.at;
+    const std::int64_t b = n / at.points;
+    T along = 0, across = 0;
+    if (!at.lengths || n - b * at.points < at.lengths[b])
+      for (std::int64_t group = 0; group * kChannels < at.channels; ++group)
+        add_nodes(n, b, channels_of(at, group), along, across);
+    if (at.grid.dims == 2) p.d_x[2 * n] = along;
+    p.d_x[(n + 1) * at.grid.dims - 1] = across;
+  }
+
+ private:
+  __device__ void add_nodes(std::int64_t n, std::int64_t b, const Channels& channels, T& along, T& across) const {
+    const PointsAndGrid<T>& at = p.at;
+    const T* x = at.x + n * at.grid.dims;
+    const GridAxis &row_axis = at.grid.axis[0], &column_axis = at.grid.axis[1];
+    const double row_place = x[0], column_place = x[at.grid.dims - 1], reach = reach_of(at);
+    const NodeRange rows = at.grid.dims == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
+                    columns = nodes_within(column_axis, column_place, reach);
+    const Weights<T> scales(at, channels);
+    const T* factors = p.factors + n * at.channels + channels.first;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const double down = at.grid.dims == 2 ? row_axis.node(r) - row_place : 0;
+      const T* nodes = p.nodes + (b * at.grid.nodes() + r * column_axis.count) * at.channels + channels.first;
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) {
+        const double right = column_axis.node(k) - column_place;
+        T weights[kChannels];
+        scales.at(static_cast<T>(down * down + right * right), channels.count, weights);
+        T sum = 0;
+        for (int c = 0; c < channels.count; ++c)
+          sum += factors[c] * 2 * scales.inverse[scales.scales > 1 ? c : 0] * weights[c] * nodes[k * at.channels + c];
+        along += sum * static_cast<T>(down);
+        across += sum * static_cast<T>(right);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+template <class T, Gpu gpu>
+void points_to_grid(CudaContext<gpu>& cuda, const PointsToGrid<T>& p) {
+  const std::int64_t groups = divide_up(p.at.channels, kChannels);
+  for_each(cuda, "points_to_grid", p.at.batch * p.at.grid.nodes() * groups, SumOverPoints<T>{p, groups});
+}
+
+template <class T, Gpu gpu>
+void grid_to_points(CudaContext<gpu>& cuda, const GridToPoints<T>& p) {
+  const std::int64_t groups = divide_up(p.at.channels, kChannels);
+  for_each(cuda, "grid_to_points", p.at.batch * p.at.points * groups, SumOverNodes<T>{p, groups});
+}
+
+template <class T, Gpu gpu>
+void place_slopes(CudaContext<gpu>& cuda, const PlaceSlopes<T>& p) {
+  for_each(cuda, "place_slopes", p.at.batch * p.at.points, SlopesOfPoint<T>{p});
+}
+
+NPZOO_INSTANTIATE(points_to_grid, PointsToGrid);
+NPZOO_INSTANTIATE(grid_to_points, GridToPoints);
+NPZOO_INSTANTIATE(place_slopes, PlaceSlopes);
+
+}  // namespace npzoo

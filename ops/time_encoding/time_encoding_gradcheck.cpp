@@ -1,8 +1,0 @@
-#include "ops/gradcheck_cases.h"
-
-namespace npzoo {
-
-/// Times are data and take no gradient.
-void time_encoding_gradcheck_cases(GradcheckCases&) {}
-
-}  // namespace npzoo
