@@ -253,8 +253,8 @@ TEST_CASE("fill: tables that cannot be filled") {
         found.replace(at, (directory / name).string().size(), name);
     return found;
   };
-  CHECK(message("x,y\n1,\n2,\n") == "[predict] t.csv has no value in 'y', expected some rows with one");
-  CHECK(message("x,y\n1,2020-01-01\n2,\n") == "[predict] t.csv: column 'y' holds dates, expected numbers to predict");
+  CHECK(message("x,y\n1,\n2,\n") == "[predict] t.csv has no value in \"y\", expected some rows with one");
+  CHECK(message("x,y\n1,2020-01-01\n2,\n") == "[predict] t.csv: column \"y\" holds dates, expected numbers to predict");
   CHECK(message("x,y\n1,2\n2,\n", "x,y\n1,2\n") ==
         "[truth] truth.csv knows none of the values that were predicted, expected rows with the same x");
   CHECK(

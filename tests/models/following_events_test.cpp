@@ -23,14 +23,14 @@ TrainedModel renewal_weights() {
   return as_trained(std::move(run), std::make_unique<RenewalModel>(std::vector{1.0}));
 }
 
-const std::vector<double> kTimes{0.5, 0.25, 1.25, 3.0, 0.75};
-const std::vector<std::uint32_t> kSequences{0, 1, 0, 0, 1};
+const std::vector<double> kEventTimes{0.5, 0.25, 1.25, 3.0, 0.75};
+const std::vector<std::uint32_t> kSequenceNumbers{0, 1, 0, 0, 1};
 
 }  // namespace
 
 TEST_CASE("events: what follows sequences of arrays, as the model says") {
   const TrainedModel trained = renewal_weights();
-  const EventData data = make_events(trained, kTimes, {}, kSequences);
+  const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   REQUIRE(data.sequences.size() == 2);
   CHECK(data.events() == 5);
   CHECK(data.sequences[0].events.times == std::vector<double>{0.5, 1.25, 3.0});
@@ -64,7 +64,8 @@ TEST_CASE("events: what follows the sequences of a table, and its tables") {
   const EventData data = read_events(trained, path, {.group = "who"});
   const EventOptions options{.quantiles = {0.5}, .now = 4, .samples = 1, .horizon = 2};
   const auto found = predict_following_events(trained, data, options);
-  const auto of_arrays = predict_following_events(trained, make_events(trained, kTimes, {}, kSequences), options);
+  const auto of_arrays =
+      predict_following_events(trained, make_events(trained, kEventTimes, {}, kSequenceNumbers), options);
   EventWriter writer(trained, data, options, next, drawn);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(found[i].mean == of_arrays[i].mean);
@@ -88,7 +89,7 @@ TEST_CASE("events: what follows the sequences of a table, and its tables") {
 
 TEST_CASE("events: stops where it is asked to, and works afterwards") {
   const TrainedModel trained = renewal_weights();
-  const EventData data = make_events(trained, kTimes, {}, kSequences);
+  const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   const auto whole = predict_following_events(trained, data);
   for (const std::int64_t poll : {0, 1}) {
     std::stop_source source;
@@ -113,7 +114,7 @@ TEST_CASE("events: arrays and options that are refused") {
                            std::vector<std::uint32_t> sequences = {}) {
     return error_of([&] { make_events(trained, times, marks, sequences); });
   };
-  CHECK(error_of([&] { make_events(other, kTimes); }) ==
+  CHECK(error_of([&] { make_events(other, kEventTimes); }) ==
         "[events] renewal trained under quick/gp1d found, expected weights that were trained on events");
   CHECK(message({}) == "[events] no event found, expected one or more");
   CHECK(message({1, 2}, {0}) ==
@@ -124,9 +125,9 @@ TEST_CASE("events: arrays and options that are refused") {
   CHECK(message({1}, {3}) == "[events] the mark of event 0 is 3, expected one of 0 to 0");
   CHECK(message({1, 1}) ==
         "[events] the time of event 1 is 1, expected more than 1, the time of the event before in its sequence");
-  const EventData data = make_events(trained, kTimes, {}, kSequences);
+  const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   CHECK(error_of([&] { predict_following_events(trained, data, {.now = 2}); }) ==
-        "[predict] --now 2 found, expected 3 or later: sequence '0' has an event then");
+        "[predict] --now 2 found, expected 3 or later: sequence \"0\" has an event then");
   CHECK(error_of([&] { predict_following_events(trained, data, {.quantiles = {2}}); }) ==
         "[events] the quantile 2 found, expected a number above 0 and below 1");
   CHECK(error_of([&] { predict_following_events(trained, data, {.samples = 1}); }) ==

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/kinds/forecast/config.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
@@ -18,7 +19,7 @@ TrainedModel walk_weights(const SeriesFile& file, bool along = false) {
   return as_trained(std::move(run), std::make_unique<Walk>(0.5, along));
 }
 
-std::string text_of(const std::filesystem::path& path) {
+std::string file_text(const std::filesystem::path& path) {
   std::stringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
@@ -41,7 +42,7 @@ TEST_CASE("forecast: a series of a table and of arrays, as the forecaster contin
   CHECK(found.forecast.mean == expected.mean);
   CHECK(found.forecast.quantiles == expected.quantiles);
   CHECK(found.forecast.samples == expected.samples);
-  CHECK(found.time(0) == "2020-02-29T16:00");
+  CHECK(found.time(0) == "2020-02-29T16:00:00");
   CHECK(found.context_steps == 3);
   CHECK(found.warnings.empty());
 
@@ -73,10 +74,34 @@ TEST_CASE("forecast: tables of figures and of paths") {
   for (std::size_t h = 0; h < 2; ++h)
     expected += fmt::format("{},{},{},{}\n", r.time(h), rounded(r.forecast.mean[h], h), rounded(r.forecast.std[h], h),
                             rounded(r.forecast.quantiles[h], h));
-  CHECK(text_of(out) == expected);
-  CHECK(text_of(paths).find("# samples: 2 paths\ndate,sample,w\n") != std::string::npos);
-  CHECK(text_of(paths).find(fmt::format("\n{},2,{}\n", r.time(1), rounded(r.forecast.samples[3], 1))) !=
+  CHECK(file_text(out) == expected);
+  CHECK(file_text(paths).find("# samples: 2 paths\ndate,sample,w\n") != std::string::npos);
+  CHECK(file_text(paths).find(fmt::format("\n{},2,{}\n", r.time(1), rounded(r.forecast.samples[3], 1))) !=
         std::string::npos);
+}
+
+TEST_CASE("forecast: scores of the values to come, as the forecast's own distribution gives them") {
+  const SeriesFile file(hours(20));
+  const TrainedModel trained = walk_weights(file);
+  const ForecastColumns columns = forecast_columns(trained);
+  const TimeSeries series = read_series(file.path, columns);
+  const std::vector<double> truth{370, kNaN, 380, 345};
+  const ForecastResult r = forecast(trained, series, columns, {.horizon = 4, .samples = 200, .truth = truth});
+  const SeriesForecast& f = r.forecast;
+  REQUIRE(r.scores.size() == 1);
+  CHECK(r.scores[0].rows == 3);
+  const double errors = std::abs(f.mean[0] - 370) + std::abs(f.mean[2] - 380) + std::abs(f.mean[3] - 345);
+  CHECK(r.scores[0].mae == doctest::Approx(errors / 3));
+  const std::vector<double> mean{f.mean[0]}, std{f.std[0]};
+  CHECK(f.crps[0] == doctest::Approx(crps(GaussianMixture{mean, std}, 370.0)).epsilon(1e-6));
+  CHECK(f.central_mass[0] == doctest::Approx(central_mass(GaussianMixture{mean, std}, 370.0)).epsilon(1e-6));
+  CHECK(std::isnan(f.crps[1]));
+  const std::vector<double> paths(f.samples.begin() + 3 * 200, f.samples.end()), none(200, 0.0);
+  CHECK(f.crps[3] == doctest::Approx(crps(GaussianMixture{paths, none}, 345.0)).epsilon(1e-6));
+  const auto below = std::ranges::count_if(paths, [](double y) { return y < 345; });
+  CHECK(f.central_mass[3] == doctest::Approx(std::abs(static_cast<double>(below) / 100 - 1)));
+  CHECK(error_of([&] { forecast(trained, series, columns, {.truth = truth}); }) ==
+        "[forecast] 4 values of truth found, expected 2, 1 for each of 2 steps");
 }
 
 TEST_CASE("forecast: warnings name their kind") {

@@ -10,7 +10,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-using Numbers = std::vector<double>;
+using PointNumbers = std::vector<double>;
 
 const TrainedModel& point_weights() {
   static const TrainedModel trained = as_trained(small_run(), make_model(small_run().spec, {.seed = 3}));
@@ -19,21 +19,21 @@ const TrainedModel& point_weights() {
 
 PointOptions point_options() { return {.x_names = {"x"}, .y_names = {"y"}}; }
 
-const Numbers kX{0, 1, 3, 4}, kY{5, 6, 8, 7}, kTargets{0.5, 2, 9};
+const PointNumbers kPointX{0, 1, 3, 4}, kPointY{5, 6, 8, 7}, kPointTargets{0.5, 2, 9};
 
 }  // namespace
 
 TEST_CASE("points: predicts as the model does, in the units of the data") {
   const OnCpu cpu;
-  PointPredictor predictor(point_weights(), kX, kY, point_options());
-  predictor.observe(kX, kY);
-  const PointFigures figures = predictor.predict(kTargets);
+  PointPredictor predictor(point_weights(), kPointX, kPointY, point_options());
+  predictor.observe(kPointX, kPointY);
+  const PointFigures figures = predictor.predict(kPointTargets);
   const Standardisation& units = predictor.report().units;
   Draws draws(7, Purpose::prediction, 0);
   const Model& model = *point_weights().model;
-  const auto state =
-      model.condition({to_points(units.map_inputs(kX), 1), to_points(units.map_values(kY), 1), {}}, draws, kSamples);
-  const Moments expected = moments(*model.query(*state, to_points(units.map_inputs(kTargets), 1)));
+  const auto state = model.condition(
+      {to_points(units.map_inputs(kPointX), 1), to_points(units.map_values(kPointY), 1), {}}, draws, kSamples);
+  const Moments expected = moments(*model.query(*state, to_points(units.map_inputs(kPointTargets), 1)));
   REQUIRE(figures.mean.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(figures.mean[i] == units.values[0].mean(expected.mean.values<double>()[i]));
@@ -50,13 +50,14 @@ TEST_CASE("points: a chunk at a time gives the same figures, and targets count o
   const OnCpu cpu;
   PointOptions small = point_options();
   small.chunk = 2;
-  PointPredictor whole(point_weights(), kX, kY, point_options()), parts(point_weights(), kX, kY, small);
+  PointPredictor whole(point_weights(), kPointX, kPointY, point_options()),
+      parts(point_weights(), kPointX, kPointY, small);
   CHECK(parts.targets_at_a_time() == 2);
-  for (PointPredictor* predictor : {&whole, &parts}) predictor->observe(kX, kY);
-  const Numbers expected = whole.predict(kTargets).mean;
-  const PointFigures found = parts.predict(kTargets);
+  for (PointPredictor* predictor : {&whole, &parts}) predictor->observe(kPointX, kPointY);
+  const PointNumbers expected = whole.predict(kPointTargets).mean;
+  const PointFigures found = parts.predict(kPointTargets);
   for (std::size_t i = 0; i < 3; ++i) CHECK(found.mean[i] == doctest::Approx(expected[i]).epsilon(1e-5));
-  parts.predict(kTargets, true);
+  parts.predict(kPointTargets, true);
   CHECK(parts.report().targets.rows() == 3);
 }
 
@@ -65,7 +66,7 @@ TEST_CASE("points: an empty context, and samples of a seed") {
   PointOptions options = point_options();
   options.samples = 2;
   options.seed = 5;
-  const auto drawn = [&] { return PointPredictor(point_weights(), {}, {}, options).predict(kTargets); };
+  const auto drawn = [&] { return PointPredictor(point_weights(), {}, {}, options).predict(kPointTargets); };
   const PointFigures figures = drawn();
   CHECK(figures.samples.size() == 6);
   CHECK(figures.samples == drawn().samples);
@@ -75,8 +76,8 @@ TEST_CASE("points: an empty context, and samples of a seed") {
 
 TEST_CASE("points: points that do not fit, and a request to stop") {
   const OnCpu cpu;
-  const Numbers one{1};
-  CHECK(error_of([&] { PointPredictor(point_weights(), kX, one, point_options()); }) ==
+  const PointNumbers one{1};
+  CHECK(error_of([&] { PointPredictor(point_weights(), kPointX, one, point_options()); }) ==
         "[predict] 4 numbers of x and 1 of y found, expected 1 and 1 for each point");
   CHECK(error_of([&] {
           PointPredictor(point_weights(), {}, {}, {.x_names = {"u", "v"}, .y_names = {"y"}});
@@ -84,10 +85,10 @@ TEST_CASE("points: points that do not fit, and a request to stop") {
   std::stop_source source;
   PointOptions options = point_options();
   options.stop = source.get_token();
-  PointPredictor predictor(point_weights(), kX, kY, options);
-  predictor.observe(kX, kY);
+  PointPredictor predictor(point_weights(), kPointX, kPointY, options);
+  predictor.observe(kPointX, kPointY);
   source.request_stop();
-  CHECK_THROWS_AS(predictor.predict(kTargets), Interrupted);
-  CHECK_THROWS_AS(predictor.observe(kX, kY), Interrupted);
+  CHECK_THROWS_AS(predictor.predict(kPointTargets), Interrupted);
+  CHECK_THROWS_AS(predictor.observe(kPointX, kPointY), Interrupted);
   CHECK(predictor.context_rows() == 4);
 }
