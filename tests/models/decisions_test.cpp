@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/models/applications/optimise/acquisition.h"
 #include "npzoo/models/applications/optimise/gp_surrogate.h"
 #include "npzoo/models/applications/optimise/model_surrogate.h"
