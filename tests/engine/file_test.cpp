@@ -111,15 +111,13 @@ TEST_CASE("file: one file under several names") {
   CHECK_FALSE(is_same_file("/dev/null", "/dev/null"));  // nothing is lost there
 }
 
-TEST_CASE("file: through a pipe bytes go when they are flushed, and a reader can give up waiting") {
+TEST_CASE("file: through a pipe bytes go when they are flushed") {
   TemporaryDirectory directory;
   const fs::path path = directory / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const Descriptor both_ends(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   REQUIRE(both_ends.is_open());
-
-  int asked = 0;
-  ReadOnlyFile reader(path, [&asked] { return ++asked == 4; });
+  ReadOnlyFile reader(path);
   AtomicFile writer(path);
   std::array<std::byte, 8> bytes{};
   for (const std::string_view text : {"one", "two"}) {
@@ -128,76 +126,7 @@ TEST_CASE("file: through a pipe bytes go when they are flushed, and a reader can
     CHECK(reader.read(bytes) == 3);
     CHECK(std::memcmp(bytes.data(), text.data(), 3) == 0);
   }
-  CHECK(asked == 2);
-  CHECK(error_of([&] { reader.read(bytes); }) == fmt::format("[{}] is not read to its end: given up", path.string()));
-  CHECK(asked == 4);
-  asked = 3;
-  CHECK_THROWS_AS(reader.read(bytes), Cancelled);
-
-  ReadOnlyFile patient(path, [] { return false; });
   writer.write("three");
   writer.commit();
-  CHECK(patient.read(bytes) == 5);
-}
-
-TEST_CASE("file: reading in order and by position") {
-  TemporaryDirectory directory;
-  put(directory / "in", "0123456789");
-  ReadOnlyFile file(directory / "in");
-  CHECK(file.size() == 10);
-  std::array<char, 4> out;
-  const auto bytes = std::as_writable_bytes(std::span(out));
-  CHECK(file.read(bytes) == 4);
-  CHECK(std::string_view(out.data(), 4) == "0123");
-  file.read_at(6, bytes);
-  CHECK(std::string_view(out.data(), 4) == "6789");
-  CHECK(file.read(bytes) == 4);
-  CHECK(std::string_view(out.data(), 4) == "4567");
-  CHECK(file.read(bytes) == 2);
-  CHECK(file.read(bytes) == 0);
-  file.read_at(10, {});
-  const std::string expected = fmt::format("[{}] ends at byte 10, expected 1 more", file.name());
-  CHECK(error_of([&] { file.read_at(7, bytes); }) == expected);
-}
-
-TEST_CASE("file: errors of a reader") {
-  TemporaryDirectory directory;
-  const std::string missing = directory / "missing";
-  CHECK(error_of([&] { ReadOnlyFile file(missing); }) == "[" + missing + "] cannot open: No such file or directory");
-  const std::string folder = directory / "";
-  CHECK(error_of([&] { ReadOnlyFile file(folder); }) == "[" + folder + "] is a directory, expected a file");
-  CHECK(error_of([] { ReadOnlyFile("/dev/null").size(); }) ==
-        "[/dev/null] is a pipe or a device, expected a regular file");
-  CHECK(error_of([] { read_text("/dev/zero", 1000); }) == "[/dev/zero] is larger than 1000 bytes");
-  put(directory / "ten", "0123456789");
-  CHECK(read_text(directory / "ten", 10).size() == 10);
-  CHECK(error_of([&] { read_text(directory / "ten", 9); }) ==
-        fmt::format("[{}] is larger than 9 bytes", (directory / "ten").string()));
-}
-
-TEST_CASE("file: a file without permission") {
-  if (::geteuid() == 0) {
-    MESSAGE("skipped: root may read everything");
-    return;
-  }
-  TemporaryDirectory directory;
-  const std::string path = directory / "secret";
-  put(path, "x");
-  fs::permissions(path, fs::perms::none);
-  CHECK(error_of([&] { ReadOnlyFile file(path); }) == "[" + path + "] cannot open: Permission denied");
-}
-
-TEST_CASE("file: in a folder that does not exist any more, a path from the root is an Error") {
-  const auto in_removed_folder = [] {
-    {
-      const TemporaryDirectory folder;
-      if (::chdir((folder / "").c_str()) != 0) return 1;
-    }
-    const std::string found = error_of([] { absolute_path("a"); });
-    return found == "[a] cannot find the current folder: No such file or directory" &&
-                   absolute_path("/a/b") == "/a/b" && error_of([] { is_same_file("a", "a"); }) == found
-               ? 0
-               : 2;
-  };
-  CHECK(status_of_child(in_removed_folder) == 0);
+  CHECK(reader.read(bytes) == 5);
 }

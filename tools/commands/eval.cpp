@@ -203,7 +203,7 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
                             .split = Split::evaluation,
                             .device = default_device()};
   const std::int64_t batches = batches_of(*test.data->source(tasks), wanted);
-  const std::int64_t clamped_before = clamped_denominators();
+  const CountScope clamped(clamped_denominator_counter());
   Progress progress("eval " + test.name, batches, {.unit = "batches"});
   const Findings found =
       find_trial(rules.trial)
@@ -221,7 +221,7 @@ TestRow score(const EvalCommand& c, const Model& model, const Subject& subject, 
   return {test,
           found,
           batches,
-          clamped_denominators() - clamped_before,
+          clamped.count(),
           reference_for(rules, test, subject.run.spec.name, headline.density),
           chose_weights(subject, test)};
 }

@@ -137,8 +137,6 @@ int run(const PredictCommand& c) {
   const NoGrad off;
   try {
     return predict(c);
-  } catch (const Cancelled&) {
-    return kInterruptedExit;
   } catch (const Interrupted&) {
     return kInterruptedExit;
   }

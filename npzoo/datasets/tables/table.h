@@ -33,7 +33,6 @@ struct NumberColumn {
 class Table {
  public:
   struct Options {
-    std::function<bool()> give_up{};               // as in ReadOnlyFile
     std::function<void(std::int64_t)> progress{};  // is told the rows so far, every few thousand
   };
 

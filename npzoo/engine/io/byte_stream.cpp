@@ -102,8 +102,7 @@ struct ByteStream::Xz final : Decoder {
   lzma_stream stream = LZMA_STREAM_INIT;
 };
 
-ByteStream::ByteStream(const std::filesystem::path& path, std::function<bool()> give_up)
-    : file_(path, std::move(give_up)), buffer_(kReadAhead) {}
+ByteStream::ByteStream(const std::filesystem::path& path) : file_(path), buffer_(kReadAhead) {}
 
 ByteStream::~ByteStream() = default;
 

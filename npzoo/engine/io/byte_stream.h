@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,8 +15,7 @@ namespace npzoo {
 /// the file says.
 class ByteStream {
  public:
-  /// `give_up` as in ReadOnlyFile.
-  explicit ByteStream(const std::filesystem::path& path, std::function<bool()> give_up = {});
+  explicit ByteStream(const std::filesystem::path& path);
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
   ~ByteStream();

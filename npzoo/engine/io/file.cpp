@@ -271,8 +271,7 @@ bool is_same_file(const fs::path& output, const fs::path& input) {
   return !has_a && !has_b && place(output) == place(input);
 }
 
-ReadOnlyFile::ReadOnlyFile(const fs::path& path, std::function<bool()> give_up)
-    : name_(path == "-" ? "<stdin>" : path.string()), give_up_(std::move(give_up)) {
+ReadOnlyFile::ReadOnlyFile(const fs::path& path) : name_(path == "-" ? "<stdin>" : path.string()) {
   file_ = path == "-" ? duplicate(STDIN_FILENO, name_) : open_file(path, O_RDONLY, name_, "open");
   check(!S_ISDIR(status_of(file_, name_).st_mode), "[{}] is a directory, expected a file", name_);
 }
@@ -289,14 +288,13 @@ void ReadOnlyFile::wait_for_bytes() const {
   int ready = 0;
   do {
     throw_if_stopped();
-    if (give_up_ && give_up_()) throw Cancelled(fmt::format("[{}] is not read to its end: given up", name_));
     ready = ::poll(&readable, 1, kMilliseconds);
     if (ready < 0 && errno != EINTR) fail_system(name_, "wait");
   } while (ready <= 0);
 }
 
 std::size_t ReadOnlyFile::read(std::span<std::byte> out) {
-  if (give_up_ || stop_possible()) wait_for_bytes();
+  if (stop_possible()) wait_for_bytes();
   for (;;) {
     const ssize_t count = ::read(file_.get(), out.data(), out.size());
     if (count >= 0) return static_cast<std::size_t>(count);

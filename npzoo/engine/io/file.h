@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,17 +63,12 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// links, or would be if they existed. `-` is standard output and standard input.
 bool is_same_file(const std::filesystem::path& output, const std::filesystem::path& input);
 
-using Cancelled = Interrupted;
-
 /// A file opened for reading; the path `-` is standard input. Opening a directory, or a file that is missing or
 /// may not be read, throws Error. `read` throws Interrupted after a stop request (StopScope), also while it waits for
 /// a pipe.
 class ReadOnlyFile {
  public:
-  explicit ReadOnlyFile(const std::filesystem::path& path) : ReadOnlyFile(path, {}) {}
-  /// `give_up` is asked before every read, and several times a second while one waits for a pipe; where it says true,
-  /// the read throws Cancelled.
-  ReadOnlyFile(const std::filesystem::path& path, std::function<bool()> give_up);
+  explicit ReadOnlyFile(const std::filesystem::path& path);
 
   /// The path, or `<stdin>`: how error messages name the file.
   const std::string& name() const { return name_; }
@@ -89,7 +83,6 @@ class ReadOnlyFile {
   void wait_for_bytes() const;
 
   std::string name_;
-  std::function<bool()> give_up_;
   Descriptor file_;
 };
 
