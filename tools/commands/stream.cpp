@@ -164,7 +164,6 @@ std::vector<std::string> comments(const PredictionReport& report, const StreamCo
 
 int stream(const StreamCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
-  const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
   check(c.context != "-" || c.targets != "-",
         "[stream] --context and --targets are both standard input, expected a file for one of them");
   const TrainedModel trained = load_model(c.checkpoint);
@@ -173,7 +172,7 @@ int stream(const StreamCommand& c) {
         "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
         trained.checkpoint.run.spec.name, streaming_models());
   const Targets targets = read_targets(c.targets, model.dim_x());
-  ContextReader reader(c.context, targets.x_names, model.dim_y(), give_up);
+  ContextReader reader(c.context, targets.x_names, model.dim_y());
   reader.set_forms(targets.forms);
   const std::string leading[] = {kCountColumn};
 
@@ -181,6 +180,7 @@ int stream(const StreamCommand& c) {
   const std::vector<std::string> header = prediction_header(leading, targets.x_names, y_names, c.targets);
 
   interrupt.emplace();
+  const StopScope scope(interrupt->token());
   check_can_be_written(c.out);
   Progress progress("stream", 0, {.unit = "rows"});
   ContextRows context(reader, targets.dim_x(), y_names.size());
@@ -198,7 +198,7 @@ int stream(const StreamCommand& c) {
     const std::int64_t done = predictor.context_rows();
     const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
     const ObservedRows next = context.read(wanted);
-    if (give_up()) return kInterruptedExit;
+    throw_if_stopped();
     more = next.count == wanted;
     if (next.count > 0) predictor.observe(next.x, next.y);
     const std::int64_t rows = predictor.context_rows();
@@ -230,8 +230,6 @@ int run(const StreamCommand& c) {
   check_table_name("stream", {"--out", c.out});
   try {
     return stream(c);
-  } catch (const Cancelled&) {
-    return kInterruptedExit;
   } catch (const Interrupted&) {
     return kInterruptedExit;
   }

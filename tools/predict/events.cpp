@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/events/event_writer.h"
 #include "npzoo/models/applications/events/following_events.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 #include "tools/predict/application.h"
-#include "tools/predict/interrupt_stop.h"
 
 namespace npzoo {
 
@@ -24,16 +25,14 @@ void check_event_flags(const PredictOptions& c) {
 
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_event_flags(c);
-  InterruptStop interrupt;
-  const EventData data = read_events(trained, c.table, c.columns, [&interrupt] { return interrupt.poll(); });
-  EventOptions options{.now = c.now, .samples = c.samples, .horizon = c.horizon.value_or(0), .stop = interrupt.token()};
+  const InterruptGuard interrupt;
+  const StopScope scope(interrupt.token());
+  const EventData data = read_events(trained, c.table, c.columns);
+  EventOptions options{.now = c.now, .samples = c.samples, .horizon = c.horizon.value_or(0)};
   if (!c.quantiles.empty()) options.quantiles = c.quantiles;
   EventWriter writer(trained, data, options, c.out, c.samples_out);
   Progress progress("predict", std::ssize(data.sequences), {.unit = "sequences", .passing = true});
-  options.progress = [&](std::int64_t done, std::int64_t) {
-    progress.update(static_cast<double>(done));
-    interrupt.poll();
-  };
+  options.progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); };
   predict_following_events(trained, data, options, [&](std::size_t sequence, const FollowingEvents& following) {
     writer.write(sequence, following);
   });

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "npzoo/models/applications/forecasts/forecast.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/predict/application.h"
-#include "tools/predict/interrupt_stop.h"
 #include "tools/predict/picture.h"
 #include "tools/reports/prediction_report.h"
 
@@ -85,10 +85,9 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   for (const auto& path : {c.out, c.samples_out, c.plot})
     if (!path.empty()) check_can_be_written(path);
 
-  InterruptStop interrupt;
+  const InterruptGuard interrupt;
   std::optional<Progress> steps;
   const auto show = [&](std::int64_t done, std::int64_t all) {
-    interrupt.poll();
     if (!steps) steps.emplace("predict", all, Progress::Options{.unit = "steps", .passing = true});
     steps->update(static_cast<double>(done));
   };

@@ -7,6 +7,7 @@
 
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/tables/point_predictor.h"
 #include "npzoo/ops/kriging/kriging.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
@@ -36,9 +37,9 @@ void check_picture(const PredictOptions& c, const TrainingRun& run, const std::v
         run.spec.name, run.protocol.name, x_names.size(), fmt::join(x_names, ", "));
 }
 
-Question read_question(const PredictOptions& c, const TrainedModel& trained, const std::function<bool()>& give_up) {
+Question read_question(const PredictOptions& c, const TrainedModel& trained) {
   const auto& [checkpoint, model] = trained;
-  Question question{std::make_unique<TargetReader>(c.targets, model->dim_x(), give_up), {}, {}, {}, {}};
+  Question question{std::make_unique<TargetReader>(c.targets, model->dim_x()), {}, {}, {}, {}};
   question.x_names = question.targets->x_names();
   check_picture(c, checkpoint.run, question.x_names);
   ContextReader observed(c.table, question.x_names, model->dim_y());
@@ -167,8 +168,7 @@ std::unique_ptr<PredictionPicture> make_picture(const PredictOptions& c, const Q
 int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   const auto began = std::chrono::steady_clock::now();
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
-  const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
-  Question question = read_question(c, trained, give_up);
+  Question question = read_question(c, trained);
   const std::int64_t most = most_drawn_rows(question.x_names.size());
   check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
         c.table.string(), question.context.count, most);
@@ -184,13 +184,14 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   predictor.observe(context.x, context.y);
 
   interrupt.emplace();
+  const StopScope scope(interrupt->token());
   TargetChunks chunks(question, c, predictor.targets_at_a_time());
   TargetRows rows;
   chunks.next(rows);  // the first rows decide how the table writes numbers
   const auto out = open_predictions(c, question, predictor), samples = open_samples(c, question, predictor);
   const std::unique_ptr<PredictionPicture> picture = make_picture(c, question, trained.checkpoint.run.spec.name);
   for (; rows.count() > 0; chunks.next(rows)) {
-    if (give_up()) return kInterruptedExit;
+    throw_if_stopped();
     const PointFigures figures = predictor.predict(rows.x);
     if (out) write_figures(rows, figures, c.digits, *out);
     if (samples) write_drawn(rows, figures, c.digits, *samples);
@@ -199,7 +200,7 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   }
   if (samples) samples->flush();
   if (picture) picture->draw();
-  if (give_up()) return kInterruptedExit;
+  throw_if_stopped();
   if (out) out->commit();
   if (samples) samples->commit();
   if (picture) picture->commit();

@@ -8,11 +8,11 @@
 #include "npzoo/models/applications/tables/fill_table.h"
 #include "npzoo/ops/kriging/kriging.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/predict/application.h"
-#include "tools/predict/interrupt_stop.h"
 #include "tools/predict/picture.h"
 #include "tools/predict/tables_json.h"
 
@@ -25,7 +25,7 @@ constexpr int kUnansweredExit = 3;
 
 FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
   Progress progress("read", 0, {.unit = "rows", .passing = true});
-  const Table::Options options{.give_up = {}, .progress = [&](std::int64_t rows) { progress.update(rows); }};
+  const Table::Options options{.progress = [&](std::int64_t rows) { progress.update(rows); }};
   TablesToFill tables{
       .table = Table::read(c.table, options), .columns = c.columns, .complete = c.strict, .dim_x = dim_x};
   if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
@@ -147,21 +147,19 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   for (const auto& path : {c.out, c.samples_out, c.plot})
     if (!path.empty()) check_can_be_written(path);
 
-  InterruptStop interrupt;
+  const InterruptGuard interrupt;
   Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values), {.unit = "values"});
-  const FillResult result = fill_tables(*trained, tables,
-                                        {.quantiles = c.quantiles,
-                                         .samples = c.samples,
-                                         .standardise = !c.as_is,
-                                         .neighbours = c.neighbours,
-                                         .chunk = c.chunk,
-                                         .stop = interrupt.token(),
-                                         .progress = [&](std::int64_t done, std::int64_t) {
-                                           progress.update(static_cast<double>(done));
-                                           interrupt.poll();
-                                         }});
+  const FillResult result =
+      fill_tables(*trained, tables,
+                  {.quantiles = c.quantiles,
+                   .samples = c.samples,
+                   .standardise = !c.as_is,
+                   .neighbours = c.neighbours,
+                   .chunk = c.chunk,
+                   .stop = interrupt.token(),
+                   .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }});
   Outputs outputs(c, tables, result, drawn);
-  if (interrupt.poll()) return kInterruptedExit;
+  if (interrupt.requested()) return kInterruptedExit;
   outputs.commit();
   progress.finish();
   show_messages(c, tables, result, drawn.size(), progress);

@@ -13,8 +13,8 @@ Tensor to_points(std::span<const double> rows, std::size_t width) {
   return points.to(default_device());
 }
 
-TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x, std::function<bool()> give_up)
-    : reader_(path, std::move(give_up)), parser_(reader_.format()) {
+TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x)
+    : reader_(path), parser_(reader_.format()) {
   reader_.format().check_named();
   check(static_cast<std::int64_t>(x_names().size()) == dim_x, "[targets] {}: {} columns, the model takes {} inputs",
         path.string(), x_names().size(), dim_x);
@@ -35,8 +35,8 @@ void TargetReader::read(std::int64_t max_rows, TargetRows& rows) {
 }
 
 ContextReader::ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names,
-                             std::int64_t dim_y, std::function<bool()> give_up)
-    : reader_(path, std::move(give_up)), parser_(reader_.format()) {
+                             std::int64_t dim_y)
+    : reader_(path), parser_(reader_.format()) {
   reader_.format().check_named();
   for (const std::string& name : x_names) x_columns_.push_back(reader_.format().column(name));
   for (std::size_t i = 0; i < reader_.header().size(); ++i) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +26,7 @@ struct TargetRows {
 class TargetReader {
  public:
   /// Throws Error where there are not `dim_x` columns.
-  TargetReader(const std::filesystem::path& path, std::int64_t dim_x, std::function<bool()> give_up = {});
+  TargetReader(const std::filesystem::path& path, std::int64_t dim_x);
 
   const std::vector<std::string>& x_names() const { return reader_.header(); }
   const std::vector<ColumnForm>& forms() const { return parser_.forms(); }
@@ -54,8 +53,7 @@ struct ObservedRows {
 class ContextReader {
  public:
   /// Throws Error where a column of the targets is missing, or where there are not `dim_y` others.
-  ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y,
-                std::function<bool()> give_up = {});
+  ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y);
 
   const std::vector<std::string>& y_names() const { return y_names_; }
   /// Of x, in its order, as far as rows have been read.

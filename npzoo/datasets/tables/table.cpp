@@ -22,7 +22,7 @@ void poll_row(std::int64_t row) {
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
-  TableReader reader(path, options.give_up);
+  TableReader reader(path);
   Table table(reader.format());
   table.first_line_ = reader.format().header_line() + 1;
   while (reader.next()) {

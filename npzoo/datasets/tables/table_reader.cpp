@@ -43,10 +43,8 @@ bool is_binary(std::string_view text) {
 
 }  // namespace
 
-TableReader::TableReader(const std::filesystem::path& path, std::function<bool()> give_up)
-    : bytes_(path, std::move(give_up)),
-      buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)),
-      capacity_(kFirstCapacity) {
+TableReader::TableReader(const std::filesystem::path& path)
+    : bytes_(path), buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)), capacity_(kFirstCapacity) {
   const std::string_view header = header_line();
   format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_);
 }

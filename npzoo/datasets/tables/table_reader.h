@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +23,8 @@ class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;
 
-  /// Opens `path` (`-` is standard input) and reads the header. `give_up` as in ReadOnlyFile.
-  explicit TableReader(const std::filesystem::path& path, std::function<bool()> give_up = {});
+  /// Opens `path` (`-` is standard input) and reads the header.
+  explicit TableReader(const std::filesystem::path& path);
 
   const TableFormat& format() const { return *format_; }
   const std::vector<std::string>& header() const { return format_->header(); }

@@ -107,9 +107,8 @@ class EventCollector {
 
 }  // namespace
 
-std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form,
-                                            std::function<bool()> give_up) {
-  TableReader reader(path, std::move(give_up));
+std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form) {
+  TableReader reader(path);
   const TableFormat& format = reader.format();
   const std::size_t sequence = format.column(form.sequence), time = format.column(form.time);
   std::optional<std::size_t> mark;
@@ -135,10 +134,9 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
       (earliest + form.start) * form.unit);
 }
 
-std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form,
-                                            std::function<bool()> give_up) {
+std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form) {
   constexpr std::size_t kUser = 0, kItem = 1, kTime = 2, kUsed = 3;
-  TableReader reader(path, std::move(give_up));
+  TableReader reader(path);
   check(reader.format().columns() > kUsed && reader.format().separator() == ',',
         "[{}] has {} columns, expected user, item, timestamp, label and features, separated by commas",
         reader.format().name(), reader.format().columns());

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,16 +33,14 @@ struct NamedSequence {
 /// after more time than 1000 times its length. Names the earliest time. Empty otherwise.
 std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form);
 
-/// In the order in which they appear. Columns that are not named are not looked at. `give_up` as in ReadOnlyFile.
+/// In the order in which they appear. Columns that are not named are not looked at.
 /// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending, after
 /// the end or too large to be moved apart, for what is no mark, and where there is no event.
-std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form,
-                                            std::function<bool()> give_up = {});
+std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form);
 
 /// The same of the files of Kumar, Zhang and Leskovec, "Predicting dynamic embedding trajectory in temporal interaction
 /// networks" (JODIE), KDD 2019: a header, then user, item, time in seconds, label, and features, as many as there are.
 /// A user is a sequence, an item a mark. Of `form` only marks, unit, end and least_gap count.
-std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form,
-                                            std::function<bool()> give_up = {});
+std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form);
 
 }  // namespace npzoo

@@ -119,8 +119,7 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
   return with_warnings(form, all.finish());
 }
 
-EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes,
-                      std::function<bool()> give_up) {
+EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes) {
   const EventsConfig& config = events_config_of(trained);
   check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
         "[predict] several --inputs or --values found, expected the column of times and that of marks");
@@ -129,12 +128,12 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
   if (config.is_jodie()) {
     const EventTableForm plain;
     const bool is_plain = table == "-" || TableReader(table).format().find(plain.sequence).has_value();
-    if (!named && !is_plain) return with_warnings(form, read_jodie_table(table, form, std::move(give_up)));
+    if (!named && !is_plain) return with_warnings(form, read_jodie_table(table, form));
     if (wishes.group.empty()) form.sequence = plain.sequence;
     if (wishes.inputs.empty()) form.time = plain.time;
     if (wishes.values.empty()) form.mark = plain.mark;
   }
-  return with_warnings(form, read_event_table(table, form, std::move(give_up)));
+  return with_warnings(form, read_event_table(table, form));
 }
 
 void predict_following_events(const TrainedModel& trained, const EventData& data, const EventOptions& options,

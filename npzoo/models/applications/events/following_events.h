@@ -33,10 +33,9 @@ struct EventData {
 EventData make_events(const TrainedModel& trained, std::span<const double> times,
                       std::span<const std::int64_t> marks = {}, std::span<const std::uint32_t> sequences = {});
 /// Reads a table as the training did: the group of `wishes` is the column of sequences, its input that of times, its
-/// value that of marks. A model of a JODIE file also takes a table with the columns sequence, time and mark. `give_up`
-/// as in ReadOnlyFile. Throws Error as read_event_table does, and if the weights were not trained on events.
-EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {},
-                      std::function<bool()> give_up = {});
+/// value that of marks. A model of a JODIE file also takes a table with the columns sequence, time and mark. Throws
+/// Error as read_event_table does, and if the weights were not trained on events.
+EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {});
 
 struct EventOptions {
   /// Of the time of the next event: probabilities, each above 0 and below 1.
