@@ -162,6 +162,16 @@ std::vector<std::string> comments(const PredictionReport& report, const StreamCo
   return lines;
 }
 
+JsonValue result(const StreamCommand& c, const PointPredictor& predictor, const Targets& targets,
+                 std::int64_t answers) {
+  JsonValue json = to_json(predictor.report());
+  json.update({{"context_rows", predictor.context_rows()},
+               {"target_rows", targets.rows.count()},
+               {"answers", answers},
+               {"out", c.out.string()}});
+  return json;
+}
+
 int stream(const StreamCommand& c) {
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   check(c.context != "-" || c.targets != "-",
@@ -213,13 +223,7 @@ int stream(const StreamCommand& c) {
   }
   out.commit();
   progress.finish();
-  if (!c.common.json) return 0;
-  JsonValue result = to_json(predictor.report());
-  result.update({{"context_rows", predictor.context_rows()},
-                 {"target_rows", targets.rows.count()},
-                 {"answers", answers},
-                 {"out", c.out.string()}});
-  print_json(result);
+  if (c.common.json) print_json(result(c, predictor, targets, answers));
   return 0;
 }
 
