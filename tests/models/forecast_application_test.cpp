@@ -96,8 +96,13 @@ TEST_CASE("forecast: scores of the values to come, as the forecast's own distrib
   CHECK(f.crps[0] == doctest::Approx(crps(GaussianMixture{mean, std}, 370.0)).epsilon(1e-6));
   CHECK(f.central_mass[0] == doctest::Approx(central_mass(GaussianMixture{mean, std}, 370.0)).epsilon(1e-6));
   CHECK(std::isnan(f.crps[1]));
-  const std::vector<double> paths(f.samples.begin() + 3 * 200, f.samples.end()), none(200, 0.0);
-  CHECK(f.crps[3] == doctest::Approx(crps(GaussianMixture{paths, none}, 345.0)).epsilon(1e-6));
+  const std::vector<double> paths(f.samples.begin() + 3 * 200, f.samples.end());
+  double distance = 0, spread = 0;
+  for (const double a : paths) {
+    distance += std::abs(a - 345) / 200;
+    for (const double b : paths) spread += std::abs(a - b) / (200.0 * 200);
+  }
+  CHECK(f.crps[3] == doctest::Approx(distance - spread / 2).epsilon(1e-9));
   const auto below = std::ranges::count_if(paths, [](double y) { return y < 345; });
   CHECK(f.central_mass[3] == doctest::Approx(std::abs(static_cast<double>(below) / 100 - 1)));
   CHECK(error_of([&] { forecast(trained, series, columns, {.truth = truth}); }) ==

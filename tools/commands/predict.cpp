@@ -3,7 +3,6 @@
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/io/file.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"

@@ -161,6 +161,16 @@ std::vector<std::string> comments(const PredictionReport& report, const StreamCo
   return lines;
 }
 
+JsonValue result(const StreamCommand& c, const PointPredictor& predictor, const Targets& targets,
+                 std::int64_t answers) {
+  JsonValue json = to_json(predictor.report());
+  json.update({{"context_rows", predictor.context_rows()},
+               {"target_rows", targets.rows.count()},
+               {"answers", answers},
+               {"out", c.out.string()}});
+  return json;
+}
+
 int stream(const StreamCommand& c) {
   check(c.context != "-" || c.targets != "-",
         "[stream] --context and --targets are both standard input, expected a file for one of them");
@@ -211,13 +221,7 @@ int stream(const StreamCommand& c) {
   }
   out.commit();
   progress.finish();
-  if (!c.common.json) return 0;
-  JsonValue result = to_json(predictor.report());
-  result.update({{"context_rows", predictor.context_rows()},
-                 {"target_rows", targets.rows.count()},
-                 {"answers", answers},
-                 {"out", c.out.string()}});
-  print_json(result);
+  if (c.common.json) print_json(result(c, predictor, targets, answers));
   return 0;
 }
 

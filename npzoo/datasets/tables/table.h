@@ -33,7 +33,7 @@ struct NumberColumn {
 class Table {
  public:
   struct Options {
-    std::function<void(std::int64_t)> progress{};  // is told the rows so far, every few thousand
+    std::function<void(std::int64_t)> progress{};  // called with the rows so far, every few thousand
   };
 
   /// Throws Error as TableReader does, also for rows that have too many or too few cells.

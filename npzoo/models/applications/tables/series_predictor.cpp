@@ -71,6 +71,7 @@ bool SeriesPredictor::jointly() const {
 }
 
 void SeriesPredictor::predict(const Next& next, const Take& take) const {
+  const StopScope scope(options_.stop);
   std::uint64_t batch = 0;
   for (bool more = true; more;) {
     std::vector<Series> held;
@@ -136,7 +137,6 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
   std::mutex told;
   const auto work = [&](std::int64_t begin, std::int64_t end) {
     const NoGrad off;
-    const StopScope scope(options_.stop);
     for (std::int64_t i = begin; i < end; ++i) {
       const Batch& batch = all[static_cast<std::size_t>(i)];
       throw_if_stopped();

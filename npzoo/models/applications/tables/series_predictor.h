@@ -70,7 +70,6 @@ class SeriesPredictor {
   SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);
 
   std::int64_t dim_y() const { return model_.dim_y(); }
-  const std::stop_token& stop() const { return options_.stop; }
 
   /// Throws Error for arrays whose sizes do not fit together, and as `standardise` does.
   void predict(const Next& next, const Take& take) const;
