@@ -63,14 +63,16 @@ void SymmetricFactor::solve_lower(std::span<double> b) const {
   if (m == 1) {  // several times faster than a matrix of one column
     VectorView x(b.data(), n_);
     l.solveInPlace(x);
-  } else {
+  } else if (m > 1) {
     MatrixView x(b.data(), n_, m);
     l.solveInPlace(x);
   }
 }
 
 void SymmetricFactor::solve_upper(std::span<double> b) const {
-  MatrixView x(b.data(), n_, columns(b));
+  const std::int64_t m = columns(b);
+  if (m == 0) return;
+  MatrixView x(b.data(), n_, m);
   ConstMatrixView(l_.data(), n_, n_).transpose().triangularView<Eigen::Upper>().solveInPlace(x);
 }
 
@@ -94,7 +96,8 @@ double SymmetricFactor::log_determinant() const {
 }
 
 void subtract_square(std::span<double> a, std::int64_t m, std::span<const double> v) {
-  const std::int64_t n = m > 0 ? std::ssize(v) / m : 0;
+  if (v.empty()) return;  // Eigen divides by its size
+  const std::int64_t n = std::ssize(v) / m;
   MatrixView(a.data(), m, m)
       .selfadjointView<Eigen::Lower>()
       .rankUpdate(ConstMatrixView(v.data(), n, m).transpose(), -1);

@@ -40,7 +40,7 @@ ModelSurrogate::ModelSurrogate(const Model& model, const ModelInfo& info, std::i
 
 ModelSurrogate::~ModelSurrogate() = default;
 
-bool ModelSurrogate::samples_functions() const { return info_.density != Density::marginal; }
+bool ModelSurrogate::samples_functions() const { return info_.drawing() != Density::marginal; }
 
 Tensor ModelSurrogate::tensor(std::vector<double> values, const Shape& shape) const {
   return Tensor::from<double>(shape, std::span<const double>(values)).to(options_.dtype).to(default_device());
