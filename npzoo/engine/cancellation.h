@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 #include "npzoo/engine/exception.h"
@@ -17,6 +18,7 @@ class Interrupted : public Error {
 class StopScope {
  public:
   explicit StopScope(std::stop_token token);
+  explicit StopScope(std::function<bool()> requested);
   ~StopScope();
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
@@ -25,6 +27,7 @@ class StopScope {
   friend bool stop_requested();
 
   std::stop_token token_;
+  std::function<bool()> requested_;
   const StopScope* outer_;
 };
 

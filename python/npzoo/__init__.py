@@ -1,0 +1,30 @@
+"""npzoo: neural processes that fill tables, forecast and optimise, with uncertainty.
+
+    import npzoo
+    filled = npzoo.fill(frame)              # a table with gaps: pandas, xarray, Polars or a dictionary of arrays
+    model = npzoo.load("npzoo/gp-rbf")      # trained weights by name, see npzoo.weights()
+    model.predict(xc, yc, xt).mean
+"""
+
+from . import _core
+from ._catalogue import card, facts, models, protocols, weights
+from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
+from ._model import Gradients, Linearised, Model, Prediction, State, load
+from ._training import Training, evaluate, train
+
+__version__ = _core.version
+__all__ = [
+    "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "OutOfMemory",
+    "Prediction", "State", "Training", "card", "evaluate", "facts", "load", "models", "protocols", "set_threads",
+    "threads", "train", "weights",
+]
+
+
+def threads() -> int:
+    """Returns the number of threads that share the work of a call, the caller included."""
+    return _core.threads()
+
+
+def set_threads(count: int) -> None:
+    """Changes the number of threads; 0 means all cores. It changes the speed and no bit of any result."""
+    _core.set_threads(count)
