@@ -13,11 +13,14 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
-/// Makes `token` the calling thread's stop token until the scope ends. Loops of the library look at it several times a
-/// second and throw Interrupted after a stop was requested. Scopes may be nested: a request of any of them counts.
+/// Lets a caller stop the work of the calling thread, and of the workers that help with its loops, until the scope
+/// ends. Loops of the library look at it several times a second and throw Interrupted after a stop was requested.
+/// Scopes may be nested: a request of any of them counts.
 class StopScope {
  public:
   explicit StopScope(std::stop_token token);
+  /// Calls `requested` to learn whether to stop, on any thread that does work and on several at a time. For callers
+  /// that have no stop token, such as an interpreter that must be asked. It must not throw.
   explicit StopScope(std::function<bool()> requested);
   ~StopScope();
   StopScope(const StopScope&) = delete;
@@ -31,6 +34,22 @@ class StopScope {
   const StopScope* outer_;
 };
 
+/// While alive, stop requests do not reach the calling thread: for work that must not be half-done, such as the update
+/// of all parameters.
+class IgnoreStop {
+ public:
+  IgnoreStop();
+  ~IgnoreStop();
+  IgnoreStop(const IgnoreStop&) = delete;
+  IgnoreStop& operator=(const IgnoreStop&) = delete;
+
+ private:
+  const StopScope* hidden_;
+};
+
+/// True if a stop may be requested from the calling thread: it has a scope. Work that waits must look from time to
+/// time.
+bool stop_possible();
 /// True after a stop was requested from one of the calling thread's scopes.
 bool stop_requested();
 /// Throws Interrupted after a stop was requested from one of the calling thread's scopes.

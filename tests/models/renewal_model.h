@@ -36,7 +36,10 @@ class RenewalModel final : public Model {
   class Sequence final : public EventPrediction {
    public:
     Sequence(const RenewalModel& model, const ContextState& state, const Tensor& xt)
-        : EventPrediction(state, xt, some_draws(), 1, 1), model_(model), xt_(xt) {}
+        : EventPrediction(std::make_shared<const HeldContext>(state_as<HeldContext>(state, "renewal")), xt,
+                          some_draws(), 1, 1),
+          model_(model),
+          xt_(xt) {}
 
     EventScores score(const Tensor& y) const override { return model_.each(xt_).score(y); }
     Tensor intensities(const Tensor&, const Tensor& elapsed) const override {
@@ -52,7 +55,7 @@ class RenewalModel final : public Model {
     }
 
    private:
-    const RenewalModel& model_;
+    const RenewalModel model_;
     Tensor xt_;
   };
 
