@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,14 @@ struct TaskExtents {
   std::int64_t context = 0, targets = 0;
 };
 
+/// What people do with a model that was trained on some tasks: an application of npzoo/models/applications.
+enum class Application : std::uint8_t {
+  points,     // predict at targets given one context, both as they stand
+  tables,     // fill tables, whose columns and groups are functions
+  forecasts,  // continue a series
+  events,     // continue sequences of events
+};
+
 /// The `[data]` of a protocol: which tasks there are. One class for each kind.
 class TaskConfig {
  public:
@@ -53,6 +62,8 @@ class TaskConfig {
   /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
   /// a test chose them, and its figures are too good.
   virtual bool tested_on_validation() const { return false; }
+  /// What `predict` does with a model of these tasks.
+  virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
   virtual std::optional<ImageFormat> image_format() const { return {}; }
 };

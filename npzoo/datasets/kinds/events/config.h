@@ -20,6 +20,7 @@ class EventsConfig : public TaskConfig {
   std::int64_t dim_y() const override { return 2; }
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override = 0;
   TrainingRange training_range() const override;
+  Application application() const override { return Application::events; }
 
   /// M.
   virtual std::int64_t marks() const = 0;

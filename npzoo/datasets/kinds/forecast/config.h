@@ -41,6 +41,7 @@ class ForecastConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override;
   TaskExtents typical_extents() const override { return {rules_.context, rules_.horizon}; }
   TrainingRange training_range() const override;
+  Application application() const override { return Application::forecasts; }
   /// Windows of the test from anywhere in it.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
 
