@@ -9,7 +9,6 @@
 
 #include "npzoo/engine/draws.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/training/named_weights.h"
 #include "python/core/arrays.h"
 #include "python/core/calls.h"
 
@@ -167,13 +166,16 @@ void add_prediction(nb::module_& module) {
 
 std::shared_ptr<const Trained> load_trained(const std::string& weights, const std::string& dtype) {
   check(dtype == "float32" || dtype == "float64", "[load] dtype '{}' found, expected 'float32' or 'float64'", dtype);
-  auto trained = std::make_shared<Trained>();
-  trained->checkpoint = load_checkpoint(find_weights(weights));
-  trained->model = restore_model(trained->checkpoint);
-  trained->dtype = dtype == "float64" ? DType::float64 : DType::float32;
+  auto trained =
+      std::make_shared<Trained>(Trained{load_model(weights), dtype == "float64" ? DType::float64 : DType::float32});
   for (const auto& [name, parameter] : named_tensors(*trained->model))
     parameter->value = parameter->value.to(trained->dtype);
   return trained;
+}
+
+const TrainedModel& in_float32(const LoadedModel& model, const char* where) {
+  check(model.trained->dtype == DType::float32, "[{}] a model in float64 found, expected one in float32", where);
+  return *model.trained;
 }
 
 void add_model(nb::module_& module) {

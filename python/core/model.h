@@ -5,15 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "npzoo/models/applications/trained_model.h"
 #include "npzoo/models/registry.h"
-#include "npzoo/models/training/checkpoint.h"
 
 namespace npzoo::python {
 
 /// Trained weights and their model, shared by everything that was made from them.
-struct Trained {
-  Checkpoint checkpoint;
-  std::unique_ptr<Model> model;
+struct Trained : TrainedModel {
   DType dtype = DType::float32;
 
   const ModelInfo& info() const { return model_info(checkpoint.run.spec.name); }
@@ -27,10 +25,14 @@ struct LoadedModel {
   std::shared_ptr<const Trained> trained;
 };
 
+/// The same, for functions that compute in float32. Throws Error, which begins with `[where]`, for other models.
+const TrainedModel& in_float32(const LoadedModel& model, const char* where);
+
 void add_model(nanobind::module_& module);
 void add_vjp(nanobind::module_& module);
 void add_catalogue(nanobind::module_& module);
 void add_training(nanobind::module_& module);
+void add_events(nanobind::module_& module);
 void add_tables(nanobind::module_& module);
 void add_program(nanobind::module_& module);
 

@@ -120,9 +120,8 @@ nb::dict as_row(const Scored& scored) {
 
 nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, const std::vector<std::string>& changes,
                   std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, nb::object progress) {
-  const Trained& trained = *self.trained;
+  const TrainedModel& trained = in_float32(self, "evaluate");
   const TrainingRun& run = trained.checkpoint.run;
-  check(trained.dtype == DType::float32, "[evaluate] a model in float64 found, expected float32 as the tasks are");
   check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
   CallWatch watch;
   const std::vector<Scored> all = unlocked(watch, [&] {

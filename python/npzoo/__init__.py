@@ -6,17 +6,20 @@
     model.predict(xc, yc, xt).mean
 """
 
-from . import _core
+from . import _core, events
 from ._catalogue import card, facts, models, protocols, weights
 from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
 from ._model import Gradients, Linearised, Model, Prediction, State, load
+from ._plots import plot
+from ._tables import fill, forecast, score
 from ._training import Training, evaluate, train
+from ._warnings import PredictionWarning
 
 __version__ = _core.version
 __all__ = [
     "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "OutOfMemory",
-    "Prediction", "State", "Training", "card", "evaluate", "facts", "load", "models", "protocols", "set_threads",
-    "threads", "train", "weights",
+    "Prediction", "PredictionWarning", "State", "Training", "card", "evaluate", "events", "facts", "fill", "forecast", "load",
+    "models", "plot", "protocols", "score", "set_threads", "threads", "train", "weights",
 ]
 
 
@@ -28,3 +31,12 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Changes the number of threads; 0 means all cores. It changes the speed and no bit of any result."""
     _core.set_threads(count)
+
+
+def __getattr__(name: str):
+    """Imports scikit-learn when its regressor is asked for."""
+    if name == "NeuralProcessRegressor":
+        from ._regressor import NeuralProcessRegressor
+
+        return NeuralProcessRegressor
+    raise AttributeError(f"module 'npzoo' has no attribute {name!r}")

@@ -38,4 +38,9 @@ std::vector<EventSequence> continue_events(const Model& model, const EventSequen
 std::vector<double> model_intensities(const Model& model, const EventSequence& sequence, std::span<const double> times,
                                       DType dtype = DType::float32);
 
+/// Log-density of each event's time and mark, given the events before it: (n), nats per unit of the model's time. The
+/// first event is given to the model: NaN.
+std::vector<double> event_log_likelihoods(const Model& model, const EventSequence& sequence,
+                                          DType dtype = DType::float32);
+
 }  // namespace npzoo
