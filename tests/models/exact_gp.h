@@ -1,5 +1,6 @@
 #pragma once
 
+#include "npzoo/datasets/kinds/gp/cholesky.h"
 #include "npzoo/datasets/kinds/gp/posterior.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/models/predictions/autoregressive.h"
