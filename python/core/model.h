@@ -32,6 +32,7 @@ void add_model(nanobind::module_& module);
 void add_vjp(nanobind::module_& module);
 void add_catalogue(nanobind::module_& module);
 void add_training(nanobind::module_& module);
+void add_decisions(nanobind::module_& module);
 void add_events(nanobind::module_& module);
 void add_tables(nanobind::module_& module);
 void add_program(nanobind::module_& module);

@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   add_model(module);
   add_vjp(module);
   add_catalogue(module);
+  add_decisions(module);
   add_events(module);
   add_tables(module);
   add_training(module);

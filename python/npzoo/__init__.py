@@ -9,6 +9,8 @@
 from . import _core, events
 from ._catalogue import card, facts, models, protocols, weights
 from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
+from ._decisions import Optimiser, Proposal
+from ._images import Completed, complete
 from ._model import Gradients, Linearised, Model, Prediction, State, load
 from ._plots import plot
 from ._tables import fill, forecast, score
@@ -17,8 +19,8 @@ from ._warnings import PredictionWarning
 
 __version__ = _core.version
 __all__ = [
-    "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "OutOfMemory",
-    "Prediction", "PredictionWarning", "State", "Training", "card", "evaluate", "events", "facts", "fill", "forecast", "load",
+    "Completed", "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "Optimiser", "OutOfMemory",
+    "Prediction", "PredictionWarning", "Proposal", "State", "Training", "card", "complete", "evaluate", "events", "facts", "fill", "forecast", "load",
     "models", "plot", "protocols", "score", "set_threads", "threads", "train", "weights",
 ]
 
