@@ -90,18 +90,18 @@ class ExactGp final : public Model {
    public:
     Chain(const ExactGp& model, const HeldContext& state, const Tensor& xt, std::int64_t block)
         : Autoregressive(std::make_shared<const HeldContext>(state), xt, state.draws, state.samples, block),
-          model_(model) {}
+          model_(std::make_shared<const ExactGp>(model)) {}
 
    protected:
     std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
-      return model_.together(state, xt);
+      return model_->together(state, xt);
     }
     std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-      return model_.update(state, observed);
+      return model_->update(state, observed);
     }
 
    private:
-    const ExactGp model_;
+    const std::shared_ptr<const ExactGp> model_;
   };
 
   Kernel kernel_;

@@ -1,7 +1,7 @@
 #include "npzoo/models/applications/tables/series_predictor.h"
 
-#include "npzoo/engine/cancellation.h"
 #include <random>
+#include "npzoo/engine/cancellation.h"
 
 #include "npzoo/datasets/tables/points.h"
 #include "tests/models/model_fixtures.h"

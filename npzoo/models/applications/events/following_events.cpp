@@ -15,7 +15,7 @@ namespace npzoo {
 
 namespace {
 
-const EventsConfig& config_of(const TrainedModel& trained) {
+const EventsConfig& events_config_of(const TrainedModel& trained) {
   const TrainingRun& run = trained.checkpoint.run;
   const EventsConfig* config = events_config(*run.protocol.data);
   check(config != nullptr, "[events] {} trained under {} found, expected weights that were trained on events",
@@ -105,7 +105,7 @@ std::int64_t EventData::events() const {
 
 EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
                       std::span<const std::uint32_t> sequences) {
-  const EventTableForm form = config_of(trained).table_form();
+  const EventTableForm form = events_config_of(trained).table_form();
   check(!times.empty(), "[events] no event found, expected one or more");
   check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
         "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
@@ -121,7 +121,7 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
 
 EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes,
                       std::function<bool()> give_up) {
-  const EventsConfig& config = config_of(trained);
+  const EventsConfig& config = events_config_of(trained);
   check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
         "[predict] several --inputs or --values found, expected the column of times and that of marks");
   EventTableForm form = form_of(wishes, config);
@@ -140,7 +140,7 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
 void predict_following_events(const TrainedModel& trained, const EventData& data, const EventOptions& options,
                               const std::function<void(std::size_t, const FollowingEvents&)>& take) {
   const StopScope scope(options.stop);
-  static_cast<void>(config_of(trained));
+  static_cast<void>(events_config_of(trained));
   check_options(options);
   const double unit = data.form.unit;
   for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));

@@ -14,7 +14,7 @@ namespace npzoo {
 
 namespace {
 
-const ForecastConfig& config_of(const TrainedModel& trained) {
+const ForecastConfig& forecast_config_of(const TrainedModel& trained) {
   const TrainingRun& run = trained.checkpoint.run;
   const auto* config = dynamic_cast<const ForecastConfig*>(run.protocol.data.get());
   check(config != nullptr, "[forecast] {} trained under {} found, expected weights that were trained to forecast",
@@ -61,6 +61,22 @@ void check_options(const ForecastOptions& options) {
     check(p > 0 && p < 1, "[forecast] the quantile {} found, expected a number above 0 and below 1", p);
 }
 
+/// Scores the forecast of value `c` of `channels`.
+TruthScores score_value(const SeriesForecast& f, std::span<const double> truth, std::size_t c, std::size_t channels) {
+  const auto value = [&](std::span<const double> figures) {
+    std::vector<double> column;
+    for (std::size_t i = c; i < figures.size(); i += channels) column.push_back(figures[i]);
+    return column;
+  };
+  const PredictedColumn column{.mean = value(f.mean),
+                               .std = value(f.std),
+                               .quantiles = {},
+                               .samples = {},
+                               .crps = value(f.crps),
+                               .central_mass = value(f.central_mass)};
+  return score(column, value(truth));
+}
+
 }  // namespace
 
 std::vector<std::string> ForecastResult::comments() const {
@@ -85,7 +101,7 @@ TimeSeries make_series(std::span<const double> time, std::span<const double> val
 }
 
 ForecastColumns forecast_columns(const TrainedModel& trained, const ColumnChoice& wishes) {
-  const ForecastConfig& config = config_of(trained);
+  const ForecastConfig& config = forecast_config_of(trained);
   check(wishes.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
         wishes.inputs.size(), fmt::join(wishes.inputs, ", "));
   check(wishes.values.empty() || std::ssize(wishes.values) == config.dim_y(),
@@ -103,7 +119,7 @@ TimeSeries read_series(const std::filesystem::path& table, const ForecastColumns
 
 ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const ForecastColumns& columns,
                         const ForecastOptions& options) {
-  const ForecastConfig& config = config_of(trained);
+  const ForecastConfig& config = forecast_config_of(trained);
   check_options(options);
   check(series.dim_y == config.dim_y() && series.dim_y == std::ssize(columns.values),
         "[forecast] {} values and {} names of them found, expected {}", series.dim_y, columns.values.size(),
@@ -118,6 +134,8 @@ ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const Fo
                         .quantiles = options.quantiles,
                         .samples = options.samples};
   result.forecast = Forecaster(*trained.model, config.rules(), config.scale()).forecast(result.series, complete);
+  for (std::size_t c = 0; c < columns.values.size() && !options.truth.empty(); ++c)
+    result.scores.push_back(score_value(result.forecast, options.truth, c, columns.values.size()));
   result.warnings = compare_with_training(result, config);
   return result;
 }

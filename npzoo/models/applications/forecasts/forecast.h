@@ -10,6 +10,7 @@
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table_writer.h"
 #include "npzoo/models/applications/forecasts/forecaster.h"
+#include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/trained_model.h"
 #include "npzoo/models/applications/warning.h"
 
@@ -26,6 +27,7 @@ struct ForecastResult {
   ForecastColumns columns;
   TimeSeries series;
   SeriesForecast forecast;
+  std::vector<TruthScores> scores{};  // of each value; empty without a truth
   std::vector<Warning> warnings{};
   WeightsUsed weights;
   std::int64_t context_steps = 0;   // of the model's windows

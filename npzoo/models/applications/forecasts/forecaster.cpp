@@ -100,7 +100,29 @@ struct ForecastSaid {
   std::vector<double> mean{}, std{};             // (H, Dy)
   std::vector<std::vector<double>> quantiles{};  // of each probability (H, Dy)
   std::vector<std::vector<double>> paths{};      // of each (H, Dy)
+  std::vector<double> truth{};                   // (H, Dy), NaN where unknown; empty: all are
+  std::vector<double> crps{}, central_mass{};    // of the truth
 };
+
+std::vector<double> in_model_units(std::span<const double> values, const SeriesScale& scale) {
+  const std::size_t channels = scale.mean.size();
+  std::vector<double> y;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    y.push_back((values[i] - scale.mean[i % channels]) / scale.std[i % channels]);
+  return y;
+}
+
+/// The CRPS and the probability of the smallest central interval of an ascending sample of the predicted values.
+std::pair<double, double> score_sample(const std::vector<double>& sorted, double y) {
+  const auto count = static_cast<double>(sorted.size());
+  double distance = 0, spread = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    distance += std::abs(sorted[i] - y);
+    spread += (2 * static_cast<double>(i) + 1 - count) * sorted[i];  // half of all distances between two
+  }
+  const auto below = static_cast<double>(std::ranges::lower_bound(sorted, y) - sorted.begin());
+  return {distance / count - spread / (count * count), std::abs(2 * below / count - 1)};
+}
 
 /// Puts `steps` steps of samples (n, B, Nt, Dy) behind the paths from `first` on.
 void append_paths(const Tensor& samples, std::int64_t first, std::int64_t steps,
@@ -129,6 +151,10 @@ void summarise(const std::vector<double>& quantiles, ForecastSaid& said) {
     said.std.push_back(std::sqrt(squares / static_cast<double>(values.size())));
     std::ranges::sort(values);
     for (std::size_t q = 0; q < quantiles.size(); ++q) said.quantiles[q].push_back(quantile_of(values, quantiles[q]));
+    if (said.truth.empty()) continue;
+    const auto [crps, central_mass] = score_sample(values, said.truth[i]);
+    said.crps.push_back(crps);
+    said.central_mass.push_back(central_mass);
   }
 }
 
@@ -141,6 +167,10 @@ void in_units(const ForecastSaid& said, const SeriesScale& scale, SeriesForecast
     result.std.push_back(unit * said.std[i]);
     for (const auto& quantile : said.quantiles) result.quantiles.push_back(shift + unit * quantile[i]);
     for (const auto& path : said.paths) result.samples.push_back(shift + unit * path[i]);
+    if (said.truth.empty()) continue;
+    const bool known = !std::isnan(said.truth[i]);
+    result.crps.push_back(known ? unit * said.crps[i] : said.truth[i]);
+    result.central_mass.push_back(known ? said.central_mass[i] : said.truth[i]);
   }
 }
 
@@ -158,6 +188,12 @@ void describe_window(const Prediction& prediction, const std::vector<double>& qu
   said.mean = leading(m.mean, steps);
   said.std = leading(m.std, steps);
   for (const double p : quantiles) said.quantiles.push_back(leading(quantile(marginals, p), steps));
+  if (said.truth.empty()) return;
+  Tensor y = Tensor::zeros(m.mean.shape(), DType::float64, Device::cpu);
+  for (std::size_t i = 0; i < said.mean.size(); ++i)
+    if (!std::isnan(said.truth[i])) y.values<double>()[i] = said.truth[i];
+  said.crps = leading(crps(marginals, y), steps);
+  said.central_mass = leading(central_mass(marginals, y), steps);
 }
 
 void check_sizes(std::int64_t horizon, std::int64_t count, std::int64_t dim_y) {
@@ -210,7 +246,10 @@ SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOpti
   // As many paths for a short horizon as for a long one, so that the paths shown are the same.
   const std::int64_t count = at_once && options.samples == 0 ? 0 : std::max(options.samples, kLeastPaths);
   check_sizes(horizon, count, series.dim_y);
-  ForecastSaid said;
+  ForecastSaid said{.truth = in_model_units(options.truth, scale_)};
+  check(said.truth.empty() || std::ssize(said.truth) == horizon * series.dim_y,
+        "[forecast] {} values of truth found, expected {}, {} for each of {} steps", said.truth.size(),
+        horizon * series.dim_y, series.dim_y, horizon);
   for (std::int64_t ahead = 0; ahead < horizon; ahead += rules_.horizon) {
     const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, horizon - ahead);
     const Draws all(options.seed.value_or(0), Purpose::prediction, static_cast<std::uint64_t>(ahead));

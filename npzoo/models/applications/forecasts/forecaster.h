@@ -17,6 +17,7 @@ struct ForecastOptions {
   std::vector<double> quantiles{};      // probabilities, each above 0 and below 1
   std::int64_t samples = 0;             // paths
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training, or 0
+  std::vector<double> truth{};          // (H, Dy), the values to come, NaN where unknown; empty: all are
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the steps done so far and those of all paths, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
@@ -28,6 +29,7 @@ struct SeriesForecast {
   std::vector<double> mean{}, std{};                   // (H, Dy)
   std::vector<double> quantiles{};                     // (H, Dy, Q)
   std::vector<double> samples{};                       // (H, Dy, S): paths
+  std::vector<double> crps{}, central_mass{};          // (H, Dy), as in SeriesPrediction; only with a truth
   std::string how{};                                   // its mode: "one-shot, exact", or "free-running, 50 samples"
   std::int64_t first_context = 0, context_points = 0;  // the place that the context begins at; its known points
 };

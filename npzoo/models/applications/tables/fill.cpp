@@ -89,7 +89,7 @@ void check_options(const FillOptions& options) {
         options.neighbours, options.chunk);
 }
 
-void complete(CompleteData& c) {
+void complete_data(CompleteData& c) {
   FillData& d = c.data;
   if (d.x_names.empty()) d.x_names = numbered("x", static_cast<std::size_t>(std::max<std::int64_t>(d.dim_x, 0)));
   if (d.value_names.empty()) d.value_names = numbered("y", d.values.size());
@@ -162,7 +162,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
   const StopScope scope(options.stop);
   throw_if_stopped();
   CompleteData c{data};
-  complete(c);
+  complete_data(c);
   check_options(options);
   check_fits(trained, c.data.x_names, c.data.value_names);
   const Checkpoint& checkpoint = trained.checkpoint;

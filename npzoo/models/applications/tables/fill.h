@@ -19,7 +19,7 @@ namespace npzoo {
 struct FillData {
   std::int64_t dim_x = 1;
   std::span<const double> x;                          // (n, Dx), row-major and finite
-  std::vector<std::span<const double>> values;        // of each value column (n), NaN where a value is missing
+  std::vector<std::span<const double>> values{};      // of each value column (n), NaN where a value is missing
   std::span<const std::uint32_t> groups{};            // (n), from 0 on; empty: all rows are of one group
   std::optional<std::span<const double>> targets{};   // (m, Dx); none: the places are the observed rows
   std::span<const std::uint32_t> target_groups{};     // (m)
