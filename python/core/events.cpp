@@ -33,11 +33,11 @@ nb::dict as_dict(FollowingEvents following) {
   return row;
 }
 
-std::span<const std::int64_t> span_of(const std::optional<Integers>& marks) {
+std::span<const std::int64_t> marks_of(const std::optional<Integers>& marks) {
   return marks ? std::span<const std::int64_t>(marks->data(), marks->size()) : std::span<const std::int64_t>();
 }
 
-std::span<const std::uint32_t> span_of(const std::optional<Numbers>& numbers) {
+std::span<const std::uint32_t> numbers_of(const std::optional<Numbers>& numbers) {
   return numbers ? std::span<const std::uint32_t>(numbers->data(), numbers->size()) : std::span<const std::uint32_t>();
 }
 
@@ -46,7 +46,7 @@ nb::list log_likelihoods(const LoadedModel& model, const Doubles& times, const s
                          const std::optional<Numbers>& sequences) {
   const TrainedModel& trained = in_float32(model, "events");
   std::vector<std::vector<double>> all = unlocked([&] {
-    const EventData data = make_events(trained, span_of(times), span_of(marks), span_of(sequences));
+    const EventData data = make_events(trained, span_of(times), marks_of(marks), numbers_of(sequences));
     std::vector<std::vector<double>> found;
     for (const NamedSequence& sequence : data.sequences) {
       throw_if_stopped();
@@ -70,7 +70,7 @@ nb::list next_events(const LoadedModel& model, const Doubles& times, const std::
   const TrainedModel& trained = in_float32(model, "events");
   CallWatch watch;
   std::vector<FollowingEvents> all = unlocked(watch, [&] {
-    const EventData data = make_events(trained, span_of(times), span_of(marks), span_of(sequences));
+    const EventData data = make_events(trained, span_of(times), marks_of(marks), numbers_of(sequences));
     return predict_following_events(trained, data,
                                     {.quantiles = quantiles,
                                      .now = now,

@@ -39,23 +39,6 @@ struct ConditionedModel {
   std::uint64_t seed = 0;
 };
 
-struct ContextArrays {
-  Context context;
-  bool single = false;
-};
-
-ContextArrays context_from(const Trained& trained, const Array& xc, const Array& yc,
-                           const std::optional<Array>& lengths) {
-  Points x = points_from(xc, "xc", trained.model->dim_x(), trained.dtype);
-  Points y = points_from(yc, "yc", trained.model->dim_y(), trained.dtype);
-  check(x.single == y.single && x.values.dim(0) == y.values.dim(0) && x.values.dim(1) == y.values.dim(1),
-        "[yc] {} values found in {} tasks, expected one for each of the {} points of xc in {} tasks", y.values.dim(1),
-        y.values.dim(0), x.values.dim(1), x.values.dim(0));
-  Tensor counts = lengths_from(lengths, "lengths", x.values.dim(0), x.values.dim(1));
-  Context context{std::move(x.values), std::move(y.values), std::move(counts)};
-  return {context.lengths.defined() ? clear_padding(context) : std::move(context), x.single};
-}
-
 ConditionedModel condition(const LoadedModel& self, const Array& xc, const Array& yc,
                            const std::optional<Array>& lengths, std::optional<std::uint64_t> seed,
                            std::int64_t samples) {
@@ -163,6 +146,18 @@ void add_prediction(nb::module_& module) {
 }
 
 }  // namespace
+
+ContextArrays context_from(const Trained& trained, const Array& xc, const Array& yc,
+                           const std::optional<Array>& lengths) {
+  Points x = points_from(xc, "xc", trained.model->dim_x(), trained.dtype);
+  Points y = points_from(yc, "yc", trained.model->dim_y(), trained.dtype);
+  check(x.single == y.single && x.values.dim(0) == y.values.dim(0) && x.values.dim(1) == y.values.dim(1),
+        "[yc] {} values found in {} tasks, expected one for each of the {} points of xc in {} tasks", y.values.dim(1),
+        y.values.dim(0), x.values.dim(1), x.values.dim(0));
+  Tensor counts = lengths_from(lengths, "lengths", x.values.dim(0), x.values.dim(1));
+  Context context{std::move(x.values), std::move(y.values), std::move(counts)};
+  return {context.lengths.defined() ? clear_padding(context) : std::move(context), x.single};
+}
 
 std::shared_ptr<const Trained> load_trained(const std::string& weights, const std::string& dtype) {
   check(dtype == "float32" || dtype == "float64", "[load] dtype '{}' found, expected 'float32' or 'float64'", dtype);

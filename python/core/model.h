@@ -3,10 +3,12 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "npzoo/models/applications/trained_model.h"
 #include "npzoo/models/registry.h"
+#include "python/core/arrays.h"
 
 namespace npzoo::python {
 
@@ -27,6 +29,15 @@ struct LoadedModel {
 
 /// The same, for functions that compute in float32. Throws Error, which begins with `[where]`, for other models.
 const TrainedModel& in_float32(const LoadedModel& model, const char* where);
+
+/// Observed points as the model takes them, padding cleared.
+struct ContextArrays {
+  Context context;
+  bool single = false;  // one task, given without its axis
+};
+/// Throws Error, naming the argument, for arrays that do not fit together or to the model.
+ContextArrays context_from(const Trained& trained, const Array& xc, const Array& yc,
+                           const std::optional<Array>& lengths);
 
 void add_model(nanobind::module_& module);
 void add_vjp(nanobind::module_& module);

@@ -34,7 +34,7 @@ std::vector<std::span<const double>> spans_of(const std::vector<Doubles>& column
   return spans;
 }
 
-std::span<const std::uint32_t> span_of(const std::optional<Groups>& groups) {
+std::span<const std::uint32_t> numbers_of(const std::optional<Groups>& groups) {
   return groups ? std::span<const std::uint32_t>(groups->data(), groups->size()) : std::span<const std::uint32_t>();
 }
 
@@ -92,8 +92,8 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
                 .x = span_of(x),
                 .values = spans_of(values),
-                .groups = span_of(groups),
-                .target_groups = span_of(target_groups),
+                .groups = numbers_of(groups),
+                .target_groups = numbers_of(target_groups),
                 .truth = spans_of(truth),
                 .x_names = x_names,
                 .value_names = value_names,
