@@ -140,7 +140,8 @@ void add_decisions(nb::module_& module) {
       "read_space",
       [](const std::string& path) {
         nb::list axes;
-        for (const Axis& a : SearchSpace::read(path).axes())
+        const SearchSpace space = SearchSpace::read(path);
+        for (const Axis& a : space.axes())
           axes.append(nb::make_tuple(a.name, a.low, a.high, a.logarithmic, a.integer, number_or_none(a.fixed)));
         return axes;
       },

@@ -75,7 +75,10 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
         shown[np.random.default_rng(seed).permutation(count)[:number]] = True
         shown = shown.reshape(hidden.shape) & ~hidden
     else:
-        shown = np.ascontiguousarray(np.asarray(mask).astype(bool)) & ~hidden
+        shown = np.ascontiguousarray(np.asarray(mask).astype(bool))
+        if shown.shape != hidden.shape:
+            raise _core.InvalidInput(f"[complete] a mask of shape {shown.shape} found, expected {hidden.shape} as the image")
+        shown &= ~hidden
     model = weights if isinstance(weights, Model) else load(weights)
     height, width = size or (0, 0)
     result = _core.complete(model._core, _bytes(pixels), shown, height, width, samples, seed, progress)

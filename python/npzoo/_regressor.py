@@ -33,8 +33,6 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     weights : str, path, Model or None, default=None
         Trained weights by name, file or model; ``"gp"`` for a Gaussian process; None for one of them by the number of
         features.
-    random_state : int, RandomState instance or None, default=None
-        Of the start of the Gaussian process's fit. It changes nothing else.
 
     Attributes
     ----------
@@ -58,9 +56,8 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     'kriging-tnp:npzoo/any-1d'
     """
 
-    def __init__(self, weights=None, random_state=None):
+    def __init__(self, weights=None):
         self.weights = weights
-        self.random_state = random_state
 
     def fit(self, X, y):
         """Takes points X (n, features) and values y (n,) or (n, targets)."""
@@ -142,16 +139,25 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return (X - low) / np.where(high > low, high - low, 1)
 
     def _fitted_process(self, y):
-        features = self.X_train_.shape[1]
-        kernel = (ConstantKernel(1.0, (1e-3, 1e3)) * Matern(np.full(features, 0.5 * features**0.5), (1e-2, 1e3), nu=2.5)
-                  + WhiteKernel(1e-2, (1e-6, 1e1)))
-        process = GaussianProcessRegressor(kernel, alpha=1e-10, normalize_y=True, n_restarts_optimizer=1, random_state=self.random_state)
+        """Fits one lengthscale for all features first, and begins with it: from elsewhere many features lead to fits that
+        call everything noise."""
+        X, features = self._scaled(self.X_train_), self.X_train_.shape[1]
         with _warnings.catch_warnings():
             _warnings.simplefilter("ignore", ConvergenceWarning)  # a lengthscale at its bound: the feature does not matter
-            return process.fit(self._scaled(self.X_train_), y)
+            one = _process(1.0, 0.5 * features**0.5, 0.3).fit(X, y)
+            if features == 1:
+                return one
+            scale, length, noise = np.exp(one.kernel_.theta)
+            each = _process(scale, np.full(features, length), noise).fit(X, y)
+        return max(one, each, key=lambda process: process.log_marginal_likelihood_value_)
 
     def _shaped(self, columns, X):
         return np.stack(columns, axis=1).reshape(len(X), *self.y_train_.shape[1:])
 
     def _stacked(self, columns, axis=-1):
         return columns[0] if self.y_train_.ndim == 1 else np.stack(columns, axis=axis)
+
+
+def _process(scale, lengths, noise):
+    kernel = ConstantKernel(scale, (1e-3, 1e3)) * Matern(lengths, (1e-2, 1e3), nu=2.5) + WhiteKernel(noise, (1e-6, 1e1))
+    return GaussianProcessRegressor(kernel, alpha=1e-10, normalize_y=True)

@@ -12,4 +12,4 @@ class PredictionWarning(UserWarning):
 def warn(texts, level: int = 3) -> None:
     """Issues each text as a :class:`PredictionWarning` of the caller's caller."""
     for text in texts:
-        warnings.warn(text, PredictionWarning, stacklevel=level + 1)
+        warnings.warn(text, PredictionWarning, stacklevel=level)

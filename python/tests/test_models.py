@@ -146,7 +146,7 @@ def test_lists_and_cards():
     assert {"cnp", "tnp-d"} <= {row["name"] for row in npzoo.models()}
     assert "tnp-d:npzoo/gp-rbf" in [row["name"] for row in npzoo.weights()]
     assert "quick/gp1d" in npzoo.protocols()
-    assert npzoo.protocols("quick/gp1d", set={"training.steps": 7})["steps"] == 7
+    assert npzoo.protocols("quick/gp1d", set={"training.batch_size": 7})["batch_size"] == 7
     assert npzoo.card("npzoo/any-1d").startswith("# kriging-tnp:npzoo/any-1d")
     assert npzoo.facts("npzoo/any-1d")["parameters"] > 0
     assert "<table>" in npzoo.models()._repr_html_()

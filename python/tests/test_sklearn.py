@@ -16,7 +16,7 @@ from npzoo import NeuralProcessRegressor
 
 @pytest.mark.parametrize("weights", [None, "gp"])
 def test_check_estimator(weights):
-    results = check_estimator(NeuralProcessRegressor(weights=weights, random_state=0), on_fail=None, on_skip=None)
+    results = check_estimator(NeuralProcessRegressor(weights=weights), on_fail=None, on_skip=None)
     failed = [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")]
     assert failed == []
     assert len(results) > 40
@@ -27,7 +27,7 @@ def test_check_estimator(weights):
 def test_shapes_are_those_of_a_gaussian_process(features, targets):
     rng = np.random.default_rng(0)
     X, y, Z = rng.normal(size=(30, features)), rng.normal(size=(30, *targets)), rng.normal(size=(5, features))
-    ours, theirs = NeuralProcessRegressor(random_state=0).fit(X, y), GaussianProcessRegressor(alpha=1e-2).fit(X, y)
+    ours, theirs = NeuralProcessRegressor().fit(X, y), GaussianProcessRegressor(alpha=1e-2).fit(X, y)
     assert ours.backend_ == ("gp" if features > 2 else f"kriging-tnp:npzoo/any-{features}d")
     assert ours.predict(Z).shape == theirs.predict(Z).shape
     assert ours.predict(Z, return_std=True)[1].shape == theirs.predict(Z, return_std=True)[1].shape

@@ -23,23 +23,23 @@ def series(rows=40, gaps=(3, 4, 5, 20), seed=0):
 
 
 def by_the_program(program, table, tmp_path, *options):
-    """What `npzoo predict` writes, with all digits: each figure that is not blank."""
+    """What `npzoo predict` writes, with as many digits as it can."""
     path = tmp_path / "table.csv"
     path.write_text(table if isinstance(table, str) else "\n".join(
         [",".join(table)] + [",".join("" if isinstance(v, float) and np.isnan(v) else repr(v) if isinstance(v, float) else str(v) for v in row)
                              for row in zip(*(np.asarray(c).tolist() for c in table.values()))]) + "\n")
-    text = program("predict", path, "--digits", "15", *options)
+    text = program("predict", path, "--digits", "9", *options)
     rows = [line for line in text.splitlines() if not line.startswith("#")]
     return list(csv.DictReader(rows))
 
 
 def assert_same(filled, rows, names):
-    """The program rounds each figure to as many decimals as its standard deviation has with 15 digits."""
+    """The program rounds each figure to as many decimals as its standard deviation has with 9 digits."""
     for name in names:
         told = np.array([float(row[name]) if row[name] else np.nan for row in rows])
         std = np.array([float(row["std_" + name.split("_", 1)[1]] or "nan") for row in rows])
         ours = np.asarray(filled[name])
-        digits = 10.0 ** (np.floor(np.log10(std)) - 14)
+        digits = 10.0 ** (np.floor(np.log10(std)) - 8)
         assert (np.isnan(told) == np.isnan(ours)).all()
         assert np.nanmax(np.abs(told - ours) / np.maximum(digits, np.spacing(np.abs(told)))) <= 0.5 + 1e-6, name
 
@@ -168,7 +168,7 @@ def test_scores_are_those_of_the_program(program, tmp_path):
     (row,) = npzoo.score({"x": x, "y": y}, {"x": x, "y": truth})
     assert row["rows"] == 8
     for name in ("mae", "rmse", "crps"):
-        assert row[name] == pytest.approx(told[name], rel=1e-12)
+        assert row[name] == told[name]
     both = npzoo.score({"x": x, "y": y, "z": 2 * y}, {"x": x, "y": truth, "z": 2 * truth})
     assert [r["value"] for r in both] == ["y", "z", "all"]
     assert both[1]["mae"] == pytest.approx(2 * both[0]["mae"], rel=1e-5)
