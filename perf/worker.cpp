@@ -127,7 +127,7 @@ class TrainCase final : public Case {
   json describe() override {
     const OptimiserConfig& o = protocol_.training.optimiser;
     json line = describe_model(step_.model(), model_spec(protocol_, case_.model), step_.task());
-    line["optimiser"] = {{"name", o.name},
+    line["optimiser"] = {{"name", to_string(o.kind)},
                          {"learning_rate", step_.learning_rate()},
                          {"beta1", o.beta1},
                          {"beta2", o.beta2},

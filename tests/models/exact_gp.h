@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/predictions/independent.h"

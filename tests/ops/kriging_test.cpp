@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/kriging_fixtures.h"

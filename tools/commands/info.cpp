@@ -11,7 +11,7 @@
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/config_file.h"
+#include "npzoo/engine/io/toml.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/presets.h"
 #include "tools/reports/weights_facts.h"

@@ -2,9 +2,6 @@
 #include <charconv>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/kinds/events/config.h"
-#include "npzoo/datasets/kinds/forecast/config.h"
-#include "npzoo/datasets/kinds/synthetic/config.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/training/named_weights.h"
@@ -106,14 +103,14 @@ void add_flags(Flags& flags, PredictCommand& c) {
 }
 
 bool is_forecaster(const TrainedModel& trained) {
-  return dynamic_cast<const ForecastConfig*>(trained.checkpoint.run.protocol.data.get()) != nullptr;
+  return trained.checkpoint.run.protocol.data->application() == Application::forecasts;
 }
 
 /// Weights that were not trained on tables take two tables as they stand, unless more was asked for.
 bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
                      c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
-  return plain && dynamic_cast<const SyntheticConfig*>(trained.checkpoint.run.protocol.data.get()) == nullptr;
+  return plain && trained.checkpoint.run.protocol.data->application() != Application::tables;
 }
 
 int predict(const PredictOptions& c) {
@@ -123,7 +120,7 @@ int predict(const PredictOptions& c) {
     check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
     return predict_forecast(c, *trained);
   }
-  if (trained && events_config(*trained->checkpoint.run.protocol.data)) return predict_events(c, *trained);
+  if (trained && trained->checkpoint.run.protocol.data->application() == Application::events) return predict_events(c, *trained);
   check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of forecasts or of events");
   check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
   if (!trained) return predict_series(c, std::nullopt);

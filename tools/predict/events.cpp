@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/datasets/tables/table_writer.h"
@@ -31,7 +31,7 @@ void check_options(const PredictOptions& c) {
         c.samples > 0 ? "--samples" : "--horizon");
 }
 
-EventTableForm form_of(const PredictOptions& c, const EventsConfig& config) {
+EventTableForm form_of(const PredictOptions& c, const EventTasks& config) {
   EventTableForm form = config.table_form();
   if (!c.columns.group.empty()) form.sequence = c.columns.group;
   if (!c.columns.inputs.empty()) form.time = c.columns.inputs[0];
@@ -41,7 +41,7 @@ EventTableForm form_of(const PredictOptions& c, const EventsConfig& config) {
 
 /// Reads the table as training did. A model of a JODIE file also takes a table with the columns sequence, time and
 /// mark.
-std::vector<NamedSequence> read_events(const PredictOptions& c, const EventsConfig& config, EventTableForm& form,
+std::vector<NamedSequence> read_events(const PredictOptions& c, const EventTasks& config, EventTableForm& form,
                                        const std::function<bool()>& give_up) {
   const bool named = !c.columns.group.empty() || !c.columns.inputs.empty() || !c.columns.values.empty();
   if (!config.is_jodie()) return read_event_table(c.table, form, give_up);
@@ -123,7 +123,7 @@ class EventOutputs {
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_options(c);
   const TrainingRun& run = trained.checkpoint.run;
-  const EventsConfig& config = *events_config(*run.protocol.data);
+  const EventTasks& config = *run.protocol.data->as_events();
   const InterruptGuard interrupt;
   const auto give_up = [&interrupt] { return interrupt.requested(); };
   EventTableForm form = form_of(c, config);

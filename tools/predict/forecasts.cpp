@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/datasets/tables/table_writer.h"
@@ -49,15 +49,15 @@ struct ForecastColumns {
   std::vector<std::string> values;
 };
 
-ForecastColumns columns_of(const PredictOptions& c, const ForecastConfig& config) {
+ForecastColumns columns_of(const PredictOptions& c, const SeriesTasks& config) {
   check(c.columns.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
         c.columns.inputs.size(), fmt::join(c.columns.inputs, ", "));
   check(c.columns.values.empty() || std::ssize(c.columns.values) == config.dim_y(),
         "[predict] {} columns of values found, {}, expected {} in the order of training, {}", c.columns.values.size(),
-        fmt::join(c.columns.values, ", "), config.dim_y(), fmt::join(config.data().values, ", "));
-  const std::string& time = config.data().table.time;
+        fmt::join(c.columns.values, ", "), config.dim_y(), fmt::join(config.values(), ", "));
+  const std::string time = config.time_column();
   return {c.columns.inputs.empty() ? (time.empty() ? "date" : time) : c.columns.inputs[0],
-          c.columns.values.empty() ? config.data().values : c.columns.values};
+          c.columns.values.empty() ? config.values() : c.columns.values};
 }
 
 /// What `predict` was asked, and what came of it.
@@ -143,14 +143,14 @@ void draw_forecast(const ForecastAnswer& a, PredictionPicture& picture) {
 }
 
 /// Matters in which the series is unlike that of training.
-std::vector<std::string> warnings_of(const ForecastAnswer& a, const ForecastConfig& config) {
+std::vector<std::string> warnings_of(const ForecastAnswer& a, const SeriesTasks& config) {
   constexpr double kOtherStep = 0.02, kOtherMonth = 0.12;  // relative; months have 28 to 31 days
   std::vector<std::string> all;
   const TimeSeries& series = a.series;
   if (2 * a.forecast.context_points < config.rules().context)
     all.push_back(fmt::format("{} known rows to forecast from, but the model was trained on windows of {}",
                               a.forecast.context_points, config.rules().context));
-  if (const auto& step = config.data().table.step;
+  if (const auto step = config.time_step();
       step && std::abs(series.step - *step) > (series.calendar ? kOtherMonth : kOtherStep) * *step)
     all.push_back(fmt::format("rows are {:.4g} apart, but {:.4g} in training{}", series.step, *step,
                               series.time_form.kind == ColumnForm::Kind::time ? ", in days" : ""));
@@ -195,7 +195,7 @@ JsonValue to_json(const ForecastAnswer& a, const std::vector<std::string>& warni
 int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   const auto began = std::chrono::steady_clock::now();
   const auto& [checkpoint, model] = trained;
-  const auto& config = dynamic_cast<const ForecastConfig&>(*checkpoint.run.protocol.data);
+  const auto& config = *checkpoint.run.protocol.data->as_series();
   check_forecast_flags(c, checkpoint.run.spec.name);
   ForecastColumns columns = columns_of(c, config);
   check_drawn_names(c.plot, columns.values);

@@ -103,7 +103,7 @@ class Comparison {
   /// Ten updates, which change the model.
   void adam() {
     const RecordedAdam& adam = record_.authors().adam;
-    OptimiserConfig config{.name = adam.name, .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
+    OptimiserConfig config{.kind = optimiser_kind(adam.name), .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
     config.weight_decay = adam.weight_decay;
     updates("adam", config, 0);
   }

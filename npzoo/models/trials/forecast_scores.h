@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/kinds/forecast/source.h"
+#include "npzoo/datasets/series/windows.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/models/prediction.h"
 #include "npzoo/models/trials/trial.h"

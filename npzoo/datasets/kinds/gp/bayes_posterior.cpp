@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
-#include "npzoo/datasets/kinds/gp/quadrature.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/quadrature.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/error.h"
 

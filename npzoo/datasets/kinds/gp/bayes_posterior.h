@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "npzoo/datasets/kinds/gp/distribution.h"
-#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 
 namespace npzoo {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "npzoo/datasets/kinds/gp/distribution.h"
-#include "npzoo/datasets/kinds/gp/truth.h"
+#include "npzoo/datasets/gaussian_processes/truth.h"
 #include "npzoo/datasets/task_source.h"
 
 namespace npzoo {

@@ -23,6 +23,7 @@ class SyntheticConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override;
   TaskExtents typical_extents() const override;
   TrainingRange training_range() const override { return synthetic_range(distribution_); }
+  Application application() const override { return Application::tables; }
   /// Without targets outside of the context's range.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/models/applications/optimise/surrogate.h"
 
 namespace npzoo {
