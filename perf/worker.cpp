@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/engine/config.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/engine/io/safetensors.h"
@@ -296,9 +295,8 @@ class DataCase final : public Case {
                                        .device = default_device()})) {}
 
   json describe() override {
-    json line = {{"batch", batch_}, {"dims", protocol_.data->dim_x()}};
-    if (const GpDistribution* gp = gp_distribution(*protocol_.data)) line["points"] = gp->points;
-    return line;
+    const TaskExtents extents = protocol_.data->typical_extents();
+    return {{"batch", batch_}, {"dims", protocol_.data->dim_x()}, {"points", extents.context + extents.targets}};
   }
   void repeat() override { static_cast<void>(tasks_->task(index_++)); }
 

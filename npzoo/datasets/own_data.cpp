@@ -7,7 +7,8 @@ namespace npzoo {
 template <class T>
 const T& own_data_as(const OwnData& own, const char* expected) {
   const T* data = std::get_if<T>(&own.data);
-  check(data != nullptr, "[own] {} found, expected {}: the protocol is for other data", path_of(own).string(), expected);
+  check(data != nullptr, "[own] {} found, expected {}: the protocol is for other data", path_of(own).string(),
+        expected);
   return *data;
 }
 

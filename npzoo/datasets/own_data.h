@@ -18,9 +18,9 @@ struct OwnTable {
 /// A table whose rows follow each other in time: tasks are to forecast it.
 struct OwnSeries {
   std::filesystem::path path;
-  std::string time;                         // the column of dates, or of numbers
-  std::vector<std::string> values;          // columns
-  std::int64_t context = 0, horizon = 0;    // steps
+  std::string time;                       // the column of dates, or of numbers
+  std::vector<std::string> values;        // columns
+  std::int64_t context = 0, horizon = 0;  // steps
 };
 
 /// A folder, or a tar or zip archive, of PNG and JPEG files.

@@ -86,8 +86,8 @@ std::vector<toml::table> preset_tables(const std::vector<std::string>& texts, co
   for (const std::string& text : texts) {
     tables.push_back(parse_toml(text, fmt::format("[protocol] {}: presets", from)));
     for (const auto& [key, value] : tables.back())
-      check(key.str() == "models" && value.is_table(), "[protocol] {}: presets has the key {}, expected [models] alone", from,
-            key.str());
+      check(key.str() == "models" && value.is_table(), "[protocol] {}: presets has the key {}, expected [models] alone",
+            from, key.str());
   }
   return tables;
 }
@@ -221,9 +221,8 @@ bool overlap(const toml::table& own, const std::vector<toml::table>& presets) {
   std::set<std::string, std::less<>> models;
   const auto is_new = [&models](const toml::table& root) {
     const toml::table* table = root["models"].as_table();
-    return !table || std::ranges::all_of(*table, [&models](const auto& entry) {
-      return models.emplace(entry.first.str()).second;
-    });
+    return !table || std::ranges::all_of(
+                         *table, [&models](const auto& entry) { return models.emplace(entry.first.str()).second; });
   };
   return !is_new(own) || !std::ranges::all_of(presets, is_new);
 }

@@ -14,8 +14,8 @@ namespace {
 
 template <class T>
 std::string finite_cell(T number, std::int64_t task) {
-  check(std::isfinite(number),
-        "[sample] task {} has the number {}, expected finite ones: the protocol's are too large", task + 1, number);
+  check(std::isfinite(number), "[sample] task {} has the number {}, expected finite ones: the protocol's are too large",
+        task + 1, number);
   return fmt::format("{}", number);
 }
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 #include "npzoo/datasets/gaussian_processes/log_sum.h"
+#include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"

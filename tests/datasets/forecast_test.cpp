@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/datasets/series/measurements.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/forecast_series.h"
 
@@ -130,8 +130,7 @@ TEST_CASE("forecast: parts by shares and by dates") {
     data.replace(data.find("training"), data.find("context") - data.find("training"), changes);
     const Protocol p = parse_protocol(small_protocol("s", data), "f.toml");
     std::vector<std::int64_t> ends;
-    for (const SeriesPart& part : p.data->as_series()->series()->parts)
-      ends.push_back(part.end);
+    for (const SeriesPart& part : p.data->as_series()->series()->parts) ends.push_back(part.end);
     return ends;
   };
   CHECK(parts("training = 0.69\nvalidation = 0.11\ntest = 0.20\n") == std::vector<std::int64_t>{13, 16, 20});

@@ -319,8 +319,8 @@ TEST_CASE("[image sets] a protocol of a folder, which must not change") {
                  text_of(png_file({.channels = 1}, [n](auto, auto, int) { return 10 * n; })));
   ImageFolder own = folder_at(folder.path("own"));
   own.channels = 1;
-  const OwnData pictures{OwnPictures{
-      .path = own.path, .height = own.choice.height, .width = own.choice.width, .grey = true}};
+  const OwnData pictures{
+      OwnPictures{.path = own.path, .height = own.choice.height, .width = own.choice.width, .grey = true}};
   const Protocol p = own_protocol(pictures).protocol;
   CHECK(p.name == "own");
   CHECK(p.evaluation.tests[0].published.empty());

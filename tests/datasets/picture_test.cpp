@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "npzoo/datasets/pictures/decoders.h"
 #include "npzoo/datasets/kinds/images/resize.h"
+#include "npzoo/datasets/pictures/decoders.h"
 #include "tests/datasets/picture_files.h"
 #include "tests/testing.h"
 

@@ -106,7 +106,8 @@ TEST_CASE("[protocol] every key refuses hostile values or works with them") {
     toml::table root = parse_toml(load_protocol(name).text, name);
     root.insert_or_assign("models", toml::table{});  // whose options the models' own tests walk
     const std::string kind = root["data"]["kind"].value_or(std::string());
-    const bool has_file = kind == "images" || kind == "forecast" || kind == "table_tasks" || root["data"]["file"].is_string();
+    const bool has_file =
+        kind == "images" || kind == "forecast" || kind == "table_tasks" || root["data"]["file"].is_string();
     Path path;
     std::vector<Path> paths;
     walk(root, path, kind, [&](const Path& at, const std::string& more) {

@@ -147,8 +147,7 @@ nhead = 2
 
   // Between the protocol that is extended and the one that extends it.
   files.write("base.toml", "name = \"base\"\n[models.tnp-d]\nd_model = 8\nextra = 1\n");
-  const std::string over =
-      files.write("over.toml", "extends = \"base.toml\"\nname = \"over\"\npresets = \"tnp-d\"\n");
+  const std::string over = files.write("over.toml", "extends = \"base.toml\"\nname = \"over\"\npresets = \"tnp-d\"\n");
   const toml::table both = parse_toml(protocol_text(over), "over");
   CHECK(both["models"]["tnp-d"]["d_model"].value<int>() == 64);
   CHECK(both["models"]["tnp-d"]["extra"].value<int>() == 1);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/datasets/task_table.h"
@@ -140,9 +140,10 @@ TEST_CASE("[tasks] an oracle needs a known process") {
   CHECK(error_of([&] { lines.data->oracle({}); }) ==
         "[oracle] these tasks have no exact reference, expected tasks of a known process, as those of tnp/gp-rbf");
   std::vector<std::string> stages;
-  const OracleOptions options{.tasks = 2, .batch_size = 2, .nodes = 4, .progress = [&](const char* stage, auto done, auto of) {
-                                if (done == 0) stages.push_back(fmt::format("{} {}", stage, of));
-                              }};
+  const OracleOptions options{
+      .tasks = 2, .batch_size = 2, .nodes = 4, .progress = [&](const char* stage, auto done, auto of) {
+        if (done == 0) stages.push_back(fmt::format("{} {}", stage, of));
+      }};
   const OracleFindings found = load_protocol("quick/gp1d").data->oracle(options);
   CHECK(stages == std::vector<std::string>{"known 12", "oracle 2"});
   CHECK((found.figures.size() == 5 && found.known_tasks == 24 && found.integration.has_value()));

@@ -12,7 +12,8 @@ const OptimiserConfig kAdamDecay{
     .kind = OptimiserKind::adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
 const OptimiserConfig kAdamW{
     .kind = OptimiserKind::adamw, .lr = 0, .beta1 = 0.8, .beta2 = 0.999, .epsilon = 1e-6, .weight_decay = 0.1};
-const OptimiserConfig kKerasAdam{.kind = OptimiserKind::keras_adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-2};
+const OptimiserConfig kKerasAdam{
+    .kind = OptimiserKind::keras_adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-2};
 const OptimiserConfig kYogi{.kind = OptimiserKind::yogi, .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3};
 
 /// The papers' algorithms for one number, in double.
@@ -29,7 +30,8 @@ struct Reference {
       v += (1 - config.beta2) * g * g * (g * g > v ? 1 : g * g < v ? -1 : 0);
     else
       v += (1 - config.beta2) * (g * g - v);
-    if (config.kind == OptimiserKind::keras_adam) {  // its epsilon is added before the second moment's bias is corrected
+    if (config.kind ==
+        OptimiserKind::keras_adam) {  // its epsilon is added before the second moment's bias is corrected
       p -= rate * std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t)) * m /
            (std::sqrt(v) + config.epsilon);
       return;

@@ -73,7 +73,8 @@ inline std::vector<ModelCase> small_models_of_all_dimensions() {
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
       for (const ModelInfo& model : models()) {
-        if (model.takes == TaskForm::events && (dim_x != 1 || dim_y != 1)) continue;  // they have dimensions of their own
+        if (model.takes == TaskForm::events && (dim_x != 1 || dim_y != 1))
+          continue;  // they have dimensions of their own
         int form = 0;
         for (const char* text : model.small_forms) {
           ModelConfig config = model_config_from_json(text, model.name);
@@ -160,7 +161,8 @@ inline ModelSpec without_noise_of_points(ModelSpec spec) {
 
 /// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.
 inline bool is_whole_gradient(const ModelCase& c) {
-  return !model_info(c.spec.name).traits.resamples || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
+  return !model_info(c.spec.name).traits.resamples ||
+         c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
 }
 
 /// The first of a model's small forms. Throws Error for a model that has none.

@@ -123,14 +123,15 @@ void print(const ScoredModel& scored, const TestRow& row) {
     if (figure.density && !figure.how.empty()) {
       const std::optional<double> best = value_of(best_possible(scored, row, figure));
       known = known || best;
-      oracles.push_back((&figure == &found.headline()   ? ""
+      oracles.push_back((&figure == &found.headline()       ? ""
                          : figure.density == Density::joint ? "joint "
                                                             : "each by itself ") +
                         cell(best));
     }
   if (known)
     fmt::print("  Bayes oracle         {}  (the highest average that a model can reach)\n", fmt::join(oracles, ", "));
-  if (row.scores.against.published) fmt::print("  published            {}\n", cell(value_of(row.scores.against.published)));
+  if (row.scores.against.published)
+    fmt::print("  published            {}\n", cell(value_of(row.scores.against.published)));
   for (const std::string& line : found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(scored, row))
     for (const Figure& figure : found.figures)
@@ -157,13 +158,14 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
 TestScores score(const EvalCommand& c, const ScoredModel& scored, const TestConfig& test) {
   const EvaluationConfig& rules = scored.protocol.evaluation;
   std::optional<Progress> progress;
-  TestScores scores = score_test(scored, test,
-                                 {.batches = c.batches.value_or(rules.batches),
-                                  .seed = c.seed.value_or(rules.seed),
-                                  .progress = [&](double done, std::int64_t batches) {
-                                    if (progress) return progress->update(done);
-                                    progress.emplace("eval " + test.name, batches, Progress::Options{.unit = "batches"});
-                                  }});
+  TestScores scores =
+      score_test(scored, test,
+                 {.batches = c.batches.value_or(rules.batches),
+                  .seed = c.seed.value_or(rules.seed),
+                  .progress = [&](double done, std::int64_t batches) {
+                    if (progress) return progress->update(done);
+                    progress.emplace("eval " + test.name, batches, Progress::Options{.unit = "batches"});
+                  }});
   if (progress) progress->finish();
   return scores;
 }

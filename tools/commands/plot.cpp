@@ -125,8 +125,8 @@ int run(const PlotCommand& c) {
   const auto [models, protocol] = load(c, names);
   const TaskConfig& data = *protocol.data;
   const PictureForm& form = picture_form(data);
-  check(data.dim_x() <= 2 || (form.any_inputs && !c.attention), "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name,
-        data.dim_x());
+  check(data.dim_x() <= 2 || (form.any_inputs && !c.attention),
+        "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Model& model = *models[i].model;
     check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,

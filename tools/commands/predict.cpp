@@ -120,7 +120,8 @@ int predict(const PredictOptions& c) {
     check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
     return predict_forecast(c, *trained);
   }
-  if (trained && trained->checkpoint.run.protocol.data->application() == Application::events) return predict_events(c, *trained);
+  if (trained && trained->checkpoint.run.protocol.data->application() == Application::events)
+    return predict_events(c, *trained);
   check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of forecasts or of events");
   check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
   if (!trained) return predict_series(c, std::nullopt);

@@ -68,8 +68,9 @@ class Outputs final : public TaskTable {
   explicit Outputs(const SampleCommand& c) : command_(c) {}
 
   void begin(const Columns& columns) override {
-    check(columns.has_targets || (command_.truth.empty() && command_.context.empty() && command_.targets.empty()),
-          "[sample] --truth, --context or --targets found, expected --out alone: sequences of events are written whole");
+    check(
+        columns.has_targets || (command_.truth.empty() && command_.context.empty() && command_.targets.empty()),
+        "[sample] --truth, --context or --targets found, expected --out alone: sequences of events are written whole");
     std::vector<std::string> all = columns.place;
     all.insert(all.end(), columns.values.begin(), columns.values.end());
     out_.emplace(command_.out, all);

@@ -100,8 +100,7 @@ void add_flags(Flags& flags, TrainCommand& c) {
 
 /// With width and height from --size: width, x, height.
 OwnPictures pictures_of(const TrainCommand& c) {
-  OwnPictures own{
-      .path = c.images, .stretched = c.crop != "centre", .grey = c.grey, .skip_damaged = c.skip_damaged};
+  OwnPictures own{.path = c.images, .stretched = c.crop != "centre", .grey = c.grey, .skip_damaged = c.skip_damaged};
   const auto x = c.size.find('x');
   const char* end = c.size.data() + c.size.size();
   const auto width = std::from_chars(c.size.data(), end, own.width);

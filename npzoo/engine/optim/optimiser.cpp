@@ -29,9 +29,9 @@ bool make_unique(Tensor& tensor) {
 }
 
 constexpr std::pair<OptimiserKind, std::string_view> kOptimisers[] = {{OptimiserKind::adam, "adam"},
-                                                                       {OptimiserKind::keras_adam, "keras-adam"},
-                                                                       {OptimiserKind::adamw, "adamw"},
-                                                                       {OptimiserKind::yogi, "yogi"}};
+                                                                      {OptimiserKind::keras_adam, "keras-adam"},
+                                                                      {OptimiserKind::adamw, "adamw"},
+                                                                      {OptimiserKind::yogi, "yogi"}};
 
 }  // namespace
 

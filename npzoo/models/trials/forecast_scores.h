@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/series/windows.h"
 #include "npzoo/datasets/scores.h"
+#include "npzoo/datasets/series/windows.h"
 #include "npzoo/models/prediction.h"
 #include "npzoo/models/trials/trial.h"
 

@@ -49,10 +49,8 @@ TestScores score_test(const ScoredModel& scored, const TestConfig& test, const S
   check_dimensions(scored, *test.data);
   const EvaluationConfig& rules = scored.protocol.evaluation;
   const ModelSpec& spec = scored.run.spec;
-  const SourceOptions tasks{.batch_size = rules.batch_size,
-                            .seed = options.seed,
-                            .split = Split::evaluation,
-                            .device = default_device()};
+  const SourceOptions tasks{
+      .batch_size = rules.batch_size, .seed = options.seed, .split = Split::evaluation, .device = default_device()};
   TestScores scores;
   scores.batches = batches_of(*test.data->source(tasks), options.batches);
   const auto progress = [&](double done) {

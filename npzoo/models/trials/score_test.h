@@ -14,9 +14,9 @@ namespace npzoo {
 /// A trained model and the protocol that it is scored under.
 struct ScoredModel {
   const Model& model;
-  const TrainingRun& run;    // that trained it
+  const TrainingRun& run;  // that trained it
   const Protocol& protocol;
-  std::string name;          // opens messages: the file or the name of its weights
+  std::string name;  // opens messages: the file or the name of its weights
 };
 
 struct ScoreOptions {

@@ -35,15 +35,15 @@ OwnTasks on_own_table(const OwnSeries& own, const SplitByShares& shares) {
   check_read_again(own.path, "forecast");
   const auto [scale, step] = look_at_table(own, shares);
   return {.data = toml_text(toml::table{{"path", absolute_path(own.path).string()},
-                             {"checksum", table_checksum(own.path)},
-                             {"time", own.time},
-                             {"values", toml_array(own.values)},
-                             {"mean", toml_array(scale.mean)},
-                             {"std", toml_array(scale.std)},
-                             {"step", step},
-                             {"test", 1 - shares.training - shares.validation},
-                             {"context", own.context},
-                             {"horizon", own.horizon}})};
+                                        {"checksum", table_checksum(own.path)},
+                                        {"time", own.time},
+                                        {"values", toml_array(own.values)},
+                                        {"mean", toml_array(scale.mean)},
+                                        {"std", toml_array(scale.std)},
+                                        {"step", step},
+                                        {"test", 1 - shares.training - shares.validation},
+                                        {"context", own.context},
+                                        {"horizon", own.horizon}})};
 }
 
 }  // namespace npzoo

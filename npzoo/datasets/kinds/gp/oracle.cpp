@@ -108,10 +108,9 @@ Estimate mean_of(std::span<const double> values) { return with_control(values, v
 OracleFindings gp_oracle(const GpDistribution& distribution, const OracleOptions& options) {
   constexpr std::int64_t kKnownForEach = 6;
   constexpr double kConverged = 0.005;  // nats per target point
-  const GpSampler sampler(distribution, {.batch_size = options.batch_size,
-                                         .seed = options.seed,
-                                         .split = Split::evaluation,
-                                         .dtype = DType::float64});
+  const GpSampler sampler(
+      distribution,
+      {.batch_size = options.batch_size, .seed = options.seed, .split = Split::evaluation, .dtype = DType::float64});
   const auto progress = [&options](const char* stage, std::int64_t of) -> BatchProgress {
     if (!options.progress) return {};
     options.progress(stage, 0, of);

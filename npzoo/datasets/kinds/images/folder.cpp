@@ -67,14 +67,14 @@ OwnTasks on_own_pictures(const OwnPictures& own) {
   constexpr std::int64_t kMostPoints = 1600, kMostTargets = 400;
   const std::int64_t points = std::clamp<std::int64_t>(pixels / 5, std::min<std::int64_t>(pixels, 64), kMostPoints);
   return {.data = toml_text(toml::table{{"path", folder.path},
-                             {"checksum", images->checksum},
-                             {"channels", folder.channels},
-                             {"skip_damaged", folder.skip_damaged},
-                             {"size", toml::array{own.height, own.width}},
-                             {"crop", name_of(folder.choice.crop)},
-                             {"points", points},
-                             {"training_targets", std::min(points, kMostTargets)},
-                             {"context", toml::array{1, points - 1}}}),
+                                        {"checksum", images->checksum},
+                                        {"channels", folder.channels},
+                                        {"skip_damaged", folder.skip_damaged},
+                                        {"size", toml::array{own.height, own.width}},
+                                        {"crop", name_of(folder.choice.crop)},
+                                        {"points", points},
+                                        {"training_targets", std::min(points, kMostTargets)},
+                                        {"context", toml::array{1, points - 1}}}),
           .skipped = images->skipped};
 }
 
