@@ -21,10 +21,10 @@ struct OracleValues {
 };
 
 struct OracleOptions {
-  std::int64_t tasks = 6000;      // whose parameters, if they are not known, are integrated out
-  std::int64_t batch_size = 16;   // tasks of a batch, as in the evaluation of the protocol
-  std::uint64_t seed = 0;         // of the tasks
-  int nodes = 8;                  // of the quadrature, along each side of a cell
+  std::int64_t tasks = 6000;     // whose parameters, if they are not known, are integrated out
+  std::int64_t batch_size = 16;  // tasks of a batch, as in the evaluation of the protocol
+  std::uint64_t seed = 0;        // of the tasks
+  int nodes = 8;                 // of the quadrature, along each side of a cell
   /// Called with the stage ("known" or "oracle"), the number of batches or tasks that are done, and how many there are;
   /// first with none done. May throw to stop.
   std::function<void(const char* stage, std::int64_t done, std::int64_t of)> progress{};
@@ -32,8 +32,8 @@ struct OracleOptions {
 
 /// One of the best possible values, in nats.
 struct OracleFigure {
-  const char* key;     // "known_marginal", as in protocols and in JSON
-  std::string words;   // for people
+  const char* key;                              // "known_marginal", as in protocols and in JSON
+  std::string words;                            // for people
   std::optional<double> OracleValues::*stated;  // where a protocol states the same
   std::optional<Estimate> value{};              // none: the density says nothing
   std::optional<MarginalFit> fit{};             // of a figure of Gaussians: how they fit

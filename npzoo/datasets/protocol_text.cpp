@@ -202,7 +202,8 @@ void extend(toml::table& base, toml::table& own) {
 }
 
 /// The text of a file that extends nothing and changes no preset: without the line `presets`, and with them at its end.
-std::string with_presets(const std::string& text, const toml::table& own, const std::vector<std::string>& presets) {
+std::string with_presets(const std::string& text, const std::vector<std::string>& presets) {
+  const toml::table own = parse_toml(text, "[protocol]");  // once more: copies of a table do not know their lines
   const auto [key, value] = *own.find("presets");
   const auto first = key.source().begin.line, last = value.source().end.line;
   std::string joined;
@@ -269,7 +270,7 @@ std::string protocol_text(const std::string& name_or_path) {
   const std::vector<std::string> presets = presets_of(tables[0], name_or_path);
   if (tables.size() == 1 && presets.empty() && !tables[0].contains("presets")) return text;
   if (tables.size() == 1 && !overlap(tables[0], preset_tables(presets, name_or_path)))
-    return with_presets(text, tables[0], presets);
+    return with_presets(text, presets);
   toml::table whole;
   for (; !tables.empty(); tables.pop_back(), chain.pop_back()) {
     toml::table& own = tables.back();

@@ -1,7 +1,6 @@
 #include "npzoo/datasets/task_config.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "npzoo/datasets/built_in_families.h"
@@ -58,10 +57,8 @@ AddedTaskFamily::~AddedTaskFamily() {
 std::span<const TaskFamily> task_families() { return families(); }
 
 std::string_view present_kind(std::string_view kind) {
-  // Names of npzoo 0.1, and what became of them.
-  constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {{"table", "table_tasks"}};
-  for (const auto& [old, present] : kRenamed)
-    if (kind == old) return present;
+  for (const TaskFamily& family : task_families())
+    if (!kind.empty() && kind == family.former_name) return family.kind;
   return kind;
 }
 

@@ -105,6 +105,7 @@ class TaskConfig {
 struct TaskFamily {
   std::string_view kind;
   std::shared_ptr<const TaskConfig> (*read)(TomlReader& data);
+  std::string_view former_name{};  // in protocols of npzoo 0.1, which are part of its checkpoints; empty: the same
 };
 
 /// One kind more than this build has, as long as it lives. Not while another thread reads a protocol.
@@ -122,10 +123,10 @@ class AddedTaskFamily {
 /// Every kind that can be read.
 std::span<const TaskFamily> task_families();
 
-/// The present name of a kind. Protocols of npzoo 0.1, which are part of its checkpoints, call some kinds otherwise.
+/// The name of the kind that has this name or had it before; `kind` itself if there is none.
 std::string_view present_kind(std::string_view kind);
 
-/// Reads a `[data]` table as its kind does; strict. Older names of kinds are read as well.
+/// Reads a `[data]` table as its kind does; strict. Former names of kinds are read as well.
 std::shared_ptr<const TaskConfig> read_task_config(TomlReader data);
 
 }  // namespace npzoo

@@ -237,11 +237,11 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
     const char *before, *after, *message;
   };
   for (const Case& c : {
-           Case{"dims = 1", "dims = ", "[protocol] f.toml: line 11, column 8: "},
-           Case{"[data]", "[[[data]]]", "[protocol] f.toml: line 8, column 3: "},
-           Case{"dims = 1", "dims = 1\ndims = 2", "[protocol] f.toml: line 12, column "},
+           Case{"dims = 1", "dims = ", "[protocol] f.toml: line 12, column 8: "},
+           Case{"[data]", "[[[data]]]", "[protocol] f.toml: line 9, column 3: "},
+           Case{"dims = 1", "dims = 1\ndims = 2", "[protocol] f.toml: line 13, column "},
            Case{"dims = 1", "dims = 1  # \xC3\xA9",
-                "line 11 holds a character outside ASCII, expected an escape like \\u00e9"},
+                "line 12 holds a character outside ASCII, expected an escape like \\u00e9"},
            Case{"steps = 100_000", "", "training.steps is missing, expected an integer from 1 to 1000000000"},
            Case{"steps = 100_000", "steps = 1.5", "training.steps is 1.5, expected an integer from 1 to 1000000000"},
            Case{"steps = 100_000", "steps = 0", "training.steps is 0, expected an integer from 1 to 1000000000"},

@@ -12,6 +12,7 @@
 #include "npzoo/datasets/kinds/table_tasks/source.h"
 #include "npzoo/datasets/own_protocol.h"
 #include "npzoo/datasets/protocol.h"
+#include "tests/datasets/task_fixtures.h"
 #include "tests/testing.h"
 
 using namespace npzoo;

@@ -22,7 +22,7 @@ OptimiserKind optimiser_kind(std::string_view name);
 
 struct OptimiserConfig {
   OptimiserKind kind = OptimiserKind::adam;
-  double lr = 0;     // the peak, where a schedule changes it
+  double lr = 0;  // the peak, where a schedule changes it
   double beta1 = 0, beta2 = 0;
   double epsilon = 0;
   double weight_decay = 0;  // adam: added to the gradient, adamw: decoupled from it
