@@ -20,15 +20,8 @@ inline bool has_gpu() {
 inline bool on_emulated_gpu() { return default_device() == Device::cuda && active_gpu() == Gpu::emulated; }
 
 /// While it lives, tensors are made on the CUDA device.
-class OnGpu {
- public:
-  OnGpu() { set_default_device(Device::cuda); }
-  OnGpu(const OnGpu&) = delete;
-  OnGpu& operator=(const OnGpu&) = delete;
-  ~OnGpu() { set_default_device(before_); }
-
- private:
-  Device before_ = default_device();
+struct OnGpu {
+  DeviceScope scope{Device::cuda};
 };
 
 }  // namespace npzoo::testing

@@ -79,15 +79,8 @@ class ThreadCount {
 };
 
 /// While it lives, tensors are made on the CPU, whatever device the tests run on: for tests of what no device changes.
-class OnCpu {
- public:
-  OnCpu() { set_default_device(Device::cpu); }
-  OnCpu(const OnCpu&) = delete;
-  OnCpu& operator=(const OnCpu&) = delete;
-  ~OnCpu() { set_default_device(before_); }
-
- private:
-  Device before_ = default_device();
+struct OnCpu {
+  DeviceScope scope{Device::cpu};
 };
 
 /// What rounding explains: a few units in the last place of the largest element.

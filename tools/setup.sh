@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(g++ meson ninja-build pkg-config python3
           libfmt-dev libcli11-dev doctest-dev nlohmann-json3-dev libtomlplusplus-dev librandom123-dev libxxhash-dev
           zlib1g-dev liblzma-dev libpng-dev libjpeg-dev libarchive-dev
-          libcairo2-dev fonts-dejavu-core libboost-context-dev libnanoflann-dev libkissfft-dev "$@")
+          libcairo2-dev fonts-dejavu-core libboost-dev libboost-context-dev libeigen3-dev libnanoflann-dev libkissfft-dev "$@")
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

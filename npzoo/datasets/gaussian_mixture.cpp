@@ -6,6 +6,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -14,17 +15,15 @@ namespace {
 
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
 
-double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
-
 /// CRPS of a standard normal distribution at z.
 double standard_crps(double z) {
-  return z * (2 * normal_cdf(z) - 1) + 2 * normal_density(z) - std::numbers::inv_sqrtpi;
+  return z * (2 * normal_probability(z) - 1) + 2 * normal_density(z) - std::numbers::inv_sqrtpi;
 }
 
 /// E|Y| of a Gaussian.
 double mean_distance(double mean, double std) {
   const double z = mean / std;
-  return std > 0 ? mean * (2 * normal_cdf(z) - 1) + 2 * std * normal_density(z) : std::abs(mean);
+  return std > 0 ? mean * (2 * normal_probability(z) - 1) + 2 * std * normal_density(z) : std::abs(mean);
 }
 
 /// Where the increasing function `f` reaches `level`, between two points.
@@ -54,13 +53,13 @@ ValueMoments moments_of_one(const GaussianMixture& m, std::size_t k) {
 
 double gaussian_cdf(const GaussianMixture& m, double x) {
   double sum = 0;
-  for (std::size_t k = 0; k < m.mean.size(); ++k) sum += weight(m, k) * normal_cdf((x - m.mean[k]) / m.std[k]);
+  for (std::size_t k = 0; k < m.mean.size(); ++k) sum += weight(m, k) * normal_probability((x - m.mean[k]) / m.std[k]);
   return sum / total_weight(m);
 }
 
 double gaussian_survival(const GaussianMixture& m, double x) {
   double sum = 0;
-  for (std::size_t k = 0; k < m.mean.size(); ++k) sum += weight(m, k) * normal_cdf((m.mean[k] - x) / m.std[k]);
+  for (std::size_t k = 0; k < m.mean.size(); ++k) sum += weight(m, k) * normal_probability((m.mean[k] - x) / m.std[k]);
   return sum / total_weight(m);
 }
 
@@ -88,9 +87,10 @@ double log_normal_crps(const GaussianMixture& m, double y) {
     const double variance = m.std[k] * m.std[k], z = (place - m.mean[k]) / m.std[k];
     double larger = 0;  // P(Y' > Y) if Y of this Gaussian were as likely as it is large
     for (std::size_t j = 0; j < m.mean.size(); ++j)
-      larger += weight(m, j) / total * normal_cdf((m.mean[j] - m.mean[k] - variance) / std::hypot(m.std[k], m.std[j]));
-    sum += weight(m, k) *
-           (y * (2 * normal_cdf(z) - 1) + 2 * std::exp(m.mean[k] + variance / 2) * (larger - normal_cdf(z - m.std[k])));
+      larger += weight(m, j) / total *
+                normal_probability((m.mean[j] - m.mean[k] - variance) / std::hypot(m.std[k], m.std[j]));
+    sum += weight(m, k) * (y * (2 * normal_probability(z) - 1) +
+                           2 * std::exp(m.mean[k] + variance / 2) * (larger - normal_probability(z - m.std[k])));
   }
   return sum / total;
 }
@@ -98,8 +98,7 @@ double log_normal_crps(const GaussianMixture& m, double y) {
 /// Of the Gaussians, on their scale.
 double gaussian_quantile(const GaussianMixture& m, double p) {
   // From the tail that p is in, where probabilities keep their digits.
-  const double tail = std::min(p, 1 - p), z = -solve([](double x) { return normal_cdf(x); }, tail, -40, 0);
-  const double distance = p < 0.5 ? -z : z;
+  const double distance = p < 0.5 ? normal_quantile(p) : -normal_quantile(1 - p);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (std::size_t k = 0; k < m.mean.size(); ++k) {
     if (weight(m, k) == 0) continue;

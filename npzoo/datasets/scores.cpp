@@ -1,5 +1,6 @@
 #include "npzoo/datasets/scores.h"
 
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numbers>
 
@@ -13,31 +14,9 @@ double log_normal_density(double y, double mean, double variance) {
   return -0.5 * (std::log(2 * std::numbers::pi * variance) + error * error / variance);
 }
 
-namespace {
-
-/// Probability that |t| of Student's distribution stays below tan(angle) √degrees.
-double student_mass(std::int64_t degrees, double angle) {
-  const bool odd = degrees % 2 == 1;
-  const double cosine = std::cos(angle);
-  double sum = 0, term = odd ? cosine : 1;
-  for (std::int64_t n = odd ? 1 : 0; n + 2 <= degrees; n += 2) {
-    sum += term;
-    term *= cosine * cosine * static_cast<double>(n + 1) / static_cast<double>(n + 2);
-  }
-  const double series = std::sin(angle) * sum;
-  return odd ? 2 / std::numbers::pi * (angle + series) : series;
-}
-
-}  // namespace
-
 double student_quantile(std::int64_t degrees) {
   check(degrees >= 1, "[scores] Student's distribution of {} degrees of freedom, expected 1 or more", degrees);
-  double low = 0, high = std::numbers::pi / 2;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (student_mass(degrees, middle) < 0.95 ? low : high) = middle;
-  }
-  return std::tan(low) * std::sqrt(static_cast<double>(degrees));
+  return boost::math::quantile(boost::math::students_t(static_cast<double>(degrees)), 0.975);
 }
 
 void RunningMean::add(double value) {  // Welford, Technometrics 1962

@@ -1,7 +1,9 @@
 #include "npzoo/engine/device.h"
 
 #include <atomic>
+#include <utility>
 
+#include "npzoo/engine/call_scopes.h"
 #include "npzoo/engine/cuda/gpu.h"
 #include "npzoo/engine/cuda/gpu_selection.h"
 #include "npzoo/engine/error.h"
@@ -30,13 +32,14 @@ std::string_view to_string(Device device) { return device == Device::cpu ? "cpu"
 
 namespace {
 
-std::atomic<Device> current_default{Device::cpu};
+std::atomic<Device> selected{Device::cpu};
 
 }  // namespace
 
-Device default_device() { return current_default.load(std::memory_order_relaxed); }
+Device default_device() { return call_scopes.device.value_or(selected.load(std::memory_order_relaxed)); }
 
-void set_default_device(Device device) { current_default.store(device, std::memory_order_relaxed); }
+DeviceScope::DeviceScope(Device device) : outer_(std::exchange(call_scopes.device, device)) {}
+DeviceScope::~DeviceScope() { call_scopes.device = outer_; }
 
 Device select_device(std::string_view name) {
   using Kind = DeviceName::Kind;
@@ -47,7 +50,7 @@ Device select_device(std::string_view name) {
     select_gpu(wanted.kind == Kind::emulated ? Gpu::emulated : Gpu::nvidia, wanted.index);
     static_cast<void>(gpu_runtime());
   }
-  set_default_device(gpu ? Device::cuda : Device::cpu);
+  selected.store(gpu ? Device::cuda : Device::cpu, std::memory_order_relaxed);
   return default_device();
 }
 

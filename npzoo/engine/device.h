@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "npzoo/engine/config.h"
@@ -17,15 +18,26 @@ std::size_t size_of(DType dtype);
 std::string_view to_string(DType dtype);
 std::string_view to_string(Device device);
 
-/// Returns where tensors of floating-point numbers are made if no device is named: the CPU, unless the process chose
-/// another one. Both functions can be called from several threads; the device is that of the process.
+/// Returns where tensors of floating-point numbers are made if no device is named: the device of the calling thread's
+/// innermost DeviceScope, else the one that the process selected, at first the CPU.
 Device default_device();
-void set_default_device(Device device);
-/// Makes the device called "cpu", "cuda" (device 0), "cuda:INDEX", "auto" ("cuda" if there is a device, else "cpu") or
-/// "emulated" (CUDA's kernels on the CPU, see Gpu) the default and returns it. A process can select the CPU and one GPU
-/// in any order. Throws Error, and keeps the default device, if this build or machine lacks the device, or if the
-/// process has started another GPU already.
+/// Selects the device of the process: "cpu", "cuda" (device 0), "cuda:INDEX", "auto" ("cuda" if there is a device, else
+/// "cpu") or "emulated" (CUDA's kernels on the CPU, see Gpu). Returns default_device(). A process can select the CPU
+/// and one GPU in any order and from any thread. Throws Error, and changes nothing, if this build or machine lacks the
+/// device, or if the process has started another GPU already.
 Device select_device(std::string_view name);
+
+/// While alive, `device` is the default device of the calling thread and of the workers that help with its loops.
+class DeviceScope {
+ public:
+  explicit DeviceScope(Device device);
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope();
+
+ private:
+  std::optional<Device> outer_;
+};
 
 template <class T>
 constexpr DType dtype_of() = delete;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "npzoo/engine/call_scopes.h"
 #include "npzoo/engine/cuda/gpu.h"
 #include "npzoo/engine/cuda/transfer.h"
 #include "npzoo/engine/error.h"
@@ -10,7 +11,11 @@
 namespace npzoo {
 
 unsigned long long* DeviceCounter::on(Device device) {
-  if (device == Device::cpu) return &on_cpu_;
+  if (device == Device::cpu) {
+    for (CountScope* scope = call_scopes.counts; scope != nullptr; scope = scope->outer_)
+      if (&scope->counter_ == this) return &scope->on_cpu_;
+    return &on_cpu_;
+  }
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (unsigned long long* const count = on_gpu_) return count;
@@ -25,12 +30,30 @@ unsigned long long* DeviceCounter::on(Device device) {
   return on_gpu_;
 }
 
-std::int64_t DeviceCounter::total() const {
-  const unsigned long long on_cpu = std::atomic_ref(on_cpu_).load(std::memory_order_relaxed);
+unsigned long long DeviceCounter::total_on_gpu() const {
   unsigned long long on_gpu = 0;
   if (const unsigned long long* counter = on_gpu_)
     download(reinterpret_cast<std::byte*>(&on_gpu), reinterpret_cast<const std::byte*>(counter), sizeof(on_gpu));
-  return static_cast<std::int64_t>(on_cpu + on_gpu);
+  return on_gpu;
+}
+
+std::int64_t DeviceCounter::total() const {
+  return static_cast<std::int64_t>(std::atomic_ref(on_cpu_).load(std::memory_order_relaxed) + total_on_gpu());
+}
+
+CountScope::CountScope(DeviceCounter& counter)
+    : counter_(counter), outer_(call_scopes.counts), on_gpu_before_(counter.total_on_gpu()) {
+  call_scopes.counts = this;
+}
+
+CountScope::~CountScope() {
+  call_scopes.counts = outer_;
+  std::atomic_ref(*counter_.on(Device::cpu)).fetch_add(on_cpu_, std::memory_order_relaxed);
+}
+
+std::int64_t CountScope::count() const {
+  const unsigned long long on_cpu = std::atomic_ref(on_cpu_).load(std::memory_order_relaxed);
+  return static_cast<std::int64_t>(on_cpu + counter_.total_on_gpu() - on_gpu_before_);
 }
 
 }  // namespace npzoo

@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// Counts events within kernels, on the CPU and on a CUDA device, since the program started. Static objects only: the
-/// device's memory is never released.
+/// Counts events within kernels, on the CPU and on a CUDA device. Static objects only: the device's memory is never
+/// released.
 class DeviceCounter {
  public:
   /// `where` is the operation that an error names.
@@ -16,16 +16,43 @@ class DeviceCounter {
   DeviceCounter(const DeviceCounter&) = delete;
   DeviceCounter& operator=(const DeviceCounter&) = delete;
 
-  /// The number that kernels of `device` increase atomically. Throws Error if the first call on a CUDA device is within
-  /// a capture, or if the device has no memory left.
+  /// Returns the number that kernels of `device` increase atomically, for the calling thread's innermost CountScope.
+  /// Throws Error if the first call on a CUDA device is within a capture, or if the device has no memory left.
   unsigned long long* on(Device device);
-  /// Of both devices. Waits for the CUDA device.
+  /// Returns the events of all threads since the program started, on both devices. Events that a CountScope counts are
+  /// added when the outermost one ends. Waits for the CUDA device.
   std::int64_t total() const;
 
  private:
+  friend class CountScope;
+  /// Of the CUDA device, all threads. Waits for it.
+  unsigned long long total_on_gpu() const;
+
   const char* where_;
   mutable unsigned long long on_cpu_ = 0;
   std::atomic<unsigned long long*> on_gpu_ = nullptr;  // once kernels have been given it
+};
+
+/// Counts the events of one counter that the calling thread and the workers of its loops cause while the scope is
+/// alive. An inner scope of the same counter adds its count to the outer one when it ends. On a CUDA device the scope
+/// counts the events of all threads, because a captured graph has its counter for good.
+class CountScope {
+ public:
+  explicit CountScope(DeviceCounter& counter);
+  CountScope(const CountScope&) = delete;
+  CountScope& operator=(const CountScope&) = delete;
+  ~CountScope();
+
+  /// Returns the count so far. Waits for the CUDA device.
+  std::int64_t count() const;
+
+ private:
+  friend class DeviceCounter;
+
+  DeviceCounter& counter_;
+  CountScope* const outer_;
+  mutable unsigned long long on_cpu_ = 0;
+  const unsigned long long on_gpu_before_;
 };
 
 }  // namespace npzoo

@@ -273,9 +273,38 @@ Buffer::Buffer(std::size_t bytes, Device device) : block_(pool_of(device).alloca
 
 Buffer Buffer::pinned(std::size_t bytes) { return Buffer(Adopted(), pinned_pool().allocate(bytes)); }
 
+/// Belongs to no pool.
+struct Buffer::ForeignBlock : Block {
+  std::function<void(void*)> give_back;
+  Device device = Device::cpu;
+};
+
+Buffer Buffer::adopt(void* memory, std::size_t bytes, std::size_t alignment, std::function<void(void*)> release,
+                     Device device) {
+  check(std::has_single_bit(alignment), "[buffer] an alignment of {} bytes found, expected a power of two", alignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  check(address % alignment == 0, "[buffer] memory at address {:#x} found, expected a multiple of {} bytes", address,
+        alignment);
+  check(memory != nullptr || bytes == 0, "[buffer] no memory found for {} bytes", bytes);
+  auto* const block = new ForeignBlock;
+  block->data = static_cast<std::byte*>(memory);
+  block->bytes = bytes;
+  block->give_back = std::move(release);
+  block->device = device;
+  return Buffer(Adopted(), block);
+}
+
 std::byte* Buffer::data() const { return block_ ? block_->data : nullptr; }
 
-bool Buffer::unique() const { return block_ && block_->owners.load(std::memory_order_acquire) == 1; }
+std::size_t Buffer::bytes() const { return block_ ? block_->bytes : 0; }
+
+Device Buffer::device() const {
+  if (!block_) return Device::cpu;
+  if (!block_->pool) return static_cast<const ForeignBlock*>(block_)->device;
+  return block_->pool == &device_pool() ? Device::cuda : Device::cpu;
+}
+
+bool Buffer::unique() const { return block_ && block_->pool && block_->owners.load(std::memory_order_acquire) == 1; }
 
 bool Buffer::is_pinned() const { return block_ && block_->pool == &pinned_pool(); }
 
@@ -283,12 +312,15 @@ void Buffer::retain() noexcept {
   if (!block_) return;
   block_->owners.fetch_add(1, std::memory_order_relaxed);
 #ifdef NPZOO_GUARD
-  BlockCopies::note(*block_);
+  BlockCopies::note(*this);
 #endif
 }
 
 void Buffer::release() noexcept {
-  if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->pool->recycle(block_);
+  if (!block_ || block_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (block_->pool) return block_->pool->recycle(block_);
+  const std::unique_ptr<ForeignBlock> foreign(static_cast<ForeignBlock*>(block_));
+  if (foreign->give_back) foreign->give_back(foreign->data);
 }
 
 #ifdef NPZOO_GUARD
@@ -301,10 +333,10 @@ thread_local std::vector<std::span<const std::byte>>* copied_blocks = nullptr;
 BlockCopies::BlockCopies(std::vector<std::span<const std::byte>>& blocks) { copied_blocks = &blocks; }
 BlockCopies::~BlockCopies() { copied_blocks = nullptr; }
 
-void BlockCopies::note(const Buffer::Block& block) {
+void BlockCopies::note(const Buffer& buffer) {
   if (!copied_blocks) return;
-  const bool far = block.pool == &device_pool() && active_gpu() == Gpu::nvidia && !unified_memory();
-  if (!far) copied_blocks->emplace_back(block.data, block.bytes);
+  const bool far = buffer.device() == Device::cuda && active_gpu() == Gpu::nvidia && !unified_memory();
+  if (!far) copied_blocks->emplace_back(buffer.data(), buffer.bytes());
 }
 #endif
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -73,9 +74,9 @@ class GraphMemory {
 /// Adds to the number of graphs that need that room. While there are any, release_cached_memory keeps its blocks.
 void count_graphs(int change);
 
-/// Shared ownership of one pooled block, aligned to 64 bytes. Its contents start undefined (NaN in a guard build and on
-/// an emulated device). A block whose last owner goes returns to the pool, where the next request of its size class
-/// finds it: on a device that is safe because all its work is done in one order.
+/// Shared ownership of one block of a pool, aligned to 64 bytes, or of foreign memory. Its contents start undefined
+/// (NaN in a guard build and on an emulated device). A block whose last owner goes returns to the pool, where the next
+/// request of its size class finds it: on a device that is safe because all its work is done in one order.
 class Buffer {
  public:
   Buffer() = default;
@@ -83,6 +84,13 @@ class Buffer {
   explicit Buffer(std::size_t bytes, Device device = Device::cpu);
   /// Page-locked host memory, which a CUDA device reads and writes without the host's help.
   static Buffer pinned(std::size_t bytes);
+  /// Takes memory that somebody else allocated, on the host or on the active GPU: `bytes` from `memory` on, which must
+  /// stay where they are. The last owner calls `release(memory)` once, on its own thread; `release` must not throw.
+  /// Somebody outside may hold the memory as well, so the buffer is never unique() and the library never writes to it,
+  /// and it does not count as the pool's. Throws Error, and leaves the memory with the caller, unless `alignment` is a
+  /// power of two that divides the address. Kernels of the CPU need the alignment of one element.
+  static Buffer adopt(void* memory, std::size_t bytes, std::size_t alignment, std::function<void(void*)> release,
+                      Device device = Device::cpu);
   Buffer(const Buffer& other) noexcept : block_(other.block_) { retain(); }
   Buffer(Buffer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Buffer& operator=(Buffer other) noexcept {
@@ -92,12 +100,17 @@ class Buffer {
   ~Buffer() { release(); }
 
   std::byte* data() const;
+  /// Returns the bytes that can be used; a pool rounds requests up.
+  std::size_t bytes() const;
+  Device device() const;
+  /// True if no other Buffer shares the memory, so that it may be changed in place.
   bool unique() const;
   bool is_pinned() const;
   explicit operator bool() const { return block_ != nullptr; }
 
  private:
   struct Block;
+  struct ForeignBlock;
   friend class Pool;
   friend class BlockSource;
   friend class BlockCopies;
@@ -120,7 +133,7 @@ class BlockCopies {
 
  private:
   friend class Buffer;
-  static void note(const Buffer::Block& block);
+  static void note(const Buffer& buffer);
 };
 #endif
 

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "npzoo/engine/call_scopes.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/measure/machine.h"
 
@@ -41,6 +43,11 @@ void check_count(int threads) {
   check(threads >= 0, "[threads] {} threads asked for, expected 0 (all) or more", threads);
 }
 
+/// Looked at before each chunk. Cheap where the caller has no stop scope.
+void look_for_stop() {
+  if (call_scopes.stop != nullptr) throw_if_stopped();
+}
+
 /// Sets the flag for the length of its scope.
 struct Inside {
   Inside() { inside = true; }
@@ -59,6 +66,7 @@ struct ThreadPool::State {
   std::atomic<int> threads{1};       // wanted, the caller included; 1 while their number changes
   std::atomic<int> asked{-1};        // what resize was called with
   Loop loop{};
+  CallScopes scopes{};  // of the thread that runs the loop
   alignas(64) std::atomic<std::int64_t> next{0};
   alignas(64) std::atomic<std::uint32_t> gate{0};
   alignas(64) std::atomic<std::uint32_t> epoch{0};
@@ -80,6 +88,7 @@ struct ThreadPool::State {
       while (true) {
         const std::int64_t begin = next.fetch_add(mine.grain, std::memory_order_relaxed);
         if (begin >= mine.n) return;
+        look_for_stop();
         mine.call(mine.body, begin, std::min(mine.n, begin + mine.grain));
       }
     } catch (...) {
@@ -105,7 +114,9 @@ struct ThreadPool::State {
       wait_for_change(seen);
       seen = epoch.load(std::memory_order_acquire);
       if (!join_loop()) continue;
+      call_scopes = scopes;
       take_chunks();
+      call_scopes = {};
       gate.fetch_sub(1, std::memory_order_release);
     }
   }
@@ -211,8 +222,10 @@ void ThreadPool::resize(int threads) {
 void ThreadPool::run(const Loop& loop) {
   State& s = *state_;
   const auto alone = [&loop] {
-    for (std::int64_t begin = 0; begin < loop.n; begin += loop.grain)
+    for (std::int64_t begin = 0; begin < loop.n; begin += loop.grain) {
+      look_for_stop();
       loop.call(loop.body, begin, std::min(loop.n, begin + loop.grain));
+    }
   };
   if (loop.n <= loop.grain || inside) return alone();
   const Inside this_loop;
@@ -222,6 +235,7 @@ void ThreadPool::run(const Loop& loop) {
   if (s.workers.empty()) s.staff(s.threads.load(std::memory_order_relaxed) - 1);
 
   s.loop = loop;
+  s.scopes = call_scopes;
   s.next.store(0, std::memory_order_relaxed);
   s.gate.store(State::kOpen, std::memory_order_release);
   s.announce();

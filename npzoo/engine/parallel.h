@@ -31,7 +31,9 @@ class ThreadPool {
 
   /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. A call from
   /// inside another loop, or while another thread uses the pool, runs on the calling thread alone. When `body` throws,
-  /// no further chunk is begun, and the first exception reaches the caller once those that had begun are over.
+  /// no further chunk is begun, and the first exception reaches the caller once those that had begun are over. Throws
+  /// Interrupted before a chunk if the caller's StopScope asks for it; workers do their chunks under the caller's
+  /// scopes.
   template <class F>
   void for_range(std::int64_t n, std::int64_t grain, F&& body) {
     if (n <= 0) return;

@@ -1,7 +1,9 @@
 #include "npzoo/engine/precision.h"
 
 #include <atomic>
+#include <utility>
 
+#include "npzoo/engine/call_scopes.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -27,8 +29,13 @@ Precision parse_precision(std::string_view name) {
   fail("[precision] '{}' found, expected float32, tf32 or bf16", name);
 }
 
-Precision matmul_precision() { return of_float32_products.load(std::memory_order_relaxed); }
+Precision matmul_precision() {
+  return call_scopes.precision.value_or(of_float32_products.load(std::memory_order_relaxed));
+}
 
 void set_matmul_precision(Precision precision) { of_float32_products.store(precision, std::memory_order_relaxed); }
+
+PrecisionScope::PrecisionScope(Precision precision) : outer_(std::exchange(call_scopes.precision, precision)) {}
+PrecisionScope::~PrecisionScope() { call_scopes.precision = outer_; }
 
 }  // namespace npzoo

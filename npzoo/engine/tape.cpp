@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/fill.h"
 
 namespace npzoo {
@@ -183,6 +184,7 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
 void Tape::play_until(std::size_t remaining) {
   grads_.slots_.resize(variables_);
   while (nodes_.size() > remaining) {
+    throw_if_stopped();
     const Node node = nodes_.back();
     nodes_.pop_back();
     const ClosureOwner owner{node.closure, node.destroy};

@@ -81,6 +81,20 @@ Tensor Tensor::pinned(const Shape& shape, DType dtype) {
   return result;
 }
 
+Tensor Tensor::of(const Buffer& memory, const Shape& shape, DType dtype) {
+  const std::size_t bytes = checked_bytes(shape, dtype);
+  check(bytes <= memory.bytes(), "[tensor] {} bytes of memory found, expected {} for {} of shape {}", memory.bytes(),
+        bytes, npzoo::to_string(dtype), shape);
+  Tensor result;
+  result.shape_ = shape;
+  result.numel_ = shape.numel();
+  result.dtype_ = dtype;
+  result.device_ = memory.device();
+  result.buffer_ = memory;
+  if (reinterpret_cast<std::uintptr_t>(memory.data()) % size_of(dtype) == 0) return result;
+  return result.clone();
+}
+
 template <class T>
 Tensor Tensor::from(const Shape& shape, std::span<const T> values) {
   check(static_cast<std::int64_t>(values.size()) == shape.numel(), "[tensor] {} values given for shape {}",

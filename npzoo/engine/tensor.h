@@ -35,6 +35,9 @@ class Tensor {
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, std::optional<Device> device = {});
   /// On the CPU, in memory that a CUDA device can copy from by itself.
   static Tensor pinned(const Shape& shape, DType dtype = DType::float32);
+  /// Makes the first elements of `memory` a tensor, on the device of the memory, without a copy. If the address is no
+  /// multiple of an element's size, which kernels need, the tensor is a copy. Throws Error if there are too few bytes.
+  static Tensor of(const Buffer& memory, const Shape& shape, DType dtype);
   /// Copies `values`, which must fill `shape`; the dtype is T's.
   template <class T>
   static Tensor from(const Shape& shape, std::span<const T> values);
@@ -75,6 +78,10 @@ class Tensor {
   }
   std::span<std::byte> raw() { return {static_cast<std::byte*>(host_data(dtype_)), bytes()}; }
   std::span<const std::byte> raw() const { return {static_cast<const std::byte*>(host_data(dtype_)), bytes()}; }
+
+  /// Returns the memory of the elements. It stays as long as the result does: an owner for those who read the elements
+  /// from outside, as through DLPack.
+  const Buffer& buffer() const { return buffer_; }
 
   /// The only element, as a double. Waits for the device.
   double item() const;

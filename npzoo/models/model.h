@@ -59,6 +59,10 @@ inline constexpr std::int64_t kSamples = 50;
 ///
 /// What is random enters where a context is encoded and stays in the state: a prediction is a function of state and
 /// targets. So targets may be asked for in chunks, unless the model predicts them jointly (`ModelInfo::density`).
+///
+/// Any number of threads may call the const functions of one model at the same time, with the same bits as one after
+/// the other. `before_step`, `begin_step`, `visit` and an optimiser change the model: meanwhile no other thread may use
+/// it. To predict while a Trainer goes on, take its `snapshot`. States and predictions may outlive the model.
 class Model {
  public:
   virtual ~Model() = default;

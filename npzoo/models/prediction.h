@@ -55,7 +55,8 @@ struct DensityForms {
 };
 
 /// What a model says of targets. Kinds are in npzoo/models/predictions; whoever reads a prediction need not know which
-/// it is. It may refer to the model and to the state that it comes from, which must then outlive it.
+/// it is. It shares what it needs of the model and the state that it comes from. So it may outlive both, and training
+/// that goes on does not change it. All functions may be called from several threads at the same time.
 class Prediction {
  public:
   virtual ~Prediction() = default;

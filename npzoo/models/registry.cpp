@@ -1,39 +1,68 @@
 #include "npzoo/models/registry.h"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <vector>
 
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/words.h"
 
 namespace npzoo {
 
 namespace {
 
-std::vector<ModelInfo>& known_models() {
-  static std::vector<ModelInfo> known(built_in_models().begin(), built_in_models().end());
-  return known;
-}
+/// The models that are known. A table never changes and is never freed, because readers hold spans of it: adding or
+/// removing a model puts another table in its place.
+struct KnownModels {
+  using Table = std::vector<ModelInfo>;
+
+  std::mutex writers;
+  std::deque<Table> tables;  // guarded by writers
+  std::atomic<const Table*> now;
+
+  KnownModels() : tables(1, Table(built_in_models().begin(), built_in_models().end())), now(&tables.back()) {}
+
+  template <class F>
+  void change(const F& f) {
+    const std::lock_guard lock(writers);
+    Table next = tables.back();
+    f(next);
+    now.store(&tables.emplace_back(std::move(next)), std::memory_order_release);
+  }
+
+  static KnownModels& instance() {
+    static auto* const known = new KnownModels;
+    return *known;
+  }
+};
 
 }  // namespace
 
-std::span<const ModelInfo> models() { return known_models(); }
+std::span<const ModelInfo> models() { return *KnownModels::instance().now.load(std::memory_order_acquire); }
 
 AddedModel::AddedModel(const ModelInfo& info) : name_(info.name) {
-  check(std::ranges::find(models(), name_, &ModelInfo::name) == models().end(),
-        "[models] there is a model '{}' already, expected another name", name_);
-  known_models().push_back(info);
+  KnownModels::instance().change([&](KnownModels::Table& known) {
+    check(std::ranges::find(known, name_, &ModelInfo::name) == known.end(),
+          "[models] there is a model '{}' already, expected another name", name_);
+    known.push_back(info);
+  });
 }
 
 AddedModel::~AddedModel() {
-  std::erase_if(known_models(), [this](const ModelInfo& info) { return info.name == name_; });
+  KnownModels::instance().change([this](KnownModels::Table& known) {
+    std::erase_if(known, [this](const ModelInfo& m) { return m.name == name_; });
+  });
 }
 
 const ModelInfo& model_info(const std::string& name) {
-  const auto found = std::ranges::find(models(), name, &ModelInfo::name);
-  if (found != models().end()) return *found;
+  const std::span<const ModelInfo> known = models();
+  const auto found = std::ranges::find(known, name, &ModelInfo::name);
+  if (found != known.end()) return *found;
   std::vector<std::string> names;
-  for (const ModelInfo& m : models()) names.emplace_back(m.name);
+  for (const ModelInfo& m : known) names.emplace_back(m.name);
   fail("[models] there is no model '{}'{}", name, expected_names(name, names, "npzoo list models"));
 }
 
@@ -51,7 +80,7 @@ ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights) {
-  return model_info(spec.name).make(spec.config, weights);
+  return with_errors([&] { return model_info(spec.name).make(spec.config, weights); });
 }
 
 }  // namespace npzoo

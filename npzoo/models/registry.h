@@ -52,8 +52,8 @@ std::span<const ModelInfo> models();
 /// Those of this build: a table that `rows.py` makes from the words in `npzoo/models/meson.build`.
 std::span<const ModelInfo> built_in_models();
 
-/// Makes a model known while it lives, for tests; not for use beside threads that ask for models. Throws Error where
-/// there is one of that name.
+/// Makes a model known while alive, such as one of a program's own. Threads that ask for models meanwhile find it or
+/// not. Throws Error if there is one of that name.
 class AddedModel {
  public:
   explicit AddedModel(const ModelInfo& info);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 #include "npzoo/datasets/scores.h"

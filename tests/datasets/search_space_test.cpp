@@ -27,6 +27,17 @@ TEST_CASE("sobol: every box of a grid of powers of two holds as many points, for
   CHECK(sobol_points(3, 0, 4, 1) != sobol_points(3, 0, 4, 2));
 }
 
+TEST_CASE("sobol: points of a seed have the same bits as those of earlier versions") {
+  // Printed by version 0.1, whose points were computed without Boost.
+  const std::vector<double> first{0x1.677d658cp-3, 0x1.5a680d4fp-1, 0x1.907f144ep-2, 0x1.d2f116dcp-3, 0x1.a2a4c079p-1,
+                                  0x1.2046843ep-2, 0x1.59df5963p-1, 0x1.69a0353cp-3, 0x1.c83f8a27p-1, 0x1.74bc45b7p-1,
+                                  0x1.454980f2p-2, 0x1.9023421fp-1, 0x1.d9df5963p-1, 0x1.da680d4fp-1, 0x1.20fe289cp-3,
+                                  0x1.e9788b6ep-2, 0x1.152603c8p-4, 0x1.1023421fp-1},
+      late{0x1.99df5961p-1, 0x1.6597f2b1p-1, 0x1.023f208dp-1, 0x1.4b64491p-5, 0x1.02bf7743p-1, 0x1.51543569p-1};
+  CHECK(sobol_points(6, 0, 3, 7) == first);
+  CHECK(sobol_points(6, 4294967290, 1, 7) == late);
+}
+
 TEST_CASE("search space: values and the unit cube are each other's inverse, integers whole, held axes held") {
   const SearchSpace space({{"a", -1, 3},
                            {"b", 1e-4, 1e2, true},

@@ -51,6 +51,16 @@ TEST_CASE("[tasks] a kind is known as long as it is there") {
   CHECK(error_of_protocol(lines_protocol()) == unknown);
 }
 
+TEST_CASE("[tasks] a kind names the application of its models") {
+  const AddedTaskFamily added(kLines);
+  const auto application = [](const Protocol& protocol) { return protocol.data->application(); };
+  CHECK(application(parse_protocol(lines_protocol(), "f.toml")) == Application::points);
+  CHECK(application(load_protocol("quick/gp1d")) == Application::points);
+  CHECK(application(load_protocol("npzoo/any-2d")) == Application::tables);
+  CHECK(application(load_protocol("autoformer/etth2")) == Application::forecasts);
+  CHECK(application(load_protocol("quick/hawkes")) == Application::events);
+}
+
 TEST_CASE("[tasks] a kind reads its own keys, strictly") {
   const AddedTaskFamily added(kLines);
   const std::string text = lines_protocol();

@@ -34,7 +34,7 @@ TEST_CASE("device: what the user may ask for") {
     CHECK(error_of([&] { select_device(name); }) ==
           fmt::format("[device] '{}' is not a device; expected cpu, cuda, cuda:INDEX, auto or emulated", name));
   CHECK(default_device() == Device::cpu);
-  set_default_device(before);
+  if (before == Device::cuda) select_device(active_gpu() == Gpu::emulated ? "emulated" : "cuda");
 }
 
 TEST_CASE("device: kernels run on what the machine has, and on floating-point numbers alone") {

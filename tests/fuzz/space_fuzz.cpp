@@ -44,7 +44,10 @@ void check_space(const npzoo::SearchSpace& space) {
 
 void check_table(const npzoo::SearchSpace& space, std::string_view text) {
   const MemoryFile file(text);
-  const npzoo::Observations found = npzoo::read_observations(file.path(), space, true);
+  const npzoo::Evaluations read = npzoo::read_evaluations(file.path(), space);
+  npzoo::Observations found{.dims = space.dims()};
+  for (std::size_t i = 0, axes = space.axes().size(); i < read.values.size(); ++i)
+    npzoo::add_evaluation(space, std::span(read.points).subspan(i * axes, axes), read.values[i], true, found);
   demand(std::ssize(found.x) == found.size() * found.dims && found.size() <= npzoo::kMostEvaluations);
   for (const double unit : found.x) demand(0 <= unit && unit <= 1);
   for (const double value : found.y) demand(std::isfinite(value));

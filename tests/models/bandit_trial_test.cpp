@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "npzoo/datasets/kinds/wheel/source.h"
-#include "npzoo/models/applications/optimise/lin_ucb.h"
+#include "npzoo/models/trials/lin_ucb.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/trials/trial.h"
 #include "tests/models/model_fixtures.h"

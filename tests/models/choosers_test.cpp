@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/trials/choosers.h"
 #include "npzoo/models/predictions/sampled_functions.h"
 #include "tests/testing.h"
 

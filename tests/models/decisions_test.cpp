@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/models/applications/optimise/acquisition.h"
 #include "npzoo/models/applications/optimise/gp_surrogate.h"
 #include "npzoo/models/applications/optimise/model_surrogate.h"
@@ -134,6 +135,7 @@ TEST_CASE("acquisition: gradients through every model that has those of inputs a
     ModelSurrogateOptions options;
     options.range.inputs = {-2, 2};
     options.samples = 3;
+    options.dtype = DType::float64;
     ModelSurrogate surrogate(*model, model_info(c.spec.name), 2, options);
     const SeenPoints seen(2, model->dim_x());
     surrogate.observe(seen.x, seen.y);

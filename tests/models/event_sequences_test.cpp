@@ -54,7 +54,9 @@ class EventSource final : public TaskSource {
 class EventChain final : public Autoregressive {
  public:
   EventChain(const Model& model, const ContextState& state, const Tensor& xt, std::int64_t paths)
-      : Autoregressive(state, xt, some_draws(), paths, 2), model_(model) {}
+      : Autoregressive(std::make_shared<const HeldContext>(state_as<HeldContext>(state, "events")), xt, some_draws(),
+                       paths, 2),
+        model_(model) {}
 
  protected:
   std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {

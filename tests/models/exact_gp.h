@@ -1,5 +1,6 @@
 #pragma once
 
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/models/predictions/autoregressive.h"
@@ -62,7 +63,7 @@ class ExactGp final : public Model {
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
     if (!block_) return together(state, xt);
     const auto& held = dynamic_cast<const HeldContext&>(state);
-    return std::make_unique<Chain>(*this, state, xt, held.draws, held.samples, *block_);
+    return std::make_unique<Chain>(*this, held, xt, *block_);
   }
   void visit(ModuleVisitor&) override {}
   std::int64_t dim_x() const override { return 1; }
@@ -87,20 +88,20 @@ class ExactGp final : public Model {
  private:
   class Chain final : public Autoregressive {
    public:
-    Chain(const ExactGp& model, const ContextState& state, const Tensor& xt, const Draws& draws, std::int64_t samples,
-          std::int64_t block)
-        : Autoregressive(state, xt, draws, samples, block), model_(model) {}
+    Chain(const ExactGp& model, const HeldContext& state, const Tensor& xt, std::int64_t block)
+        : Autoregressive(std::make_shared<const HeldContext>(state), xt, state.draws, state.samples, block),
+          model_(std::make_shared<const ExactGp>(model)) {}
 
    protected:
     std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
-      return model_.together(state, xt);
+      return model_->together(state, xt);
     }
     std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-      return model_.update(state, observed);
+      return model_->update(state, observed);
     }
 
    private:
-    const ExactGp& model_;
+    const std::shared_ptr<const ExactGp> model_;
   };
 
   Kernel kernel_;

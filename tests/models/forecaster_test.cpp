@@ -1,4 +1,4 @@
-#include "npzoo/models/applications/tables/forecaster.h"
+#include "npzoo/models/applications/forecasts/forecaster.h"
 
 #include <doctest/doctest.h>
 

@@ -68,7 +68,9 @@ class Believer final : public Model {
   class Chain final : public Autoregressive {
    public:
     Chain(const Believer& model, const ContextState& state, const Tensor& xt, const Draws& draws)
-        : Autoregressive(state, xt, draws, 3, 1), model_(model) {}
+        : Autoregressive(std::make_shared<const HeldContext>(state_as<HeldContext>(state, "believer")), xt, draws, 3,
+                         1),
+          model_(model) {}
 
    protected:
     std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <numbers>
+#include <stop_token>
 
+#include "npzoo/datasets/pictures/encode_png.h"
+#include "npzoo/engine/cancellation.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -26,7 +30,14 @@ Picture drawn(std::int64_t height, std::int64_t width, std::int64_t channels) {
   return picture;
 }
 
-std::unique_ptr<Model> image_model(const ModelCase& c) { return varied_model(c.spec, DType::float32); }
+std::shared_ptr<const Model> image_model(const ModelCase& c) { return varied_model(c.spec, DType::float32); }
+
+/// A small model of grey images.
+ImageModel grey_model() {
+  ModelConfig config = small_model("tnp-d").config;
+  config["dim_x"] = std::int64_t{2};
+  return {varied_model({"tnp-d", config}, DType::float32), Density::marginal, format_of(1)};
+}
 
 /// Small models of images: two inputs, one value or three.
 std::vector<ModelCase> image_models() {
@@ -98,8 +109,8 @@ TEST_CASE("picture completion: every model says of pixels what it says of points
     const ImageFormat format = format_of(model->dim_y());
     const Picture picture = drawn(4, kSide, model->dim_y());
     const PixelMask shown = random_pixels(20, 0.4, 3);
-    const CompletedPicture completed =
-        complete_picture(*model, density, format, {.picture = picture, .shown = shown, .samples = 2, .seed = 9});
+    const CompletedPicture completed = complete_picture(
+        {.model = ImageModel{model, density, format}, .picture = picture, .shown = shown, .samples = 2, .seed = 9});
 
     const auto inputs = pixel_inputs(format, 4, kSide);
     std::vector<double> xc, yc, xt, yt;
@@ -141,19 +152,11 @@ TEST_CASE("picture completion: every model says of pixels what it says of points
 }
 
 TEST_CASE("picture completion: any size, in chunks, and what was shown stays") {
-  const auto model = varied_model({"tnp-d",
-                                   [] {
-                                     ModelConfig config = small_model("tnp-d").config;
-                                     config["dim_x"] = std::int64_t{2};
-                                     return config;
-                                   }()},
-                                  DType::float32);
-  const ImageFormat format = format_of(1);
+  const ImageModel model = grey_model();
   const Picture picture = drawn(kSide, kSide, 1);
   const PixelMask shown = random_pixels(25, 0.2, 1);
   const auto at_size = [&](std::int64_t height, std::int64_t width) {
-    return complete_picture(*model, Density::marginal, format,
-                            {.picture = picture, .shown = shown, .height = height, .width = width});
+    return complete_picture({.model = model, .picture = picture, .shown = shown, .height = height, .width = width});
   };
   const CompletedPicture own = at_size(0, 0), twice = at_size(10, 10);
   CHECK(twice.mean.size() == 100);
@@ -166,41 +169,79 @@ TEST_CASE("picture completion: any size, in chunks, and what was shown stays") {
       CHECK(std::abs(thrice.mean[(3 * r + 1) * 15 + 3 * c + 1] - own.mean[r * 5 + c]) <= 100 * kTolerance<float>);
 
   std::int64_t last = 0, all = 0, calls = 0;
-  const CompletedPicture large = complete_picture(*model, Density::marginal, format,
-                                                  {.picture = picture, .shown = shown, .height = 100, .width = 100},
-                                                  [&](std::int64_t done, std::int64_t total) {
-                                                    CHECK(done >= last);
-                                                    last = done;
-                                                    all = total;
-                                                    ++calls;
-                                                  });
+  const auto count = [&](std::int64_t done, std::int64_t total) {
+    CHECK(done >= last);
+    last = done;
+    all = total;
+    ++calls;
+  };
+  const CompletedPicture large = complete_picture(
+      {.model = model, .picture = picture, .shown = shown, .height = 100, .width = 100, .progress = count});
   CHECK(large.mean.size() == 10'000);
   CHECK((last == 10'020 && all == 10'020 && calls == 5));
 
-  const CompletionRequest request{.picture = picture, .shown = shown};
-  const Picture finished = finished_picture(request, own);
+  const Picture finished = finished_picture(own);
   for (std::size_t i = 0; i < 25; ++i) {
     const double mean = std::clamp(own.mean[i], 0.0, 1.0);
     CHECK(finished.bytes[i] == (shown[i] ? picture.bytes[i] : static_cast<std::uint8_t>(std::lround(255 * mean))));
   }
-  CHECK(finished_picture(request, twice).bytes == as_picture(twice, twice.mean).bytes);
+  CHECK(finished_picture(twice).bytes == as_picture(twice, twice.mean).bytes);
   CHECK(as_picture({1, 4, 1}, {-2, 0.5, 1, 7}).bytes == std::vector<std::uint8_t>{0, 128, 255, 255});
 
   const PixelMask everything(25, true);
-  const CompletedPicture known =
-      complete_picture(*model, Density::marginal, format, {.picture = picture, .shown = everything});
+  const CompletedPicture known = complete_picture({.model = model, .picture = picture, .shown = everything});
   CHECK((!known.squared_error && !known.log_likelihood));
 }
 
+TEST_CASE("picture completion: a share, a mask and files of both are the same pixels") {
+  const ImageModel model = grey_model();
+  const Picture picture = drawn(kSide, kSide, 1);
+  const TemporaryDirectory folder;
+  const auto written = [&](const std::string& name, const Picture& image) {
+    std::ofstream(folder / name, std::ios::binary) << encode_png(image, name);
+    return folder / name;
+  };
+  Picture light{kSide, kSide, 1};
+  const PixelMask shown = random_pixels(25, 0.4, 6);
+  for (const bool is_shown : shown) light.bytes.push_back(is_shown ? 128 : 127);
+  const CompletedPicture by_mask = complete_picture({.model = model, .picture = picture, .shown = shown, .seed = 6});
+  const CompletedPicture by_share = complete_picture({.model = model, .picture = picture, .shown = 0.4, .seed = 6});
+  const CompletedPicture by_files = complete_picture(
+      {.model = model, .picture = written("given.png", picture), .shown = written("mask.png", light), .seed = 6});
+  for (const CompletedPicture* other : {&by_share, &by_files}) {
+    CHECK((other->mean == by_mask.mean && other->deviation == by_mask.deviation));
+    CHECK((other->shown == shown && other->given.bytes == picture.bytes));
+    CHECK((other->squared_error == by_mask.squared_error && other->log_likelihood == by_mask.log_likelihood));
+  }
+}
+
+TEST_CASE("picture completion: a stop request interrupts between chunks") {
+  std::stop_source source;
+  const CompletionRequest request{.model = grey_model(),
+                                  .picture = drawn(kSide, kSide, 1),
+                                  .shown = 0.4,
+                                  .height = 100,
+                                  .width = 100,
+                                  .progress =
+                                      [&](std::int64_t done, std::int64_t) {
+                                        CHECK(done <= 4096);
+                                        if (done > 0) source.request_stop();
+                                      },
+                                  .stop = source.get_token()};
+  CHECK_THROWS_AS(complete_picture(request), Interrupted);
+}
+
 TEST_CASE("picture completion: errors") {
-  const auto model = varied_model(image_models().front().spec, DType::float32);
-  const ImageFormat format = format_of(1);
+  const ImageModel model = grey_model();
   const Picture picture = drawn(2, 2, 1), colours = drawn(2, 2, 3);
   const PixelMask none(4, false), some(4, true), other(5, true);
   const auto error = [&](const Picture& given, const PixelMask& shown) {
-    return error_of([&] { complete_picture(*model, Density::marginal, format, {.picture = given, .shown = shown}); });
+    return error_of([&] { complete_picture({.model = model, .picture = given, .shown = shown}); });
   };
-  CHECK(error(colours, some) == "[complete] the picture has 3 channels, the model's images have 1");
+  CHECK(error(colours, some) == "[complete] the picture has 3 channels, expected 1 as the images of the model");
+  CHECK(error({2, 2, 1, {1, 2, 3}}, some) == "[complete] the picture of 2 x 2 pixels has 3 bytes, expected 4");
   CHECK(error(picture, other) == "[complete] a mask of 5 pixels found, expected 4");
   CHECK(error(picture, none) == "[complete] no pixel is shown, expected one at least");
+  CHECK(error_of([&] { complete_picture({.model = "npzoo/any-1d", .picture = picture, .shown = some}); }) ==
+        "[complete] kriging-tnp trained under npzoo/any-1d knows no images, expected a model of images");
 }

@@ -23,8 +23,8 @@ TrainingRun fast_run(std::int64_t redraw_every, const RunOptions& options) {
   return run;
 }
 
-Tensor projection(Model& model, std::size_t layer = 0) {
-  return dynamic_cast<TokenTransformer&>(model).encoder.layers[layer].attention.features->projection.value;
+Tensor projection(const Model& model, std::size_t layer = 0) {
+  return dynamic_cast<const TokenTransformer&>(model).encoder.layers[layer].attention.features->projection.value;
 }
 
 /// All tensors of two checkpoints are the same bits.

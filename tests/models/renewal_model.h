@@ -36,23 +36,26 @@ class RenewalModel final : public Model {
   class Sequence final : public EventPrediction {
    public:
     Sequence(const RenewalModel& model, const ContextState& state, const Tensor& xt)
-        : EventPrediction(state, xt, some_draws(), 1, 1), model_(model), xt_(xt) {}
+        : EventPrediction(std::make_shared<const HeldContext>(state_as<HeldContext>(state, "renewal")), xt,
+                          some_draws(), 1, 1),
+          model_(std::make_shared<const RenewalModel>(model)),
+          xt_(xt) {}
 
-    EventScores score(const Tensor& y) const override { return model_.each(xt_).score(y); }
+    EventScores score(const Tensor& y) const override { return model_->each(xt_).score(y); }
     Tensor intensities(const Tensor&, const Tensor& elapsed) const override {
-      return model_.each(xt_).intensities(elapsed);
+      return model_->each(xt_).intensities(elapsed);
     }
 
    protected:
     std::unique_ptr<Prediction> next(const ContextState&, const Tensor& xt) const override {
-      return std::make_unique<NextEvent>(model_.each(xt));
+      return std::make_unique<NextEvent>(model_->each(xt));
     }
     std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-      return model_.update(state, observed);
+      return model_->update(state, observed);
     }
 
    private:
-    const RenewalModel& model_;
+    const std::shared_ptr<const RenewalModel> model_;
     Tensor xt_;
   };
 

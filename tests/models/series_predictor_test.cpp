@@ -1,9 +1,9 @@
 #include "npzoo/models/applications/tables/series_predictor.h"
 
 #include <random>
+#include "npzoo/engine/cancellation.h"
 
 #include "npzoo/datasets/tables/points.h"
-#include "npzoo/engine/io/file.h"
 #include "tests/models/model_fixtures.h"
 #include "tests/models/series_fixtures.h"
 
@@ -244,7 +244,9 @@ TEST_CASE("series: what cannot be answered") {
   CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kSeriesRange, {}); }) ==
         "[series] 1 inputs found, the model takes 2");
   SeriesOptions options = options_for("cnp");
-  options.give_up = [] { return true; };
+  std::stop_source stopped;
+  stopped.request_stop();
+  options.stop = stopped.get_token();
   const Series s{.x = {1}, .y = {1}, .targets = {1}};
-  CHECK_THROWS_AS(SeriesPredictor(*model, kSeriesRange, options).predict(std::span(&s, 1)), Cancelled);
+  CHECK_THROWS_AS(SeriesPredictor(*model, kSeriesRange, options).predict(std::span(&s, 1)), Interrupted);
 }

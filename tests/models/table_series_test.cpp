@@ -47,7 +47,7 @@ struct Example {
   }
 
   TableQuestion question() const {
-    TableQuestion q{x, y, groups, targets, target_groups, truth, group_count, {}};
+    TableQuestion q{x, as_columns(y), groups, targets, target_groups, as_columns(truth), group_count, {}};
     for (std::size_t v = 0; v < y.size(); ++v) q.y_names.push_back("y" + std::to_string(v));
     return q;
   }
@@ -152,7 +152,7 @@ TEST_CASE("table series: groups without a place, without a row and without eithe
   const Column x{1, 2, 3, 4, 5}, targets{1, 9, 2};
   const std::vector<Column> y{{5, 5, kNaN, 7, 8}};
   const Groups groups{2, 2, 0, 2, 0}, target_groups{1, 2, 2};
-  const TableAnswer found = answer(predictor, {x, y, groups, targets, target_groups, {}, 4, {"y"}});
+  const TableAnswer found = answer(predictor, {x, as_columns(y), groups, targets, target_groups, {}, 4, {"y"}});
   const PredictedColumn& column = found.columns[0];
   REQUIRE(column.mean.size() == 3);
   for (const double mean : column.mean) CHECK(std::isfinite(mean));
@@ -178,14 +178,14 @@ TEST_CASE("table series: no rows, no places, no groups") {
   const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column none, one{1};
   const std::vector<Column> empty{{}}, known{{4}};
-  const TableAnswer nothing = answer(predictor, {none, empty, {}, none, {}, {}, 1, {"y"}});
+  const TableAnswer nothing = answer(predictor, {none, as_columns(empty), {}, none, {}, {}, 1, {"y"}});
   CHECK(nothing.columns[0].mean.empty());
   CHECK(nothing.tally.series == 1);
   CHECK(nothing.tally.smallest == 0);
-  const TableAnswer unasked = answer(predictor, {one, known, {}, none, {}, {}, 1, {"y"}});
+  const TableAnswer unasked = answer(predictor, {one, as_columns(known), {}, none, {}, {}, 1, {"y"}});
   CHECK(unasked.columns[0].mean.empty());
   CHECK(unasked.tally.constant == 1);
-  const TableAnswer unseen = answer(predictor, {none, empty, {}, one, {}, {}, 1, {"y"}});
+  const TableAnswer unseen = answer(predictor, {none, as_columns(empty), {}, one, {}, {}, 1, {"y"}});
   CHECK(unseen.columns[0].mean.size() == 1);
   CHECK(unseen.tally.without_context == 1);
   CHECK(answer(predictor, {one, {}, {}, one, {}, {}, 1, {}}).columns.empty());
@@ -197,7 +197,7 @@ TEST_CASE("table series: rows at one place, and constant values, have finite ans
   const SeriesPredictor predictor(*model, kSeriesRange, {});
   const Column x{1, 1, 1, 1}, targets{1, 1, 2};
   const std::vector<Column> y{{5, 6, 7, 8}, {1e300, 1e300, 1e300, 1e300}};
-  const TableAnswer found = answer(predictor, {x, y, {}, targets, {}, {}, 1, {"u", "v"}});
+  const TableAnswer found = answer(predictor, {x, as_columns(y), {}, targets, {}, {}, 1, {"u", "v"}});
   for (const PredictedColumn& column : found.columns) {
     CHECK(column.mean[0] == column.mean[1]);
     for (const double figure : {column.mean[0], column.std[0], column.mean[2], column.std[2]})
@@ -213,10 +213,10 @@ TEST_CASE("table series: what cannot be answered") {
   const Column x{1, 2};
   const std::vector<Column> three{{1, 2}, {1, 2}, {1, 2}}, tiny{{1, 2}, {0, 1e-320}};
   CHECK(error_of([&] {
-          answer(predictor, {x, three, {}, x, {}, {}, 1, {"u", "v", "w"}});
+          answer(predictor, {x, as_columns(three), {}, x, {}, {}, 1, {"u", "v", "w"}});
         }) == "[series] 3 columns of values found, the model takes 2 together");
   CHECK(error_of([&] {
-          answer(predictor, {x, tiny, {}, x, {}, {}, 1, {"u", "v"}});
+          answer(predictor, {x, as_columns(tiny), {}, x, {}, {}, 1, {"u", "v"}});
         }) == "[standardise] column v goes from 0 to 1e-320, expected an extent that a double can hold");
 }
 

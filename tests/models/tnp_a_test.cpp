@@ -4,7 +4,7 @@
 #include <set>
 
 #include "npzoo/engine/memory.h"
-#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/trials/choosers.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/predictions/target_paths.h"
 #include "npzoo/models/tnp/tnp_a.h"

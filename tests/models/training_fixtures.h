@@ -81,6 +81,10 @@ inline bool same_bits(const Weights& a, const Weights& b) {
       a, b, [](const auto& x, const auto& y) { return x.first == y.first && same_bits(x.second, y.second); });
 }
 
+inline bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return same_bits(x, y); });
+}
+
 /// All that a checkpoint holds, except how long it took.
 inline bool same_state(const Checkpoint& a, const Checkpoint& b) {
   return a.run.protocol.text == b.run.protocol.text && a.run.spec == b.run.spec && a.run.seed == b.run.seed &&

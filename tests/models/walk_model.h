@@ -28,7 +28,7 @@ class Walk final : public Model {
   class Path final : public Autoregressive {
    public:
     Path(const LastValue& state, const Tensor& xt, double std)
-        : Autoregressive(state, xt, state.draws, 20, 1), std_(std) {}
+        : Autoregressive(std::make_shared<const LastValue>(state), xt, state.draws, 20, 1), std_(std) {}
 
    protected:
     std::unique_ptr<Prediction> next(const ContextState& state, const Tensor&) const override {

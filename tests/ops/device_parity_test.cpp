@@ -34,7 +34,7 @@ std::vector<TwoDeviceCase> all_cases() {
 }
 
 std::vector<Tensor> results(const GradcheckCase& c, DType dtype, Device device) {
-  set_default_device(device);
+  const DeviceScope on(device);
   std::vector<Tensor> inputs = c.inputs;
   for (Tensor& x : inputs)
     if (x.dtype() == DType::float64) x = x.to(dtype);

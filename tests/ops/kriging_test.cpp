@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "npzoo/datasets/gaussian_processes/cholesky.h"
+#include "npzoo/datasets/symmetric_factor.h"
 #include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/ops/kriging_fixtures.h"
@@ -88,7 +88,7 @@ struct Reference {
   KrigingKernel k;
   Observed o;
   double unit;
-  std::optional<Cholesky> factor;
+  std::optional<SymmetricFactor> factor;
   std::vector<double> white;
   double log_evidence = 0, variance = 1;
 };

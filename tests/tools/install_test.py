@@ -6,21 +6,10 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
-
-PROGRAM = """
-#include <cstdio>
-#include "npzoo/engine/tensor.h"
-#include "npzoo/models/registry.h"
-
-int main() {
-  npzoo::Tensor x = npzoo::Tensor::full({2, 3}, 1.5);
-  std::printf("%zu models, %g\\n", npzoo::models().size(), static_cast<double>(x.values<float>()[5]));
-  return npzoo::models().empty();
-}
-"""
 
 
 def output(command, **options):
@@ -46,6 +35,32 @@ def check_includes(folder):
                 sys.exit(f"{header.relative_to(folder)} includes {included}, which is not installed")
 
 
+def run_example(program, libraries):
+    """The examples print what they learn; a loss that is no number would be a failure."""
+    text = output([program], env={**os.environ, "LD_LIBRARY_PATH": libraries})
+    if "nan" in text or not re.search(r"-?\d+\.\d+", text):
+        sys.exit(f"{program.name} printed {text!r}, expected finite figures")
+
+
+def check_examples(root, compiler, flags, folders):
+    """Each example compiles with each compiler by pkg-config, and all of them by CMake, and runs."""
+    (sources,) = root.rglob("share/doc/npzoo/examples/cpp")
+    libraries = ":".join(folders)
+    compilers = [compiler, *([other] for other in ("g++", "clang++") if shutil.which(other) and other not in compiler)]
+    for i, command in enumerate(compilers):
+        for source in sorted(sources.glob("*.cpp")):
+            program = root / f"{source.stem}-{i}"
+            output([*command, "-std=c++20", source, "-o", program, *flags])
+            run_example(program, libraries)
+    build = root / "cmake"
+    output(["cmake", "-S", sources, "-B", build, f"-DCMAKE_CXX_COMPILER={compiler[-1]}",
+            f"-Dnpzoo_DIR={next(root.rglob('npzooConfig.cmake')).parent}"])
+    output(["cmake", "--build", build])
+    for source in sorted(sources.glob("*.cpp")):
+        run_example(build / source.stem, libraries)
+    print(f"{len(list(sources.glob('*.cpp')))} examples, compiled by {', '.join(c[-1] for c in compilers)} and CMake")
+
+
 def main():
     build, compiler = sys.argv[1], sys.argv[2:]
     check_default_place()
@@ -69,10 +84,7 @@ def main():
             sys.exit(f"{files} found, expected libraries by name: a sysroot does not move files")
         if not any((pathlib.Path(folder) / "npzoo/models/registry.h").exists() for folder in folders):
             sys.exit(f"no headers in {folders}")
-        (root / "program.cpp").write_text(PROGRAM)
-        output([*compiler, "-std=c++20", root / "program.cpp", "-o", root / "program", *flags])
-        libraries = ":".join(folder for folder in folders)
-        print(output([root / "program"], env={**os.environ, "LD_LIBRARY_PATH": libraries}), end="")
+        check_examples(root, compiler, flags, folders)
     return 0
 
 

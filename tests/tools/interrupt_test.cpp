@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <future>
+#include <optional>
+
 using npzoo::InterruptGuard;
 
 namespace {
@@ -67,4 +70,28 @@ TEST_CASE("interrupt: what was ignored stays ignored") {
     std::raise(number);
     CHECK_FALSE(guard.requested());
   }
+}
+
+TEST_CASE("interrupt: a signal triggers the stop token, also one that came before the token was made") {
+  for (const bool before : {false, true}) {
+    CAPTURE(before);
+    const Handled terminate(SIGTERM, nothing);
+    const InterruptGuard guard;
+    if (before) std::raise(SIGTERM);
+    const std::stop_token token = guard.token();
+    std::promise<void> stopped;
+    const std::stop_callback callback(token, [&] { stopped.set_value(); });
+    if (!before) {
+      CHECK_FALSE(token.stop_requested());
+      std::raise(SIGTERM);
+    }
+    CHECK(stopped.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+    CHECK(token.stop_requested());
+    CHECK(guard.token() == token);
+  }
+  std::optional<InterruptGuard> guard(std::in_place);
+  const std::stop_token token = guard->token();
+  guard.reset();
+  CHECK_FALSE(token.stop_requested());
+  CHECK_FALSE(token.stop_possible());
 }

@@ -1,9 +1,14 @@
 #include "tools/cli/interrupt.h"
 
+#include <semaphore.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <thread>
 
+#include "npzoo/engine/error.h"
 #include "npzoo/engine/io/temporaries.h"
 
 namespace npzoo {
@@ -13,7 +18,19 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);  // as a signal handler needs it
 
-extern "C" void npzoo_on_interrupt(int) { interrupted.store(true); }
+/// Posted when a watcher is to look. sem_post is one of the few functions that a signal handler may call.
+sem_t* const news = [] {
+  static sem_t semaphore;
+  ::sem_init(&semaphore, 0, 0);
+  return &semaphore;
+}();
+
+extern "C" void npzoo_on_interrupt(int) {
+  const int code = errno;
+  interrupted.store(true);
+  ::sem_post(news);
+  errno = code;
+}
 
 extern "C" void npzoo_end_tidily(int) {
   remove_temporaries();
@@ -34,6 +51,47 @@ void end_tidily_on_signals() {
   }
 }
 
+/// A thread that requests a stop after a signal.
+class InterruptGuard::Watcher {
+ public:
+  Watcher() try {
+    // The thread inherits the mask: signals go to the threads that they went to before.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const Restored mask{before};
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& e) {
+    fail("[interrupt] cannot start a thread: {}", e.code().message());
+  }
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+  ~Watcher() {
+    ending_.store(true);
+    ::sem_post(news);
+    thread_.join();
+  }
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  struct Restored {
+    ~Restored() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+    sigset_t mask;
+  };
+
+  void watch() {
+    while (!ending_.load()) {
+      if (interrupted.load()) source_.request_stop();
+      while (::sem_wait(news) != 0 && errno == EINTR) continue;
+    }
+  }
+
+  std::stop_source source_;
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
 InterruptGuard::InterruptGuard() {
   interrupted.store(false);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -51,6 +109,11 @@ InterruptGuard::InterruptGuard() {
 
 InterruptGuard::~InterruptGuard() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+std::stop_token InterruptGuard::token() const {
+  if (!watcher_) watcher_ = std::make_unique<Watcher>();
+  return watcher_->token();
 }
 
 bool InterruptGuard::requested() const { return interrupted.load(); }

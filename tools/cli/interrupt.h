@@ -2,6 +2,8 @@
 
 #include <array>
 #include <csignal>
+#include <memory>
+#include <stop_token>
 
 namespace npzoo {
 
@@ -25,11 +27,18 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   bool requested() const;
+  /// Returns a token that a signal triggers, also one that came before. A handler must not trigger it itself, because
+  /// that may take a lock: the first call starts a thread that waits for the handler. Do not fork() while the guard
+  /// lives, unless the child ends by _exit(). Throws Error if the system has no more threads.
+  std::stop_token token() const;
 
  private:
+  class Watcher;
+
   static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
   std::array<struct sigaction, kSignals.size()> before_{};
+  mutable std::unique_ptr<Watcher> watcher_;  // made by the first token()
 };
 
 }  // namespace npzoo

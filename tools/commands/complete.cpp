@@ -7,7 +7,6 @@
 #include "npzoo/datasets/pictures/encode_png.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/models/applications/images/picture_completion.h"
-#include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -58,7 +57,7 @@ struct PixelSize {
   std::int64_t height = 0, width = 0;
 };
 
-/// As --size has it: width, x, height. Nothing where it is not given.
+/// Reads --size: width, x, height. Zeros if it is not given.
 PixelSize read_pixel_size(const std::string& text) {
   if (text.empty()) return {};
   constexpr std::int64_t kMostSide = 8192;
@@ -73,46 +72,7 @@ PixelSize read_pixel_size(const std::string& text) {
   return size;
 }
 
-PixelMask read_mask(const CompleteCommand& c, const Picture& picture) {
-  if (c.keep) return random_pixels(picture.height * picture.width, *c.keep, c.seed);
-  const Picture mask = read_picture(c.mask, 1);
-  check(mask.height == picture.height && mask.width == picture.width,
-        "[complete] {} is {} x {} pixels, expected {} x {} as {} is", c.mask.string(), mask.width, mask.height,
-        picture.width, picture.height, c.image.string());
-  PixelMask shown;
-  for (const std::uint8_t light : mask.bytes) shown.push_back(light >= 128);
-  return shown;
-}
-
-/// What is asked, checked before any work.
-struct CompletionQuestion {
-  Checkpoint checkpoint;
-  ImageFormat format;
-  Picture picture;
-  PixelMask shown;
-  PixelSize size;
-};
-
-CompletionQuestion read_question(const CompleteCommand& c) {
-  const PixelSize size = read_pixel_size(c.size);
-  if (!c.out.empty())
-    check(c.out.extension() == ".png", "[complete] {} found, expected a name with the ending .png", c.out.string());
-  if (!c.panels.empty()) static_cast<void>(plot::format_of(c.panels));
-  CompletionQuestion question{load_checkpoint(find_weights(c.checkpoint)), {}, {}, {}, size};
-  const TrainingRun& run = question.checkpoint.run;
-  const auto format = run.protocol.data->image_format();
-  check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images", run.spec.name,
-        run.protocol.name);
-  question.format = *format;
-  question.picture = read_picture(c.image, 0);
-  check(question.picture.channels == format->channels,
-        "[complete] {} has {} channels, expected {} as the images of {} under {}", c.image.string(),
-        question.picture.channels, format->channels, run.spec.name, run.protocol.name);
-  question.shown = read_mask(c, question.picture);
-  return question;
-}
-
-/// Progress from the moment on that it is known how much there is to do.
+/// Shows progress from the moment on that the number of pixels is known.
 class PixelProgress {
  public:
   void show(std::int64_t done, std::int64_t all) {
@@ -124,36 +84,41 @@ class PixelProgress {
   std::optional<Progress> progress_;
 };
 
-CompletedPicture complete_with_progress(const Model& model, Density density, const ImageFormat& format,
-                                        const CompletionRequest& request) {
+CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSize& size) {
   PixelProgress progress;
-  return complete_picture(model, density, format, request,
-                          [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+  CompletionRequest request{.model = c.checkpoint,
+                            .picture = c.image,
+                            .shown = c.keep.value_or(1),
+                            .height = size.height,
+                            .width = size.width,
+                            .samples = c.samples,
+                            .seed = c.seed,
+                            .progress = [&](std::int64_t done, std::int64_t all) { progress.show(done, all); }};
+  if (!c.mask.empty()) request.shown = c.mask;
+  return complete_picture(request);
 }
 
-void write_outputs(const CompleteCommand& c, const CompletionQuestion& question, const CompletionRequest& request,
-                   const CompletedPicture& completed) {
+void write_outputs(const CompleteCommand& c, const CompletedPicture& completed) {
   if (!c.panels.empty()) {
     plot::Figure figure = image_figure(completed.height, completed.width);
-    figure.panels = completion_panels(question.picture, question.shown, completed);
+    figure.panels = completion_panels(completed);
     figure.columns = static_cast<int>(figure.panels.size());
     plot::write_figure(figure, c.panels);
   }
   if (c.out.empty()) return;
   AtomicFile file(c.out);
-  file.write(encode_png(finished_picture(request, completed), c.out.string()));
+  file.write(encode_png(finished_picture(completed), c.out.string()));
   file.commit();
 }
 
-JsonValue as_json(const CompleteCommand& c, const CompletionQuestion& question, const CompletedPicture& completed,
-                  double seconds) {
+JsonValue as_json(const CompleteCommand& c, const CompletedPicture& completed, double seconds) {
   const auto path = [](const std::filesystem::path& p) { return p.empty() ? JsonValue() : JsonValue(p.string()); };
   return JsonValue::object({{"out", path(c.out)},
                             {"panels", path(c.panels)},
                             {"height", completed.height},
                             {"width", completed.width},
-                            {"pixels", question.shown.size()},
-                            {"shown", std::ranges::count(question.shown, true)},
+                            {"pixels", completed.shown.size()},
+                            {"shown", std::ranges::count(completed.shown, true)},
                             {"mse", completed.squared_error},
                             {"log_likelihood", completed.log_likelihood},
                             {"seconds", seconds}});
@@ -163,23 +128,18 @@ int run(const CompleteCommand& c) {
   apply(c.common);
   check_outputs("complete", c.common, {{"--out", c.out}, {"--panels", c.panels}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--image", c.image}, {"--mask", c.mask}});
-  const CompletionQuestion question = read_question(c);
+  const PixelSize size = read_pixel_size(c.size);
+  if (!c.out.empty())
+    check(c.out.extension() == ".png", "[complete] {} found, expected a name with the ending .png", c.out.string());
+  if (!c.panels.empty()) static_cast<void>(plot::format_of(c.panels));
   for (const auto& path : {c.out, c.panels})
     if (!path.empty()) check_can_be_written(path);
   const auto began = std::chrono::steady_clock::now();
-  const std::unique_ptr<Model> model = restore_model(question.checkpoint);
-  const CompletionRequest request{.picture = question.picture,
-                                  .shown = question.shown,
-                                  .height = question.size.height,
-                                  .width = question.size.width,
-                                  .samples = c.samples,
-                                  .seed = c.seed};
-  const Density density = model_info(question.checkpoint.run.spec.name).drawing();
-  const CompletedPicture completed = complete_with_progress(*model, density, question.format, request);
+  const CompletedPicture completed = complete_with_progress(c, size);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  write_outputs(c, question, request, completed);
+  write_outputs(c, completed);
   if (c.common.json) {
-    print_json(as_json(c, question, completed, seconds));
+    print_json(as_json(c, completed, seconds));
     return 0;
   }
   for (const auto& path : {c.out, c.panels})

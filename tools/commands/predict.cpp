@@ -2,13 +2,14 @@
 #include <charconv>
 
 #include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/outputs.h"
-#include "tools/predict/options.h"
+#include "tools/predict/application.h"
 
 namespace npzoo {
 
@@ -102,30 +103,13 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.check_together([&c] { check_flags(c); });
 }
 
-bool is_forecaster(const TrainedModel& trained) {
-  return trained.checkpoint.run.protocol.data->application() == Application::forecasts;
-}
-
-/// Weights that were not trained on tables take two tables as they stand, unless more was asked for.
-bool is_one_task(const PredictOptions& c, const TrainedModel& trained) {
-  const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
-                     c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
-  return plain && trained.checkpoint.run.protocol.data->application() != Application::tables;
-}
-
 int predict(const PredictOptions& c) {
-  std::optional<TrainedModel> trained;
-  if (!c.checkpoint.empty()) trained = load_model(c.checkpoint);
-  if (trained && is_forecaster(*trained)) {
-    check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
-    return predict_forecast(c, *trained);
+  if (c.checkpoint.empty()) {
+    check_flags_of_tables(c);
+    return predict_tables(c, nullptr);
   }
-  if (trained && trained->checkpoint.run.protocol.data->application() == Application::events)
-    return predict_events(c, *trained);
-  check(!c.horizon, "[predict] --horizon found, expected a --checkpoint of a model of forecasts or of events");
-  check(!c.now, "[predict] --now found, expected a --checkpoint of a model of events");
-  if (!trained) return predict_series(c, std::nullopt);
-  return is_one_task(c, *trained) ? predict_one_task(c, *trained) : predict_series(c, std::move(trained));
+  const TrainedModel trained = load_model(c.checkpoint);
+  return application_of(trained, c).run(c, trained);
 }
 
 int run(const PredictCommand& c) {
@@ -155,16 +139,12 @@ int run(const PredictCommand& c) {
     return predict(c);
   } catch (const Cancelled&) {
     return kInterruptedExit;
+  } catch (const Interrupted&) {
+    return kInterruptedExit;
   }
 }
 
 }  // namespace
-
-TrainedModel load_model(const std::string& weights) {
-  TrainedModel trained{load_checkpoint(find_weights(weights)), nullptr};
-  trained.model = restore_model(trained.checkpoint);
-  return trained;
-}
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
     "Fill a table: predict where a value is missing, or at the points of another table, or the events that follow.");

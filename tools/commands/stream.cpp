@@ -7,9 +7,9 @@
 
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
-#include "npzoo/engine/tape.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/tables/point_predictor.h"
 #include "npzoo/models/registry.h"
-#include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -127,74 +127,38 @@ class ContextRows {
   bool ended_ = false;
 };
 
-/// A context that grows, and the table of what the model says at the targets meanwhile.
-class Stream {
- public:
-  Stream(const Model& model, const Draws& draws, const Targets& targets, const Standardisation& units,
-         std::int64_t chunk, std::int64_t digits, TableWriter& out)
-      : model_(model), draws_(draws), targets_(targets), units_(units), chunk_(chunk), digits_(digits), out_(out) {}
-
-  std::int64_t context_rows() const { return context_rows_; }
-  std::int64_t answers() const { return answers_; }
-  /// Whether there is an answer for the context as it is now.
-  bool answered() const { return answered_; }
-
-  void absorb(const ObservedRows& rows) {
-    const Context more{to_points(units_.map_inputs(rows.x), targets_.dim_x()),
-                       to_points(units_.map_values(rows.y), units_.values.size()),
-                       {}};
-    state_ = state_ ? model_.update(*state_, more) : model_.condition(more, draws_, kSamples);
-    context_rows_ += rows.count;
-    answered_ = false;
+/// Writes the prediction at every target: the rows of the context so far, the target's columns, means and standard
+/// deviations.
+void write_answer(const Targets& targets, const PointFigures& figures, std::int64_t context_rows, std::int64_t digits,
+                  TableWriter& out) {
+  const std::string leading = fmt::format("{}{}", context_rows, targets.style.separator);
+  const auto rows = static_cast<std::size_t>(targets.rows.count()), dim_y = rows > 0 ? figures.mean.size() / rows : 0;
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < rows; ++i) {
+    numbers.clear();
+    for (const auto* of_rows : {&figures.mean, &figures.std})
+      for (std::size_t at = i * dim_y; at < (i + 1) * dim_y; ++at)
+        numbers.push_back(round_to_std((*of_rows)[at], figures.std[at], digits));
+    out.write(leading + targets.rows.text[i], numbers);
   }
+  out.flush();  // so that the reader of a pipe need not wait for the next answer
+}
 
-  void answer() {
-    const std::string leading = fmt::format("{}{}", context_rows_, targets_.style.separator);
-    const std::size_t width = targets_.dim_x(), values = 2 * units_.values.size();
-    const auto rows = static_cast<std::size_t>(targets_.rows.count());
-    for (std::size_t begin = 0; begin < rows; begin += static_cast<std::size_t>(chunk_)) {
-      const std::size_t count = std::min(static_cast<std::size_t>(chunk_), rows - begin);
-      const auto x = std::span(targets_.rows.x).subspan(begin * width, count * width);
-      const Moments said = moments(*model_.query(*state_, to_points(units_.map_inputs(x), width)));
-      const std::vector<double> numbers = prediction_rows(said.mean, said.std, units_.values, digits_);
-      for (std::size_t i = 0; i < count; ++i)
-        out_.write(leading + targets_.rows.text[begin + i], std::span(numbers).subspan(i * values, values));
-    }
-    out_.flush();  // who reads through a pipe need not wait for the next one
-    ++answers_;
-    answered_ = true;
-  }
-
- private:
-  const Model& model_;
-  Draws draws_;
-  const Targets& targets_;
-  const Standardisation& units_;
-  std::int64_t chunk_, digits_;
-  TableWriter& out_;
-  std::unique_ptr<ContextState> state_;
-  std::int64_t context_rows_ = 0, answers_ = 0;
-  bool answered_ = false;
-};
-
-/// Tells every matter once, with the answer that it first concerns.
+/// Prints each kind of warning once, with the first answer that it concerns.
 class Warnings {
  public:
-  void tell_new(const PredictionReport& report, Progress& progress) {
+  void print_new(const PredictionReport& report, Progress& progress) {
     for (const Warning& warning : report.warnings())
-      if (told_.insert(warning.about).second) progress.message("npzoo: warning: " + one_line(warning.text));
+      if (printed_.insert(warning.about).second) progress.message("npzoo: warning: " + one_line(warning.text));
   }
 
  private:
-  std::set<std::string> told_;
+  std::set<std::string> printed_;
 };
 
-/// As `predict` would tell of the first rows, of which none is counted yet.
-std::vector<std::string> comments(const PredictionReport& report, const StreamCommand& c, const ObservedRows& first) {
-  PredictionReport preview = report;
-  preview.context.add(first.x);
-  std::vector<std::string> lines = preview.comments("stream");
-  if (!c.as_is) lines.push_back(fmt::format("standardised by the first {} rows of the context", first.count));
+std::vector<std::string> comments(const PredictionReport& report, const StreamCommand& c) {
+  std::vector<std::string> lines = report.comments("stream");
+  if (!c.as_is) lines.push_back(fmt::format("standardised by the first {} rows of the context", report.unit_rows));
   return lines;
 }
 
@@ -203,57 +167,57 @@ int stream(const StreamCommand& c) {
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
   check(c.context != "-" || c.targets != "-",
         "[stream] --context and --targets are both standard input, expected a file for one of them");
-  const Checkpoint checkpoint = load_checkpoint(find_weights(c.checkpoint));
-  const auto model = restore_model(checkpoint);
-  check(model->streams(),
+  const TrainedModel trained = load_model(c.checkpoint);
+  const Model& model = *trained.model;
+  check(model.streams(),
         "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
-        checkpoint.run.spec.name, streaming_models());
-  const Targets targets = read_targets(c.targets, model->dim_x());
-  ContextReader reader(c.context, targets.x_names, model->dim_y(), give_up);
+        trained.checkpoint.run.spec.name, streaming_models());
+  const Targets targets = read_targets(c.targets, model.dim_x());
+  ContextReader reader(c.context, targets.x_names, model.dim_y(), give_up);
   reader.set_forms(targets.forms);
   const std::string leading[] = {kCountColumn};
 
   const std::vector<std::string>& y_names = reader.y_names();
   const std::vector<std::string> header = prediction_header(leading, targets.x_names, y_names, c.targets);
-  const TrainingRange range = checkpoint.run.protocol.data->training_range();
 
   interrupt.emplace();
   check_can_be_written(c.out);
   Progress progress("stream", 0, {.unit = "rows"});
   ContextRows context(reader, targets.dim_x(), y_names.size());
   const ObservedRows& first = context.look_at_first(c.as_is ? 0 : c.standardise_by);
-  const Standardisation units = c.as_is ? leave_as_is(targets.dim_x(), y_names.size(), range)
-                                        : standardise_by_context(first.x, first.y, targets.x_names, y_names, range);
-  PredictionReport report = prediction_report(checkpoint, *model, !c.as_is, units, targets.x_names, y_names);
-  report.x_forms = reader.forms();
-  TableWriter out(c.out, header, comments(report, c, first), targets.style);
-  report.targets.add(targets.rows.x);
+  PointPredictor predictor(trained, first.x, first.y,
+                           {.x_names = targets.x_names,
+                            .y_names = y_names,
+                            .x_forms = reader.forms(),
+                            .standardise = !c.as_is,
+                            .chunk = c.chunk});
+  TableWriter out(c.out, header, comments(predictor.report(), c), targets.style);
   Warnings warnings;
-  Stream absorbed(*model, {checkpoint.run.seed, Purpose::prediction, 0}, targets, units,
-                  targets_at_a_time(model_info(checkpoint.run.spec.name).density, c.chunk), c.digits, out);
+  std::int64_t answers = 0, answered_rows = -1;
   for (bool more = true; more;) {
-    const std::int64_t done = absorbed.context_rows();
+    const std::int64_t done = predictor.context_rows();
     const std::int64_t wanted = c.every > 0 ? std::min(c.chunk, c.every - done % c.every) : c.chunk;
     const ObservedRows next = context.read(wanted);
     if (give_up()) return kInterruptedExit;
     more = next.count == wanted;
-    if (next.count > 0 || done == 0) absorbed.absorb(next);
-    report.context.add(next.x);
-    report.values.add(next.y);
-    const bool due = c.every > 0 && absorbed.context_rows() % c.every == 0;
-    if (!absorbed.answered() && (due || !more)) {
-      absorbed.answer();
-      warnings.tell_new(report, progress);
+    if (next.count > 0) predictor.observe(next.x, next.y);
+    const std::int64_t rows = predictor.context_rows();
+    const bool due = c.every > 0 && rows % c.every == 0;
+    if (rows != answered_rows && (due || !more)) {
+      write_answer(targets, predictor.predict(targets.rows.x, answers > 0), rows, c.digits, out);
+      warnings.print_new(predictor.report(), progress);
+      ++answers;
+      answered_rows = rows;
     }
-    progress.update(absorbed.context_rows());
+    progress.update(static_cast<double>(rows));
   }
   out.commit();
   progress.finish();
   if (!c.common.json) return 0;
-  JsonValue result = report.json();
-  result.update({{"context_rows", absorbed.context_rows()},
+  JsonValue result = to_json(predictor.report());
+  result.update({{"context_rows", predictor.context_rows()},
                  {"target_rows", targets.rows.count()},
-                 {"answers", absorbed.answers()},
+                 {"answers", answers},
                  {"out", c.out.string()}});
   print_json(result);
   return 0;
@@ -264,10 +228,11 @@ int run(const StreamCommand& c) {
   check_outputs("stream", c.common, {{"--out", c.out}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--context", c.context}, {"--targets", c.targets}});
   check_table_name("stream", {"--out", c.out});
-  const NoGrad off;
   try {
     return stream(c);
   } catch (const Cancelled&) {
+    return kInterruptedExit;
+  } catch (const Interrupted&) {
     return kInterruptedExit;
   }
 }

@@ -83,13 +83,12 @@ plot::Panel image_panel(plot::Image image, std::string title) {
   return panel;
 }
 
-std::vector<plot::Panel> completion_panels(const Picture& truth, const PixelMask& shown,
-                                           const CompletedPicture& completed) {
-  std::vector<plot::Panel> panels{context_panel(truth, shown), picture_panel(completed, completed.mean, "mean"),
-                                  deviation_panel(completed)};
+std::vector<plot::Panel> completion_panels(const CompletedPicture& completed) {
+  std::vector<plot::Panel> panels{context_panel(completed.given, completed.shown),
+                                  picture_panel(completed, completed.mean, "mean"), deviation_panel(completed)};
   for (std::size_t k = 0; k < completed.samples.size(); ++k)
     panels.push_back(picture_panel(completed, completed.samples[k], fmt::format("sample {}", k + 1)));
-  panels.push_back(image_panel(image_of(truth), "truth"));
+  panels.push_back(image_panel(image_of(completed.given), "truth"));
   return panels;
 }
 
@@ -110,12 +109,17 @@ plot::Figure draw_images(const ImageRows& drawn, const std::vector<Shown>& model
     for (const std::int64_t count : drawn.contexts.empty() ? std::vector{own} : drawn.contexts) {
       const PixelMask shown = first_pixels(format, row, count);
       const auto completed = [&](const Shown& model, std::int64_t samples) {
-        return complete_picture(*model.model, model.density, format,
-                                {.picture = truth, .shown = shown, .samples = samples, .seed = drawn.seed});
+        // The request does not outlive the model.
+        const std::shared_ptr<const Model> not_owned(std::shared_ptr<const Model>(), model.model.get());
+        return complete_picture({.model = ImageModel{not_owned, model.density, format, model.name},
+                                 .picture = truth,
+                                 .shown = shown,
+                                 .samples = samples,
+                                 .seed = drawn.seed});
       };
       std::vector<plot::Panel> panels;
       if (models.size() == 1) {
-        panels = completion_panels(truth, shown, completed(models.front(), drawn.samples));
+        panels = completion_panels(completed(models.front(), drawn.samples));
       } else {
         panels.push_back(context_panel(truth, shown));
         for (const Shown& model : models) {

@@ -18,9 +18,8 @@ plot::Image image_of(const Picture& picture, const PixelMask& shown, plot::Color
 /// Without axes, in units of pixels, from the lower left corner.
 plot::Panel image_panel(plot::Image image, std::string title);
 
-/// A row of a figure: what a model was shown, its mean, its standard deviation, its samples and what is true.
-std::vector<plot::Panel> completion_panels(const Picture& truth, const PixelMask& shown,
-                                           const CompletedPicture& completed);
+/// A row of a figure: what a model was shown, its mean, its standard deviation, its samples and the given picture.
+std::vector<plot::Panel> completion_panels(const CompletedPicture& completed);
 
 /// For panels of height × width pixels.
 plot::Figure image_figure(std::int64_t height, std::int64_t width);

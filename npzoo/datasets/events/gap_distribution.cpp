@@ -1,55 +1,44 @@
 #include "npzoo/datasets/events/gap_distribution.h"
 
+#include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/tools/fraction.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
+
+#include "npzoo/datasets/normal_distribution.h"
 
 namespace npzoo {
 
 namespace {
 
-/// std::lgamma writes to a global variable.
-double log_gamma_of_shape(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
+// Of arguments that are not finite they return NaN instead of throwing.
+using QuietPolicy =
+    boost::math::policies::policy<boost::math::policies::domain_error<boost::math::policies::ignore_error>,
+                                  boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
+                                  boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
+
+double log_gamma_of_shape(double x) { return boost::math::lgamma(x, QuietPolicy()); }
 
 /// a log x with 0 log 0 = 0.
 double times_log(double a, double x) { return a == 0 ? 0 : a * std::log(x); }
 
-/// log Q(a, x), of the regularised upper incomplete gamma function: below a + 1 by the series of what it lacks to 1,
-/// above by a continued fraction (Abramowitz and Stegun, 6.5.29 and 6.5.31), evaluated as Lentz does.
+/// log Q(a, x) of the regularised upper incomplete gamma function. Above a + 1 it is a continued fraction (Abramowitz
+/// and Stegun, 6.5.31), because Q itself may be 0 in double.
 double log_upper_gamma(double a, double x) {
-  constexpr int kMostTerms = 100'000;
-  constexpr double kPrecision = std::numeric_limits<double>::epsilon();
-  if (x == 0) return 0;
-  const double log_scale = a * std::log(x) - x - log_gamma_of_shape(a);
-  if (x < a + 1) {
-    double term = 1 / a, sum = term;
-    for (int n = 1; n < kMostTerms && term > kPrecision * sum; ++n) sum += term *= x / (a + n);
-    return std::log1p(-std::exp(log_scale) * sum);
-  }
-  constexpr double kTiny = std::numeric_limits<double>::min() / kPrecision;
-  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, fraction = d;
-  for (int n = 1; n < kMostTerms; ++n) {
-    const double numerator = -n * (n - a);
-    b += 2;
-    d = 1 / (numerator * d + b);
-    c = b + numerator / c;
-    fraction *= c * d;
-    if (std::abs(c * d - 1) <= kPrecision) break;
-  }
-  return log_scale + std::log(fraction);
-}
-
-/// log P(Z > z) of a standard Gaussian; far out, where erfc has no digits left, by Laplace's continued fraction.
-double log_upper_normal(double z) {
-  constexpr double kFar = 8;
-  constexpr int kTerms = 60;
-  if (z < kFar) return std::log(std::erfc(z / std::numbers::sqrt2) / 2);
-  double fraction = z;
-  for (int n = kTerms; n >= 1; --n) fraction = z + n / fraction;
-  return -z * z / 2 - std::log(2 * std::numbers::pi) / 2 - std::log(fraction);
+  if (x < a + 1) return std::log1p(-boost::math::gamma_p(a, x, QuietPolicy()));
+  struct Terms {
+    using result_type = std::pair<double, double>;
+    double a, x;
+    int n = 0;
+    result_type operator()() {
+      const double numerator = n == 0 ? 1 : -n * (n - a);
+      return {numerator, x + 1 - a + 2 * n++};
+    }
+  } terms{a, x};
+  return a * std::log(x) - x - log_gamma_of_shape(a) +
+         std::log(boost::math::tools::continued_fraction_a(terms, std::numeric_limits<double>::epsilon()));
 }
 
 }  // namespace
@@ -72,7 +61,7 @@ double GapDistribution::log_survival(double gap) const {
     case Kind::weibull: return -std::pow(gap / b, a);
     case Kind::log_normal: break;
   }
-  return gap == 0 ? 0 : log_upper_normal((std::log(gap) - a) / b);
+  return gap == 0 ? 0 : log_normal_probability((a - std::log(gap)) / b);
 }
 
 double GapDistribution::draw(Random& random) const {

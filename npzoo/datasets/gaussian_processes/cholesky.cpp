@@ -23,16 +23,6 @@ double dot(const double* a, const double* b, std::int64_t n) {
   return (s0 + s2) + (s1 + s3);
 }
 
-void subtract_scaled(double* y, const double* x, double factor, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
-}
-
-std::int64_t columns(std::span<const double> b, std::int64_t n) {
-  const auto size = static_cast<std::int64_t>(b.size());
-  check(n > 0 ? size % n == 0 : size == 0, "[cholesky] {} elements are no right-hand sides of {} rows", size, n);
-  return n > 0 ? size / n : 0;
-}
-
 }  // namespace
 
 Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(matrix)), n_(n) {
@@ -50,23 +40,8 @@ Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(ma
   }
 }
 
-void Cholesky::solve_lower(std::span<double> b) const {
-  const std::int64_t m = columns(b, n_);
-  for (std::int64_t i = 0; i < n_; ++i) {
-    double* row = b.data() + i * m;
-    for (std::int64_t j = 0; j < i; ++j) subtract_scaled(row, b.data() + j * m, (*this)(i, j), m);
-    for (std::int64_t c = 0; c < m; ++c) row[c] /= (*this)(i, i);
-  }
-}
-
 void Cholesky::multiply(std::span<const double> z, std::span<double> out) const {
   for (std::int64_t i = 0; i < n_; ++i) out[i] = dot(l_.data() + i * n_, z.data(), i + 1);
-}
-
-double Cholesky::log_determinant() const {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n_; ++i) sum += std::log((*this)(i, i));
-  return 2 * sum;
 }
 
 }  // namespace npzoo

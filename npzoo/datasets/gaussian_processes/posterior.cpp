@@ -22,7 +22,7 @@ std::vector<double> add_to_diagonal(std::vector<double> matrix, std::int64_t n, 
 }
 
 /// log N(y; 0, L Lᵀ), given L⁻¹ y.
-double log_density(const Cholesky& factor, std::span<const double> whitened) {
+double log_density(const SymmetricFactor& factor, std::span<const double> whitened) {
   const double squares = std::inner_product(whitened.begin(), whitened.end(), whitened.begin(), 0.0);
   return -0.5 * (static_cast<double>(whitened.size()) * kLogTwoPi + factor.log_determinant() + squares);
 }
@@ -110,12 +110,8 @@ double GpPosterior::joint_log_likelihood(Inputs xt, std::span<const double> yt, 
   const std::int64_t nt = xt.size();
   const Projection p = project(xt);
   std::vector<double> s = add_to_diagonal(prior_->of(xt), nt, target_noise * target_noise);
-  for (std::int64_t c = 0; c < factor_.size(); ++c) {
-    const double* v = p.v.data() + c * nt;
-    for (std::int64_t i = 0; i < nt; ++i)
-      for (std::int64_t j = 0; j <= i; ++j) s[i * nt + j] -= v[i] * v[j];
-  }
-  const Cholesky factor(std::move(s), nt);
+  subtract_square(s, nt, p.v);
+  const SymmetricFactor factor(std::move(s), nt);
   std::vector<double> error(nt);
   for (std::int64_t t = 0; t < nt; ++t) error[t] = yt[t] - p.mean[t];
   factor.solve_lower(error);

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/gaussian_processes/covariance.h"
+#include "npzoo/datasets/symmetric_factor.h"
 
 namespace npzoo {
 
@@ -54,7 +54,7 @@ class GpPosterior {
   std::shared_ptr<const Covariance> prior_;
   std::vector<double> xc_;
   std::int64_t dims_;
-  Cholesky factor_;               // of K(xc, xc) + noise² I
+  SymmetricFactor factor_;        // of K(xc, xc) + noise² I
   std::vector<double> whitened_;  // L⁻¹ yc
 };
 

@@ -65,21 +65,6 @@ double few_digits(double value, double center) {
   return at_place(value, std::min(exponent(error), exponent(value)));
 }
 
-std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::span<const ValueMap> values,
-                                    std::int64_t digits) {
-  const std::size_t dim_y = values.size();
-  const auto means = mean.values<double>(), deviations = std.values<double>();
-  std::vector<double> rows;
-  rows.reserve(2 * means.size());
-  for (std::size_t i = 0; i < means.size(); i += dim_y) {
-    const auto deviation = [&](std::size_t j) { return values[j].std(deviations[i + j], means[i + j]); };
-    for (std::size_t j = 0; j < dim_y; ++j)
-      rows.push_back(round_to_std(values[j].mean(means[i + j]), deviation(j), digits));
-    for (std::size_t j = 0; j < dim_y; ++j) rows.push_back(round_to_std(deviation(j), deviation(j), digits));
-  }
-  return rows;
-}
-
 std::vector<std::string> sample_header(std::span<const std::string> x_names, std::span<const std::string> y_names,
                                        const std::filesystem::path& targets, const std::filesystem::path& context) {
   constexpr const char* kSample = "sample";
@@ -91,23 +76,6 @@ std::vector<std::string> sample_header(std::span<const std::string> x_names, std
         "[{}] {}: a column is called {}, expected another name: the output has one for the number of a sample",
         of_targets ? "targets" : "context", (of_targets ? targets : context).string(), kSample);
   return header;
-}
-
-std::vector<double> sample_rows(const Tensor& samples, const Tensor& std, std::span<const ValueMap> values,
-                                std::int64_t digits) {
-  const std::size_t dim_y = values.size(), width = static_cast<std::size_t>(samples.dim(2)) * dim_y;
-  const auto count = static_cast<std::size_t>(samples.dim(0));
-  const auto drawn = samples.values<double>(), deviations = std.values<double>();
-  std::vector<double> rows;
-  rows.reserve(width * count * 2);
-  for (std::size_t i = 0; i < width; i += dim_y)
-    for (std::size_t k = 0; k < count; ++k) {
-      rows.push_back(static_cast<double>(k + 1));
-      for (std::size_t j = 0; j < dim_y; ++j)
-        rows.push_back(
-            round_to_std(values[j].mean(drawn[k * width + i + j]), values[j].std(deviations[i + j]), digits));
-    }
-  return rows;
 }
 
 }  // namespace npzoo

@@ -6,9 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/tables/standardise.h"
-#include "npzoo/engine/tensor.h"
-
 namespace npzoo {
 
 /// The columns of a table of targets behind those in `leading`, then `prefixes`, "mean_" and "std_", each before every
@@ -33,19 +30,9 @@ double round_to_std(double value, double std, std::int64_t digits = kStdDigits);
 /// Rounds a sum of `center` and a number of float32 precision to the digits that it can have.
 double few_digits(double value, double center = 0);
 
-/// Returns of each target the Dy means and then the Dy standard deviations, in the units of the table. `mean` and `std`
-/// (1, Nt, Dy) are float64 on the CPU; `values` has a map for each value.
-std::vector<double> prediction_rows(const Tensor& mean, const Tensor& std, std::span<const ValueMap> values,
-                                    std::int64_t digits = kStdDigits);
-
 /// The targets' columns, `sample` and the values. Throws Error where one of them, from the tables `targets` and
 /// `context`, is called sample as well.
 std::vector<std::string> sample_header(std::span<const std::string> x_names, std::span<const std::string> y_names,
                                        const std::filesystem::path& targets, const std::filesystem::path& context);
-
-/// Returns of each target its samples (n, 1, Nt, Dy), each with its number from 1 on before its values, rounded as
-/// `prediction_rows` rounds means. `std` (1, Nt, Dy).
-std::vector<double> sample_rows(const Tensor& samples, const Tensor& std, std::span<const ValueMap> values,
-                                std::int64_t digits = kStdDigits);
 
 }  // namespace npzoo

@@ -4,13 +4,24 @@
 #include <unordered_map>
 
 #include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
 
+namespace {
+
+constexpr std::int64_t kPollRows = 8192;
+
+/// Looks at the stop token every so many rows.
+void poll_row(std::int64_t row) {
+  if (row % kPollRows == 0) throw_if_stopped();
+}
+
+}  // namespace
+
 Table Table::read(const std::filesystem::path& path, const Options& options) {
-  constexpr std::int64_t kTold = 8192;
   TableReader reader(path, options.give_up);
   Table table(reader.format());
   table.first_line_ = reader.format().header_line() + 1;
@@ -20,7 +31,8 @@ Table Table::read(const std::filesystem::path& path, const Options& options) {
                          table.rows());
     table.text_ += reader.text();
     table.begins_.push_back(table.text_.size());
-    if (options.progress && table.rows() % kTold == 0) options.progress(table.rows());
+    poll_row(table.rows());
+    if (options.progress && table.rows() % kPollRows == 0) options.progress(table.rows());
   }
   return table;
 }
@@ -43,6 +55,7 @@ const std::vector<ColumnSummary>& Table::summaries() {
   Cells cells;
   std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
   for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
     format_.split(text(row), 0, cells);
     for (std::size_t c = 0; c < all.size(); ++c) {
       compact[c] = compact[c] && parse_compact_date(cells.text[c]);
@@ -69,6 +82,7 @@ std::optional<DateTime> Table::first_compact_date(std::size_t column) const {
   std::optional<DateTime> first;
   Cells cells;
   for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
     format_.split(text(row), 0, cells);
     const auto found = parse_compact_date(trim(cells.text[column]));
     if (!found) return {};
@@ -97,6 +111,7 @@ std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, s
   }
   Cells cells;
   for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
     format_.split(text(row), 0, cells);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::string_view cell = cells.text[columns[i]];
@@ -115,6 +130,7 @@ Table::Labels Table::labels(std::size_t column) const {
   std::unordered_map<std::string, std::uint32_t> known;
   Cells cells;
   for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
     format_.split(text(row), 0, cells);
     const std::string_view cell = trim(cells.text[column]);
     if (is_missing_name(cell))

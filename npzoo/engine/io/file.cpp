@@ -288,14 +288,15 @@ void ReadOnlyFile::wait_for_bytes() const {
   pollfd readable{.fd = file_.get(), .events = POLLIN, .revents = 0};
   int ready = 0;
   do {
-    if (give_up_()) throw Cancelled(fmt::format("[{}] is not read to its end: given up", name_));
+    throw_if_stopped();
+    if (give_up_ && give_up_()) throw Cancelled(fmt::format("[{}] is not read to its end: given up", name_));
     ready = ::poll(&readable, 1, kMilliseconds);
     if (ready < 0 && errno != EINTR) fail_system(name_, "wait");
   } while (ready <= 0);
 }
 
 std::size_t ReadOnlyFile::read(std::span<std::byte> out) {
-  if (give_up_) wait_for_bytes();
+  if (give_up_ || stop_possible()) wait_for_bytes();
   for (;;) {
     const ssize_t count = ::read(file_.get(), out.data(), out.size());
     if (count >= 0) return static_cast<std::size_t>(count);
@@ -304,8 +305,10 @@ std::size_t ReadOnlyFile::read(std::span<std::byte> out) {
 }
 
 void ReadOnlyFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
+  constexpr std::size_t kMostAtATime = std::size_t{8} << 20;  // milliseconds between two looks at stop requests
   while (!out.empty()) {
-    const ssize_t count = ::pread(file_.get(), out.data(), out.size(), offset);
+    throw_if_stopped();
+    const ssize_t count = ::pread(file_.get(), out.data(), std::min(out.size(), kMostAtATime), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_system(name_, "read");
     check(count > 0, "[{}] ends at byte {}, expected {} more", name_, offset, out.size());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -63,14 +64,11 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// links, or would be if they existed. `-` is standard output and standard input.
 bool is_same_file(const std::filesystem::path& output, const std::filesystem::path& input);
 
-/// Thrown by a reader that was told to give up.
-class Cancelled : public Error {
- public:
-  using Error::Error;
-};
+using Cancelled = Interrupted;
 
 /// A file opened for reading; the path `-` is standard input. Opening a directory, or a file that is missing or
-/// may not be read, throws Error.
+/// may not be read, throws Error. `read` throws Interrupted after a stop request (StopScope), also while it waits for
+/// a pipe.
 class ReadOnlyFile {
  public:
   explicit ReadOnlyFile(const std::filesystem::path& path) : ReadOnlyFile(path, {}) {}

@@ -10,18 +10,19 @@ namespace npzoo {
 namespace {
 
 struct BlocksState final : ContextState {
-  BlocksState(std::unique_ptr<ContextState> state, const Draws& from, std::int64_t count)
+  BlocksState(std::shared_ptr<const ContextState> state, const Draws& from, std::int64_t count)
       : context(std::move(state)), draws(from), samples(count) {}
 
-  std::unique_ptr<ContextState> context;  // CMANP's
-  Draws draws;                            // of the paths
+  std::shared_ptr<const ContextState> context;  // CMANP's
+  Draws draws;                                  // of the paths
   std::int64_t samples;
 };
 
+/// Shares the weights that the model and the state have now, so it may outlive both.
 class Blocks final : public Autoregressive {
  public:
   Blocks(const CmanpAnd& model, const BlocksState& state, const Tensor& xt, std::int64_t block)
-      : Autoregressive(*state.context, xt, state.draws, state.samples, block), model_(model) {}
+      : Autoregressive(state.context, xt, state.draws, state.samples, block), model_(model) {}
 
  protected:
   std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
@@ -32,7 +33,7 @@ class Blocks final : public Autoregressive {
   }
 
  private:
-  const CmanpAnd& model_;
+  const CmanpAnd model_;
 };
 
 }  // namespace

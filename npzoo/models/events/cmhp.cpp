@@ -13,6 +13,7 @@ namespace {
 
 struct CmhpState final : EventState {
   using EventState::EventState;
+  std::shared_ptr<const EventState> copy() const override { return std::make_shared<const CmhpState>(*this); }
 
   std::vector<AttentionState> gathered;  // of each block
   Tensor last;                           // embedded event (B, 1, E); 0 before any

@@ -30,6 +30,7 @@ class Cmhp final : public LogNormalEventModel {
   Cmhp(const CmhpConfig& config, Initializer& init);
 
   bool streams() const override { return true; }
+  std::shared_ptr<const EventModel> copy() const override { return std::make_shared<const Cmhp>(*this); }
   void visit(ModuleVisitor& visitor) override;
 
   Parameter latents;  // (L, E)

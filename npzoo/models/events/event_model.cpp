@@ -26,11 +26,14 @@ Tensor in_a_column(const Tensor& time) { return reshape(time, {time.dim(0), 1});
 
 }  // namespace
 
-/// What a model says of a sequence.
+/// Shares the weights that the model and the state have now, so it may outlive both.
 class EventModel::Sequence final : public EventPrediction {
  public:
-  Sequence(const EventModel& model, const EventState& state, Tensor xt)
-      : EventPrediction(state, xt, state.draws, state.samples, 1), model_(model), state_(state), xt_(std::move(xt)) {}
+  Sequence(std::shared_ptr<const EventModel> model, const std::shared_ptr<const EventState>& state, Tensor xt)
+      : EventPrediction(state, xt, state->draws, state->samples, 1),
+        model_(std::move(model)),
+        state_(state),
+        xt_(std::move(xt)) {}
 
   Tensor joint_log_likelihood(const Tensor& y) const override { return each(y)->joint_log_likelihood(y); }
   EventScores score(const Tensor& y) const override { return each(y)->score(y); }
@@ -40,22 +43,22 @@ class EventModel::Sequence final : public EventPrediction {
   std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const override {
     const EventState& before = event_state(state);
     const std::int64_t targets = xt.dim(1);
-    return model_.predict(slice(before.history, 1, 0, targets), slice(in_a_column(before.time), 1, 0, targets));
+    return model_->predict(slice(before.history, 1, 0, targets), slice(in_a_column(before.time), 1, 0, targets));
   }
   std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-    return model_.update(state, observed);
+    return model_->update(state, observed);
   }
 
  private:
   std::unique_ptr<EventDensity> each(const Tensor& y) const {
     check(y.rank() == 3 && y.dim(1) == xt_.dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(),
           xt_.dim(1));
-    Draws draws = state_.draws;
-    return model_.given_those_before(state_, y.to(xt_.dtype()).to(xt_.device()), draws);
+    Draws draws = state_->draws;
+    return model_->given_those_before(*state_, y.to(xt_.dtype()).to(xt_.device()), draws);
   }
 
-  const EventModel& model_;
-  const EventState& state_;
+  const std::shared_ptr<const EventModel> model_;
+  const std::shared_ptr<const EventState> state_;
   Tensor xt_;
 };
 
@@ -103,7 +106,7 @@ std::unique_ptr<ContextState> EventModel::update(const ContextState& state, cons
 }
 
 std::unique_ptr<Prediction> EventModel::query(const ContextState& state, const Tensor& xt) const {
-  return std::make_unique<Sequence>(*this, event_state(state), xt);
+  return std::make_unique<Sequence>(copy(), event_state(state).copy(), xt);
 }
 
 Tensor EventModel::loss(const Task& task, Draws& draws) const {

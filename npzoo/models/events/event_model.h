@@ -21,6 +21,8 @@ struct EventModelConfig {
 /// Events that were absorbed. Models derive their own.
 struct EventState : ContextState {
   EventState(const Draws& from, std::int64_t count) : draws(from), samples(count) {}
+  /// The copy shares its tensors.
+  virtual std::shared_ptr<const EventState> copy() const = 0;
 
   Tensor time;     // (B) float64, of the last one; 0 before any
   Tensor history;  // (B, 1, H), what the next one is predicted from
@@ -55,6 +57,8 @@ class EventModel : public Model {
   std::int64_t marks() const { return config_.marks; }
   std::int64_t width() const { return config_.width; }
 
+  /// The copy shares its tensors: weights that change later leave it as it is.
+  virtual std::shared_ptr<const EventModel> copy() const = 0;
   /// From histories (B, N, H), the last events of which were at times (B, N), float64.
   virtual std::unique_ptr<EventDensity> predict(const Tensor& history, const Tensor& times) const = 0;
   /// Of each of y (B, Nt, 2), in one pass.

@@ -20,6 +20,7 @@ constexpr double kErrorWeight = 0.01;  // of squared errors of gaps in the objec
 
 struct ThpState final : EventState {
   using EventState::EventState;
+  std::shared_ptr<const EventState> copy() const override { return std::make_shared<const ThpState>(*this); }
 
   EncodedEvents encoded;
   LstmState recurrent;

@@ -37,6 +37,7 @@ class Thp final : public EventModel {
 
   Tensor loss(const Task& task, Draws& draws) const override;
   std::unique_ptr<EventDensity> predict(const Tensor& history, const Tensor& times) const override;
+  std::shared_ptr<const EventModel> copy() const override { return std::make_shared<const Thp>(*this); }
   void visit(ModuleVisitor& visitor) override;
   double smoothing() const { return config_.smoothing; }
 

@@ -12,6 +12,7 @@ namespace {
 
 struct ThpPlusState final : EventState {
   using EventState::EventState;
+  std::shared_ptr<const EventState> copy() const override { return std::make_shared<const ThpPlusState>(*this); }
 
   EncodedEvents encoded;
 };

@@ -17,6 +17,7 @@ class ThpPlus final : public LogNormalEventModel {
   ThpPlus(const EventModelConfig& config, std::int64_t components, const HawkesEncoderConfig& encoder_config,
           Initializer& init);
 
+  std::shared_ptr<const EventModel> copy() const override { return std::make_shared<const ThpPlus>(*this); }
   void visit(ModuleVisitor& visitor) override;
 
   HawkesEncoder encoder;

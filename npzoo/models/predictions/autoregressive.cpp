@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/predictions/host.h"
 #include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/elementwise/elementwise.h"
@@ -39,9 +40,9 @@ class SideBySide {
 
 }  // namespace
 
-Autoregressive::Autoregressive(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples,
-                               std::int64_t block)
-    : state_(state), xt_(std::move(xt)), draws_(draws), samples_(samples), block_(block) {
+Autoregressive::Autoregressive(std::shared_ptr<const ContextState> state, Tensor xt, const Draws& draws,
+                               std::int64_t samples, std::int64_t block)
+    : state_(std::move(state)), xt_(std::move(xt)), draws_(draws), samples_(samples), block_(block) {
   check(samples_ >= 1 && block_ >= 1, "[prediction] {} paths in blocks of {} targets, expected 1 or more", samples_,
         block_);
 }
@@ -51,8 +52,9 @@ void Autoregressive::walk(const F& visit) const {
   const std::int64_t targets = xt_.dim(1);
   std::unique_ptr<ContextState> own;
   for (std::int64_t begin = 0; begin == 0 || begin < targets; begin += block_) {
+    throw_if_stopped();
     const std::int64_t end = std::min(begin + block_, targets);
-    const ContextState& now = own ? *own : state_;
+    const ContextState& now = own ? *own : *state_;
     const Tensor x = slice(xt_, 1, begin, end);
     const auto prediction = next(now, x);
     const Tensor y = visit(*prediction, begin, end);
@@ -89,9 +91,9 @@ Marginals Autoregressive::given_those_before(const Tensor& y) const {
 }
 
 Marginals Autoregressive::each_alone() const {
-  if (xt_.dim(1) == 0) return next(state_, xt_)->marginals();
+  if (xt_.dim(1) == 0) return next(*state_, xt_)->marginals();
   SideBySide targets;
-  for (std::int64_t i = 0; i < xt_.dim(1); ++i) targets.add(next(state_, slice(xt_, 1, i, i + 1))->marginals());
+  for (std::int64_t i = 0; i < xt_.dim(1); ++i) targets.add(next(*state_, slice(xt_, 1, i, i + 1))->marginals());
   return targets.joined();
 }
 

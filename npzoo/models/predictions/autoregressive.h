@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "npzoo/models/model.h"
 
@@ -13,8 +14,9 @@ namespace npzoo {
 class Autoregressive : public Prediction {
  public:
   /// xt (B, Nt, Dx); blocks of `block` targets. `draws` are copied; `samples` paths of each task are drawn for the
-  /// marginals, the same ones each time. The state must outlive it.
-  Autoregressive(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples, std::int64_t block);
+  /// marginals, the same ones each time.
+  Autoregressive(std::shared_ptr<const ContextState> state, Tensor xt, const Draws& draws, std::int64_t samples,
+                 std::int64_t block);
 
   Marginals marginals() const override;
   Tensor joint_log_likelihood(const Tensor& y) const override;
@@ -42,7 +44,7 @@ class Autoregressive : public Prediction {
   template <class F>
   void walk(const F& visit) const;
 
-  const ContextState& state_;
+  std::shared_ptr<const ContextState> state_;
   Tensor xt_;
   Draws draws_;
   std::int64_t samples_, block_;

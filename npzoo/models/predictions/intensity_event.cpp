@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/events/event_task.h"
 #include "npzoo/datasets/gaussian_processes/quadrature.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"
@@ -270,6 +271,7 @@ Marginals IntensityEvent::marginals() const {
   std::vector<double> targets;
   for (int j = 0; j < kQuantiles; ++j) targets.push_back(-std::log1p(-(j + 0.5) / kQuantiles));
   for (std::size_t i = 0; i < events; ++i) {
+    throw_if_stopped();
     const auto at = [&](std::size_t j) -> double& { return mean.values<double>()[j * events + i]; };
     const std::vector<double> gaps = all[i].gaps_at(targets);
     for (std::size_t j = 0; j < kQuantiles; ++j) at(j) = std::log(gaps[j]);
@@ -290,6 +292,7 @@ Tensor IntensityEvent::sample(std::int64_t n, Draws& draws) const {
   Tensor y = Tensor::empty({n, tasks, events, 2}, DType::float64, Device::cpu);
   std::vector<double> log_rates(all.marks());
   for (std::size_t i = 0; i < when.values<double>().size(); ++i) {
+    throw_if_stopped();
     const HostIntensities here = all[i % all.events()];
     const double gap = here.gaps_at(std::vector{-std::log1p(-when.values<double>()[i])}).front();
     for (std::size_t k = 0; k < log_rates.size(); ++k) log_rates[k] = std::log(here.of_mark(k, gap));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/predictions/host.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 #include "npzoo/ops/joint_log_density/joint_log_density.h"
@@ -48,6 +49,7 @@ Tensor JointGaussian::sample(std::int64_t n, Draws& draws) const {
   const std::span<double> values = y.values<double>();
   const auto white = z.values<double>(), factor = factors.values<double>();
   for (std::int64_t row = 0; row < n * batch; ++row) {
+    throw_if_stopped();
     const std::int64_t b = row % batch;
     for (std::int64_t i = 0; i < m; ++i) {
       double& value = values[row * m + i];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "npzoo/datasets/events/event_task.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"
 #include "npzoo/models/predictions/host.h"
@@ -85,6 +86,7 @@ Tensor NextEvent::sample(std::int64_t n, Draws& draws) const {
   Tensor y = Tensor::empty({n, tasks, events, 1 + mark_.defined()}, DType::float64, Device::cpu);
   const std::span<double> values = y.values<double>();
   for (std::size_t i = 0; i < which.values<double>().size(); ++i) {
+    throw_if_stopped();
     const std::size_t first = i % all * count;
     const std::size_t k = first + choose(weight.values<double>().subspan(first, count), which.values<double>()[i]);
     values[i * width] = std::exp(mean.values<double>()[k] + std.values<double>()[k] * z.values<double>()[i]);

@@ -6,6 +6,7 @@
 
 #include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/scores.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/predictions/host.h"
 
 namespace npzoo {
@@ -62,6 +63,7 @@ Tensor SampledFunctions::sample(std::int64_t n, Draws& draws) const {
   const auto mean = m.mean.values<double>(), std = m.std.values<double>();
   const std::span<double> values = y.values<double>();
   for (std::int64_t row = 0; row < n * tasks; ++row) {
+    throw_if_stopped();
     const std::int64_t from = (chosen.values<std::int64_t>()[row] * tasks + row % tasks) * width;
     for (std::int64_t i = 0; i < width; ++i)
       values[row * width + i] = mean[from + i] + std[from + i] * values[row * width + i];

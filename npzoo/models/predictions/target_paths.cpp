@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/target_orders.h"
 #include "npzoo/ops/concat/concat.h"
@@ -44,9 +45,13 @@ Tensor slice_paths(const Tensor& orders, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
-TargetPaths::TargetPaths(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples,
+TargetPaths::TargetPaths(std::shared_ptr<const ContextState> state, Tensor xt, const Draws& draws, std::int64_t samples,
                          const Plan& plan)
-    : Autoregressive(state, xt, draws, samples, 1), xt_(std::move(xt)), draws_(draws), samples_(samples), plan_(plan) {}
+    : Autoregressive(std::move(state), xt, draws, samples, 1),
+      xt_(std::move(xt)),
+      draws_(draws),
+      samples_(samples),
+      plan_(plan) {}
 
 Marginals TargetPaths::marginals() const {
   Draws draws = draws_;
@@ -115,6 +120,7 @@ TargetPaths::Paths TargetPaths::follow(const Tensor& orders, const Tensor& noise
   Tensor mean = Tensor::empty(each, x.dtype(), x.device()), std = Tensor::empty_like(mean),
          values = Tensor::empty_like(mean);
   for (std::int64_t t = 0; t < targets; ++t) {
+    throw_if_stopped();
     const Moments one = on_their_way->target(x, values, t);
     copy_slice(one.mean, 1, t, mean);
     copy_slice(one.std, 1, t, std);

@@ -17,7 +17,8 @@ class TargetPaths : public Autoregressive {
     bool permute = false;
   };
 
-  TargetPaths(const ContextState& state, Tensor xt, const Draws& draws, std::int64_t samples, const Plan& plan);
+  TargetPaths(std::shared_ptr<const ContextState> state, Tensor xt, const Draws& draws, std::int64_t samples,
+              const Plan& plan);
 
   Marginals marginals() const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;

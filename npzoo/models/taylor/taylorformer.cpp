@@ -48,17 +48,17 @@ struct TaylorformerState : HeldContext {
   TaylorStream::Encoded before_x, before_xy;
 };
 
-/// What it says of targets.
+/// Shares the weights that the model and the state have now, so it may outlive both.
 class Taylorformer::Targets final : public TargetPaths {
  public:
-  Targets(const Taylorformer& model, const TaylorformerState& state, Tensor xt)
-      : TargetPaths(state, xt, after_noise(model, state, xt), state.samples,
+  Targets(const Taylorformer& model, const std::shared_ptr<const TaylorformerState>& state, Tensor xt)
+      : TargetPaths(state, xt, after_noise(model, *state, xt), state->samples,
                     {.dim_y = model.dim_y(),
                      .numbers = 2 * std::ssize(model.x_stream.layers) *
                                 (model.x_stream.key_width() + model.xy_stream.key_width())}),
         model_(model),
         state_(state) {
-    Draws draws = state.for_targets;
+    Draws draws = state->for_targets;
     noise_ = model.features.draw_noise(this->xt().dim(0), this->xt().dim(1), this->xt(), draws);
   }
 
@@ -107,16 +107,16 @@ class Taylorformer::Targets final : public TargetPaths {
   /// Of targets x (R, n, Dx) behind those of the path, the first `given` of which have values; these then join it.
   Moments go_on(Path& path, const Tensor& x, const Tensor& y, std::int64_t given) const {
     const std::int64_t rows = x.dim(0), count = path.x.dim(1), n = x.dim(1);
-    const Context& context = state_.context;
+    const Context& context = state_->context;
     TaylorPoints points{concat({along_paths(context.xc, rows), path.x, x}, 1),
                         concat({along_paths(context.yc, rows), path.y, y}, 1), context.xc.dim(1),
                         lengths_along_paths(context.lengths, rows)};
-    if (state_.noise.defined())
-      points.noise = along_paths(concat({state_.noise, slice(noise_, 1, 0, count + n)}, 1), rows);
+    if (state_->noise.defined())
+      points.noise = along_paths(concat({state_->noise, slice(noise_, 1, 0, count + n)}, 1), rows);
     const TaylorInputs in = model_.features(points, points.context + count);
-    const Tensor of_x = model_.x_stream(state_.x, context.lengths, path.of_x, in.of_x(in.query), in.of_x(in.key),
+    const Tensor of_x = model_.x_stream(state_->x, context.lengths, path.of_x, in.of_x(in.query), in.of_x(in.key),
                                         in.values, given, path.of_x),
-                 of_xy = model_.xy_stream(state_.xy, context.lengths, path.of_xy, in.query, in.key, in.values, given,
+                 of_xy = model_.xy_stream(state_->xy, context.lengths, path.of_xy, in.query, in.key, in.values, given,
                                           path.of_xy);
     path.x = concat({path.x, slice(x, 1, 0, given)}, 1);
     path.y = concat({path.y, slice(y, 1, 0, given)}, 1);
@@ -125,7 +125,7 @@ class Taylorformer::Targets final : public TargetPaths {
 
   Independent each_given(const Tensor& y) const {
     check(y.dim(1) == xt().dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt().dim(1));
-    Path path = path_of(state_);
+    Path path = path_of(*state_);
     return Independent(go_on(path, xt(), y.to(xt().dtype()).to(xt().device()), xt().dim(1)));
   }
 
@@ -152,8 +152,8 @@ class Taylorformer::Targets final : public TargetPaths {
     Path path_;
   };
 
-  const Taylorformer& model_;
-  const TaylorformerState& state_;
+  const Taylorformer model_;
+  const std::shared_ptr<const TaylorformerState> state_;
   Tensor noise_;
 };
 
@@ -194,7 +194,8 @@ std::unique_ptr<ContextState> Taylorformer::condition(const Context& context, Dr
 }
 
 std::unique_ptr<Prediction> Taylorformer::query(const ContextState& state, const Tensor& xt) const {
-  return std::make_unique<Targets>(*this, state_as<TaylorformerState>(state, "taylorformer"), xt);
+  const auto& own = state_as<TaylorformerState>(state, "taylorformer");
+  return std::make_unique<Targets>(*this, std::make_shared<const TaylorformerState>(own), xt);
 }
 
 TaylorPoints Taylorformer::points_of(const Task& task, Draws& draws) const {

@@ -60,11 +60,11 @@ Tensor encode(const TwoStreamTransformer& encoder, const TnpAState& state, const
 
 }  // namespace
 
-/// What TNP-A says of targets.
+/// Shares the weights that the model and the state have now, so it may outlive both.
 class TnpA::TargetByTarget final : public TargetPaths {
  public:
-  TargetByTarget(const TnpA& model, const TnpAState& state, Tensor xt)
-      : TargetPaths(state, std::move(xt), state.draws, state.samples,
+  TargetByTarget(const TnpA& model, const std::shared_ptr<const TnpAState>& state, Tensor xt)
+      : TargetPaths(state, std::move(xt), state->draws, state->samples,
                     {.dim_y = model.dim_y(),
                      .numbers = 2 * std::ssize(model.encoder.layers) * model.config().transformer.key_width(),
                      .permute = model.permute_}),
@@ -76,7 +76,7 @@ class TnpA::TargetByTarget final : public TargetPaths {
   Marginals given_those_before(const Tensor& y) const override { return each_given(y).marginals(); }
 
   /// In one pass, as TNP-D: targets whose values are unknown do not attend to one another.
-  Marginals each_alone() const override { return next(state_, xt())->marginals(); }
+  Marginals each_alone() const override { return next(*state_, xt())->marginals(); }
 
   /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
   Moments given_those_before(const Tensor& y, Draws& draws, double dropout = 0) const {
@@ -113,7 +113,7 @@ class TnpA::TargetByTarget final : public TargetPaths {
     auto extended = std::make_unique<TnpAState>(own(state));
     const PrefixMask up_to_itself = PrefixMask::growing(extended->count + 1);
     const Tensor tokens = model_.embedder(concat({observed.xc, observed.yc}, -1));
-    encode(model_.encoder, state_, {tokens, 0, up_to_itself, up_to_itself}, [&](std::size_t layer, const Tensor& h) {
+    encode(model_.encoder, *state_, {tokens, 0, up_to_itself, up_to_itself}, [&](std::size_t layer, const Tensor& h) {
       KeysValues& keys = extended->before[layer];
       const KeysValues more = model_.encoder.layers[layer].keys_values(h);
       keys = {concat({keys.keys, more.keys}, 1), concat({keys.values, more.values}, 1)};
@@ -126,14 +126,14 @@ class TnpA::TargetByTarget final : public TargetPaths {
  private:
   Independent each_given(const Tensor& y) const {
     check(y.dim(1) == xt().dim(1), "[prediction] y {} found, expected values of {} targets", y.shape(), xt().dim(1));
-    Draws draws = state_.draws;
+    Draws draws = state_->draws;
     return Independent(given_those_before(y.to(xt().dtype()).to(xt().device()), draws));
   }
 
   template <class Keys>
   Moments predict(const Targets& targets, const Keys& keys_of, const Dropping& dropping = {}) const {
-    const Tensor h = encode(model_.encoder, state_, targets, keys_of, dropping);  // (B·P, n, E)
-    return gaussian_head(model_.predictor(h), model_.config().std);               // (B·P, n, Dy)
+    const Tensor h = encode(model_.encoder, *state_, targets, keys_of, dropping);  // (B·P, n, E)
+    return gaussian_head(model_.predictor(h), model_.config().std);                // (B·P, n, Dy)
   }
 
   /// Keys and values of the targets that each path has met.
@@ -173,8 +173,8 @@ class TnpA::TargetByTarget final : public TargetPaths {
     return layers;
   }
 
-  const TnpA& model_;
-  const TnpAState& state_;
+  const TnpA model_;
+  const std::shared_ptr<const TnpAState> state_;
 };
 
 TnpA::TnpA(const TnpAConfig& config, Initializer& init)
@@ -198,7 +198,7 @@ std::unique_ptr<ContextState> TnpA::condition(const Context& context, Draws& dra
 }
 
 std::unique_ptr<Prediction> TnpA::query(const ContextState& state, const Tensor& xt) const {
-  return std::make_unique<TargetByTarget>(*this, own(state), xt);
+  return std::make_unique<TargetByTarget>(*this, std::make_shared<const TnpAState>(own(state)), xt);
 }
 
 Tensor TnpA::loss(const Task& task, Draws& draws) const {
@@ -210,14 +210,15 @@ Tensor TnpA::loss(const Task& task, Draws& draws) const {
 
 Tensor TnpA::loss_in_order(const Task& task, Draws& draws) const {
   const Task dropped = drop_values(task, config().drop_y, draws);
-  const auto state = state_of({dropped.xc, dropped.yc, task.lengths}, draws, 1, {dropout_, &draws});
+  const std::shared_ptr<const TnpAState> state =
+      state_of({dropped.xc, dropped.yc, task.lengths}, draws, 1, {dropout_, &draws});
   Tensor given = task.yt;
   if (value_noise_ > 0) {
     const std::int64_t batch = given.dim(0), nt = given.dim(1), dy = given.dim(2);
     const Tensor noise = draws.normal(1, batch, {nt, dy}, given.dtype(), given.device());
     given = add(given, affine(noise.view(given.shape()), value_noise_, 0));
   }
-  const Moments targets = TargetByTarget(*this, *state, task.xt).given_those_before(given, draws, dropout_);
+  const Moments targets = TargetByTarget(*this, state, task.xt).given_those_before(given, draws, dropout_);
   if (config().score_context) {
     const Moments context = gaussian_head(predictor(encode_context(*state)), config().std);
     const Tensor values = clear_padding({task.xc, task.yc, task.lengths}).yc;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 
+#include "npzoo/engine/boundary.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/checksum.h"
 #include "npzoo/engine/io/safetensors.h"
 #include "npzoo/models/config_json.h"
@@ -149,7 +151,7 @@ const Weights& weights_that_count(const Checkpoint& c) {
 std::string weights_checksum(const Checkpoint& c) { return checksum({{}, exported_tensors(c)}); }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-  return read_checkpoint(load_safetensors(path), path.string());
+  return with_errors([&] { return read_checkpoint(load_safetensors(path), path.string()); });
 }
 
 Checkpoint read_checkpoint(const TensorFile& file, const std::string& name) {
@@ -176,15 +178,19 @@ bool holds_training(const std::filesystem::path& path) {
     const SafetensorsReader file(path);
     const auto format = file.metadata().find("format");
     return format != file.metadata().end() && format->second == kCheckpointFormat;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const Error&) {
     return false;
   }
 }
 
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {
-  auto model = make_model(c.run.spec, {.drawn = false});
-  assign(named_tensors(*model), weights_that_count(c));
-  return model;
+  return with_errors([&] {
+    auto model = make_model(c.run.spec, {.drawn = false});
+    assign(named_tensors(*model), weights_that_count(c));
+    return model;
+  });
 }
 
 void assign(const std::vector<NamedParameter>& parameters, const Weights& weights) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/cuda/transfer.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/concat/concat.h"
@@ -113,6 +114,7 @@ void DeviceStep::run(Bucket& bucket, const Draws& draws, double clip_norm) {
     loss = model_.loss(bucket.task, kept);
   }
   const Grads* const grads = &tape_.backward(loss);
+  const IgnoreStop whole;
   optimiser_.apply({&grads, 1}, clip_norm, loss);
   gpu_runtime().copy(bucket.host_loss.address(), loss.address(), loss.bytes());
   tape_.clear();
@@ -136,6 +138,7 @@ void DeviceStep::start(Bucket& bucket, const Draws& draws, double learning_rate,
     if (bucket.steps == 0) {
       run(bucket, draws, clip_norm);
     } else {
+      const IgnoreStop whole;
       if (bucket.graph)
         bucket.draws.refill(draws);
       else
@@ -160,13 +163,17 @@ double DeviceStep::operator()(const Task& given, const Draws& draws, double lear
   load(task, bucket);
   if (optimiser_.take_sole_ownership()) forget_graphs();
   start(bucket, draws, learning_rate, clip_norm);
+  const auto finish = [&] {
+    const IgnoreStop whole;
+    optimiser_.end_step();
+  };
   try {
     if (beside) beside();
   } catch (...) {
-    optimiser_.end_step();
+    finish();
     throw;
   }
-  optimiser_.end_step();
+  finish();
   return bucket.host_loss.item();
 }
 

@@ -1,8 +1,12 @@
 #include "npzoo/models/training/named_weights.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include "npzoo/engine/error.h"
@@ -17,11 +21,33 @@ namespace fs = std::filesystem;
 constexpr char kExtension[] = ".safetensors";
 constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
 
-/// The folder of the running program, empty where the system does not tell.
-fs::path program_folder() {
+/// Returns the folder of the program or the shared library that holds this function, or nothing if the system does not
+/// know it.
+fs::path own_folder() {
+  Dl_info info{};
+  link_map* object = nullptr;
+  const auto* here = reinterpret_cast<const void*>(&own_folder);
+  if (!::dladdr1(here, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || object == nullptr) return {};
+  const std::string file = object->l_name;  // empty for the program itself
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : program.parent_path();
+  const fs::path path = fs::canonical(file.empty() ? "/proc/self/exe" : file, error);
+  return error ? fs::path() : path.parent_path();
+}
+
+/// Folders above that of the library or program that may hold `share/npzoo`: lib/ARCHITECTURE is two below a prefix.
+constexpr int kFoldersAbove = 3;
+
+/// Where weights are beside the library or program: installed, or in the source tree of a build.
+std::vector<fs::path> folders_nearby() {
+  std::vector<fs::path> folders;
+  fs::path above = own_folder();
+  for (int i = 0; i <= kFoldersAbove && !above.empty(); ++i) {
+    folders.push_back(above / "share" / "npzoo" / "weights");
+    std::error_code error;
+    if (fs::exists(above / "npzoo" / "exports.map", error)) folders.push_back(above / "weights");
+    above = above == above.root_path() ? fs::path() : above.parent_path();
+  }
+  return folders;
 }
 
 std::string name_of(const fs::path& file, const fs::path& folder) {
@@ -62,10 +88,8 @@ std::string telling_part(const std::string& name, const std::vector<std::string>
 std::vector<fs::path> weights_folders() {
   std::vector<fs::path> candidates;
   if (const char* chosen = std::getenv("NPZOO_WEIGHTS"); chosen && *chosen) candidates.emplace_back(chosen);
-  if (const fs::path program = program_folder(); !program.empty()) {
-    candidates.push_back(program.parent_path() / "share" / "npzoo" / "weights");
-    candidates.push_back(program.parent_path().parent_path() / "weights");
-  }
+  std::ranges::move(folders_nearby(), std::back_inserter(candidates));
+  if (const char* data = std::getenv("NPZOO_DATA"); data && *data) candidates.push_back(fs::path(data) / "weights");
   std::erase_if(candidates, [](const fs::path& path) {
     std::error_code error;
     return !fs::is_directory(path, error);

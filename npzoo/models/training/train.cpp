@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "npzoo/engine/boundary.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/event_file.h"
 #include "npzoo/engine/io/json_lines.h"
 #include "npzoo/models/training/run_directory.h"
@@ -37,6 +39,22 @@ class Session {
     steps_written_ = trainer_.steps_done();
     seconds_written_ = seconds();
     observer_.on_begin(trainer_.steps_done());
+    try {
+      return train_and_score();
+    } catch (const Interrupted&) {
+      const IgnoreStop whole;
+      if (before_validation_)
+        save_checkpoint(path_, *before_validation_);
+      else
+        save();
+      throw;
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  TrainResult train_and_score() {
     while (!trainer_.finished() && !observer_.stop_requested()) {
       advance();
       if (checkpoint_due()) save();
@@ -46,13 +64,10 @@ class Session {
             .loss = last_loss_,
             .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
             .seconds = seconds(),
-            .clamped_denominators = clamped_denominators() - clamped_before_,
+            .clamped_denominators = clamped_.count(),
             .checkpoint = path_,
             .finished = trainer_.finished()};
   }
-
- private:
-  using Clock = std::chrono::steady_clock;
 
   Trainer open(const TrainingRun& run) {
     const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
@@ -100,7 +115,14 @@ class Session {
                            {"train/steps_per_second", steps / (seconds_written_ - since)}});
   }
 
+  bool validates_after(std::int64_t step) const {
+    const std::int64_t every = trainer_.run().protocol.validation.every;
+    return every > 0 && (step % every == 0 || step == trainer_.run().protocol.training.steps);
+  }
+
+  /// A step and the validation after it. If the validation is interrupted, a resumed run makes both again.
   void advance() {
+    if (validates_after(trainer_.steps_done() + 1)) before_validation_ = state();
     const double lr = trainer_.learning_rate(), loss = trainer_.step();
     const std::int64_t step = trainer_.steps_done();
     loss_sum_ += loss;
@@ -112,8 +134,9 @@ class Session {
       loss_sum_ = 0;
       loss_count_ = 0;
     }
-    const std::int64_t every = trainer_.run().protocol.validation.every;
-    if (every > 0 && (step % every == 0 || trainer_.finished())) validate();
+    if (!before_validation_) return;
+    validate();
+    before_validation_.reset();
   }
 
   double score() {
@@ -135,15 +158,19 @@ class Session {
     return std::chrono::duration<double>(Clock::now() - saved_).count() >= kSecondsPerCheckpoint;
   }
 
-  void save() {
-    trainer_.check_usable();
+  Checkpoint state() const {
     Checkpoint c = trainer_.checkpoint();
     c.loss = last_loss_;
     c.loss_sum = loss_sum_;
     c.loss_count = loss_count_;
     c.seconds = seconds();
     c.commit = options_.commit;
-    save_checkpoint(path_, c);
+    return c;
+  }
+
+  void save() {
+    trainer_.check_usable();
+    save_checkpoint(path_, state());
     saved_ = Clock::now();
   }
 
@@ -161,8 +188,9 @@ class Session {
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;
-  const std::int64_t clamped_before_ = clamped_denominators();
+  const CountScope clamped_{clamped_denominator_counter()};
   Trainer trainer_;
+  std::optional<Checkpoint> before_validation_;  // from before a step that a validation follows until that is done
   JsonLinesWriter metrics_;
   std::optional<EventFileWriter> events_;
   std::int64_t steps_written_ = 0;  // when the last line was, and
@@ -206,7 +234,8 @@ void set_steps(Protocol& protocol, std::int64_t steps) {
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer) {
   const EvaluationConfig& evaluation = run.protocol.evaluation;
   find_trial(evaluation.trial).check_rules(evaluation.rules);  // before any work that an evaluation would refuse
-  return Session(run, options, observer).run();
+  const StopScope stop(options.stop);
+  return with_errors([&] { return Session(run, options, observer).run(); });
 }
 
 }  // namespace npzoo

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "npzoo/engine/boundary.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/cuda/gpu.h"
 #include "npzoo/engine/optim/schedule.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/pretrained.h"
@@ -22,6 +25,31 @@ const TaskConfig& validation_data(const Protocol& protocol) {
 }
 
 Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
+
+/// What a model owns besides its trained parameters, as it is now: running statistics, random features.
+class UntrainedTensors {
+ public:
+  explicit UntrainedTensors(Model& model) {
+    for (const auto& [name, parameter] : named_tensors(model))
+      if (!parameter->trained) saved_.push_back({parameter, parameter->value, content(parameter->value)});
+  }
+  void put_back() const {
+    for (const auto& [parameter, value, content] : saved_) {
+      parameter->value = value;
+      if (content.defined()) gpu_runtime().copy(parameter->value.address(), content.address(), content.bytes());
+    }
+  }
+
+ private:
+  struct Saved {
+    Parameter* parameter;
+    Tensor value, content;
+  };
+  /// On the host models replace such tensors; on a CUDA device they write to them, because graphs have their addresses.
+  static Tensor content(const Tensor& value) { return value.device() == Device::cuda ? value.clone() : Tensor(); }
+
+  std::vector<Saved> saved_;
+};
 
 }  // namespace
 
@@ -55,17 +83,37 @@ double Trainer::learning_rate() const {
   return npzoo::learning_rate(t.schedule, t.optimiser.lr, steps_done_, t.steps);
 }
 
-double Trainer::step() {
-  if (!next_) next_ = batch(steps_done_);
-  std::optional<Task> after;
-  model_->begin_step(steps_done_);
+double Trainer::make_step(std::optional<Task>& after) {
   const auto beside = [&] {
-    if (steps_done_ + 1 < run_.protocol.training.steps) after = batch(steps_done_ + 1);
+    if (steps_done_ + 1 >= run_.protocol.training.steps) return;
+    try {
+      after = batch(steps_done_ + 1);
+    } catch (...) {
+      // This step does not need that batch. The next one makes it again, and throws what it throws.
+    }
   };
+  model_->begin_step(steps_done_);
   model_->before_step(*next_, draws());
   const double loss = (*step_)(*next_, draws(), learning_rate(), run_.protocol.training.clip_norm, beside);
   check_finite("loss", loss);
   check_finite("norm of the gradients", optimiser_.gradient_norm());
+  return loss;
+}
+
+double Trainer::step() {
+  const DeviceScope on(device());
+  const PrecisionScope by(precision_);
+  if (!next_) next_ = batch(steps_done_);
+  const UntrainedTensors before(*model_);
+  std::optional<Task> after;
+  double loss = 0;
+  try {
+    loss = make_step(after);
+  } catch (...) {
+    const IgnoreStop whole;
+    before.put_back();
+    rethrow_as_error();
+  }
   next_ = std::move(after);
   ++steps_done_;
   return loss;
@@ -88,6 +136,8 @@ std::int64_t Trainer::validation_batches() const {
 }
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
+  const DeviceScope on(device());
+  const PrecisionScope by(precision_);
   const Protocol& p = run_.protocol;
   const Findings found = trial_.run(*model_, validation_data(p),
                                     {.tasks = validation_tasks(),
@@ -99,21 +149,33 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
   check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
         steps_done_);
   if (score > best_log_likelihood_) {
+    Weights best;
+    for (const auto& [name, parameter] : named_tensors(*model_)) best[name] = copy_of(parameter->value, Device::cpu);
+    best_weights_.swap(best);
     best_log_likelihood_ = score;
     best_step_ = steps_done_;
-    for (const auto& [name, parameter] : named_tensors(*model_))
-      best_weights_[name] = copy_of(parameter->value, Device::cpu);
   }
   return score;
 }
 
 void Trainer::check_usable() {
+  const DeviceScope on(device());
+  const PrecisionScope by(precision_);
   const NoGrad off;
   if (!next_) next_ = batch(steps_done_);
   Draws same = draws();
   const double loss = model_->loss(*next_, same).item();
   check(std::isfinite(loss), "[train] the loss became {} after step {}; a lower learning rate may help", loss,
         steps_done_);
+}
+
+std::unique_ptr<Model> Trainer::snapshot() const {
+  const DeviceScope on(device());
+  auto copy = make_model(run_.spec, {.drawn = false});
+  Weights present;
+  for (const auto& [name, parameter] : named_tensors(*model_)) present[name] = parameter->value;
+  assign(named_tensors(*copy), present);
+  return copy;
 }
 
 Checkpoint Trainer::checkpoint() const {

@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "npzoo/datasets/task_source.h"
+#include "npzoo/engine/precision.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/training_step.h"
 #include "npzoo/models/trials/trial.h"
@@ -13,7 +15,8 @@
 namespace npzoo {
 
 /// One training run, step by step. It is a function of the run's description: thread counts, pauses and restarts from a
-/// checkpoint change no bit of it. Model and data are on the default device of the time when it is made.
+/// checkpoint change no bit of it. Model and data are on the device, and products have the precision, that were the
+/// default when it was made. Several trainers may be used at the same time, each on one thread at a time.
 class Trainer {
  public:
   explicit Trainer(const TrainingRun& run);
@@ -22,8 +25,9 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// One update; returns the loss before it. The next batch is made meanwhile. Throws Error, leaving the weights as
-  /// they are, when the loss or its gradients are not finite.
+  /// One update; returns the loss before it. The next batch is made meanwhile. If the step throws, weights, moments,
+  /// running statistics, random features and the number of steps are as before: the step can be repeated. Throws Error
+  /// if the loss or its gradients are not finite, Interrupted after a stop request (StopScope).
   double step();
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
   /// `progress` with the number of batches done. Throws Error when the score is not finite.
@@ -39,7 +43,10 @@ class Trainer {
 
   const TrainingRun& run() const { return run_; }
   Device device() const { return tasks_->device(); }
-  Model& model() { return *model_; }
+  /// The model that is trained. `step` changes it: use it on the trainer's thread, between steps.
+  const Model& model() const { return *model_; }
+  /// Returns a model of its own with the present weights, for any thread.
+  std::unique_ptr<Model> snapshot() const;
   std::int64_t best_step() const { return best_step_; }
   double best_log_likelihood() const { return best_log_likelihood_; }
 
@@ -55,11 +62,13 @@ class Trainer {
   /// Of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
+  double make_step(std::optional<Task>& after);
   void check_finite(const char* what, double value) const;
   SourceOptions validation_tasks() const;
 
   TrainingRun run_;
   const Trial& trial_;
+  Precision precision_ = matmul_precision();
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
   std::unique_ptr<TaskSource> tasks_;
@@ -90,6 +99,7 @@ class TrainObserver {
 };
 
 struct TrainOptions {
+  std::stop_token stop{};             // a request saves a checkpoint, then `train` throws Interrupted
   std::filesystem::path out;          // receives metrics.jsonl, checkpoint.safetensors …
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
@@ -112,7 +122,8 @@ struct TrainResult {
 /// changed.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
-/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints.
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. After a stop
+/// request it saves a checkpoint that a resumed run goes on from with the same bits, and throws Interrupted.
 /// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
 /// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
 /// a finite loss.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/training/device_step.h"
 #include "npzoo/models/training/host_step.h"
 
@@ -19,7 +20,10 @@ double HostStep::operator()(const Task& task, const Draws& draws, double learnin
   const double loss = gradients_.compute(model_, task, draws, beside, profile_ ? &profile_->operations : nullptr);
   if (!std::isfinite(loss)) return loss;
   const Clock::time_point before = Clock::now();
-  optimiser_.step(gradients_.parts(), learning_rate, clip_norm);
+  {
+    const IgnoreStop whole;
+    optimiser_.step(gradients_.parts(), learning_rate, clip_norm);
+  }
   if (profile_) profile_->optimiser_ms += std::chrono::duration<double, std::milli>(Clock::now() - before).count();
   return loss;
 }

@@ -8,7 +8,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/applications/optimise/lin_ucb.h"
+#include "npzoo/models/trials/lin_ucb.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/ops/concat/concat.h"
 

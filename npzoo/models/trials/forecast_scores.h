@@ -1,37 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "npzoo/datasets/scores.h"
-#include "npzoo/datasets/series/windows.h"
-#include "npzoo/models/prediction.h"
+#include "npzoo/models/applications/forecasts/window_scores.h"
 #include "npzoo/models/trials/trial.h"
 
 namespace npzoo {
-
-/// How far a forecast of one window is off.
-struct WindowScore {
-  double log_likelihood = std::numeric_limits<double>::quiet_NaN();  // per target point, nats
-  double mse = 0, mae = 0;             // means over known values; the latter of the median
-  std::vector<double> squares{};       // (horizon), means over channels; NaN where unknown
-  std::vector<double> crps{}, mass{};  // of each known value; none of a forecast without a distribution
-};
-
-/// Places of the horizon that are known: which of them the targets of a task are.
-std::vector<std::int64_t> known_targets(const ForecastSeries& series, const WindowRules& rules, std::int64_t start);
-
-/// Of a forecast without a distribution: the values of the targets and what was said of them, (targets, Dy).
-WindowScore score_values(std::span<const double> forecast, std::span<const double> y,
-                         std::span<const std::int64_t> targets, std::int64_t horizon);
-
-/// Of the windows of a batch whose targets (B, Nt, Dy) are at places `targets` of each.
-std::vector<WindowScore> score_marginals(const Marginals& marginals, const Tensor& y,
-                                         std::span<const std::vector<std::int64_t>> targets, std::int64_t horizon);
 
 /// Windows that come in their order, each of which counts equally. Windows overlap, so standard errors are those of
 /// means over blocks of `block` windows, which share few points.

@@ -7,7 +7,7 @@
 #include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/applications/forecasts/window_forecast.h"
 #include "npzoo/models/trials/forecast_scores.h"
 #include "npzoo/ops/concat/concat.h"
 
@@ -55,9 +55,9 @@ ScoredForecasts score_tasks(const ForecastTrialSubject& subject, const Task& tas
                             std::span<const std::vector<std::int64_t>> targets, bool free_running) {
   const TrialOptions& options = subject.options;
   Draws draws(options.tasks.seed, Purpose::evaluation, index);
-  const auto state = subject.model.condition({task.xc, task.yc}, draws, kSamples);
-  const auto prediction = subject.model.query(*state, task.xt);
-  const auto* sequence = dynamic_cast<const Autoregressive*>(prediction.get());
+  const WindowForecast forecast = forecast_windows(subject.model, {task.xc, task.yc}, task.xt, draws);
+  const auto& prediction = forecast.prediction;
+  const Autoregressive* sequence = forecast.sequence;
   ScoredForecasts scored{.autoregressive = sequence != nullptr, .forms = prediction->forms()};
   const std::int64_t horizon = subject.rules.horizon;
   const Tensor y = task.yt.to(Device::cpu).to(DType::float64);

@@ -206,7 +206,7 @@ Evaluation evaluate(const Model& model, const TaskSource& source, const Evaluati
   // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
   const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
   const std::int64_t batches = batches_of(source, options.batches);
-  const std::int64_t clamped_before = clamped_denominators();
+  const CountScope clamped(clamped_denominator_counter());
   Total total;
   for (std::int64_t first = 0; first < batches; first += together) {
     const auto score_some = source.device() == Device::cpu ? score_on_host : score_on_device;
@@ -220,7 +220,7 @@ Evaluation evaluate(const Model& model, const TaskSource& source, const Evaluati
   }
   Evaluation result = total.result();
   result.std_floor = model.std_floor();
-  result.clamped_denominators = clamped_denominators() - clamped_before;
+  result.clamped_denominators = clamped.count();
   return result;
 }
 

@@ -7,7 +7,7 @@
 #include "npzoo/datasets/sobol.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/trials/choosers.h"
 #include "npzoo/models/trials/trial.h"
 
 namespace npzoo {

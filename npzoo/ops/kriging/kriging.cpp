@@ -118,6 +118,8 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   return fit;
 }
 
+DeviceCounter& failed_factorisation_counter() { return failed; }
+
 std::int64_t failed_factorisations() { return failed.total(); }
 
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {

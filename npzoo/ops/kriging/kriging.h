@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "npzoo/engine/device_counter.h"
 #include "npzoo/engine/tensor.h"
 #include "npzoo/ops/kriging/kriging_kernel.h"
 
@@ -35,8 +36,10 @@ struct KrigingMoments {
 /// Nothing is recorded: results are constants. Computed in double; N = 0 is legal.
 KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, const Tensor& bank, std::int64_t keep);
 
-/// Kernels that `kriging_fit` could not weigh since the program started, because rounding left a covariance matrix
-/// without a Cholesky factor or because values are not finite. Such a kernel comes last.
+/// Counts kernels that `kriging_fit` could not weigh, because rounding left a covariance matrix without a Cholesky
+/// factor or because values are not finite. Such a kernel comes last. A CountScope counts those of one call.
+DeviceCounter& failed_factorisation_counter();
+/// Returns the total of the process.
 std::int64_t failed_factorisations();
 
 /// Of values at `x` (B, M, D), in the dtype of x. Recorded with respect to x alone; the fit is a constant. A Matérn-½

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/cpu/one_thread.h"
 #include "npzoo/engine/gemm.h"
 #include "npzoo/engine/memory.h"
@@ -170,6 +171,7 @@ struct Thread : OneThread {
     Working memory(n * kTile);
     double* const below = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
+      throw_if_stopped();
       const std::int64_t tile = n - j < kTile ? n - j : kTile, rest = n - j - tile;
       double* const panel = a + j * stride + j;
       subtract_product(n - j, tile, j, a + j * stride, stride, a + j * stride, 1, stride, panel, stride);
@@ -190,6 +192,7 @@ struct Thread : OneThread {
     Working memory(kTile * columns);
     double* const right = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
+      throw_if_stopped();
       const std::int64_t tile = n - j < kTile ? n - j : kTile;
       subtract_product(tile, columns, j, a + j * stride, stride, v, columns, 1, v + j * columns, columns);
       for (std::int64_t i = 0; i < tile * columns; ++i) right[i] = v[j * columns + i];

@@ -185,6 +185,8 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   return attend_to_summary(q, summarise_keys(k, v, projection, mask, options), projection, options);
 }
 
+DeviceCounter& clamped_denominator_counter() { return clamped; }
+
 std::int64_t clamped_denominators() { return clamped.total(); }
 
 }  // namespace npzoo

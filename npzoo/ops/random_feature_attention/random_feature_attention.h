@@ -1,5 +1,6 @@
 #pragma once
 
+#include "npzoo/engine/device_counter.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/ops/masked_attention/prefix_mask.h"
 
@@ -59,8 +60,10 @@ Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& 
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& projection,
                         const PrefixMask& mask, const RandomFeatureOptions& options);
 
-/// Denominators that were limited to 10⁻⁶ since the program started, where keys were visible. Many of them mean that
-/// the features have collapsed and that predictions are not to be trusted.
+/// Counts denominators that were limited to 10⁻⁶ although keys were visible. Many of them mean that the features have
+/// collapsed; predictions are then unreliable. A CountScope counts those of one call.
+DeviceCounter& clamped_denominator_counter();
+/// Returns the total of the process.
 std::int64_t clamped_denominators();
 
 }  // namespace npzoo

@@ -1,8 +1,7 @@
 #include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 
-#include <math.h>
-
 #include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
 #include "npzoo/datasets/gaussian_processes/log_sum.h"
@@ -21,11 +20,7 @@ constexpr double kWidthOfPeak = 0.25;   // other sides
 
 constexpr double kShortest = 0.1, kLongest = 1;  // periods of a beta prior that panels are made for
 
-/// std::lgamma writes to a global variable.
-double log_gamma(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-}
+double log_gamma(double x) { return boost::math::lgamma(x); }
 
 /// One hyper-parameter that is not constant, as a coordinate u from 0 to 1.
 struct Side {

@@ -2,6 +2,7 @@
 
 #include "npzoo/datasets/kinds/images/resize.h"
 #include "npzoo/datasets/pictures/picture.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 
@@ -39,6 +40,8 @@ void ImageBuilder::decode_waiting() {
       const Picture picture = decode_picture(bytes, name, set_.channels);
       images[at] = resized(picture, crop_box(picture, choice_.crop, choice_.height, choice_.width, name),
                            choice_.height, choice_.width);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const Error& error) {
       errors[at] = error.what();
     }

@@ -6,6 +6,7 @@
 
 #include "npzoo/datasets/events/event_task.h"
 #include "npzoo/datasets/events/table.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"
 #include "npzoo/models/predictions/event_prediction.h"
@@ -43,6 +44,7 @@ double silence_of(const EventSequence& s) { return s.times.empty() ? 0 : std::ma
 
 /// log P(nothing happens for `gap`) of the first target of each task.
 std::vector<double> log_survival(const EventPrediction& events, const std::vector<double>& gaps, DType dtype) {
+  throw_if_stopped();
   std::vector<double> y;
   for (const double gap : gaps) y.insert(y.end(), {gap, kNoEvent});
   const Tensor scores =
@@ -107,6 +109,7 @@ constexpr std::int64_t kEventsTogether = 32;
 
 /// Goes on with some paths that have come equally far.
 void extend(const Model& model, std::vector<EventSequence>& paths, Draws& draws, DType dtype) {
+  throw_if_stopped();
   const std::int64_t first = paths.front().events(), count = std::ssize(paths);
   const auto state = model.condition(contexts_of(paths, dtype), draws, 1);
   const auto prediction = model.query(*state, event_numbers(count, first, kEventsTogether, dtype));

@@ -1,10 +1,16 @@
 #include "npzoo/models/applications/images/picture_completion.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "npzoo/datasets/permutation.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
 
 namespace npzoo {
 
@@ -48,6 +54,7 @@ class PixelQuestions {
   void ask(std::span<const double> x, const Use& use) {
     const std::int64_t pixels = std::ssize(x) / 2, chunk = targets_at_a_time(density_, kPixelsAtATime);
     for (std::int64_t begin = 0; begin < pixels; begin += chunk) {
+      throw_if_stopped();
       const std::int64_t end = std::min(begin + chunk, pixels);
       const auto targets = x.subspan(static_cast<std::size_t>(2 * begin), static_cast<std::size_t>(2 * (end - begin)));
       use(*model_.query(state_, as_task(targets, 2, DType::float32)), begin, end);
@@ -94,13 +101,44 @@ struct PixelScores {
   }
 };
 
-void check_request(const CompletionRequest& request, const ImageFormat& format) {
-  const Picture& picture = request.picture;
-  check(picture.channels == format.channels, "[complete] the picture has {} channels, the model's images have {}",
-        picture.channels, format.channels);
-  check(std::ssize(request.shown) == picture.height * picture.width,
-        "[complete] a mask of {} pixels found, expected {}", request.shown.size(), picture.height * picture.width);
-  check(std::ranges::count(request.shown, true) > 0, "[complete] no pixel is shown, expected one at least");
+ImageModel model_of(const CompletionRequest& request) {
+  const auto* weights = std::get_if<std::string>(&request.model);
+  return weights ? load_image_model(*weights) : std::get<ImageModel>(request.model);
+}
+
+std::string name_of_picture(const CompletionRequest& request) {
+  const auto* path = std::get_if<std::filesystem::path>(&request.picture);
+  return path ? path->string() : "the picture";
+}
+
+Picture picture_of_request(const CompletionRequest& request, const ImageModel& model) {
+  const auto* path = std::get_if<std::filesystem::path>(&request.picture);
+  Picture picture = path ? read_picture(*path, 0) : std::get<Picture>(request.picture);
+  check(picture.channels == model.format.channels, "[complete] {} has {} channels, expected {} as the images of {}",
+        name_of_picture(request), picture.channels, model.format.channels, model.name);
+  check(std::ssize(picture.bytes) == picture.height * picture.width * picture.channels,
+        "[complete] {} of {} x {} pixels has {} bytes, expected {}", name_of_picture(request), picture.width,
+        picture.height, picture.bytes.size(), picture.height * picture.width * picture.channels);
+  return picture;
+}
+
+PixelMask mask_of_request(const CompletionRequest& request, const Picture& picture) {
+  const std::int64_t pixels = picture.height * picture.width;
+  PixelMask shown;
+  if (const auto* share = std::get_if<double>(&request.shown)) {
+    shown = random_pixels(pixels, *share, request.seed);
+  } else if (const auto* path = std::get_if<std::filesystem::path>(&request.shown)) {
+    const Picture mask = read_picture(*path, 1);
+    check(mask.height == picture.height && mask.width == picture.width,
+          "[complete] {} is {} x {} pixels, expected {} x {} as {} is", path->string(), mask.width, mask.height,
+          picture.width, picture.height, name_of_picture(request));
+    for (const std::uint8_t light : mask.bytes) shown.push_back(light >= 128);
+  } else {
+    shown = std::get<PixelMask>(request.shown);
+  }
+  check(std::ssize(shown) == pixels, "[complete] a mask of {} pixels found, expected {}", shown.size(), pixels);
+  check(std::ranges::count(shown, true) > 0, "[complete] no pixel is shown, expected one at least");
+  return shown;
 }
 
 }  // namespace
@@ -151,27 +189,39 @@ PixelMask random_pixels(std::int64_t pixels, double share, std::uint64_t seed) {
   return shown;
 }
 
-CompletedPicture complete_picture(const Model& model, Density density, const ImageFormat& format,
-                                  const CompletionRequest& request,
-                                  const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  check_request(request, format);
+ImageModel load_image_model(const std::string& weights) {
+  const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
+  const TrainingRun& run = checkpoint.run;
+  const auto format = run.protocol.data->image_format();
+  check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images", run.spec.name,
+        run.protocol.name);
+  return {restore_model(checkpoint), model_info(run.spec.name).drawing(), *format,
+          fmt::format("{} under {}", run.spec.name, run.protocol.name)};
+}
+
+CompletedPicture complete_picture(const CompletionRequest& request) {
+  const StopScope scope(request.stop);
   const NoGrad off;
-  const Picture& picture = request.picture;
+  const ImageModel image_model = model_of(request);
+  const Model& model = *image_model.model;
+  const ImageFormat& format = image_model.format;
+  Picture picture = picture_of_request(request, image_model);
+  PixelMask shown = mask_of_request(request, picture);
   CompletedPicture result{.height = request.height > 0 ? request.height : picture.height,
                           .width = request.width > 0 ? request.width : picture.width,
                           .channels = picture.channels};
-  const PixelPoints context = points_of(format, picture, request.shown, true);
-  const PixelPoints hidden = points_of(format, picture, request.shown, false);
+  const PixelPoints context = points_of(format, picture, shown, true),
+                    hidden = points_of(format, picture, shown, false);
   const std::vector<double> grid = pixel_inputs(format, result.height, result.width);
   const std::int64_t unknown = std::ssize(hidden.x) / 2, all = result.height * result.width + unknown;
   std::int64_t done = 0;
-  if (progress) progress(0, all);
+  if (request.progress) request.progress(0, all);
   Draws draws(request.seed, Purpose::prediction, 0);
   const auto state = model.condition(
       {as_task(context.x, 2, DType::float32), as_task(context.y, picture.channels, DType::float32)}, draws, kSamples);
-  PixelQuestions questions(model, density, *state, draws, [&](std::int64_t count) {
+  PixelQuestions questions(model, image_model.density, *state, draws, [&](std::int64_t count) {
     done += count;
-    if (progress) progress(done, all);
+    if (request.progress) request.progress(done, all);
   });
   questions.ask(grid, [&](const Prediction& prediction, std::int64_t, std::int64_t) {
     const Moments said = moments(prediction);
@@ -194,16 +244,18 @@ CompletedPicture complete_picture(const Model& model, Density density, const Ima
     result.squared_error = scores.squares / static_cast<double>(hidden.y.size());
     result.log_likelihood = scores.log_likelihood / static_cast<double>(unknown);
   }
+  result.given = std::move(picture);
+  result.shown = std::move(shown);
   return result;
 }
 
-Picture finished_picture(const CompletionRequest& request, const CompletedPicture& completed) {
-  const Picture& given = request.picture;
+Picture finished_picture(const CompletedPicture& completed) {
+  const Picture& given = completed.given;
   Picture picture = as_picture(completed, completed.mean);
   if (picture.height != given.height || picture.width != given.width) return picture;
   const auto channels = static_cast<std::size_t>(given.channels);
   for (std::size_t i = 0; i < given.bytes.size(); ++i)
-    if (request.shown[i / channels]) picture.bytes[i] = given.bytes[i];
+    if (completed.shown[i / channels]) picture.bytes[i] = given.bytes[i];
   return picture;
 }
 

@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "npzoo/datasets/image_format.h"
@@ -10,58 +16,73 @@
 #include "npzoo/models/model.h"
 #include "npzoo/models/registry.h"
 
-// A model of images says what the pixels are that a picture does not show.
+// Completes a picture from some of its pixels, at any size.
 
 namespace npzoo {
 
-/// Inputs of the pixels of a picture of `height` × `width`, row by row: (height · width, 2). Its area covers as much as
-/// can be of that of the format's images, about their middle, in the same scale along both axes. Those of a picture as
-/// large as the format's are the format's own.
+/// Inputs of the pixels of a picture of `height` × `width`, row by row: (height · width, 2). The picture covers as much
+/// of the area of the format's images as possible, about their middle, in the same scale along both axes. A picture of
+/// the format's size has the format's own inputs.
 std::vector<double> pixel_inputs(const ImageFormat& format, std::int64_t height, std::int64_t width);
 
-/// Which pixels, row by row, points x (n, 2) of an image are. Throws Error, opened by `[complete]`, for a point that is
-/// none.
+/// The numbers, row by row, of the pixels at points x (n, 2) of an image. Throws Error, which begins with `[complete]`,
+/// for a point that is not a pixel.
 std::vector<std::size_t> pixels_at(const ImageFormat& format, std::span<const double> x);
 /// The image whose pixels at x have these values, (n, channels); black elsewhere.
 Picture picture_of(const ImageFormat& format, std::span<const double> x, std::span<const double> y);
 
-/// Which of a picture's pixels are shown, row by row.
+/// True for each pixel that the model sees, row by row.
 using PixelMask = std::vector<bool>;
 
-/// round(share · pixels) of them, chosen by the seed; those of a smaller share are among those of a larger one. Throws
-/// Error unless the share is in [0, 1].
+/// Chooses round(share · pixels) pixels by the seed. The pixels of a smaller share are among those of a larger one.
+/// Throws Error unless the share is in [0, 1].
 PixelMask random_pixels(std::int64_t pixels, double share, std::uint64_t seed);
 
+/// A trained model of images.
+struct ImageModel {
+  std::shared_ptr<const Model> model;
+  Density density = Density::marginal;  // how it draws targets: ModelInfo::drawing
+  ImageFormat format{};
+  std::string name = "the model";  // for messages
+};
+/// Loads weights by path or name. Throws Error if their protocol is not of images.
+ImageModel load_image_model(const std::string& weights);
+
 struct CompletionRequest {
-  const Picture& picture;
-  const PixelMask& shown;
-  std::int64_t height = 0, width = 0;  // of what is predicted; 0: as the picture
-  std::int64_t samples = 0;            // pictures that are drawn, by a model that draws functions or predicts jointly
-  std::uint64_t seed = 0;              // of the model's random numbers
+  std::variant<std::string, ImageModel> model;           // weights by path or name, or a model in memory
+  std::variant<std::filesystem::path, Picture> picture;  // PNG or JPEG, or an array; with the model's channels
+  /// The pixels that the model sees: a share of all, chosen by the seed; the light pixels of a PNG or JPEG of the same
+  /// size; or a mask.
+  std::variant<double, std::filesystem::path, PixelMask> shown;
+  std::int64_t height = 0, width = 0;  // of the prediction; 0: as the picture
+  std::int64_t samples = 0;            // pictures to draw; models that predict each pixel by itself draw none
+  std::uint64_t seed = 0;              // of the pixels that are shown, and of the model's random numbers
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};  // in pixels
+  std::stop_token stop{};
 };
 
-/// Values are shares of white, 0 to 1 and, where a model says so, beyond.
+/// Values are shares of white, from 0 to 1 and, if the model predicts so, beyond.
 struct CompletedPicture {
   std::int64_t height = 0, width = 0, channels = 0;
   std::vector<double> mean{}, deviation{};     // (height, width, channels)
   std::vector<std::vector<double>> samples{};  // as `mean`
-  /// Of the pixels that are not shown, at the picture's own size; none where all are. The square of the mean's error in
-  /// shares of white, in the mean over channels; log p(y) of each by itself in the format's values, channels together.
+  /// Scores of the pixels that are not shown, at the picture's own size; none if all are shown. The squared error of
+  /// the mean in shares of white, averaged over channels; log p(y) of each pixel by itself in the format's values,
+  /// channels together.
   std::optional<double> squared_error{}, log_likelihood{};
+  Picture given{};
+  PixelMask shown{};
 };
 
-/// Predicts every pixel, also those that are shown. Targets are asked for in chunks, unless the model predicts them
-/// jointly; `progress` is told how many of how many there are by now.
+/// Predicts every pixel, also those that are shown, in chunks unless the model predicts them jointly.
 ///
-/// Throws Error, opened by `[complete]`, for a picture of other channels than the format's, a mask of another number of
-/// pixels, and where no pixel is shown.
-CompletedPicture complete_picture(const Model& model, Density density, const ImageFormat& format,
-                                  const CompletionRequest& request,
-                                  const std::function<void(std::int64_t, std::int64_t)>& progress = {});
+/// Throws Error, which begins with `[complete]`, for a picture with other channels than the model's images, a mask of
+/// another size, and a mask that shows no pixel; Interrupted after a stop request.
+CompletedPicture complete_picture(const CompletionRequest& request);
 
-/// The mean as a picture, with the pixels that were shown as they are where it has their picture's size.
-Picture finished_picture(const CompletionRequest& request, const CompletedPicture& completed);
-/// Shares of white as bytes: rounded, what is below 0 or above 1 limited.
+/// The mean as a picture. If it has the given picture's size, the pixels that were shown are as they were.
+Picture finished_picture(const CompletedPicture& completed);
+/// Shares of white as bytes, rounded and limited to 0 and 1.
 Picture as_picture(const CompletedPicture& completed, const std::vector<double>& values);
 
 }  // namespace npzoo

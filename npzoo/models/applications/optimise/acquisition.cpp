@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -24,25 +25,6 @@ const double kLogRootTwoPi = 0.5 * std::log(2 * std::numbers::pi);
 
 double unit_log_density(double z) { return -0.5 * z * z - kLogRootTwoPi; }
 double unit_density(double z) { return std::exp(unit_log_density(z)); }
-double normal_probability(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
-/// log Φ(z) − log φ(z) for z < −10, by the asymptotic series; and log(1 − t Φ(−t) / φ(t)), t = −z, by the same one.
-double far_below(double t, bool improvement) {
-  constexpr int kTerms = 20;
-  double term = 1, mills = 1, rest = 0;
-  for (int k = 1; k <= kTerms; ++k) {
-    term *= -(2 * k - 1) / (t * t);
-    mills += term;
-    rest -= term;
-  }
-  return improvement ? std::log(rest) : std::log(mills / t);
-}
-
-constexpr double kFarBelow = -10;
-
-double log_probability(double z) {
-  return z < kFarBelow ? unit_log_density(z) + far_below(-z, false) : std::log(normal_probability(z));
-}
 
 /// One Gaussian's share: a figure and how it changes with mean and deviation.
 struct Share {
@@ -57,7 +39,8 @@ Share share_of(const Acquisition& a, double mean, double std, double best) {
       return {std * std::exp(log_improvement(z)), -normal_probability(z), unit_density(z)};
     case AcquisitionKind::log_expected_improvement: {
       const double h = log_improvement(z);
-      return {std::log(std) + h, -std::exp(log_probability(z) - h) / std, std::exp(unit_log_density(z) - h) / std};
+      return {std::log(std) + h, -std::exp(log_normal_probability(z) - h) / std,
+              std::exp(unit_log_density(z) - h) / std};
     }
     default: return {normal_probability(z), -unit_density(z) / std, -z * unit_density(z) / std};
   }
@@ -159,12 +142,6 @@ std::optional<AcquisitionKind> find_acquisition(std::string_view name) {
 AcquisitionKind acquisition_kind(std::string_view name) {
   if (const auto kind = find_acquisition(name)) return *kind;
   fail("[acquisition] \"{}\" found, expected ei, log-ei, ucb or pi", name);
-}
-
-double log_improvement(double z) {
-  if (z >= -1) return std::log(unit_density(z) + z * normal_probability(z));
-  if (z < kFarBelow) return unit_log_density(z) + far_below(-z, true);
-  return unit_log_density(z) + std::log1p(z * normal_probability(z) / unit_density(z));
 }
 
 std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief, std::span<const double> best,

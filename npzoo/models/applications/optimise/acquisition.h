@@ -46,7 +46,4 @@ struct Acquisition {
 std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief, std::span<const double> best,
                             BeliefSlopes* slopes = nullptr);
 
-/// log(φ(z) + z Φ(z)), what expected improvement is in standard deviations; to a relative 1e-11 for every z.
-double log_improvement(double z);
-
 }  // namespace npzoo

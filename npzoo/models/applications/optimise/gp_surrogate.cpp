@@ -4,7 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <optional>
+#include <utility>
 
+#include "npzoo/datasets/symmetric_factor.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 
@@ -14,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostFitted = 256;
 constexpr int kFitSteps = 60;
+constexpr std::size_t kPointsTogether = 64;  // of a task, which share a triangular solve
 
 /// Correlation and its derivative with respect to the squared distance, in lengthscales.
 struct Slope {
@@ -75,37 +81,11 @@ std::vector<double> covariance_of(const GpHyperparameters& h, std::span<const do
   return k;
 }
 
-Cholesky factor_of(const GpHyperparameters& h, std::span<const double> x) {
+SymmetricFactor factor_of(const GpHyperparameters& h, std::span<const double> x) {
   std::vector<double> k = covariance_of(h, x, x);
   const std::size_t n = x.size() / h.lengthscales.size();
   for (std::size_t i = 0; i < n; ++i) k[i * n + i] += h.noise * h.noise;
   return {std::move(k), static_cast<std::int64_t>(n)};
-}
-
-/// L⁻¹, (n, n).
-std::vector<double> inverse_of(const Cholesky& factor) {
-  const auto n = static_cast<std::size_t>(factor.size());
-  std::vector<double> inverse(n * n);
-  for (std::size_t i = 0; i < n; ++i) inverse[i * n + i] = 1;
-  factor.solve_lower(inverse);
-  return inverse;
-}
-
-/// Aᵀ v for A (n, n) lower triangular.
-std::vector<double> lower_times_transposed(const std::vector<double>& a, std::span<const double> v) {
-  const std::size_t n = v.size();
-  std::vector<double> out(n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) out[j] += a[i * n + j] * v[i];
-  return out;
-}
-
-std::vector<double> lower_times(const std::vector<double>& a, std::span<const double> v) {
-  const std::size_t n = v.size();
-  std::vector<double> out(n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) out[i] += a[i * n + j] * v[j];
-  return out;
 }
 
 /// What a fit moves, in logarithms.
@@ -147,18 +127,16 @@ GpEvidence log_evidence(const GpHyperparameters& h, std::span<const double> x, s
   check(h.kind != KernelKind::periodic && h.kind != KernelKind::weakly_periodic,
         "[gp] the evidence of a periodic kernel asked for, expected another kernel");
   const std::size_t dims = h.lengthscales.size(), n = y.size();
-  const Cholesky factor = factor_of(h, x);
-  const std::vector<double> inverse = inverse_of(factor), white = lower_times(inverse, y);
-  const std::vector<double> alpha = lower_times_transposed(inverse, white);
+  const SymmetricFactor factor = factor_of(h, x);
+  std::vector<double> white(y.begin(), y.end());
+  factor.solve_lower(white);
+  std::vector<double> alpha = white;
+  factor.solve_upper(alpha);
   GpEvidence evidence{0, std::vector<double>(dims + 2)};
-  double square = 0;
-  for (const double w : white) square += w * w;
+  const double square = std::inner_product(white.begin(), white.end(), white.begin(), 0.0);
   evidence.log_density =
       -0.5 * (square + factor.log_determinant() + static_cast<double>(n) * std::log(2 * std::numbers::pi));
-  std::vector<double> precision(n * n);  // lower triangle
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = 0; i <= k; ++i)
-      for (std::size_t j = 0; j <= i; ++j) precision[i * n + j] += inverse[k * n + i] * inverse[k * n + j];
+  const std::vector<double> precision = factor.inverse();
   const double variance = h.scale * h.scale;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
@@ -184,6 +162,7 @@ GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double>
   std::vector<double> best = logs, step(logs.size(), 0.2), before(logs.size());
   double highest = -std::numeric_limits<double>::infinity();
   for (int i = 0; i < kFitSteps; ++i) {
+    throw_if_stopped();
     GpEvidence e = log_evidence(with_logs(start, logs), some_x, some_y);
     for (std::size_t k = 0; k < logs.size(); ++k) {
       const double off = (logs[k] - priors[k].center) / priors[k].width;
@@ -210,14 +189,23 @@ struct GpSurrogate::Process {
   double shift = 0, scale = 1;  // of values
   bool learned = false;
   std::vector<double> x{}, y{};
-  std::vector<double> inverse{}, white{}, alpha{};  // L⁻¹, L⁻¹ y, K⁻¹ y
+  std::optional<SymmetricFactor> factor{};  // of the covariance of observed values
+  std::vector<double> white{}, alpha{};     // L⁻¹ y, K⁻¹ y
+
+  std::size_t dims() const { return hyperparameters.lengthscales.size(); }
+
+  std::vector<double> standard() const {
+    std::vector<double> values;
+    for (const double value : y) values.push_back((value - shift) / scale);
+    return values;
+  }
 
   void condition() {
-    inverse = inverse_of(factor_of(hyperparameters, x));
-    std::vector<double> standard;
-    for (const double value : y) standard.push_back((value - shift) / scale);
-    white = lower_times(inverse, standard);
-    alpha = lower_times_transposed(inverse, white);
+    factor = factor_of(hyperparameters, x);
+    white = standard();
+    factor->solve_lower(white);
+    alpha = white;
+    factor->solve_upper(alpha);
   }
 
   void standardise() {
@@ -231,41 +219,54 @@ struct GpSurrogate::Process {
 
   void learn() {
     standardise();
-    std::vector<double> standard;
-    for (const double value : y) standard.push_back((value - shift) / scale);
-    hyperparameters = fit_gp(hyperparameters, x, standard);
+    hyperparameters = fit_gp(hyperparameters, x, standard());
     learned = true;
     condition();
   }
 
-  /// Of one point, in units of values; `d_mean` and `d_std` (D) where they are not null.
-  void at(const double* point, double& mean, double& std, double* d_mean, double* d_std) const {
-    const std::size_t dims = hyperparameters.lengthscales.size(), n = y.size();
-    const std::vector<double> k = covariance_of(hyperparameters, std::span(point, dims), x);
-    const std::vector<double> v = lower_times(inverse, k);
-    double m = 0, variance = hyperparameters.scale * hyperparameters.scale;
-    for (std::size_t i = 0; i < n; ++i) {
-      m += v[i] * white[i];
-      variance -= v[i] * v[i];
+  /// V = L⁻¹ K(x, points), (n, N).
+  std::vector<double> explained(std::span<const double> points) const {
+    std::vector<double> v = covariance_of(hyperparameters, x, points);
+    if (factor) factor->solve_lower(v);
+    return v;
+  }
+
+  /// Vᵀ L⁻¹ y, (N).
+  std::vector<double> means(std::span<const double> v, std::size_t count) const {
+    std::vector<double> mean(count);
+    for (std::size_t k = 0; k < y.size(); ++k)
+      for (std::size_t i = 0; i < count; ++i) mean[i] += v[k * count + i] * white[k];
+    return mean;
+  }
+
+  /// Of some points (N, D), in units of values; `d_mean` and `d_std` (N, D) unless they are empty.
+  void at(std::span<const double> points, std::span<double> mean, std::span<double> std, std::span<double> d_mean,
+          std::span<double> d_std) const {
+    const std::size_t count = mean.size(), n = y.size();
+    const double prior = hyperparameters.scale * hyperparameters.scale, least = 1e-12 * prior;
+    std::vector<double> v = explained(points), variance(count, prior);
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = 0; i < count; ++i) variance[i] -= v[k * count + i] * v[k * count + i];
+    const std::vector<double> standard_mean = means(v, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      mean[i] = shift + scale * standard_mean[i];
+      std[i] = scale * std::sqrt(std::max(variance[i], least));
     }
-    const double least = 1e-12 * hyperparameters.scale * hyperparameters.scale;
-    const bool known = variance <= least;
-    const double deviation = std::sqrt(known ? least : variance);
-    mean = shift + scale * m;
-    std = scale * deviation;
-    if (!d_mean) return;
-    const std::vector<double> weights = lower_times_transposed(inverse, v);  // K⁻¹ k
-    std::fill_n(d_mean, dims, 0.0);
-    std::fill_n(d_std, dims, 0.0);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double slope = hyperparameters.scale * hyperparameters.scale *
-                           slope_of(hyperparameters, scaled_square(hyperparameters, point, &x[i * dims])).d_square;
-      for (std::size_t d = 0; d < dims; ++d) {
-        const double l = hyperparameters.lengthscales[d], d_k = 2 * slope * (point[d] - x[i * dims + d]) / (l * l);
-        d_mean[d] += scale * d_k * alpha[i];
-        if (!known) d_std[d] -= scale * d_k * weights[i] / deviation;
+    if (d_mean.empty()) return;
+    if (factor) factor->solve_upper(v);  // K⁻¹ K(x, points)
+    std::ranges::fill(d_mean, 0.0);
+    std::ranges::fill(d_std, 0.0);
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = 0; i < count; ++i) {
+        const double* const point = &points[i * dims()];
+        const double* const seen = &x[k * dims()];
+        const double slope = prior * slope_of(hyperparameters, scaled_square(hyperparameters, point, seen)).d_square;
+        for (std::size_t d = 0; d < dims(); ++d) {
+          const double l = hyperparameters.lengthscales[d], d_k = 2 * slope * (point[d] - seen[d]) / (l * l);
+          d_mean[i * dims() + d] += scale * d_k * alpha[k];
+          if (variance[i] > least) d_std[i * dims() + d] -= scale * scale * d_k * v[k * count + i] / std[i];
+        }
       }
-    }
   }
 };
 
@@ -281,13 +282,6 @@ GpSurrogate::GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind)
 }
 
 GpSurrogate::~GpSurrogate() = default;
-
-template <class F>
-void GpSurrogate::of_each_process(F&& body) const {
-  thread_pool().for_range(tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) body(static_cast<std::size_t>(b));
-  });
-}
 
 std::int64_t GpSurrogate::tasks() const { return std::ssize(processes_); }
 
@@ -306,32 +300,47 @@ void GpSurrogate::observe(std::span<const double> x, std::span<const double> y) 
 
 void GpSurrogate::learn() {
   if (!fitted_) return;
-  of_each_process([this](std::size_t b) {
-    if (!processes_[b].y.empty()) processes_[b].learn();
+  thread_pool().for_range(tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b)
+      if (Process& p = processes_[static_cast<std::size_t>(b)]; !p.y.empty()) p.learn();
   });
 }
 
 Belief GpSurrogate::believe(std::span<const double> x) const {
-  const auto dims = static_cast<std::size_t>(dims_), all = x.size() / dims, each = all / processes_.size();
+  const std::size_t all = x.size() / static_cast<std::size_t>(dims_);
   Belief belief{1, std::vector<double>(all), std::vector<double>(all)};
-  of_each_process([&](std::size_t b) {
-    for (std::size_t i = b * each; i < (b + 1) * each; ++i)
-      processes_[b].at(&x[i * dims], belief.mean[i], belief.std[i], nullptr, nullptr);
-  });
+  describe(x, belief, {}, {});
   return belief;
 }
 
 Judged GpSurrogate::judge(std::span<const double> x, const Judge& judge) const {
-  const auto dims = static_cast<std::size_t>(dims_), all = x.size() / dims, each = all / processes_.size();
+  const auto dims = static_cast<std::size_t>(dims_), all = x.size() / dims;
   Belief belief{1, std::vector<double>(all), std::vector<double>(all)};
   std::vector<double> d_mean(x.size()), d_std(x.size());
-  for (std::size_t i = 0; i < all; ++i)
-    processes_[i / each].at(&x[i * dims], belief.mean[i], belief.std[i], &d_mean[i * dims], &d_std[i * dims]);
+  describe(x, belief, d_mean, d_std);
   BeliefSlopes slopes;
   Judged judged{judge(belief, &slopes), std::vector<double>(x.size())};
   for (std::size_t i = 0; i < x.size(); ++i)
     judged.d_x[i] = slopes.mean[i / dims] * d_mean[i] + slopes.std[i / dims] * d_std[i];
   return judged;
+}
+
+void GpSurrogate::describe(std::span<const double> x, Belief& belief, std::span<double> d_mean,
+                           std::span<double> d_std) const {
+  const auto dims = static_cast<std::size_t>(dims_), each = belief.mean.size() / processes_.size();
+  const std::size_t chunks = (each + kPointsTogether - 1) / kPointsTogether;
+  thread_pool().for_range(
+      std::ssize(processes_) * static_cast<std::int64_t>(chunks), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          throw_if_stopped();
+          const std::size_t task = static_cast<std::size_t>(i) / chunks,
+                            first = static_cast<std::size_t>(i) % chunks * kPointsTogether,
+                            count = std::min(kPointsTogether, each - first), at = task * each + first;
+          const auto slopes = [&](std::span<double> d) { return d.empty() ? d : d.subspan(at * dims, count * dims); };
+          processes_[task].at(x.subspan(at * dims, count * dims), std::span(belief.mean).subspan(at, count),
+                              std::span(belief.std).subspan(at, count), slopes(d_mean), slopes(d_std));
+        }
+      });
 }
 
 std::vector<double> GpSurrogate::sample(std::span<const double> x, Draws& draws) const {
@@ -341,26 +350,14 @@ std::vector<double> GpSurrogate::sample(std::span<const double> x, Draws& draws)
   for (std::size_t b = 0; b < processes_.size(); ++b) {
     const Process& p = processes_[b];
     const std::span<const double> points = x.subspan(b * each * dims, each * dims);
-    const std::size_t n = p.y.size();
+    const std::vector<double> v = p.explained(points), mean = p.means(v, each);
     std::vector<double> cov = covariance_of(p.hyperparameters, points, points);
-    std::vector<double> v(n * each), mean(each), out(each);
-    for (std::size_t i = 0; i < each; ++i) {
-      const std::vector<double> white =
-          lower_times(p.inverse, covariance_of(p.hyperparameters, points.subspan(i * dims, dims), p.x));
-      for (std::size_t k = 0; k < n; ++k) {
-        v[i * n + k] = white[k];
-        mean[i] += white[k] * p.white[k];
-      }
-    }
+    subtract_square(cov, static_cast<std::int64_t>(each), v);
     const double jitter = 1e-8 * p.hyperparameters.scale * p.hyperparameters.scale;
-    for (std::size_t i = 0; i < each; ++i)
-      for (std::size_t j = 0; j <= i; ++j) {
-        for (std::size_t k = 0; k < n; ++k) cov[i * each + j] -= v[i * n + k] * v[j * n + k];
-        if (i == j) cov[i * each + j] += jitter;
-      }
-    Cholesky(std::move(cov), static_cast<std::int64_t>(each))
-        .multiply(normal.values<double>().subspan(b * each, each), out);
-    for (std::size_t i = 0; i < each; ++i) values.push_back(p.shift + p.scale * (mean[i] + out[i]));
+    for (std::size_t i = 0; i < each; ++i) cov[i * each + i] += jitter;
+    const SymmetricFactor factor(std::move(cov), static_cast<std::int64_t>(each));
+    const std::vector<double> drawn = factor.multiply(normal.values<double>().subspan(b * each, each));
+    for (std::size_t i = 0; i < each; ++i) values.push_back(p.shift + p.scale * (mean[i] + drawn[i]));
   }
   return values;
 }

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <vector>
 
-#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/models/applications/optimise/surrogate.h"
 
@@ -56,9 +55,8 @@ class GpSurrogate final : public Surrogate {
  private:
   struct Process;
 
-  /// body(b), of several at a time.
-  template <class F>
-  void of_each_process(F&& body) const;
+  /// Fills a belief about x and, unless they are empty, derivatives with respect to x.
+  void describe(std::span<const double> x, Belief& belief, std::span<double> d_mean, std::span<double> d_std) const;
 
   std::int64_t dims_;
   bool fitted_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/ops/concat/concat.h"
@@ -10,16 +11,31 @@
 
 namespace npzoo {
 
-ModelSurrogate::ModelSurrogate(Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options)
+Belief belief_of(const Marginals& marginals) {
+  const Marginals m = on_host(marginals);
+  check(m.scale == Scale::linear && m.labels == 0, "[optimise] the model does not predict values of functions");
+  const auto doubles = [](const Tensor& t) {
+    return t.defined() ? std::vector<double>(t.values<double>().begin(), t.values<double>().end())
+                       : std::vector<double>();
+  };
+  return {m.mean.dim(0), doubles(m.mean), doubles(m.std), doubles(m.log_weight)};
+}
+
+Marginals each_alone(const Prediction& prediction) {
+  const auto* sequence = dynamic_cast<const Autoregressive*>(&prediction);
+  return sequence ? sequence->each_alone() : prediction.marginals();
+}
+
+ModelSurrogate::ModelSurrogate(const Model& model, const ModelInfo& info, std::int64_t tasks,
+                               ModelSurrogateOptions options)
     : model_(model),
       info_(info),
       tasks_(tasks),
       options_(std::move(options)),
-      dtype_(named_parameters(model).front().parameter->value.dtype()),
       seen_(static_cast<std::size_t>(tasks), Observations{.dims = model.dim_x()}),
       shift_(static_cast<std::size_t>(tasks)),
       scale_(static_cast<std::size_t>(tasks), 1.0) {
-  check(model.dim_y() == 1, "[decisions] {} predicts {} values, expected a model of one", info_.name, model.dim_y());
+  check(model.dim_y() == 1, "[optimise] {} predicts {} values, expected a model of one", info_.name, model.dim_y());
 }
 
 ModelSurrogate::~ModelSurrogate() = default;
@@ -27,7 +43,7 @@ ModelSurrogate::~ModelSurrogate() = default;
 bool ModelSurrogate::samples_functions() const { return info_.density != Density::marginal; }
 
 Tensor ModelSurrogate::tensor(std::vector<double> values, const Shape& shape) const {
-  return Tensor::from<double>(shape, std::span<const double>(values)).to(dtype_).to(default_device());
+  return Tensor::from<double>(shape, std::span<const double>(values)).to(options_.dtype).to(default_device());
 }
 
 std::vector<double> ModelSurrogate::inputs(std::span<const double> x) const {
@@ -54,8 +70,8 @@ Context ModelSurrogate::context(std::int64_t first, std::int64_t copies) const {
 void ModelSurrogate::observe(std::span<const double> x, std::span<const double> y) {
   const auto dims = static_cast<std::size_t>(model_.dim_x()), each = y.size() / seen_.size();
   check(y.size() % seen_.size() == 0 && x.size() == y.size() * dims,
-        "[decisions] {} inputs and {} values of {} tasks, expected {} inputs for each value", x.size(), y.size(),
-        tasks_, dims);
+        "[optimise] {} inputs and {} values of {} tasks, expected {} inputs for each value", x.size(), y.size(), tasks_,
+        dims);
   const std::int64_t before = seen_.front().size();
   for (std::size_t b = 0; b < seen_.size(); ++b) {
     const auto points = x.subspan(b * each * dims, each * dims);
@@ -80,31 +96,22 @@ void ModelSurrogate::observe(std::span<const double> x, std::span<const double> 
 
 /// As targets of the model, (B, N, D).
 Tensor ModelSurrogate::places(std::span<const double> x) const {
-  check(state_ != nullptr, "[decisions] {} was asked before anything was observed", info_.name);
+  check(state_ != nullptr, "[optimise] {} was asked before anything was observed", info_.name);
   return tensor(inputs(x), {tasks_, std::ssize(x) / model_.dim_x() / tasks_, model_.dim_x()});
 }
 
 /// Of B N points in their order.
-Marginals ModelSurrogate::each_alone(const Tensor& xt) const {
-  if (sequential_) return dynamic_cast<const Autoregressive&>(*model_.query(*state_, xt)).each_alone();
-  if (info_.density != Density::joint) return model_.query(*state_, xt)->marginals();
+Marginals ModelSurrogate::targets_alone(const Tensor& xt) const {
+  throw_if_stopped();
+  if (sequential_ || info_.density != Density::joint) return each_alone(*model_.query(*state_, xt));
   // Every point is a task of its own.
   Draws draws(options_.seed, Purpose::prediction, 0);
   const auto state = model_.condition(context(0, xt.dim(1)), draws, options_.samples);
   return model_.query(*state, reshape(xt, {tasks_ * xt.dim(1), 1, model_.dim_x()}))->marginals();
 }
 
-Belief ModelSurrogate::belief_of(const Marginals& marginals) const {
-  check(marginals.scale == Scale::linear, "[decisions] {} predicts logarithms of values, expected a model of values",
-        info_.name);
-  Belief belief{.components = marginals.mean.dim(0), .mean = {}, .std = {}};
-  const auto doubles = [](const Tensor& t) {
-    const Tensor host = t.to(Device::cpu).to(DType::float64);
-    return std::vector<double>(host.values<double>().begin(), host.values<double>().end());
-  };
-  belief.mean = doubles(marginals.mean);
-  belief.std = doubles(marginals.std);
-  if (marginals.log_weight.defined()) belief.log_weight = doubles(marginals.log_weight);
+Belief ModelSurrogate::in_values(const Marginals& marginals) const {
+  Belief belief = belief_of(marginals);
   const std::size_t all = static_cast<std::size_t>(belief.points()), each = all / seen_.size();
   for (std::size_t i = 0; i < belief.mean.size(); ++i) {
     const std::size_t b = i % all / each;
@@ -116,7 +123,7 @@ Belief ModelSurrogate::belief_of(const Marginals& marginals) const {
 
 Belief ModelSurrogate::believe(std::span<const double> x) const {
   const NoGrad off;
-  return belief_of(each_alone(places(x)));
+  return in_values(targets_alone(places(x)));
 }
 
 /// By differences of the fourth order.
@@ -143,14 +150,14 @@ Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) cons
   Tensor out;
   {
     const Recording on(tape);
-    marginals = each_alone(xt);
+    marginals = targets_alone(xt);
     const auto flat = [](const Tensor& t) { return reshape(t, {t.numel()}); };
     out = marginals.log_weight.defined()
               ? concat({flat(marginals.mean), flat(marginals.std), flat(marginals.log_weight)}, 0)
               : concat({flat(marginals.mean), flat(marginals.std)}, 0);
   }
   BeliefSlopes slopes;
-  const Belief belief = belief_of(marginals);
+  const Belief belief = in_values(marginals);
   Judged judged{judge(belief, &slopes), {}};
   const std::size_t all = static_cast<std::size_t>(belief.points()), each = all / seen_.size();
   std::vector<double> d_out;

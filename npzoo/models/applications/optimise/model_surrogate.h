@@ -10,11 +10,17 @@
 
 namespace npzoo {
 
+/// Marginals as a belief. Throws Error for marginals of logarithms and of labels.
+Belief belief_of(const Marginals& marginals);
+/// What a prediction says of each target by itself.
+Marginals each_alone(const Prediction& prediction);
+
 struct ModelSurrogateOptions {
   TrainingRange range{};    // inputs that the unit cube stands for, and the deviation that values are brought to
   bool standardise = true;  // values, by those of each task; else they are used as they are
   std::int64_t samples = kSamples;  // functions, of a model that draws them
   std::uint64_t seed = 0;
+  DType dtype = DType::float32;  // of the model's parameters
 };
 
 /// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. Where what the model
@@ -22,7 +28,7 @@ struct ModelSurrogateOptions {
 class ModelSurrogate final : public Surrogate {
  public:
   /// The model and its row must live as long as this; it predicts one value.
-  ModelSurrogate(Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options);
+  ModelSurrogate(const Model& model, const ModelInfo& info, std::int64_t tasks, ModelSurrogateOptions options);
   ~ModelSurrogate() override;
 
   std::int64_t tasks() const override { return tasks_; }
@@ -40,15 +46,14 @@ class ModelSurrogate final : public Surrogate {
   std::vector<double> inputs(std::span<const double> x) const;
   Context context(std::int64_t first, std::int64_t copies) const;
   Tensor places(std::span<const double> x) const;
-  Marginals each_alone(const Tensor& xt) const;
+  Marginals targets_alone(const Tensor& xt) const;
   Judged judge_by_differences(std::span<const double> x, const Judge& judge) const;
-  Belief belief_of(const Marginals& marginals) const;
+  Belief in_values(const Marginals& marginals) const;
 
-  Model& model_;
+  const Model& model_;
   const ModelInfo& info_;
   std::int64_t tasks_;
   ModelSurrogateOptions options_;
-  DType dtype_;
   std::vector<Observations> seen_;     // of each task
   std::vector<double> shift_, scale_;  // of each task's values
   std::unique_ptr<ContextState> state_;

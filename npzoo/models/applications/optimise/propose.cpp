@@ -7,6 +7,7 @@
 #include <set>
 
 #include "npzoo/datasets/sobol.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 
@@ -228,6 +229,7 @@ std::vector<std::vector<double>> climb(const Surrogate& surrogate, const Judge& 
     climbers.back().take(&judged.d_x[i * dims], held);
   }
   for (int turn = 0; turn < kClimbs; ++turn) {
+    throw_if_stopped();
     for (std::size_t i = 0; i < x.size(); ++i) {
       climbers[i].step();
       x[i] = climbers[i].next;
@@ -255,14 +257,16 @@ std::vector<std::vector<double>> climb(const Surrogate& surrogate, const Judge& 
 std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                               const ProposalOptions& options) {
   check(surrogate.tasks() == 1 && seen.size() > 0,
-        "[decisions] {} tasks and {} observations, expected one task and some", surrogate.tasks(), seen.size());
+        "[optimise] {} tasks and {} observations, expected one task and some", surrogate.tasks(), seen.size());
   check(options.batch == BatchRule::fantasies || surrogate.samples_functions(),
-        "[decisions] a batch by Thompson's rule asked for, {} predicts each point by itself, expected fantasies",
+        "[optimise] a batch by Thompson's rule asked for, {} predicts each point by itself, expected fantasies",
         surrogate.name());
   std::set<UnitPoint> known = observed_points(space, seen);
   Observations told = seen;
   std::vector<Proposal> proposals;
   for (std::int64_t k = 0; k < options.count; ++k) {
+    if (options.progress) options.progress(k, options.count);
+    throw_if_stopped();
     const double best = *std::ranges::min_element(told.y);
     const Judge judge = [&](const Belief& belief, BeliefSlopes* slopes) {
       return acquire(options.acquisition, belief, std::span(&best, 1), slopes);
@@ -289,6 +293,7 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
     }
     proposals.push_back(std::move(proposal));
   }
+  if (options.progress) options.progress(std::ssize(proposals), options.count);
   return proposals;
 }
 

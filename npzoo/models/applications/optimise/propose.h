@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct ProposalOptions {
   Acquisition acquisition{};
   BatchRule batch = BatchRule::fantasies;
   std::uint64_t seed = 0;
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};  // points that `propose` has chosen
 };
 
 /// A point to evaluate next.

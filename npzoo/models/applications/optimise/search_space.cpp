@@ -81,6 +81,12 @@ double short_value(const Axis& axis, double x) {
   return std::clamp(rounded, axis.low, axis.high);
 }
 
+/// The value at coordinate u of the unit cube.
+double value_at(const Axis& axis, double u) {
+  return axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
+                          : axis.low + u * (axis.high - axis.low);
+}
+
 bool holds_nothing(const std::filesystem::path& path) {
   if (path == "-") return false;
   std::error_code ignored;
@@ -121,11 +127,18 @@ std::vector<double> SearchSpace::values(std::span<const double> unit) const {
       values.push_back(*axis.fixed);
       continue;
     }
-    const double x = axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
-                                      : axis.low + u * (axis.high - axis.low);
-    values.push_back(short_value(axis, x));
+    values.push_back(short_value(axis, value_at(axis, u)));
   }
   return values;
+}
+
+double SearchSpace::place(std::int64_t d, double u) const { return value_at(input(d), u); }
+
+std::vector<double> SearchSpace::places(std::span<const double> unit) const {
+  std::vector<double> places;
+  std::size_t d = 0;
+  for (const Axis& axis : axes_) places.push_back(axis.varies() ? value_at(axis, unit[d++]) : *axis.fixed);
+  return places;
 }
 
 std::vector<double> SearchSpace::unit(std::span<const double> values) const {
@@ -179,8 +192,21 @@ void SearchSpace::check_values(std::span<const double> values, const std::string
   }
 }
 
-Observations read_observations(const std::filesystem::path& path, const SearchSpace& space, bool maximise) {
-  Observations found{.dims = space.dims()};
+void check_evaluation(const SearchSpace& space, std::span<const double> point, double value, const std::string& where) {
+  space.check_values(point, where);
+  check(!(std::abs(value) > 1e150), "[{}] value is {}, expected a number of at most 1e150", where, value);
+}
+
+void add_evaluation(const SearchSpace& space, std::span<const double> point, double value, bool maximise,
+                    Observations& to) {
+  const std::vector<double> unit = space.unit(point);
+  std::vector<double>& points = std::isnan(value) ? to.failed : to.x;
+  points.insert(points.end(), unit.begin(), unit.end());
+  if (!std::isnan(value)) to.y.push_back(maximise ? -value : value);
+}
+
+Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpace& space) {
+  Evaluations found;
   if (holds_nothing(path)) return found;
   Table table = Table::read(path);
   const TableFormat& format = table.format();
@@ -198,15 +224,9 @@ Observations read_observations(const std::filesystem::path& path, const SearchSp
   for (std::int64_t r = 0; r < table.rows(); ++r) {
     const auto at = static_cast<std::size_t>(r);
     for (std::size_t c = 0; c < row.size(); ++c) row[c] = numbers[c].values[at];
-    const std::string where = fmt::format("{}:{}", format.name(), table.line(r));
-    space.check_values(row, where);
-    const std::vector<double> unit = space.unit(row);
-    const double value = numbers.back().values[at];
-    std::vector<double>& points = std::isnan(value) ? found.failed : found.x;
-    points.insert(points.end(), unit.begin(), unit.end());
-    if (std::isnan(value)) continue;
-    check(std::abs(value) <= 1e150, "[{}] value is {}, expected a number of at most 1e150", where, value);
-    found.y.push_back(maximise ? -value : value);
+    check_evaluation(space, row, numbers.back().values[at], fmt::format("{}:{}", format.name(), table.line(r)));
+    found.points.insert(found.points.end(), row.begin(), row.end());
+    found.values.push_back(numbers.back().values[at]);
   }
   return found;
 }

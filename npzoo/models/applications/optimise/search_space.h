@@ -10,25 +10,25 @@
 
 namespace npzoo {
 
-/// One thing that can be chosen when an objective is evaluated.
+/// One variable of an objective.
 struct Axis {
   std::string name;
   double low = 0, high = 1;
-  bool logarithmic = false;  // differences of logarithms count
+  bool logarithmic = false;  // differences of logarithms count; low > 0
   bool integer = false;
-  std::optional<double> fixed{};  // it is held there
+  std::optional<double> fixed{};  // held at this value; required if low = high
 
-  /// Whether values differ from row to row: a surrogate's input.
+  /// True if values may differ between evaluations: the axis is an input of the surrogate.
   bool varies() const { return low < high; }
 };
 
-/// The box that an objective is optimised over. What surrogates and acquisitions see of it is the unit cube of the axes
-/// that vary, D of them; an axis held at a value within its bounds is an input like others, one without bounds is none.
+/// The box that an objective is optimised over. Surrogates and acquisitions see the unit cube of the D axes that vary.
+/// An axis that is held within its bounds is one of them, an axis without bounds is not.
 class SearchSpace {
  public:
   static constexpr std::size_t kMostAxes = 6;
 
-  /// Throws Error for axes that cannot be.
+  /// Throws Error, which begins with `where`, for bounds, names or numbers of axes that are not possible.
   explicit SearchSpace(std::vector<Axis> axes, const std::string& where = "[space]");
   /// Reads a TOML file:
   ///
@@ -42,16 +42,21 @@ class SearchSpace {
   static SearchSpace read(const std::filesystem::path& path);
 
   const std::vector<Axis>& axes() const { return axes_; }
-  /// Inputs of a surrogate.
+  /// D, the number of a surrogate's inputs.
   std::int64_t dims() const { return static_cast<std::int64_t>(inputs_.size()); }
-  /// The axis that input `d` is of.
-  const Axis& input(std::int64_t d) const { return axes_[inputs_[static_cast<std::size_t>(d)]]; }
-  /// Whether an input is held.
+  /// The number of the axis of input `d`.
+  std::size_t axis_of(std::int64_t d) const { return inputs_[static_cast<std::size_t>(d)]; }
+  const Axis& input(std::int64_t d) const { return axes_[axis_of(d)]; }
+  /// True if input `d` is held.
   bool is_held(std::int64_t d) const { return input(d).fixed.has_value(); }
 
   /// A value of each axis for a point of the unit cube (D): integers are whole, held axes at their values, none out of
   /// bounds. Others have six significant digits of their axis' extent, or of themselves if the axis is logarithmic.
   std::vector<double> values(std::span<const double> unit) const;
+  /// The value of input `d` at coordinate u of the cube, neither rounded nor held.
+  double place(std::int64_t d, double u) const;
+  /// A value of each axis for a point of the unit cube (D), neither rounded nor held.
+  std::vector<double> places(std::span<const double> unit) const;
   /// The point of the unit cube for a value of each axis.
   std::vector<double> unit(std::span<const double> values) const;
   /// The nearest point of the cube that stands for values that there are.
@@ -62,7 +67,7 @@ class SearchSpace {
                                                                  std::size_t most) const;
   /// How many points there are in all; none if an axis is of real numbers.
   std::optional<double> points() const;
-  /// A row of numbers as a value of each axis. Throws Error, opened by `where`, for what is no point of the space.
+  /// Throws Error, which begins with [where], for numbers that are not a point of the space.
   void check_values(std::span<const double> values, const std::string& where) const;
 
  private:
@@ -70,25 +75,36 @@ class SearchSpace {
   std::vector<std::size_t> inputs_;
 };
 
-/// Evaluations so far, of points of a unit cube.
+/// The most evaluations: the exact posterior's time grows with their cube.
+inline constexpr std::int64_t kMostEvaluations = 2000;
+
+/// Evaluations of an objective.
+struct Evaluations {
+  std::vector<double> points{};  // (n, axes), in the axes' units
+  std::vector<double> values{};  // (n); NaN if the evaluation failed
+};
+
+/// Reads a table with a column for each axis and one called `value`; other columns are ignored. A file that is missing
+/// or empty has no rows. A row without a value (blank, NaN) has failed. Throws Error with file and line for a row that
+/// is not an evaluation of a point of the space.
+Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpace& space);
+
+/// Evaluations as surrogates take them: points of the unit cube and values to minimise.
 struct Observations {
   std::int64_t dims = 1;
   std::vector<double> x{};       // (n, dims)
   std::vector<double> y{};       // (n)
-  std::vector<double> failed{};  // (f, dims): evaluations without a value
+  std::vector<double> failed{};  // (f, dims): points of evaluations without a value
 
   std::int64_t size() const { return static_cast<std::int64_t>(y.size()); }
   /// With those that failed.
   std::int64_t evaluations() const { return size() + static_cast<std::int64_t>(failed.size()) / dims; }
 };
 
-/// The most rows of a table of evaluations: the exact posterior's time grows with their cube.
-inline constexpr std::int64_t kMostEvaluations = 2000;
-
-/// Reads a table with a column for each axis and one called `value`; others are passed over. A file that is not there,
-/// or holds nothing, has no rows. A row whose value is missing (blank, NaN) has failed. With `maximise` values change
-/// their sign: what is wanted is a minimum. Throws Error, naming file and line, for what is no evaluation of a point of
-/// the space.
-Observations read_observations(const std::filesystem::path& path, const SearchSpace& space, bool maximise);
+/// Throws Error, which begins with [where], for a point outside of the space and a value beyond 1e150.
+void check_evaluation(const SearchSpace& space, std::span<const double> point, double value, const std::string& where);
+/// Adds an evaluation that check_evaluation accepts. With `maximise` its value changes its sign.
+void add_evaluation(const SearchSpace& space, std::span<const double> point, double value, bool maximise,
+                    Observations& to);
 
 }  // namespace npzoo

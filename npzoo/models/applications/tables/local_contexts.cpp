@@ -8,12 +8,12 @@
 #include <numeric>
 
 #include "npzoo/datasets/tables/outliers.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
 
-/// A column's values become (x − low) / extent. Halves, so that no extent overflows; and nothing is so far away that
-/// its squared distance would.
+/// Maps a column to (x − low) / extent, by halves and clamped, so that neither extents nor squared distances overflow.
 struct ColumnScale {
   double low = 0, factor = 0;
 
@@ -22,17 +22,18 @@ struct ColumnScale {
 
 namespace {
 
-constexpr std::int64_t kPoolPerNeighbour = 4;
-constexpr std::int64_t kRowsOfAPlace = 16;  // a tile takes at most one in so many of its rows from one place
-// How far a tile's targets may be from their middle, in radii of the pool: what is near to them is in it then.
-constexpr double kReach = 0.5;
-// A few places further from the middle than so many radii of the others and of the targets: beside them all others
-// would fall on one spot, and none of them tells anything of the targets.
-constexpr double kFar = 16;
-constexpr std::size_t kFarShare = 16;  // at most one in so many
-constexpr std::size_t kLeafPlaces = 16;
+constexpr std::int64_t kPoolPerNeighbour = 4, kRowsOfAPlace = 16;  // a tile takes one in so many rows from a place
+constexpr double kReach = 0.5;  // a tile's targets are at most so far from their middle, in radii of the pool
+constexpr double kFar = 16;     // a few places so many radii of the others and of the targets away are left out
+constexpr std::size_t kFarShare = 16, kLeafPlaces = 16;  // far places: at most one in so many
 
 using Index = std::uint32_t;
+
+/// Looks at the stop token now and then.
+void poll_stop() {
+  thread_local std::uint32_t calls = 0;
+  if (++calls % (1 << 16) == 0) throw_if_stopped();
+}
 
 std::vector<ColumnScale> column_scales(std::span<const double> x, std::size_t width) {
   std::vector<ColumnScale> scales(width);
@@ -189,7 +190,7 @@ struct LocalContexts::Places {
   Places(std::span<const double> x, std::size_t width, std::int64_t neighbours);
 
   std::size_t kdtree_get_point_count() const { return begins.size() - 1; }
-  double kdtree_get_pt(std::size_t place, std::size_t d) const { return points[place * width + d]; }
+  double kdtree_get_pt(std::size_t place, std::size_t d) const { return poll_stop(), points[place * width + d]; }
   template <class Bounds>
   bool kdtree_get_bbox(Bounds&) const {
     return false;
@@ -211,6 +212,7 @@ LocalContexts::Places::Places(std::span<const double> x, std::size_t width, std:
   std::iota(rows.begin(), rows.end(), Index{0});
   const auto row = [&](Index i) { return x.subspan(i * width, width); };
   std::ranges::sort(rows, [&](Index a, Index b) {
+    poll_stop();
     for (std::size_t d = 0; d < width; ++d)
       if (row(a)[d] != row(b)[d]) return row(a)[d] < row(b)[d];
     return a < b;
@@ -364,6 +366,7 @@ std::vector<std::int64_t> LocalContexts::order(std::span<const double> targets) 
   const auto halve = [&](const auto& self, std::span<std::int64_t> part) -> void {
     const auto tiles = (static_cast<std::int64_t>(part.size()) + kTileTargets - 1) / kTileTargets;
     if (tiles < 2) return;
+    throw_if_stopped();
     std::size_t longest = 0;
     double widest = -1;
     for (std::size_t d = 0; d < width; ++d) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/applications/tables/local_contexts.h"
 
@@ -35,8 +36,9 @@ Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) 
 /// A large series, a batch of tiles at a time.
 class Tiles {
  public:
-  Tiles(const Series& whole, std::size_t dim_x, std::int64_t neighbours)
+  Tiles(const Series& whole, std::size_t dim_x, std::int64_t neighbours, std::stop_token stop)
       : whole_(whole),
+        stop_(std::move(stop)),
         contexts_(whole.x, static_cast<std::int64_t>(dim_x), neighbours),
         order_(contexts_.order(whole.targets)) {}
 
@@ -54,7 +56,9 @@ class Tiles {
     const std::size_t groups = std::min((order_.size() - begin_ + kGroup - 1) / kGroup, kTogether);
     std::vector<std::vector<LocalTile>> made(groups);
     thread_pool().for_range(static_cast<std::int64_t>(groups), 8, [&](std::int64_t first, std::int64_t last) {
+      const StopScope scope(stop_);
       for (auto g = static_cast<std::size_t>(first); g < static_cast<std::size_t>(last); ++g) {
+        throw_if_stopped();
         const std::size_t from = begin_ + g * kGroup;
         made[g] =
             contexts_.tiles(whole_.targets, std::span(order_).subspan(from, std::min(kGroup, order_.size() - from)));
@@ -65,6 +69,7 @@ class Tiles {
   }
 
   const Series& whole_;
+  std::stop_token stop_;
   LocalContexts contexts_;
   std::vector<std::int64_t> order_;
   std::size_t begin_ = 0;
@@ -142,7 +147,7 @@ class LocalPrediction {
     open_ = std::make_shared<Open>();
     open_->answer.units = predictor_.units_of(*whole_);
     open_->targets = open_->left = whole_->targets.size() / dim_x_;
-    tiles_.emplace(*whole_, dim_x_, options_.neighbours);
+    tiles_.emplace(*whole_, dim_x_, options_.neighbours, predictor_.stop());
   }
 
   const SeriesPredictor& predictor_;

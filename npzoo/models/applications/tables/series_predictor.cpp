@@ -8,8 +8,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/engine/io/file.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/independent.h"
@@ -136,9 +136,10 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
   std::mutex told;
   const auto work = [&](std::int64_t begin, std::int64_t end) {
     const NoGrad off;
+    const StopScope scope(options_.stop);
     for (std::int64_t i = begin; i < end; ++i) {
       const Batch& batch = all[static_cast<std::size_t>(i)];
-      if (options_.give_up && options_.give_up()) throw Cancelled("[series] given up");
+      throw_if_stopped();
       predict_batch(batch, series, out);
       if (!options_.progress) continue;
       const std::lock_guard lock(told);

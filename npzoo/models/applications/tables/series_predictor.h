@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,10 @@ struct SeriesOptions {
   std::int64_t batch_points = 8192;  // contexts and targets of a batch, unless one series alone has more
   std::int64_t batch_series = 64;
   std::int64_t held_points = 1 << 20;  // of the series that are sorted by size together
-  /// Called after each batch with the targets that are done since the last call, by one thread at a time.
+  /// Called after each batch with the number of targets since the last call, by one thread at a time.
   std::function<void(std::int64_t)> progress{};
-  /// Asked before each batch; where it says true, `predict` throws Cancelled.
-  std::function<bool()> give_up{};
+  /// `predict` looks at it before each batch and throws Interrupted after a request.
+  std::stop_token stop{};
 };
 
 /// Answers many series: standardises each by its own context, sorts them by size, pads them into batches and works
@@ -69,6 +70,7 @@ class SeriesPredictor {
   SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);
 
   std::int64_t dim_y() const { return model_.dim_y(); }
+  const std::stop_token& stop() const { return options_.stop; }
 
   /// Throws Error for arrays whose sizes do not fit together, and as `standardise` does.
   void predict(const Next& next, const Take& take) const;

@@ -150,11 +150,11 @@ class SeriesOfTable {
 
   /// Adds the points of a group where all values of the series are known.
   void observe(std::int64_t index, std::int64_t group, Series& s) const {
-    const auto columns = q_.y.subspan(first_column(index), dim_y_);
+    const auto columns = std::span(q_.y).subspan(first_column(index), dim_y_);
     for (const std::uint32_t row : observed_.of(group)) {
-      if (std::ranges::any_of(columns, [row](const std::vector<double>& y) { return std::isnan(y[row]); })) continue;
+      if (std::ranges::any_of(columns, [row](std::span<const double> y) { return std::isnan(y[row]); })) continue;
       append(q_.x, row, s.x);
-      for (const std::vector<double>& y : columns) s.y.push_back(y[row]);
+      for (const std::span<const double> y : columns) s.y.push_back(y[row]);
     }
   }
 
@@ -184,6 +184,10 @@ class SeriesOfTable {
 };
 
 }  // namespace
+
+std::vector<std::span<const double>> as_columns(std::span<const std::vector<double>> columns) {
+  return {columns.begin(), columns.end()};
+}
 
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
                           std::int64_t dim_x, const TableQuestion& question) {

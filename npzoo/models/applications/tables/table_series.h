@@ -10,24 +10,26 @@
 
 namespace npzoo {
 
-/// A table of observed points, and one of places that are asked for; they may be the same. Each value column of each
-/// group is a series, or as many columns together as the model has values: the points where all of these are known, and
-/// the places of its group. All arrays are the caller's.
+/// A table of observed points, and one of places to predict at; they may be the same. Each value column of each group
+/// is a series, or as many columns together as the model has values: the points where all of these are known, and the
+/// places of its group. The caller owns all arrays.
 struct TableQuestion {
   std::span<const double> x;                       // (rows, Dx), of the observed table
-  std::span<const std::vector<double>> y;          // of each value column (rows), NaN where it is missing
-  std::span<const std::uint32_t> groups{};         // of each row; empty: there is one
+  std::vector<std::span<const double>> y;          // of each value column (rows), NaN where it is missing
+  std::span<const std::uint32_t> groups{};         // of each row, below `group_count`; empty: there is one
   std::span<const double> targets;                 // (places, Dx)
   std::span<const std::uint32_t> target_groups{};  // of each place
-  std::span<const std::vector<double>>
-      truth{};  // of each value column (places), NaN where it is not known; empty: nowhere
+  std::vector<std::span<const double>> truth{};    // of each value column (places), NaN where unknown; empty: nowhere
   std::int64_t group_count = 1;
   std::vector<std::string> y_names;
 
   std::int64_t rows() const { return y.empty() ? 0 : std::ssize(y[0]); }
 };
 
-/// What is said of a value column at each place, in the units of the table. As in SeriesPrediction.
+/// Views of columns that the caller keeps.
+std::vector<std::span<const double>> as_columns(std::span<const std::vector<double>> columns);
+
+/// The prediction of a value column at each place, in the units of the table, as in SeriesPrediction.
 struct PredictedColumn {
   std::vector<double> mean, std;
   std::vector<double> quantiles, samples, crps, central_mass;

@@ -1,4 +1,4 @@
-#include "npzoo/models/applications/optimise/search.h"
+#include "npzoo/models/trials/search.h"
 
 #include <algorithm>
 

@@ -2,30 +2,34 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "npzoo/datasets/series/windows.h"
-#include "npzoo/models/model.h"
+#include "npzoo/models/applications/forecasts/window_forecast.h"
 
 namespace npzoo {
 
-/// How far to look ahead of a series, and what to tell of it.
 struct ForecastOptions {
-  std::int64_t horizon = 0;         // places
-  std::vector<double> quantiles{};  // each above 0 and below 1
-  std::int64_t samples = 0;         // paths
-  std::uint64_t seed = 0;           // of what is random
-  /// Called with the steps done so far and those of all paths; may throw to stop. May be empty.
+  std::int64_t horizon = 0;             // places; 0: the horizon of the training
+  std::vector<double> quantiles{};      // probabilities, each above 0 and below 1
+  std::int64_t samples = 0;             // paths
+  std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training, or 0
+  std::vector<double> truth{};          // (H, Dy), the values to come, NaN where unknown; empty: all are
+  std::stop_token stop{};               // after a request the call throws Interrupted
+  /// Called with the steps done so far and those of all paths, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
-/// What a model says of the places behind the last known one of a series, in the units of the table; row-major.
+/// The prediction of the places behind the last known one of a series, in the units of the table; row-major.
 struct SeriesForecast {
   std::vector<double> time{};                          // (H), as the series has them
   std::vector<double> mean{}, std{};                   // (H, Dy)
   std::vector<double> quantiles{};                     // (H, Dy, Q)
   std::vector<double> samples{};                       // (H, Dy, S): paths
+  std::vector<double> crps{}, central_mass{};          // (H, Dy), as in SeriesPrediction; only with a truth
   std::string how{};                                   // its mode: "one-shot, exact", or "free-running, 50 samples"
   std::int64_t first_context = 0, context_points = 0;  // the place that the context begins at; its known points
 };
@@ -48,7 +52,7 @@ class Forecaster {
  private:
   static constexpr std::int64_t kPathsTogether = 512;
 
-  std::string how(const Prediction& prediction, bool at_once, std::int64_t count) const;
+  std::string how(const WindowForecast& window, bool at_once, std::int64_t count) const;
 
   const Model& model_;
   WindowRules rules_;

@@ -1,4 +1,4 @@
-#include "npzoo/models/applications/optimise/lin_ucb.h"
+#include "npzoo/models/trials/lin_ucb.h"
 
 #include <algorithm>
 #include <cmath>

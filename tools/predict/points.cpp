@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
-#include "npzoo/engine/tape.h"
-#include "npzoo/models/registry.h"
+#include "npzoo/models/applications/tables/point_predictor.h"
 #include "npzoo/ops/kriging/kriging.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
-#include "tools/predict/options.h"
+#include "tools/predict/application.h"
 #include "tools/predict/picture.h"
 #include "tools/reports/prediction_report.h"
 
@@ -87,49 +84,64 @@ class TargetChunks {
   std::int64_t begin_ = 0;
 };
 
-/// The table of samples, where one is asked for.
-class SampleTable {
- public:
-  SampleTable(const PredictOptions& c, const PredictionReport& report, const Question& question, Density density)
-      : count_(c.samples), digits_(c.digits), dim_y_(question.y_names.size()) {
-    std::vector<std::string> comments = report.comments();
-    comments.push_back(fmt::format("samples: {} of {}", count_,
-                                   density == Density::marginal ? "each target by itself" : "all targets together"));
-    file_.emplace(c.samples_out, sample_header(question.x_names, question.y_names, c.targets, c.table), comments,
-                  question.targets->style());
+/// The table of predictions: all columns of the targets, then means and standard deviations.
+std::unique_ptr<TableWriter> open_predictions(const PredictOptions& c, const Question& question,
+                                              const PointPredictor& predictor) {
+  if (c.out.empty()) return {};
+  return std::make_unique<TableWriter>(c.out, prediction_header({}, question.x_names, question.y_names, c.targets),
+                                       predictor.report().comments(), question.targets->style());
+}
+
+std::unique_ptr<TableWriter> open_samples(const PredictOptions& c, const Question& question,
+                                          const PointPredictor& predictor) {
+  if (c.samples == 0) return {};
+  std::vector<std::string> comments = predictor.report().comments();
+  comments.push_back(
+      fmt::format("samples: {} of {}", c.samples,
+                  predictor.density() == Density::marginal ? "each target by itself" : "all targets together"));
+  return std::make_unique<TableWriter>(c.samples_out,
+                                       sample_header(question.x_names, question.y_names, c.targets, c.table), comments,
+                                       question.targets->style());
+}
+
+/// Writes the figures of some rows, each with as many decimals as its standard deviation.
+void write_figures(const TargetRows& rows, const PointFigures& figures, std::int64_t digits, TableWriter& out) {
+  const std::size_t dim_y = figures.mean.size() / rows.text.size();
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < rows.text.size(); ++i) {
+    numbers.clear();
+    for (const auto* of_rows : {&figures.mean, &figures.std})
+      for (std::size_t at = i * dim_y; at < (i + 1) * dim_y; ++at)
+        numbers.push_back(round_to_std((*of_rows)[at], figures.std[at], digits));
+    out.write(rows.text[i], numbers);
   }
+}
 
-  void add(const Prediction& prediction, const Tensor& std, const TargetRows& rows, const Standardisation& units,
-           Draws& draws) {
-    const std::vector<double> numbers = sample_rows(prediction.sample(count_, draws), std, units.values, digits_);
-    for (std::size_t i = 0, width = 1 + dim_y_; i * width < numbers.size(); ++i)
-      file_->write(rows.text[i / static_cast<std::size_t>(count_)], std::span(numbers).subspan(i * width, width));
-  }
-  void flush() { file_->flush(); }
-  void commit() { file_->commit(); }
+void write_drawn(const TargetRows& rows, const PointFigures& figures, std::int64_t digits, TableWriter& out) {
+  const std::size_t dim_y = figures.mean.size() / rows.text.size(),
+                    count = figures.samples.size() / figures.mean.size();
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < rows.text.size(); ++i)
+    for (std::size_t k = 0; k < count; ++k) {
+      numbers.assign(1, static_cast<double>(k + 1));
+      for (std::size_t j = 0; j < dim_y; ++j)
+        numbers.push_back(
+            round_to_std(figures.samples[(i * count + k) * dim_y + j], figures.std[i * dim_y + j], digits));
+      out.write(rows.text[i], numbers);
+    }
+}
 
- private:
-  std::int64_t count_, digits_;
-  std::size_t dim_y_;
-  std::optional<TableWriter> file_;
-};
-
-PredictionReport make_report(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
-                             const Question& question) {
-  const TrainingRange range = checkpoint.run.protocol.data->training_range();
-  const ObservedRows& context = question.context;
-  const Standardisation units =
-      c.as_is ? leave_as_is(question.x_names.size(), question.y_names.size(), range)
-              : standardise_by_context(context.x, context.y, question.x_names, question.y_names, range);
-  PredictionReport report = prediction_report(checkpoint, model, !c.as_is, units, question.x_names, question.y_names);
-  report.x_forms = question.forms;
-  report.context.add(context.x);
-  report.values.add(context.y);
-  return report;
+void draw_figures(const TargetRows& rows, const PointFigures& figures, std::int64_t digits, std::size_t dim_x,
+                  PredictionPicture& picture) {
+  const std::size_t dim_y = figures.mean.size() / rows.text.size();
+  for (std::size_t i = 0; i < figures.mean.size(); ++i)
+    picture.add(i % dim_y, std::span(rows.x).subspan(i / dim_y * dim_x, dim_x),
+                round_to_std(figures.mean[i], figures.std[i], digits),
+                round_to_std(figures.std[i], figures.std[i], digits));
 }
 
 JsonValue result(const PredictOptions& c, const PredictionReport& report, double seconds) {
-  JsonValue json = report.json();
+  JsonValue json = to_json(report);
   json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"seconds", seconds}});
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
@@ -152,8 +164,7 @@ std::unique_ptr<PredictionPicture> make_picture(const PredictOptions& c, const Q
 
 }  // namespace
 
-int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
-  const auto& [checkpoint, model] = trained;
+int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   const auto began = std::chrono::steady_clock::now();
   std::optional<InterruptGuard> interrupt;  // until there is something to clean up, Ctrl-C ends the program as usual
   const auto give_up = [&interrupt] { return interrupt && interrupt->requested(); };
@@ -161,43 +172,30 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
   const std::int64_t most = most_drawn_rows(question.x_names.size());
   check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
         c.table.string(), question.context.count, most);
-  const std::vector<std::string> header = prediction_header({}, question.x_names, question.y_names, c.targets);
   Progress progress("predict", 0, {.unit = "rows"});
-  PredictionReport report = make_report(c, checkpoint, *model, question);
-  const Standardisation& units = report.units;
-  const std::size_t dim_x = question.x_names.size(), dim_y = question.y_names.size();
-  Draws draws(checkpoint.run.seed, Purpose::prediction, 0);
-  const auto state = model->condition({to_points(units.map_inputs(question.context.x), dim_x),
-                                       to_points(units.map_values(question.context.y), dim_y),
-                                       {}},
-                                      draws, kSamples);
+  const ObservedRows& context = question.context;
+  PointPredictor predictor(trained, context.x, context.y,
+                           {.x_names = question.x_names,
+                            .y_names = question.y_names,
+                            .x_forms = question.forms,
+                            .standardise = !c.as_is,
+                            .samples = c.samples,
+                            .chunk = c.chunk});
+  predictor.observe(context.x, context.y);
 
   interrupt.emplace();
-  const Density density = model_info(checkpoint.run.spec.name).drawing();
-  // A sample is one function at all targets, where the model tells of functions.
-  const bool together = c.samples > 0 && density != Density::marginal;
-  TargetChunks chunks(question, c, targets_at_a_time(together ? Density::joint : density, c.chunk));
+  TargetChunks chunks(question, c, predictor.targets_at_a_time());
   TargetRows rows;
-  chunks.next(rows);  // which tells how the table writes numbers
-  std::optional<TableWriter> out;
-  if (!c.out.empty()) out.emplace(c.out, header, report.comments(), question.targets->style());
-  std::optional<SampleTable> samples;
-  if (c.samples > 0) samples.emplace(c, report, question, density);
-  const std::unique_ptr<PredictionPicture> picture = make_picture(c, question, checkpoint.run.spec.name);
+  chunks.next(rows);  // the first rows decide how the table writes numbers
+  const auto out = open_predictions(c, question, predictor), samples = open_samples(c, question, predictor);
+  const std::unique_ptr<PredictionPicture> picture = make_picture(c, question, trained.checkpoint.run.spec.name);
   for (; rows.count() > 0; chunks.next(rows)) {
     if (give_up()) return kInterruptedExit;
-    const auto prediction = model->query(*state, to_points(units.map_inputs(rows.x), dim_x));
-    const Moments said = moments(*prediction);
-    const std::vector<double> numbers = prediction_rows(said.mean, said.std, units.values, c.digits);
-    for (std::size_t i = 0; i < rows.text.size(); ++i) {
-      const auto of_row = std::span(numbers).subspan(i * 2 * dim_y, 2 * dim_y);
-      if (out) out->write(rows.text[i], of_row);
-      for (std::size_t j = 0; picture && j < dim_y; ++j)
-        picture->add(j, std::span(rows.x).subspan(i * dim_x, dim_x), of_row[j], of_row[dim_y + j]);
-    }
-    if (samples) samples->add(*prediction, said.std, rows, units, draws);
-    report.targets.add(rows.x);
-    progress.update(report.targets.rows());
+    const PointFigures figures = predictor.predict(rows.x);
+    if (out) write_figures(rows, figures, c.digits, *out);
+    if (samples) write_drawn(rows, figures, c.digits, *samples);
+    if (picture) draw_figures(rows, figures, c.digits, question.x_names.size(), *picture);
+    progress.update(static_cast<double>(predictor.report().targets.rows()));
   }
   if (samples) samples->flush();
   if (picture) picture->draw();
@@ -206,11 +204,12 @@ int predict_one_task(const PredictOptions& c, const TrainedModel& trained) {
   if (samples) samples->commit();
   if (picture) picture->commit();
   progress.finish();
-  for (const Warning& warning : report.warnings()) progress.message("npzoo: warning: " + one_line(warning.text));
+  for (const Warning& warning : predictor.report().warnings())
+    progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
   warn_of_failed_factorisations(failed_factorisations());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  if (c.common.json) print_json(result(c, report, seconds.count()));
+  if (c.common.json) print_json(result(c, predictor.report(), seconds.count()));
   return 0;
 }
 

@@ -1,12 +1,12 @@
-#include "npzoo/models/applications/tables/forecaster.h"
+#include "npzoo/models/applications/forecasts/forecaster.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -100,7 +100,29 @@ struct ForecastSaid {
   std::vector<double> mean{}, std{};             // (H, Dy)
   std::vector<std::vector<double>> quantiles{};  // of each probability (H, Dy)
   std::vector<std::vector<double>> paths{};      // of each (H, Dy)
+  std::vector<double> truth{};                   // (H, Dy), NaN where unknown; empty: all are
+  std::vector<double> crps{}, central_mass{};    // of the truth
 };
+
+std::vector<double> in_model_units(std::span<const double> values, const SeriesScale& scale) {
+  const std::size_t channels = scale.mean.size();
+  std::vector<double> y;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    y.push_back((values[i] - scale.mean[i % channels]) / scale.std[i % channels]);
+  return y;
+}
+
+/// The CRPS and the probability of the smallest central interval of an ascending sample of the predicted values.
+std::pair<double, double> score_sample(const std::vector<double>& sorted, double y) {
+  const auto count = static_cast<double>(sorted.size());
+  double distance = 0, spread = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    distance += std::abs(sorted[i] - y);
+    spread += (2 * static_cast<double>(i) + 1 - count) * sorted[i];  // half of all distances between two
+  }
+  const auto below = static_cast<double>(std::ranges::lower_bound(sorted, y) - sorted.begin());
+  return {distance / count - spread / (count * count), std::abs(2 * below / count - 1)};
+}
 
 /// Puts `steps` steps of samples (n, B, Nt, Dy) behind the paths from `first` on.
 void append_paths(const Tensor& samples, std::int64_t first, std::int64_t steps,
@@ -129,6 +151,10 @@ void summarise(const std::vector<double>& quantiles, ForecastSaid& said) {
     said.std.push_back(std::sqrt(squares / static_cast<double>(values.size())));
     std::ranges::sort(values);
     for (std::size_t q = 0; q < quantiles.size(); ++q) said.quantiles[q].push_back(quantile_of(values, quantiles[q]));
+    if (said.truth.empty()) continue;
+    const auto [crps, central_mass] = score_sample(values, said.truth[i]);
+    said.crps.push_back(crps);
+    said.central_mass.push_back(central_mass);
   }
 }
 
@@ -141,6 +167,10 @@ void in_units(const ForecastSaid& said, const SeriesScale& scale, SeriesForecast
     result.std.push_back(unit * said.std[i]);
     for (const auto& quantile : said.quantiles) result.quantiles.push_back(shift + unit * quantile[i]);
     for (const auto& path : said.paths) result.samples.push_back(shift + unit * path[i]);
+    if (said.truth.empty()) continue;
+    const bool known = !std::isnan(said.truth[i]);
+    result.crps.push_back(known ? unit * said.crps[i] : said.truth[i]);
+    result.central_mass.push_back(known ? said.central_mass[i] : said.truth[i]);
   }
 }
 
@@ -158,13 +188,19 @@ void describe_window(const Prediction& prediction, const std::vector<double>& qu
   said.mean = leading(m.mean, steps);
   said.std = leading(m.std, steps);
   for (const double p : quantiles) said.quantiles.push_back(leading(quantile(marginals, p), steps));
+  if (said.truth.empty()) return;
+  Tensor y = Tensor::zeros(m.mean.shape(), DType::float64, Device::cpu);
+  for (std::size_t i = 0; i < said.mean.size(); ++i)
+    if (!std::isnan(said.truth[i])) y.values<double>()[i] = said.truth[i];
+  said.crps = leading(crps(marginals, y), steps);
+  said.central_mass = leading(central_mass(marginals, y), steps);
 }
 
-void check_sizes(const ForecastOptions& options, std::int64_t count, std::int64_t dim_y) {
-  const std::int64_t all = options.horizon * count * dim_y;
+void check_sizes(std::int64_t horizon, std::int64_t count, std::int64_t dim_y) {
+  const std::int64_t all = horizon * count * dim_y;
   check(all <= Forecaster::kMostSampledValues,
-        "[forecast] {} paths of {} steps of {} columns found, which are {} values, expected at most {}", count,
-        options.horizon, dim_y, all, Forecaster::kMostSampledValues);
+        "[forecast] {} paths of {} steps of {} columns found, which are {} values, expected at most {}", count, horizon,
+        dim_y, all, Forecaster::kMostSampledValues);
 }
 
 void check_finite(const SeriesForecast& result, const TimeSeries& series, const SeriesScale& scale) {
@@ -194,6 +230,8 @@ Forecaster::Forecaster(const Model& model, WindowRules rules, SeriesScale scale)
 
 SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOptions& options) const {
   const NoGrad off;
+  const StopScope scope(options.stop);
+  throw_if_stopped();
   const ForecastPaths paths(series, rules_, scale_);
   check_calendar(rules_, series);
   const auto known = std::ssize(paths.context(0));
@@ -201,31 +239,34 @@ SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOpti
         known, rules_.context, WindowRules::kLeastContext);
   SeriesForecast result{.first_context = std::max<std::int64_t>(paths.origin() - rules_.context, 0),
                         .context_points = known};
-  for (std::int64_t h = 0; h < options.horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
+  const std::int64_t horizon = options.horizon > 0 ? options.horizon : rules_.horizon;
+  for (std::int64_t h = 0; h < horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
   check_dates(result, series);
-  const bool at_once = options.horizon <= rules_.horizon;
+  const bool at_once = horizon <= rules_.horizon;
   // As many paths for a short horizon as for a long one, so that the paths shown are the same.
   const std::int64_t count = at_once && options.samples == 0 ? 0 : std::max(options.samples, kLeastPaths);
-  check_sizes(options, count, series.dim_y);
-  ForecastSaid said;
-  for (std::int64_t ahead = 0; ahead < options.horizon; ahead += rules_.horizon) {
-    const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, options.horizon - ahead);
-    const Draws all(options.seed, Purpose::prediction, static_cast<std::uint64_t>(ahead));
+  check_sizes(horizon, count, series.dim_y);
+  ForecastSaid said{.truth = in_model_units(options.truth, scale_)};
+  check(said.truth.empty() || std::ssize(said.truth) == horizon * series.dim_y,
+        "[forecast] {} values of truth found, expected {}, {} for each of {} steps", said.truth.size(),
+        horizon * series.dim_y, series.dim_y, horizon);
+  for (std::int64_t ahead = 0; ahead < horizon; ahead += rules_.horizon) {
+    const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, horizon - ahead);
+    const Draws all(options.seed.value_or(0), Purpose::prediction, static_cast<std::uint64_t>(ahead));
     const std::size_t before = said.paths.empty() ? 0 : said.paths[0].size();
     std::vector<std::vector<double>> more;
     for (std::int64_t first = 0; first < rows; first += kPathsTogether) {
       const PathRange some{first, std::min(kPathsTogether, rows - first)};
-      if (options.progress)
-        options.progress(ahead * count + first * steps, options.horizon * std::max<std::int64_t>(count, 1));
+      if (options.progress) options.progress(ahead * count + first * steps, horizon * std::max<std::int64_t>(count, 1));
+      throw_if_stopped();
       Draws draws = all.from(first);
       const Task task = window_task(paths, rules_, ahead, some, series.dim_y, said.paths);
-      const auto state = model_.condition({task.xc, task.yc}, draws, kSamples);
-      const auto prediction = model_.query(*state, task.xt);
+      const WindowForecast window = forecast_windows(model_, {task.xc, task.yc}, task.xt, draws);
       if (ahead == 0) {
-        describe_window(*prediction, options.quantiles, steps, said);
-        result.how = how(*prediction, at_once, count);
+        describe_window(*window.prediction, options.quantiles, steps, said);
+        result.how = how(window, at_once, count);
       }
-      if (count > 0) append_paths(prediction->sample(ahead == 0 ? count : 1, draws), first, steps, more);
+      if (count > 0) append_paths(window.prediction->sample(ahead == 0 ? count : 1, draws), first, steps, more);
     }
     said.paths.resize(more.size());
     for (std::size_t i = 0; i < more.size(); ++i)
@@ -238,12 +279,11 @@ SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOpti
   return result;
 }
 
-std::string Forecaster::how(const Prediction& prediction, bool at_once, std::int64_t count) const {
-  const bool along = dynamic_cast<const Autoregressive*>(&prediction) != nullptr;
-  const std::string first = fmt::format("{}, {}", along ? "free-running" : "one-shot", prediction.forms().marginal);
+std::string Forecaster::how(const WindowForecast& window, bool at_once, std::int64_t count) const {
+  const std::string first = fmt::format("{}, {}", window.mode(), window.prediction->forms().marginal);
   if (at_once) return first;
   return fmt::format("{}; from step {} on free-running, {} paths of windows of {}{}", first, rules_.horizon + 1, count,
-                     rules_.horizon, along ? "" : ", each at one shot");
+                     rules_.horizon, window.sequence ? "" : ", each at one shot");
 }
 
 }  // namespace npzoo

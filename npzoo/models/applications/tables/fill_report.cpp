@@ -1,32 +1,13 @@
-#include "tools/predict/series_report.h"
+#include "npzoo/models/applications/tables/fill_report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-
-#include "npzoo/engine/config.h"
 
 namespace npzoo {
 
 namespace {
-
-JsonValue named(const std::vector<std::string>& names) {
-  JsonValue list = JsonValue::array();
-  for (const std::string& name : names) list.push_back(JsonValue::object({{"name", name}}));
-  return list;
-}
-
-JsonValue to_json(const TruthScores& s, const char* rows) {
-  return JsonValue::object(
-      {{"mae", s.mae}, {"rmse", s.rmse}, {"crps", s.crps}, {"coverage_95", s.coverage_95}, {rows, s.rows}});
-}
-
-std::string line(const std::string& name, const TruthScores& s) {
-  return fmt::format("{}: MAE {:.5g}, RMSE {:.5g}, CRPS {:.5g}, {:.1f} % within the 95 % interval, {} values", name,
-                     s.mae, s.rmse, s.crps, 100 * s.coverage_95, s.rows);
-}
 
 std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -34,14 +15,11 @@ std::string counted(std::int64_t count, const char* what) {
 
 }  // namespace
 
-std::vector<std::string> SeriesReport::comments() const {
-  const TrainingRun& run = checkpoint.run;
-  std::vector<std::string> lines{fmt::format("npzoo {} predict: {} trained under {}, seed {}, {} steps", kVersion,
-                                             run.spec.name, run.protocol.name, run.seed, checkpoint.step)};
+std::vector<std::string> FillReport::comments() const {
+  std::vector<std::string> lines{weights.made_by("predict")};
   lines.push_back(
       fmt::format("columns: {} by {}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
                   columns.group.empty() ? "" : fmt::format(", in {} of {}", counted(groups, "group"), columns.group)));
-  const SeriesTally& tally = answer.tally;
   if (single) {
     const std::vector<std::string> more = single->comments();
     lines.insert(lines.end(), more.begin() + 1, more.end());
@@ -61,13 +39,12 @@ std::vector<std::string> SeriesReport::comments() const {
   return lines;
 }
 
-void SeriesReport::warn_of_far_points(std::vector<Warning>& all) const {
-  const SeriesTally& tally = answer.tally;
+void FillReport::warn_of_far_points(std::vector<Warning>& all) const {
   if (const FarPoints& far = tally.far_inputs; far.points > 0)
     all.push_back({"far inputs",
                    fmt::format("{} of {} series {} an observed point that is far from all others, such as {} = {}: {}",
                                far.series, tally.series, far.series == 1 ? "has" : "have", columns.inputs[far.column],
-                               x_forms[far.column].text(far.furthest),
+                               (x_forms.empty() ? ColumnForm() : x_forms[far.column]).text(far.furthest),
                                tally.largest > local.largest_context ? "it is left out where the others are predicted"
                                                                      : "beside it the others fall on one spot")});
   if (const FarPoints& far = tally.far_values; far.points > 0)
@@ -79,7 +56,7 @@ void SeriesReport::warn_of_far_points(std::vector<Warning>& all) const {
                      far.furthest, far.distance)});
 }
 
-void SeriesReport::warn_of_inputs(std::vector<Warning>& all) const {
+void FillReport::warn_of_inputs(std::vector<Warning>& all) const {
   if (repeated_time)
     all.push_back({"repeated times",
                    fmt::format("{} of day with more than one observed row, such as {}: if clocks were put back there, "
@@ -91,9 +68,7 @@ void SeriesReport::warn_of_inputs(std::vector<Warning>& all) const {
                    "places meet there"});
 }
 
-std::vector<Warning> SeriesReport::warnings_of_many() const {
-  const SeriesTally& tally = answer.tally;
-  const TrainingRange range = checkpoint.run.protocol.data->training_range();
+std::vector<Warning> FillReport::warnings_of_many() const {
   const std::int64_t most = range.max_context;
   std::vector<Warning> all;
   const auto warn = [&](const char* about, std::int64_t count, const std::string& text) {
@@ -120,11 +95,11 @@ std::vector<Warning> SeriesReport::warnings_of_many() const {
   return all;
 }
 
-std::vector<Warning> SeriesReport::warnings() const {
+std::vector<Warning> FillReport::warnings() const {
   std::vector<Warning> all;
   if (single) {
     all = single->warnings();
-    if (local.neighbours <= checkpoint.run.protocol.data->training_range().max_context)  // which is what a tile has
+    if (local.neighbours <= range.max_context)  // a tile has no more points
       std::erase_if(all, [&](const Warning& w) { return w.about == "many context points"; });
   } else {
     all = warnings_of_many();
@@ -134,47 +109,9 @@ std::vector<Warning> SeriesReport::warnings() const {
   return all;
 }
 
-JsonValue SeriesReport::json() const {
-  if (single) {
-    JsonValue json = single->json();
-    json.set("warnings", npzoo::to_json(warnings()));
-    return json;
-  }
-  return JsonValue::object({{"standardised", standardised},
-                            {"inputs", named(columns.inputs)},
-                            {"values", named(columns.values)},
-                            {"warnings", npzoo::to_json(warnings())}});
-}
-
-void SeriesReport::print(const PredictOptions& c, std::int64_t rows, std::span<const std::vector<double>> truth,
-                         double seconds) const {
-  std::vector<TruthScores> scores;
-  for (std::size_t v = 0; v < truth.size(); ++v) scores.push_back(score(answer.columns[v], truth[v]));
-  if (!c.common.json) {
-    std::FILE* to = c.out == "-" || c.samples_out == "-" ? stderr : stdout;
-    for (std::size_t v = 0; v < scores.size(); ++v) fmt::print(to, "{}\n", line(columns.values[v], scores[v]));
-    if (scores.size() > 1) fmt::print(to, "{}\n", line("all", pooled(scores)));
-    return;
-  }
-  JsonValue result = json();
-  result.update(
-      {{"rows", rows}, {"context_rows", context_rows}, {"series", answer.tally.series}, {"seconds", seconds}});
-  if (!columns.group.empty()) result.update({{"group", columns.group}, {"groups", groups}});
-  if (!c.out.empty()) result.set("out", c.out.string());
-  if (!c.plot.empty()) result.set("plot", c.plot.string());
-  if (c.samples > 0) result.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
-  if (!scores.empty()) {
-    result.update(to_json(pooled(scores), "scored"));
-    JsonValue each = JsonValue::object();
-    for (std::size_t v = 0; v < scores.size(); ++v) each.set(columns.values[v], to_json(scores[v], "scored"));
-    result.set("scores", each);
-  }
-  print_json(result);
-}
-
 namespace {
 
-/// From −180 to 180, and near to both.
+/// Returns true for a column from −180 to 180 that comes near to both ends.
 bool goes_around_the_world(std::span<const double> x, std::size_t dim_x, std::size_t column) {
   constexpr double kNear = 170, kEnd = 180;
   bool east = false, west = false;
@@ -192,16 +129,16 @@ bool is_longitude(std::string name) {
 }
 
 /// Finds inputs that several observed rows have, and longitudes around 180 degrees.
-void look_at_inputs(const TableQuestion& question, SeriesReport& report) {
+void look_at_inputs(const TableQuestion& question, FillReport& report) {
   const auto& columns = report.columns;
   const std::size_t dim_x = columns.inputs.size();
   std::vector<std::uint32_t> observed;
   for (std::uint32_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row)
-    if (std::ranges::any_of(question.y, [row](const std::vector<double>& y) { return !std::isnan(y[row]); }))
+    if (std::ranges::any_of(question.y, [row](std::span<const double> y) { return !std::isnan(y[row]); }))
       observed.push_back(row);
   const RowKeys keys{question.x, {}, question.groups};
   report.repeated = repeated_inputs(keys, static_cast<std::int64_t>(dim_x), observed);
-  const ColumnForm& form = report.x_forms[0];
+  const ColumnForm form = report.x_forms.empty() ? ColumnForm() : report.x_forms[0];
   if (report.repeated.places > 0 && dim_x == 1 && form.kind == ColumnForm::Kind::time && !form.zoned) {
     const double time = question.x[static_cast<std::size_t>(report.repeated.first)];
     if (time != std::floor(time)) report.repeated_time = form.text(time);
@@ -213,33 +150,26 @@ void look_at_inputs(const TableQuestion& question, SeriesReport& report) {
 
 }  // namespace
 
-SeriesReport series_report(const PredictOptions& c, const Checkpoint& checkpoint, const Model& model,
-                           const ColumnChoice& columns, const LocalOptions& local, const TableQuestion& question,
-                           const TableAnswer& answer, const std::vector<ColumnForm>& forms) {
-  SeriesReport report{checkpoint, columns, answer, local, !c.as_is};
-  if (!columns.group.empty()) report.groups = question.group_count;
-  report.x_forms = forms;
+void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report) {
   look_at_inputs(question, report);
-  const std::size_t dim_x = columns.inputs.size();
-  const auto known = [&](std::size_t row) {
-    return [row](const std::vector<double>& y) { return !std::isnan(y[row]); };
-  };
+  const std::size_t dim_x = report.columns.inputs.size();
+  const auto known = [](std::size_t row) { return [row](std::span<const double> y) { return !std::isnan(y[row]); }; };
   for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row)
-    report.context_rows +=
-        model.dim_y() == 1 ? std::ranges::any_of(question.y, known(row)) : std::ranges::all_of(question.y, known(row));
-  if (answer.tally.series != 1) return report;
-  report.single.emplace(
-      prediction_report(checkpoint, model, !c.as_is, answer.tally.units, columns.inputs, columns.values));
-  report.single->x_forms = forms;
+    report.context_rows += trained.model->dim_y() == 1 ? std::ranges::any_of(question.y, known(row))
+                                                       : std::ranges::all_of(question.y, known(row));
+  if (report.tally.series != 1) return;
+  PredictionReport& single = report.single.emplace(prediction_report(trained, report.standardised, report.tally.units,
+                                                                     report.columns.inputs, report.columns.values));
+  single.x_forms = report.x_forms;
   std::vector<double> values(question.y.size());
   for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row) {
     if (!std::ranges::all_of(question.y, known(row))) continue;
-    std::ranges::transform(question.y, values.begin(), [row](const std::vector<double>& y) { return y[row]; });
-    report.single->context.add(question.x.subspan(row * dim_x, dim_x));
-    report.single->values.add(values);
+    std::ranges::transform(question.y, values.begin(), [row](std::span<const double> y) { return y[row]; });
+    single.context.add(question.x.subspan(row * dim_x, dim_x));
+    single.values.add(values);
   }
-  report.single->targets.add(question.targets);
-  return report;
+  single.unit_rows = single.context.rows();
+  single.targets.add(question.targets);
 }
 
 }  // namespace npzoo

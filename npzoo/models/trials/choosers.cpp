@@ -1,4 +1,4 @@
-#include "npzoo/models/applications/optimise/choosers.h"
+#include "npzoo/models/trials/choosers.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/models/applications/optimise/gp_surrogate.h"
-#include "npzoo/models/predictions/autoregressive.h"
+#include "npzoo/models/applications/optimise/model_surrogate.h"
 
 namespace npzoo {
 
@@ -24,19 +24,6 @@ std::vector<double> flat(const Tensor& x) {
 std::vector<double> negative(std::vector<double> values) {
   for (double& value : values) value = -value;
   return values;
-}
-
-Belief belief_of(const Marginals& marginals) {
-  const Marginals m = on_host(marginals);
-  check(m.scale == Scale::linear && m.labels == 0, "[optimisation] the model does not predict values of functions");
-  return {m.mean.dim(0), flat(m.mean), flat(m.std), flat(m.log_weight)};
-}
-
-/// Of each candidate by itself, given what is known.
-Belief believe(const Model& model, const ContextState& state, const Tensor& xt) {
-  const auto prediction = model.query(state, xt);
-  const auto* sequence = dynamic_cast<const Autoregressive*>(prediction.get());
-  return belief_of(sequence ? sequence->each_alone() : prediction->marginals());
 }
 
 class ModelChooser {
@@ -60,7 +47,7 @@ class ModelChooser {
   std::vector<double> worth(const SearchState& state, Draws& draws) const {
     const Tensor& xt = candidates_.task().xt;
     if (rules_.thompson) return negative(flat(model_.query(*state_, xt)->functions(1, draws)));
-    return acquire(rules_.acquisition, believe(model_, *state_, xt), state.best);
+    return acquire(rules_.acquisition, belief_of(each_alone(*model_.query(*state_, xt))), state.best);
   }
 
   const Model& model_;

@@ -4,8 +4,8 @@
 
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/models/applications/optimise/acquisition.h"
-#include "npzoo/models/applications/optimise/search.h"
 #include "npzoo/models/model.h"
+#include "npzoo/models/trials/search.h"
 
 namespace npzoo {
 

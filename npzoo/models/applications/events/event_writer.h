@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/models/applications/events/following_events.h"
+
+namespace npzoo {
+
+/// Writes the tables of next events and of paths, in the units and with the column names of the events' table. The
+/// files appear with `commit()`.
+class EventWriter {
+ public:
+  /// An empty path: no such table. `data` must live as long as this.
+  EventWriter(const TrainedModel& trained, const EventData& data, const EventOptions& options,
+              const std::filesystem::path& next, const std::filesystem::path& paths);
+
+  void write(std::size_t sequence, const FollowingEvents& following);
+  void commit();
+
+ private:
+  const EventData& data_;
+  std::optional<TableWriter> next_, paths_;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,175 @@
+#include "npzoo/models/applications/events/following_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+const EventTasks& event_tasks_of(const TrainedModel& trained) {
+  const TrainingRun& run = trained.checkpoint.run;
+  const EventTasks* config = run.protocol.data->as_events();
+  check(config != nullptr, "[events] {} trained under {} found, expected weights that were trained on events",
+        run.spec.name, run.protocol.name);
+  return *config;
+}
+
+EventTableForm form_of(const ColumnChoice& wishes, const EventTasks& config) {
+  EventTableForm form = config.table_form();
+  if (!wishes.group.empty()) form.sequence = wishes.group;
+  if (!wishes.inputs.empty()) form.time = wishes.inputs[0];
+  if (!wishes.values.empty()) form.mark = wishes.values[0];
+  return form;
+}
+
+EventData with_warnings(EventTableForm form, std::vector<NamedSequence> sequences) {
+  EventData data{std::move(form), std::move(sequences)};
+  if (const std::string late = warning_of_late_start(data.sequences, data.form); !late.empty())
+    data.warnings.push_back({"late start", late});
+  return data;
+}
+
+/// The events of some sequences, one after the other. Events of a model that moves near ones apart may have one time.
+class EventAppender {
+ public:
+  EventAppender(const EventTableForm& form, std::size_t sequences) : form_(form), all_(sequences), last_(sequences) {
+    for (std::size_t s = 0; s < sequences; ++s) all_[s].name = fmt::format("{}", s);
+  }
+
+  /// Appends event number `i` to a sequence.
+  void append(std::size_t i, double time, std::int64_t mark, std::size_t sequence) {
+    EventSequence& events = all_[sequence].events;
+    check(std::isfinite(time) && time >= 0 && time <= kLatestEvent * form_.unit,
+          "[events] the time of event {} is {}, expected a number from 0 to {:g}", i, time, kLatestEvent * form_.unit);
+    check(mark >= 0 && mark < form_.marks, "[events] the mark of event {} is {}, expected one of 0 to {}", i, mark,
+          form_.marks - 1);
+    check(events.events() < PointProcess::kMostEvents, "[events] sequence {} goes on, expected at most {} events",
+          sequence, PointProcess::kMostEvents);
+    const bool first = events.times.empty();
+    const double moved = first ? time / form_.unit : std::max(time / form_.unit, events.end + form_.least_gap);
+    check(first || (time >= last_[sequence] && moved > events.end),
+          "[events] the time of event {} is {}, expected more than {}, the time of the event before in its sequence", i,
+          time, last_[sequence]);
+    events.times.push_back(moved);
+    events.marks.push_back(mark);
+    events.end = moved;
+    last_[sequence] = time;
+  }
+
+  std::vector<NamedSequence> finish() {
+    for (const NamedSequence& s : all_)
+      check(!s.events.times.empty(), "[events] sequence {} has no event, expected one or more", s.name);
+    return std::move(all_);
+  }
+
+ private:
+  const EventTableForm& form_;
+  std::vector<NamedSequence> all_;
+  std::vector<double> last_;  // time of each, as it was given
+};
+
+/// The sequence as it is observed until `now`.
+EventSequence until_now(const NamedSequence& s, const std::optional<double>& now, double unit) {
+  EventSequence past = s.events;
+  past.end = now.value_or(0) / unit;
+  if (!now) past.end = past.times.back();
+  check(past.end >= past.times.back(), "[predict] --now {} found, expected {} or later: sequence {} has an event then",
+        now.value_or(0), past.times.back() * unit, in_quotes(s.name));
+  return past;
+}
+
+void check_options(const EventOptions& options) {
+  for (const double p : options.quantiles)
+    check(p > 0 && p < 1, "[events] the quantile {} found, expected a number above 0 and below 1", p);
+  check(options.samples >= 0 && (options.samples == 0 || options.horizon > 0),
+        "[events] {} samples and a horizon of {} found, expected a horizon above 0 for samples", options.samples,
+        options.horizon);
+}
+
+}  // namespace
+
+std::int64_t EventData::events() const {
+  std::int64_t all = 0;
+  for (const NamedSequence& s : sequences) all += s.events.events();
+  return all;
+}
+
+EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
+                      std::span<const std::uint32_t> sequences) {
+  const EventTableForm form = event_tasks_of(trained).table_form();
+  check(!times.empty(), "[events] no event found, expected one or more");
+  check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
+        "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
+        times.size(), marks.size(), sequences.size());
+  const std::size_t count = sequences.empty() ? 1 : std::size_t{std::ranges::max(sequences)} + 1;
+  check(count <= times.size(), "[events] the sequence {} found, expected numbers from 0 on, each with an event",
+        count - 1);
+  EventAppender all(form, count);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    all.append(i, times[i], marks.empty() ? 0 : marks[i], sequences.empty() ? 0 : sequences[i]);
+  return with_warnings(form, all.finish());
+}
+
+EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes,
+                      std::function<bool()> give_up) {
+  const EventTasks& config = event_tasks_of(trained);
+  check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
+        "[predict] several --inputs or --values found, expected the column of times and that of marks");
+  EventTableForm form = form_of(wishes, config);
+  const bool named = !wishes.group.empty() || !wishes.inputs.empty() || !wishes.values.empty();
+  if (config.is_jodie()) {
+    const EventTableForm plain;
+    const bool is_plain = table == "-" || TableReader(table).format().find(plain.sequence).has_value();
+    if (!named && !is_plain) return with_warnings(form, read_jodie_table(table, form, std::move(give_up)));
+    if (wishes.group.empty()) form.sequence = plain.sequence;
+    if (wishes.inputs.empty()) form.time = plain.time;
+    if (wishes.values.empty()) form.mark = plain.mark;
+  }
+  return with_warnings(form, read_event_table(table, form, std::move(give_up)));
+}
+
+void predict_following_events(const TrainedModel& trained, const EventData& data, const EventOptions& options,
+                              const std::function<void(std::size_t, const FollowingEvents&)>& take) {
+  const StopScope scope(options.stop);
+  static_cast<void>(event_tasks_of(trained));
+  check_options(options);
+  const double unit = data.form.unit;
+  for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));
+  for (std::size_t i = 0; i < data.sequences.size(); ++i) {
+    throw_if_stopped();
+    const EventSequence past = until_now(data.sequences[i], options.now, unit);
+    const double last = past.times.back();
+    NextEventForecast next = forecast_next(*trained.model, past, options.quantiles);
+    FollowingEvents following{.last = last * unit,
+                              .mean = (last + next.expected_gap) * unit,
+                              .mark_probability = std::move(next.mark_probability)};
+    for (const double gap : next.gap_quantiles) following.quantiles.push_back((last + gap) * unit);
+    if (options.samples > 0)
+      for (EventSequence& path : continue_events(*trained.model, past, options.horizon / unit, options.samples,
+                                                 options.seed.value_or(trained.checkpoint.run.seed) + i)) {
+        for (double& time : path.times) time *= unit;
+        following.paths.push_back({std::move(path.times), std::move(path.marks)});
+      }
+    take(i, following);
+    if (options.progress) options.progress(static_cast<std::int64_t>(i) + 1, std::ssize(data.sequences));
+  }
+}
+
+std::vector<FollowingEvents> predict_following_events(const TrainedModel& trained, const EventData& data,
+                                                      const EventOptions& options) {
+  std::vector<FollowingEvents> all;
+  predict_following_events(trained, data, options,
+                           [&](std::size_t, const FollowingEvents& following) { all.push_back(following); });
+  return all;
+}
+
+}  // namespace npzoo

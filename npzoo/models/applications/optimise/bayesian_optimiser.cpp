@@ -1,0 +1,145 @@
+#include "npzoo/models/applications/optimise/bayesian_optimiser.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/models/registry.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/training/named_weights.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kMostInputsOfWeights = 1;  // for two a fitted Gaussian process finds better points
+constexpr std::int64_t kMostInputsOfTables = 2;   // that there are weights for
+
+OwnModelSurrogate load_surrogate(const std::string& weights, std::int64_t dims) {
+  const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
+  const TrainingRun& run = checkpoint.run;
+  std::shared_ptr<const Model> model = restore_model(checkpoint);
+  check(model->dim_x() == dims, "[optimise] {} axes that vary found, {} trained under {} takes {} inputs", dims,
+        run.spec.name, run.protocol.name, model->dim_x());
+  return {std::move(model), model_info(run.spec.name), run.protocol.data->training_range()};
+}
+
+}  // namespace
+
+ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch) {
+  if (batch == BatchRule::thompson)
+    return {FittedGp(), "a Gaussian process answers: the weights for tables draw no functions"};
+  if (dims > kMostInputsOfTables)
+    return {FittedGp(), fmt::format("a Gaussian process answers: no weights are for {} inputs", dims)};
+  if (dims > kMostInputsOfWeights) return {FittedGp()};
+  return {WeightsSurrogate{default_weights(dims)}};
+}
+
+/// The surrogate, and the model that it asks, which is loaded once.
+struct BayesianOptimiser::Answering {
+  ReasonedSurrogate chosen;
+  std::optional<OwnModelSurrogate> model{};
+  std::unique_ptr<Surrogate> surrogate{};  // has learnt all observations; none after others were told
+
+  Answering(const SearchSpace& space, const BayesianOptions& options) : chosen{options.surrogate} {
+    if (std::holds_alternative<DefaultSurrogate>(chosen.choice))
+      chosen = default_surrogate(space.dims(), options.batch);
+    if (const auto* weights = std::get_if<WeightsSurrogate>(&chosen.choice))
+      model = load_surrogate(weights->weights, space.dims());
+    if (const auto* own = std::get_if<OwnModelSurrogate>(&chosen.choice)) model = *own;
+  }
+
+  std::unique_ptr<Surrogate> make(std::int64_t dims, std::uint64_t seed) const {
+    if (!model) return std::make_unique<GpSurrogate>(1, dims, std::get<FittedGp>(chosen.choice).kernel);
+    ModelSurrogateOptions options{.range = model->range, .seed = seed, .dtype = model->dtype};
+    return std::make_unique<ModelSurrogate>(*model->model, model->info, 1, std::move(options));
+  }
+};
+
+BayesianOptimiser::BayesianOptimiser(SearchSpace space, BayesianOptions options)
+    : space_(std::move(space)), options_(std::move(options)), observed_{.dims = space_.dims()} {
+  if (const auto* gp = std::get_if<FittedGp>(&options_.surrogate))
+    check(!has_period(gp->kernel), "[optimise] a kernel {} found, expected one without a period",
+          to_string(gp->kernel));
+  if (const auto* own = std::get_if<OwnModelSurrogate>(&options_.surrogate))
+    check(own->model && own->model->dim_x() == space_.dims(), "[optimise] {} axes that vary found, {} takes {} inputs",
+          space_.dims(), own->info.name, own->model ? own->model->dim_x() : 0);
+}
+
+BayesianOptimiser::~BayesianOptimiser() = default;
+BayesianOptimiser::BayesianOptimiser(BayesianOptimiser&&) noexcept = default;
+BayesianOptimiser& BayesianOptimiser::operator=(BayesianOptimiser&&) noexcept = default;
+
+void BayesianOptimiser::tell(std::span<const double> points, std::span<const double> values) {
+  const std::size_t axes = space_.axes().size();
+  check(points.size() == values.size() * axes,
+        "[optimise] {} coordinates and {} values found, expected {} coordinates for each value", points.size(),
+        values.size(), axes);
+  check(evaluations() + std::ssize(values) <= kMostEvaluations, "[optimise] {} evaluations found, expected at most {}",
+        evaluations() + std::ssize(values), kMostEvaluations);
+  const auto point = [&](std::size_t i) { return points.subspan(i * axes, axes); };
+  for (std::size_t i = 0; i < values.size(); ++i)
+    check_evaluation(space_, point(i), values[i], fmt::format("optimise: evaluation {}", i + 1));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    add_evaluation(space_, point(i), values[i], options_.maximise, observed_);
+  if (answering_) answering_->surrogate.reset();
+}
+
+BayesianOptimiser::Answering& BayesianOptimiser::answering() {
+  if (!answering_) answering_ = std::make_unique<Answering>(space_, options_);
+  if (!answering_->surrogate) {
+    const Observations seen = told_values(observed_);
+    std::unique_ptr<Surrogate> surrogate = answering_->make(space_.dims(), options_.seed);
+    surrogate->observe(seen.x, seen.y);
+    surrogate->learn();
+    answering_->surrogate = std::move(surrogate);
+  }
+  return *answering_;
+}
+
+Proposals BayesianOptimiser::ask(std::int64_t count) {
+  const StopScope scope(options_.stop);
+  throw_if_stopped();
+  check(count >= 1, "[optimise] {} points asked for, expected 1 or more", count);
+  if (const auto points = finished(space_, observed_)) fail("[optimise] all {} points are known", *points);
+  const ProposalOptions options{.count = count,
+                                .acquisition = options_.acquisition,
+                                .batch = options_.batch,
+                                .seed = options_.seed,
+                                .progress = options_.progress};
+  const double sign = options_.maximise ? -1 : 1;
+  Proposals result;
+  if (observed_.size() == 0 || observed_.evaluations() < design_size(space_)) {
+    result.by = "sobol";
+    for (Proposal& p : propose_by_design(space_, observed_, options))
+      result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
+    if (options_.progress) options_.progress(std::ssize(result.points), count);
+    return result;
+  }
+  Answering& by = answering();
+  result.by = by.surrogate->name();
+  result.note = by.chosen.reason;
+  // It may be told of values that nobody has observed.
+  const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
+  for (Proposal& p : propose(*surrogate, space_, told_values(observed_), options)) {
+    ProposedPoint point{.values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * p.mean, .std = p.std};
+    if (options_.batch != BatchRule::thompson) point.acquisition = p.acquisition;
+    result.points.push_back(std::move(point));
+  }
+  return result;
+}
+
+Beliefs BayesianOptimiser::beliefs() {
+  const StopScope scope(options_.stop);
+  throw_if_stopped();
+  check(observed_.size() > 0, "[optimise] nothing was observed so far, expected one value or more");
+  const Answering& by = answering();
+  Beliefs beliefs =
+      describe_beliefs(space_, told_values(observed_), *by.surrogate, options_.acquisition, options_.maximise);
+  beliefs.note = by.chosen.reason;
+  return beliefs;
+}
+
+}  // namespace npzoo

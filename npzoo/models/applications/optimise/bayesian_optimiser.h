@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "npzoo/models/applications/optimise/beliefs.h"
+#include "npzoo/models/applications/optimise/gp_surrogate.h"
+#include "npzoo/models/applications/optimise/model_surrogate.h"
+#include "npzoo/models/applications/optimise/propose.h"
+#include "npzoo/models/applications/optimise/search_space.h"
+
+// Bayesian optimisation of an objective that is expensive to evaluate:
+//
+//     BayesianOptimiser optimiser(SearchSpace({{.name = "rate", .low = 1e-5, .high = 0.1, .logarithmic = true}}));
+//     for (int i = 0; i < 20; ++i) {
+//       const std::vector<double> point = optimiser.ask().points.front().values;
+//       const double value = objective(point);
+//       optimiser.tell(point, std::span(&value, 1));
+//     }
+
+namespace npzoo {
+
+/// The surrogate of default_surrogate.
+struct DefaultSurrogate {};
+/// Trained weights of one value and as many inputs as axes vary.
+struct WeightsSurrogate {
+  std::string weights;  // path or name, such as "npzoo/any-1d"
+};
+/// A model in memory, of one value and as many inputs as axes vary.
+struct OwnModelSurrogate {
+  std::shared_ptr<const Model> model;
+  ModelInfo info;  // name, density and input_gradients count
+  TrainingRange range{};
+  DType dtype = DType::float32;  // of its parameters
+};
+/// A Gaussian process whose hyper-parameters are fitted to the evaluations.
+struct FittedGp {
+  KernelKind kernel = KernelKind::matern52;  // none with a period
+};
+using SurrogateChoice = std::variant<DefaultSurrogate, WeightsSurrogate, OwnModelSurrogate, FittedGp>;
+
+/// A surrogate, and why it is not weights; empty if that needs no reason.
+struct ReasonedSurrogate {
+  SurrogateChoice choice;
+  std::string reason{};
+};
+/// Weights for one input, and a fitted Gaussian process otherwise: for two inputs it finds better points than the
+/// weights, for more inputs there are no weights, and Thompson's rule needs functions, which the weights do not draw.
+ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch);
+
+struct BayesianOptions {
+  bool maximise = false;
+  Acquisition acquisition{};
+  BatchRule batch = BatchRule::fantasies;  // of several points
+  SurrogateChoice surrogate{};
+  std::uint64_t seed = 0;  // of the design and of everything drawn
+  /// Called by `ask` with the points proposed so far and those asked for.
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};
+  std::stop_token stop{};  // `ask` and `beliefs` throw Interrupted after a request
+};
+
+/// A point to evaluate next.
+struct ProposedPoint {
+  std::vector<double> values;           // of each axis of the space
+  std::vector<double> unit;             // (D), the same in the unit cube
+  std::optional<double> mean{}, std{};  // expected value of the objective; none in the initial design
+  std::optional<double> acquisition{};  // none in the initial design and under Thompson's rule
+};
+
+struct Proposals {
+  std::vector<ProposedPoint> points;  // fewer than asked for if no others are left
+  std::string by;                     // "sobol" for the initial design, "gp", or the model's name
+  std::string note{};                 // why the default surrogate is a Gaussian process, if that needs a reason
+};
+
+/// Proposes where to evaluate an objective, given the evaluations so far. What it proposes is a function of the options
+/// and of the evaluations, in their order: asking twice gives the same points. Calls of one object must not overlap.
+class BayesianOptimiser {
+ public:
+  /// Reads no weights yet. Throws Error for a fitted kernel with a period.
+  explicit BayesianOptimiser(SearchSpace space, BayesianOptions options = {});
+  ~BayesianOptimiser();
+  BayesianOptimiser(BayesianOptimiser&&) noexcept;
+  BayesianOptimiser& operator=(BayesianOptimiser&&) noexcept;
+
+  const SearchSpace& space() const { return space_; }
+  const BayesianOptions& options() const { return options_; }
+  /// Evaluations told so far, including those that failed.
+  std::int64_t evaluations() const { return observed_.evaluations(); }
+
+  /// Adds evaluations: points (n, axes) in the axes' units, values (n). A value that is NaN stands for an evaluation
+  /// that failed. Throws Error, and adds none, for a point outside of the space, a value beyond 1e150 and more than
+  /// kMostEvaluations in all.
+  void tell(std::span<const double> points, std::span<const double> values);
+
+  /// The next `count` points: those of a space-filling design first (design_size), then those that the surrogate thinks
+  /// best. No point comes twice. Throws Error if every point of the space is known, if weights do not fit the space,
+  /// and as `propose` does.
+  Proposals ask(std::int64_t count = 1);
+
+  /// The surrogate's beliefs, for pictures. Throws Error without an evaluation that has a value.
+  Beliefs beliefs();
+
+ private:
+  struct Answering;
+  Answering& answering();
+
+  SearchSpace space_;
+  BayesianOptions options_;
+  Observations observed_;
+  std::unique_ptr<Answering> answering_;  // none before it is needed
+};
+
+}  // namespace npzoo

@@ -1,0 +1,224 @@
+#include "npzoo/models/applications/tables/fill_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "npzoo/datasets/tables/matching_rows.h"
+#include "npzoo/datasets/tables/repeated_inputs.h"
+#include "npzoo/engine/io/text.h"
+#include "npzoo/models/training/named_weights.h"
+
+namespace npzoo {
+
+namespace {
+
+std::vector<std::size_t> positions(const Table& table, std::span<const std::string> names) {
+  std::vector<std::size_t> found;
+  for (const std::string& name : names) found.push_back(table.format().column(name));
+  return found;
+}
+
+/// How columns are read.
+struct NumberRules {
+  std::span<const std::string> values;
+  bool complete = false;                // no value may be missing
+  std::span<const ColumnForm> forms{};  // of the inputs of another table, whose days count from the same one
+};
+
+TableNumbers read_numbers(Table& table, const ColumnChoice& columns, const NumberRules& rules) {
+  std::vector<std::size_t> required = positions(table, columns.inputs), all = required;
+  for (const std::size_t at : positions(table, rules.values)) all.push_back(at);
+  if (rules.complete) required = all;
+  const std::size_t dim_x = columns.inputs.size();
+  std::vector<ColumnForm> known(rules.forms.begin(), rules.forms.end());
+  if (known.empty()) known = table.input_forms(std::span(all).first(dim_x));
+  std::vector<NumberColumn> found = table.numbers(all, known, required);
+  TableNumbers numbers;
+  for (std::size_t i = 0; i < dim_x; ++i) numbers.forms.push_back(found[i].form);
+  numbers.x.resize(static_cast<std::size_t>(table.rows()) * dim_x);
+  for (std::size_t i = 0; i < dim_x; ++i) {
+    for (std::size_t row = 0; row < found[i].values.size(); ++row) numbers.x[row * dim_x + i] = found[i].values[row];
+    found[i].values = {};
+  }
+  for (std::size_t i = dim_x; i < found.size(); ++i) {
+    check(found[i].form.kind != ColumnForm::Kind::time,
+          "[predict] {}: column {} holds dates, expected numbers to predict", table.format().name(),
+          table.format().title(all[i]));
+    numbers.y.push_back(std::move(found[i].values));
+  }
+  if (!columns.group.empty()) {
+    Table::Labels labels = table.labels(table.format().column(columns.group));
+    numbers.groups = std::move(labels.names);
+    numbers.of_rows = std::move(labels.of_rows);
+  }
+  return numbers;
+}
+
+/// Gives the groups of `other` the numbers that they have in `first`, and new ones to those that it lacks.
+void renumber(std::vector<std::string>& first, TableNumbers& other) {
+  const GroupNumbers all = number_groups(first, other.groups);
+  for (std::uint32_t& g : other.of_rows) g = all.of_targets[g];
+  first = all.names;
+}
+
+/// Looks up the values of the rows asked for.
+std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tables) {
+  const ColumnChoice& columns = tables.columns;
+  const TableNumbers& asked = tables.asked_numbers();
+  const TableNumbers known = read_numbers(table, columns, {columns.values, false, asked.forms});
+  const std::vector<std::int64_t> rows =
+      matching_rows({asked.x, tables.groups, asked.of_rows}, {known.x, known.groups, known.of_rows},
+                    std::ssize(columns.inputs), table.format().name());
+  std::vector<std::vector<double>> truth(known.y.size());
+  bool any = false;
+  for (std::size_t v = 0; v < truth.size(); ++v)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double y =
+          rows[i] < 0 ? std::numeric_limits<double>::quiet_NaN() : known.y[v][static_cast<std::size_t>(rows[i])];
+      truth[v].push_back(y);
+      const bool observed = !tables.targets && !std::isnan(tables.observed.y[v][i]);
+      any = any || !(observed || std::isnan(y));
+    }
+  check(any, "[truth] {} knows none of the values that were predicted, expected rows with the same {}",
+        table.format().name(), fmt::join(columns.inputs, ", "));
+  return truth;
+}
+
+void check_observed(FillTables& tables, bool inputs_named) {
+  const ColumnChoice& columns = tables.columns;
+  const TableNumbers& observed = tables.observed;
+  if (!inputs_named)
+    check_one_series(tables.table, columns, observed.x, observed.forms[0].kind == ColumnForm::Kind::time);
+  for (std::size_t v = 0; v < observed.y.size() && !tables.targets; ++v)
+    check(!std::ranges::all_of(observed.y[v], [](double y) { return std::isnan(y); }),
+          "[predict] {} has no value in {}, expected some rows with one", tables.table.format().name(),
+          in_quotes(columns.values[v]));
+}
+
+TableStyle style_of(const Table& table) { return {table.format().separator(), table.decimal_sign()}; }
+
+/// Names the rows by the line of their table, for a message.
+std::string line_of(const Table& table, std::int64_t row) {
+  return fmt::format("[{}:{}]", table.format().name(), table.line(row));
+}
+
+/// The figures of a row, as their columns come.
+void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, std::vector<double>& numbers) {
+  numbers.clear();
+  const auto add = [&](const PredictedColumn& column, double value) {
+    numbers.push_back(round_to_std(value, column.std[row], digits));
+  };
+  for (const PredictedColumn& column : result.columns) add(column, column.mean[row]);
+  for (const PredictedColumn& column : result.columns) add(column, column.std[row]);
+  const std::size_t quantiles = result.quantiles.size();
+  for (std::size_t q = 0; q < quantiles; ++q)
+    for (const PredictedColumn& column : result.columns) add(column, column.quantiles[row * quantiles + q]);
+}
+
+}  // namespace
+
+FillData FillTables::data() const {
+  FillData d{.dim_x = std::ssize(columns.inputs),
+             .x = observed.x,
+             .values = as_columns(observed.y),
+             .groups = observed.of_rows,
+             .truth = as_columns(truth),
+             .x_names = columns.inputs,
+             .value_names = columns.values,
+             .x_forms = observed.forms,
+             .group_name = columns.group};
+  if (at) {
+    d.targets = at->x;
+    d.target_groups = at->of_rows;
+  }
+  return d;
+}
+
+FillTables read_fill_tables(TablesToFill tables) {
+  FillTables read{std::move(tables.table), std::move(tables.targets), {}, {}, {}, {}, {}};
+  read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
+                              : choose_columns(read.table, tables.columns, tables.dim_x);
+  read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
+  check_observed(read, !tables.columns.inputs.empty());
+  read.groups = read.observed.groups;
+  if (read.targets) {
+    read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
+    renumber(read.groups, *read.at);
+  }
+  if (tables.truth) read.truth = read_truth(*tables.truth, read);
+  return read;
+}
+
+FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options) {
+  FillResult result = fill(trained, tables.data(), options);
+  const Table& asked = tables.asked();
+  if (result.unanswered == 0) return result;
+  check(result.unanswered < asked.rows(),
+        "{} the prediction is {}, expected a finite number: inputs or values are too large for the model",
+        line_of(asked, result.first_unanswered), std::isnan(result.first_odd) ? "no number" : "infinite");
+  const std::string others =
+      result.unanswered == 1 ? " has" : fmt::format(" and {} others have", result.unanswered - 1);
+  result.warnings.back().text =
+      fmt::format("{}{} no prediction, so that the cells are blank: inputs or values are too large for the model",
+                  line_of(asked, result.first_unanswered), others);
+  return result;
+}
+
+std::string default_weights(const FillTables& tables) { return default_weights(std::ssize(tables.columns.inputs)); }
+
+std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles) {
+  std::vector<std::string> prefixes{"mean_", "std_"};
+  for (const double p : quantiles) prefixes.push_back(fmt::format("q{}_", p));
+  const TableFormat& format = tables.asked().format();
+  return prediction_header({}, format.header(), prefixes, tables.columns.values, format.name());
+}
+
+std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
+                                               const std::filesystem::path& path, std::int64_t digits) {
+  const Table& asked = tables.asked();
+  auto out = std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles), result.report.comments(),
+                                           style_of(asked));
+  std::vector<double> numbers;
+  for (std::int64_t row = 0; row < asked.rows(); ++row) {
+    figures_of(result, static_cast<std::size_t>(row), digits, numbers);
+    if (result.answered[static_cast<std::size_t>(row)])
+      out->write(asked.text(row), numbers);
+    else
+      out->write_blank(asked.text(row), numbers.size());
+  }
+  return out;
+}
+
+std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
+                                           const std::filesystem::path& path, std::int64_t digits) {
+  const Table& asked = tables.asked();
+  std::vector<std::string> comments = result.report.comments(), names = tables.columns.values;
+  comments.push_back(
+      fmt::format("samples: {} of {}", result.samples,
+                  result.density == Density::marginal ? "each target by itself" : "all targets together"));
+  if (!tables.targets)  // its columns have these names already
+    for (std::string& name : names) name = "sample_" + name;
+  auto out = std::make_unique<TableWriter>(
+      path, sample_header(asked.header(), names, asked.format().name(), tables.table.format().name()), comments,
+      style_of(asked));
+  const auto count = static_cast<std::size_t>(result.samples);
+  std::vector<double> numbers;
+  for (std::int64_t row = 0; row < asked.rows(); ++row)
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto at = static_cast<std::size_t>(row);
+      numbers.assign(1, static_cast<double>(k + 1));
+      for (const PredictedColumn& column : result.columns)
+        numbers.push_back(round_to_std(column.samples[at * count + k], column.std[at], digits));
+      if (result.answered[at])
+        out->write(asked.text(row), numbers);
+      else
+        out->write_blank(asked.text(row), numbers.size());
+    }
+  out->flush();
+  return out;
+}
+
+}  // namespace npzoo

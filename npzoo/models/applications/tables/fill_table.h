@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/datasets/tables/table.h"
+#include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/models/applications/tables/fill.h"
+
+namespace npzoo {
+
+/// Tables to predict from.
+struct TablesToFill {
+  Table table;                          // observed points; without `targets` also the rows to fill
+  std::optional<Table> targets{};       // rows to predict at
+  std::optional<Table> truth{};         // known values: inputs, group and values
+  ColumnChoice columns{};               // wishes, see choose_columns
+  bool complete = false;                // a missing value is an error
+  std::optional<std::int64_t> dim_x{};  // inputs of the model, if it is known already
+};
+
+/// Columns of a table as numbers; dates are days (see ColumnForm).
+struct TableNumbers {
+  std::vector<ColumnForm> forms;       // of the inputs
+  std::vector<double> x;               // (rows, Dx)
+  std::vector<std::vector<double>> y;  // of each value column (rows), NaN where a value is missing
+  std::vector<std::string> groups;     // names; empty without a column of groups
+  std::vector<std::uint32_t> of_rows;  // the number of each row's group
+};
+
+/// Tables whose columns are chosen and read.
+struct FillTables {
+  Table table;
+  std::optional<Table> targets;
+  ColumnChoice columns;
+  TableNumbers observed;
+  std::optional<TableNumbers> at;          // of the targets; groups have the same numbers as in `observed`
+  std::vector<std::string> groups;         // names, by their number
+  std::vector<std::vector<double>> truth;  // of each value column, at the rows asked for; empty: none
+
+  const Table& asked() const { return targets ? *targets : table; }
+  const TableNumbers& asked_numbers() const { return at ? *at : observed; }
+  /// Views of the numbers. These tables must outlive it.
+  FillData data() const;
+};
+
+/// Chooses columns, reads them, numbers the groups and looks up the truth of each row by its inputs and its group.
+/// Throws Error, naming table, column and line, if a choice is in doubt, a cell is no such number, the rows of the
+/// table are several series, or a column to fill has no value.
+FillTables read_fill_tables(TablesToFill tables);
+
+/// Predicts as `fill` does. Throws Error, naming the line of the first row, if no row has a finite prediction.
+FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options = {});
+/// The name of the weights for these tables.
+std::string default_weights(const FillTables& tables);
+
+/// Returns the header of the table of predictions: the columns of the rows, and mean_, std_ and quantiles of each
+/// value. Throws Error if the rows have a column of that name already.
+std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles);
+
+/// Writes the rows as they stand with their figures, each with as many decimals as its standard deviation has with
+/// `digits` significant digits. Rows without a finite prediction stay blank. The file appears with `commit()`.
+std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
+                                               const std::filesystem::path& path, std::int64_t digits = kStdDigits);
+/// Writes each row once for each sample, with the sample's number from 1 on.
+std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
+                                           const std::filesystem::path& path, std::int64_t digits = kStdDigits);
+
+}  // namespace npzoo

@@ -1,0 +1,26 @@
+#include "npzoo/models/applications/trained_model.h"
+
+#include <fmt/format.h>
+
+#include "npzoo/engine/config.h"
+#include "npzoo/models/training/named_weights.h"
+
+namespace npzoo {
+
+TrainedModel load_model(const std::string& weights) {
+  TrainedModel trained{load_checkpoint(find_weights(weights)), nullptr};
+  trained.model = restore_model(trained.checkpoint);
+  return trained;
+}
+
+std::string WeightsUsed::made_by(std::string_view command) const {
+  return fmt::format("npzoo {} {}: {} trained under {}, seed {}, {} steps", kVersion, command, model, protocol, seed,
+                     steps);
+}
+
+WeightsUsed weights_used(const Checkpoint& checkpoint) {
+  const TrainingRun& run = checkpoint.run;
+  return {run.spec.name, run.protocol.name, run.seed, checkpoint.step};
+}
+
+}  // namespace npzoo

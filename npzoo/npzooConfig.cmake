@@ -1,0 +1,22 @@
+# find_package(npzoo) makes the target npzoo::npzoo. The flags come from npzoo.pc beside this file.
+include(CMakeFindDependencyMacro)
+find_dependency(PkgConfig)
+
+set(npzoo_path "$ENV{PKG_CONFIG_PATH}")
+get_filename_component(npzoo_pc "${CMAKE_CURRENT_LIST_DIR}/../../pkgconfig" ABSOLUTE)
+set(ENV{PKG_CONFIG_PATH} "${npzoo_pc}:${npzoo_path}")
+pkg_check_modules(npzoo QUIET IMPORTED_TARGET GLOBAL npzoo)
+set(ENV{PKG_CONFIG_PATH} "${npzoo_path}")
+unset(npzoo_path)
+unset(npzoo_pc)
+
+if(NOT TARGET PkgConfig::npzoo)
+  set(npzoo_FOUND FALSE)
+  set(npzoo_NOT_FOUND_MESSAGE "pkg-config does not find npzoo and what it requires")
+  return()
+endif()
+if(NOT TARGET npzoo::npzoo)
+  add_library(npzoo::npzoo INTERFACE IMPORTED)
+  target_link_libraries(npzoo::npzoo INTERFACE PkgConfig::npzoo)
+  target_compile_features(npzoo::npzoo INTERFACE cxx_std_20)
+endif()

@@ -1,0 +1,195 @@
+#include "npzoo/models/applications/optimise/bayesian_optimiser.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <stop_token>
+
+#include "npzoo/engine/cancellation.h"
+#include "tests/models/model_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+const double kNoValue = std::nan("");
+
+SearchSpace one_axis() { return SearchSpace({{.name = "x", .low = -2, .high = 4}}); }
+
+SearchSpace three_axes() {
+  return SearchSpace({{.name = "x", .low = -2, .high = 4},
+                      {.name = "k", .low = 1, .high = 1000, .logarithmic = true, .integer = true},
+                      {.name = "held", .low = 0, .high = 1, .fixed = 0.25}});
+}
+
+/// Five values and a failure.
+Evaluations along_one_axis() {
+  Evaluations told{{-1.75, -0.5, 0.25, 1.5, 3.25, 3.9}, {}};
+  for (const double x : told.points) told.values.push_back((x - 1) * (x - 1) + std::sin(4 * x));
+  told.values.back() = kNoValue;
+  return told;
+}
+
+Evaluations over_two_axes() {
+  Evaluations told;
+  for (const auto& [x, k] : {std::pair{-1.5, 3.0},
+                             {0.0, 20.0},
+                             {1.0, 500.0},
+                             {2.0, 7.0},
+                             {3.5, 90.0},
+                             {-0.5, 150.0},
+                             {2.5, 40.0},
+                             {0.5, 5.0}}) {
+    told.points.insert(told.points.end(), {x, k, 0.25});
+    told.values.push_back(x * x - std::log(k));
+  }
+  return told;
+}
+
+BayesianOptimiser told(SearchSpace space, const Evaluations& evaluations, BayesianOptions options = {}) {
+  BayesianOptimiser optimiser(std::move(space), std::move(options));
+  optimiser.tell(evaluations.points, evaluations.values);
+  return optimiser;
+}
+
+void check_point(const ProposedPoint& found, const std::vector<double>& values, double mean, double std,
+                 double acquisition) {
+  CHECK(found.values == values);
+  CHECK(*found.mean == doctest::Approx(mean).epsilon(1e-6));
+  CHECK(*found.std == doctest::Approx(std).epsilon(1e-6));
+  CHECK(*found.acquisition == doctest::Approx(acquisition).epsilon(1e-6));
+}
+
+}  // namespace
+
+TEST_CASE("optimiser: proposals are those that `npzoo optimise` printed in version 0.1") {
+  const Proposals by_gp = told(one_axis(), along_one_axis(), {.surrogate = FittedGp()}).ask(2);
+  CHECK(by_gp.by == "gp");
+  REQUIRE(by_gp.points.size() == 2);
+  check_point(by_gp.points[0], {1.15943}, 0.2340091729686038, 0.760260545428975, -1.6627626374452826);
+  check_point(by_gp.points[1], {1.92451}, 0.6049018445426144, 0.8030440699466846, -2.320103155925719);
+
+  const Proposals by_weights = told(one_axis(), along_one_axis(), {.seed = 3}).ask(1);
+  CHECK((by_weights.by == "kriging-tnp" && by_weights.note.empty()));
+  CHECK(by_weights.points.front().values.front() == doctest::Approx(1.02817).epsilon(1e-4));
+
+  const Proposals largest = told(three_axes(), over_two_axes(), {.maximise = true}).ask(3);
+  CHECK(largest.note == "a Gaussian process answers: no weights are for 3 inputs");
+  REQUIRE(largest.points.size() == 3);
+  check_point(largest.points[0], {4, 1, 0.25}, 10.949353126557936, 2.722526792609621, 1.2119049137788904);
+  check_point(largest.points[1], {4, 6, 0.25}, 10.928967942741608, 0.5733651052328028, -1.5200930104183985);
+  check_point(largest.points[2], {4, 2, 0.25}, 10.986147403003587, 0.07031520291684856, -2.9916588674360582);
+
+  BayesianOptions thompson{.batch = BatchRule::thompson};
+  thompson.acquisition.kind = AcquisitionKind::expected_improvement;
+  const Proposals drawn = told(three_axes(), over_two_axes(), thompson).ask(2);
+  CHECK(drawn.note == "a Gaussian process answers: the weights for tables draw no functions");
+  CHECK(drawn.points[0].values == std::vector<double>{0.1616, 968, 0.25});
+  CHECK(drawn.points[1].values == std::vector<double>{0.34324, 988, 0.25});
+  CHECK((drawn.points[0].mean && !drawn.points[0].acquisition));
+}
+
+TEST_CASE("optimiser: a design comes first, and answers depend only on options and evaluations") {
+  BayesianOptimiser optimiser(one_axis());
+  const Proposals design = optimiser.ask(4);
+  CHECK(design.by == "sobol");
+  REQUIRE(design.points.size() == 4);
+  for (const ProposedPoint& point : design.points) {
+    CHECK((!point.mean && !point.acquisition));
+    CHECK(one_axis().values(point.unit) == point.values);
+    CHECK((point.values.front() >= -2 && point.values.front() <= 4));
+  }
+  CHECK(optimiser.ask(4).points[3].values == design.points[3].values);
+  for (std::size_t i = 0; i < 2; ++i)
+    optimiser.tell(design.points[i].values, std::span<const double>(i == 0 ? &kNoValue : &design.points[i].unit[0], 1));
+  CHECK(optimiser.evaluations() == 2);
+  CHECK(optimiser.ask(1).points.front().values == design.points[2].values);
+
+  BayesianOptimiser asked = told(three_axes(), over_two_axes());
+  const Proposals first = asked.ask(2), again = asked.ask(2);
+  const Beliefs beliefs = asked.beliefs();
+  CHECK(beliefs.surrogate == "gp");
+  const Proposals last = asked.ask(2);
+  for (const Proposals* other : {&again, &last})
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(other->points[i].unit == first.points[i].unit);
+      CHECK(*other->points[i].acquisition == *first.points[i].acquisition);
+    }
+}
+
+TEST_CASE("optimiser: a model in memory is the surrogate") {
+  ModelSpec spec = small_model("tnp-d");
+  OwnModelSurrogate own{varied_model(spec), model_info("tnp-d"), {.inputs = {-2, 2}}, DType::float64};
+  const Proposals found = told(one_axis(), along_one_axis(), {.surrogate = own}).ask();
+  CHECK(found.by == "tnp-d");
+  CHECK((found.points.size() == 1 && *found.points.front().std > 0));
+  CHECK(error_of([&] { BayesianOptimiser(three_axes(), {.surrogate = own}); }) ==
+        "[optimise] 3 axes that vary found, tnp-d takes 1 inputs");
+}
+
+TEST_CASE("optimiser: beliefs are maps of two free axes and lines otherwise, in the units of axes and values") {
+  const Beliefs maps = told(three_axes(), over_two_axes(), {.maximise = true}).beliefs();
+  REQUIRE(maps.map.has_value());
+  CHECK((maps.lines.empty() && maps.map->across == 0 && maps.map->up == 1));
+  CHECK((maps.map->columns.size() == 64 && maps.map->values.mean.size() == 64 * 64));
+  CHECK(maps.map->columns.front() == doctest::Approx(-2 + 6 / 128.0));
+  CHECK(maps.map->rows.back() == doctest::Approx(std::pow(1000, 127 / 128.0)));
+  for (const double std : maps.map->values.std) CHECK(std > 0);
+  for (std::size_t i = 0; i < maps.points.size(); ++i)
+    CHECK(maps.points[i] == doctest::Approx(over_two_axes().points[i]).epsilon(1e-12));
+  CHECK(maps.values == over_two_axes().values);
+
+  const Beliefs lines = told(one_axis(), along_one_axis(), {.surrogate = FittedGp()}).beliefs();
+  REQUIRE((!lines.map && lines.lines.size() == 1));
+  CHECK((lines.lines[0].at.front() == -2 && lines.lines[0].at.back() == 4 && lines.lines[0].at.size() == 201));
+  CHECK(lines.values.back() == lines.values.front());  // the failure has the worst value
+  const std::size_t at_observed = 75;                  // x = 0.25
+  CHECK(lines.lines[0].values.mean[at_observed] == doctest::Approx(along_one_axis().values[2]).epsilon(1e-2));
+}
+
+TEST_CASE("optimiser: progress counts points, and a stop request interrupts and leaves the optimiser as it was") {
+  std::vector<std::int64_t> done;
+  BayesianOptimiser optimiser =
+      told(three_axes(), over_two_axes(), {.progress = [&](std::int64_t now, std::int64_t all) {
+             done.push_back(now);
+             CHECK(all == 2);
+           }});
+  const Proposals expected = optimiser.ask(2);
+  CHECK(done == std::vector<std::int64_t>{0, 1, 2});
+
+  std::stop_source source;
+  BayesianOptimiser stopped =
+      told(three_axes(), over_two_axes(),
+           {.progress = [&](std::int64_t, std::int64_t) { source.request_stop(); }, .stop = source.get_token()});
+  CHECK_THROWS_AS(stopped.ask(2), Interrupted);
+  CHECK_THROWS_AS(stopped.beliefs(), Interrupted);
+  CHECK(stopped.evaluations() == 8);
+  CHECK(optimiser.ask(2).points[1].unit == expected.points[1].unit);
+}
+
+TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {
+  BayesianOptimiser optimiser(three_axes());
+  const auto error = [&](const std::vector<double>& points, const std::vector<double>& values) {
+    return error_of([&] { optimiser.tell(points, values); });
+  };
+  CHECK(error({1, 2}, {1}) == "[optimise] 2 coordinates and 1 values found, expected 3 coordinates for each value");
+  CHECK(error({1, 2, 0, 5, 2, 0}, {1, 2}) == "[optimise: evaluation 2] x is 5, expected a number from -2 to 4");
+  CHECK(error({1, 2.5, 0}, {1}) == "[optimise: evaluation 1] k is 2.5, expected a whole number");
+  CHECK(error({kNoValue, 2, 0}, {1}) == "[optimise: evaluation 1] x is nan, expected a number from -2 to 4");
+  CHECK(error({1, 2, 0}, {kInfinity}) == "[optimise: evaluation 1] value is inf, expected a number of at most 1e150");
+  CHECK(error(std::vector<double>(3 * 2001, 1.0), std::vector<double>(2001)) ==
+        "[optimise] 2001 evaluations found, expected at most 2000");
+  CHECK(optimiser.evaluations() == 0);
+  CHECK(error_of([&] { optimiser.ask(0); }) == "[optimise] 0 points asked for, expected 1 or more");
+  CHECK(error_of([&] { optimiser.beliefs(); }) == "[optimise] nothing was observed so far, expected one value or more");
+  CHECK(error_of([] { BayesianOptimiser(one_axis(), {.surrogate = FittedGp{KernelKind::periodic}}); }) ==
+        "[optimise] a kernel periodic found, expected one without a period");
+  BayesianOptimiser few(SearchSpace({{.name = "n", .low = 0, .high = 1, .integer = true}}));
+  few.tell(std::vector<double>{0, 1}, std::vector<double>{3, 4});
+  CHECK(error_of([&] { few.ask(); }) == "[optimise] all 2 points are known");
+  const Evaluations evaluations = along_one_axis();
+  BayesianOptimiser weights =
+      told(one_axis(), evaluations, {.batch = BatchRule::thompson, .surrogate = WeightsSurrogate{"npzoo/any-1d"}});
+  CHECK(error_of([&] { weights.ask(2); }).ends_with("predicts each point by itself, expected fantasies"));
+}

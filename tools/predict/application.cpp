@@ -1,0 +1,61 @@
+#include "tools/predict/application.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace npzoo {
+
+namespace {
+
+int run_tables(const PredictOptions& c, const TrainedModel& trained) { return predict_tables(c, &trained); }
+
+/// Two tables are taken as they stand, unless a flag asks for more.
+int run_points(const PredictOptions& c, const TrainedModel& trained) {
+  const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
+                     c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
+  return plain ? predict_points(c, trained) : predict_tables(c, &trained);
+}
+
+constexpr std::array kApplications{
+    PredictApplication{.application = Application::points, .plural = "points", .run = run_points},
+    PredictApplication{.application = Application::tables, .plural = "tables", .run = run_tables},
+    PredictApplication{
+        .application = Application::forecasts, .plural = "forecasts", .takes_horizon = true, .run = predict_forecast},
+    PredictApplication{.application = Application::events,
+                       .plural = "events",
+                       .takes_horizon = true,
+                       .takes_now = true,
+                       .run = predict_events},
+};
+
+const PredictApplication& row_of(Application application) {
+  return *std::ranges::find(kApplications, application, &PredictApplication::application);
+}
+
+/// Throws Error if `flag` is given and this application does not take it.
+void check_flag(const PredictApplication& row, const char* flag, bool given, bool PredictApplication::*takes) {
+  if (!given || row.*takes) return;
+  std::string others;
+  for (const PredictApplication& other : kApplications)
+    if (other.*takes) others += fmt::format("{}of {}", others.empty() ? "" : " or ", other.plural);
+  fail("[predict] {} found, expected a --checkpoint of a model {}", flag, others);
+}
+
+void check_flags(const PredictApplication& row, const PredictOptions& c) {
+  check_flag(row, "--horizon", c.horizon.has_value(), &PredictApplication::takes_horizon);
+  check_flag(row, "--now", c.now.has_value(), &PredictApplication::takes_now);
+}
+
+}  // namespace
+
+const PredictApplication& application_of(const TrainedModel& trained, const PredictOptions& c) {
+  const PredictApplication& row = row_of(trained.checkpoint.run.protocol.data->application());
+  check_flags(row, c);
+  return row;
+}
+
+void check_flags_of_tables(const PredictOptions& c) { check_flags(row_of(Application::tables), c); }
+
+}  // namespace npzoo

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "npzoo/models/applications/trained_model.h"
+#include "tools/predict/options.h"
+
+namespace npzoo {
+
+/// What `predict` does with the weights of some tasks.
+struct PredictApplication {
+  Application application;
+  const char* plural;  // "forecasts": what its models predict
+  bool takes_horizon = false, takes_now = false;
+  /// Returns the exit status.
+  int (*run)(const PredictOptions& options, const TrainedModel& trained);
+};
+
+/// The row for these weights. Throws Error if the options have a flag that this application does not take.
+const PredictApplication& application_of(const TrainedModel& trained, const PredictOptions& options);
+/// Throws Error if the options have a flag that tables without weights do not take.
+void check_flags_of_tables(const PredictOptions& options);
+
+/// Fills tables, whose columns and groups are series; tables are held in memory. Without weights uses those for tables
+/// of as many inputs. Returns the exit status.
+int predict_tables(const PredictOptions& options, const TrainedModel* trained);
+/// Predicts at the targets given the whole context as one task; reads targets a chunk at a time.
+int predict_points(const PredictOptions& options, const TrainedModel& trained);
+/// Predicts the events that follow each sequence of a table.
+int predict_events(const PredictOptions& options, const TrainedModel& trained);
+/// Predicts the rows that follow the end of a table.
+int predict_forecast(const PredictOptions& options, const TrainedModel& trained);
+
+}  // namespace npzoo

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "npzoo/models/applications/tables/fill_table.h"
+#include "npzoo/ops/kriging/kriging.h"
+#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
+#include "tools/cli/messages.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/progress.h"
+#include "tools/predict/application.h"
+#include "tools/predict/interrupt_stop.h"
+#include "tools/predict/picture.h"
+#include "tools/predict/tables_json.h"
+
+namespace npzoo {
+
+namespace {
+
+/// The exit status if some rows have no finite prediction; the others are written.
+constexpr int kUnansweredExit = 3;
+
+FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
+  Progress progress("read", 0, {.unit = "rows", .passing = true});
+  const Table::Options options{.give_up = {}, .progress = [&](std::int64_t rows) { progress.update(rows); }};
+  TablesToFill tables{
+      .table = Table::read(c.table, options), .columns = c.columns, .complete = c.strict, .dim_x = dim_x};
+  if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
+  if (!c.truth.empty()) tables.truth = Table::read(c.truth);
+  return read_fill_tables(std::move(tables));
+}
+
+constexpr std::size_t kMostPanels = 20;
+
+void check_picture(const PredictOptions& c, const FillTables& tables) {
+  if (c.plot.empty()) return;
+  plot::format_of(c.plot);
+  const ColumnChoice& columns = tables.columns;
+  check(columns.inputs.size() <= 2, "[plot] {} has {} inputs, {}, expected one or two", c.table.string(),
+        columns.inputs.size(), fmt::join(columns.inputs, ", "));
+  check_drawn_names(c.plot, columns.inputs);
+  check_drawn_names(c.plot, columns.values);
+  check(columns.values.size() <= kMostPanels, "[plot] {} has {} columns of values, expected at most {} in a picture",
+        c.table.string(), columns.values.size(), kMostPanels);
+  const std::int64_t most = most_drawn_rows(columns.inputs.size());
+  for (const Table* table : {&tables.table, &tables.asked()})
+    check(table->rows() <= most, "[plot] {} has {} rows, expected at most {} in a picture", table->format().name(),
+          table->rows(), most);
+}
+
+/// The groups that a picture has room for, from the first one on.
+std::vector<std::string> drawn_groups(const PredictOptions& c, const FillTables& tables) {
+  constexpr std::size_t kMostGroups = 6;
+  const std::vector<std::string>& groups = tables.groups;
+  const std::size_t room = std::max<std::size_t>(1, kMostPanels / tables.columns.values.size());
+  const std::vector<std::string> drawn(
+      groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(std::min({groups.size(), room, kMostGroups})));
+  check_drawn_names(c.plot, drawn);
+  return drawn;
+}
+
+/// Draws a panel for each value of each of `groups`.
+void draw(PredictionPicture& picture, const FillTables& tables, const FillResult& result, std::size_t groups) {
+  const TableNumbers &observed = tables.observed, &asked = tables.asked_numbers();
+  const std::size_t dim_x = tables.columns.inputs.size(), values = tables.columns.values.size(),
+                    shown = std::max<std::size_t>(1, groups);
+  const auto group_of = [](const TableNumbers& rows, std::size_t i) {
+    return rows.of_rows.empty() ? 0 : rows.of_rows[i];
+  };
+  for (std::size_t v = 0; v < values; ++v) {
+    for (std::size_t i = 0; i < observed.y[v].size(); ++i)
+      if (const std::size_t g = group_of(observed, i); g < shown && !std::isnan(observed.y[v][i]))
+        picture.add_context(g * values + v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
+    for (std::size_t i = 0; i < asked.x.size() / dim_x; ++i)
+      if (const std::size_t g = group_of(asked, i); result.answered[i] && g < shown)
+        picture.add(g * values + v, std::span(asked.x).subspan(i * dim_x, dim_x), result.columns[v].mean[i],
+                    result.columns[v].std[i]);
+  }
+  picture.draw();
+}
+
+/// Tables of predictions and samples, and the picture: all appear, or none.
+class Outputs {
+ public:
+  Outputs(const PredictOptions& c, const FillTables& tables, const FillResult& result,
+          const std::vector<std::string>& groups) {
+    if (!c.out.empty()) predictions_ = write_predictions(tables, result, c.out, c.digits);
+    if (c.samples > 0) samples_ = write_samples(tables, result, c.samples_out, c.digits);
+    if (c.plot.empty()) return;
+    std::vector<PictureAxis> axes;
+    for (std::size_t i = 0; i < tables.columns.inputs.size(); ++i)
+      axes.push_back({tables.columns.inputs[i], tables.observed.forms[i]});
+    std::vector<std::string> panels;
+    for (const std::string& group : groups)
+      for (const std::string& name : tables.columns.values) panels.push_back(fmt::format("{}, {}", name, group));
+    picture_.emplace(c.plot, result.weights.model, axes, groups.empty() ? tables.columns.values : panels);
+    draw(*picture_, tables, result, groups.size());
+  }
+
+  void commit() {
+    if (predictions_) predictions_->commit();
+    if (samples_) samples_->commit();
+    if (picture_) picture_->commit();
+  }
+
+ private:
+  std::unique_ptr<TableWriter> predictions_, samples_;
+  std::optional<PredictionPicture> picture_;
+};
+
+void show_messages(const PredictOptions& c, const FillTables& tables, const FillResult& result, std::size_t drawn,
+                   Progress& progress) {
+  if (!c.plot.empty() && drawn < tables.groups.size())
+    progress.message(
+        fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn, tables.groups.size()));
+  for (const Warning& warning : result.warnings) progress.message("npzoo: warning: " + one_line(warning.text));
+  warn_of_clamped_denominators(clamped_denominators());
+  warn_of_failed_factorisations(failed_factorisations());
+}
+
+std::string line(const std::string& name, const TruthScores& s) {
+  return fmt::format("{}: MAE {:.5g}, RMSE {:.5g}, CRPS {:.5g}, {:.1f} % within the 95 % interval, {} values", name,
+                     s.mae, s.rmse, s.crps, 100 * s.coverage_95, s.rows);
+}
+
+void print_scores(const PredictOptions& c, const FillResult& result) {
+  std::FILE* to = c.out == "-" || c.samples_out == "-" ? stderr : stdout;
+  for (std::size_t v = 0; v < result.scores.size(); ++v)
+    fmt::print(to, "{}\n", line(result.report.columns.values[v], result.scores[v]));
+  if (result.scores.size() > 1) fmt::print(to, "{}\n", line("all", pooled(result.scores)));
+}
+
+}  // namespace
+
+int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
+  const auto began = std::chrono::steady_clock::now();
+  const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
+  std::optional<TrainedModel> usual;
+  if (!trained) trained = &usual.emplace(load_model(default_weights(tables)));
+  check_fits(*trained, tables.columns.inputs, tables.columns.values);
+  check_picture(c, tables);
+  const std::vector<std::string> drawn = drawn_groups(c, tables);
+  static_cast<void>(prediction_header(tables, c.quantiles));
+  for (const auto& path : {c.out, c.samples_out, c.plot})
+    if (!path.empty()) check_can_be_written(path);
+
+  InterruptStop interrupt;
+  Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values), {.unit = "values"});
+  const FillResult result = fill_tables(*trained, tables,
+                                        {.quantiles = c.quantiles,
+                                         .samples = c.samples,
+                                         .standardise = !c.as_is,
+                                         .neighbours = c.neighbours,
+                                         .chunk = c.chunk,
+                                         .stop = interrupt.token(),
+                                         .progress = [&](std::int64_t done, std::int64_t) {
+                                           progress.update(static_cast<double>(done));
+                                           interrupt.poll();
+                                         }});
+  Outputs outputs(c, tables, result, drawn);
+  if (interrupt.poll()) return kInterruptedExit;
+  outputs.commit();
+  progress.finish();
+  show_messages(c, tables, result, drawn.size(), progress);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (c.common.json)
+    print_json(to_json(result, c, tables.asked().rows(), seconds.count()));
+  else
+    print_scores(c, result);
+  return result.unanswered > 0 ? kUnansweredExit : 0;
+}
+
+}  // namespace npzoo
