@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "npzoo/datasets/own_protocol.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/toml.h"
 #include "npzoo/models/registry.h"
@@ -49,15 +50,13 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-}  // namespace
-
-DescribedRun describe_run(const RunRequest& request) {
-  DescribedRun described;
-  TrainingRun& run = described.run;
+DescribedRun described(const RunRequest& request) {
+  DescribedRun result;
+  TrainingRun& run = result.run;
   if (request.own) {
     OwnProtocol own = own_protocol(*request.own, request.protocol, request.changes);
     run.protocol = std::move(own.protocol);
-    described.skipped = std::move(own.skipped);
+    result.skipped = std::move(own.skipped);
   } else {
     run.protocol = with_changes(load_protocol(request.protocol), request.changes);
   }
@@ -69,7 +68,13 @@ DescribedRun describe_run(const RunRequest& request) {
   if (!model.empty()) run.spec = model_spec(run.protocol, model);
   if (!init.empty()) begin_with(run, init);
   change_length(request, run);
-  return described;
+  return result;
+}
+
+}  // namespace
+
+DescribedRun describe_run(const RunRequest& request) {
+  return with_errors([&] { return described(request); });
 }
 
 TrainingRun begun_run(const std::filesystem::path& checkpoint, const RunRequest& request) {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "npzoo/engine/boundary.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 
@@ -43,9 +45,7 @@ std::string above_the_possible(const ScoredModel& scored, const TestConfig& test
   return "";
 }
 
-}  // namespace
-
-TestScores score_test(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options) {
+TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options) {
   check_dimensions(scored, *test.data);
   const EvaluationConfig& rules = scored.protocol.evaluation;
   const ModelSpec& spec = scored.run.spec;
@@ -73,6 +73,15 @@ TestScores score_test(const ScoredModel& scored, const TestConfig& test, const S
   scores.against = reference_for(rules, test, spec.name, headline.density);
   scores.chose_weights = chose_weights(scored, test);
   return scores;
+}
+
+}  // namespace
+
+TestScores score_test(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options) {
+  return with_errors([&] {
+    const StopScope scope(options.stop);
+    return score(scored, test, options);
+  });
 }
 
 std::string leak(const ScoredModel& scored, const TestConfig& test, const TestScores& scores) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "npzoo/datasets/protocol.h"
@@ -24,6 +25,7 @@ struct ScoreOptions {
   std::uint64_t seed = 0;    // of the test tasks
   /// Called with the number of batches that are done and how many there are; first with none done. May throw to stop.
   std::function<void(double done, std::int64_t batches)> progress{};
+  std::stop_token stop{};  // a request stops the scoring, which throws Interrupted
 };
 
 /// What the model scores on a test, and what to compare that with.
