@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/events/gap_distribution.h"
+#include "npzoo/datasets/events/gap_distribution.h"
 #include "npzoo/models/predictions/intensity_event.h"
 #include "tests/models/renewal_model.h"
 

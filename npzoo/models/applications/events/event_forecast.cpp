@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/events/source.h"
-#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/events/event_task.h"
+#include "npzoo/datasets/events/table.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"

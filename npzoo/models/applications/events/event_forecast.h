@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/process.h"
+#include "npzoo/datasets/events/process.h"
 #include "npzoo/models/model.h"
 
 // What a model of events, whose parameters are of a dtype, says of a sequence. All throw Error for a model that
