@@ -1,16 +1,16 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <optional>
+#include <tuple>
 
-#include "npzoo/models/registry.h"
-#include "npzoo/models/training/pretrained.h"
+#include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
-#include "npzoo/models/trials/trial.h"
-#include "npzoo/models/trials/verdict.h"
+#include "npzoo/models/trials/score_test.h"
 #include "python/core/calls.h"
 #include "python/core/model.h"
 #include "tools/cli/commit.h"
@@ -20,31 +20,6 @@ namespace npzoo::python {
 using namespace nb::literals;
 
 namespace {
-
-struct TrainSettings {
-  std::string protocol;
-  std::vector<std::string> changes;
-  std::string model, init;
-  std::optional<std::int64_t> steps, batch_size;
-  std::optional<double> learning_rate;
-  std::optional<std::uint64_t> seed;
-};
-
-TrainingRun describe(const TrainSettings& s) {
-  check(!s.model.empty() || !s.init.empty(), "[train] neither a model nor init found, expected one of them");
-  TrainingRun run;
-  run.protocol = with_changes(load_protocol(s.protocol), s.changes);
-  if (!s.model.empty()) run.spec = model_spec(run.protocol, s.model);
-  if (!s.init.empty()) begin_with(run, s.init);
-  check(s.steps.value_or(1) >= 1 && s.batch_size.value_or(1) >= 1 && s.learning_rate.value_or(1) > 0,
-        "[train] steps, batch_size or learning_rate is not positive, expected positive numbers");
-  if (s.steps) set_steps(run.protocol, *s.steps);
-  TrainingConfig& training = run.protocol.training;
-  training.batch_size = s.batch_size.value_or(training.batch_size);
-  training.optimiser.lr = s.learning_rate.value_or(training.optimiser.lr);
-  run.seed = s.seed.value_or(run.seed);
-  return run;
-}
 
 /// Hands what happens in a training to a Python function `report(event, step, value)`: "begin" with the number of all
 /// steps, "step" with the loss, "validation" with the log-likelihood. The training ends early when it returns True.
@@ -73,11 +48,26 @@ class Reporter final : public TrainObserver {
   bool stop_ = false;
 };
 
-nb::dict train_model(const TrainSettings& settings, const std::filesystem::path& out, bool resume, bool tensorboard,
+/// A table of the user's own: its path, inputs or the column of time, values, group, and the steps of a forecast, 0:
+/// none.
+using OwnColumns = std::tuple<std::filesystem::path, std::vector<std::string>, std::vector<std::string>, std::string,
+                              std::int64_t, std::int64_t>;
+
+OwnData own_data(const OwnColumns& columns) {
+  const auto& [path, inputs, values, group, context, horizon] = columns;
+  if (horizon == 0) return {OwnTable{path, group, inputs, values}};
+  return {OwnSeries{path, inputs.empty() ? std::string() : inputs.front(), values, context, horizon}};
+}
+
+nb::dict train_model(const RunRequest& request, const std::filesystem::path& out, bool resume, bool tensorboard,
                      nb::object report) {
+  check(request.steps.value_or(1) >= 1 && request.batch_size.value_or(1) >= 1 && request.lr.value_or(1) > 0,
+        "[train] steps, batch_size or learning_rate is not positive, expected positive numbers");
+  check(request.own || !request.model.empty() || !request.init.empty(),
+        "[train] neither a model nor init found, expected one of them");
   CallWatch watch;
   const TrainResult result = unlocked(watch, [&] {
-    const TrainingRun run = describe(settings);
+    const TrainingRun run = describe_run(request).run;
     Reporter reporter(watch, report, run.protocol.training.steps);
     return train(run, {.out = out, .resume = resume, .commit = kCommit, .tensorboard = tensorboard}, reporter);
   });
@@ -93,28 +83,21 @@ nb::dict train_model(const TrainSettings& settings, const std::filesystem::path&
 
 nb::object number_or_none(const std::optional<double>& value) { return value ? nb::cast(*value) : nb::none(); }
 
-struct Scored {
-  std::string test;
-  std::int64_t batches = 0;
-  Findings found;
-  Reference against;
-};
-
-nb::dict as_row(const Scored& scored) {
+nb::dict as_row(const std::string& test, const TestScores& scores) {
   nb::dict row, figures, errors;
-  for (const Figure& figure : scored.found.figures) {
+  for (const Figure& figure : scores.found.figures) {
     figures[figure.name.c_str()] = figure.value.value;
     if (figure.has_error) errors[figure.name.c_str()] = figure.value.standard_error;
   }
-  row["test"] = scored.test;
-  row["headline"] = scored.found.headline().name;
+  row["test"] = test;
+  row["headline"] = scores.found.headline().name;
   row["figures"] = figures;
   row["standard_errors"] = errors;
-  row["tasks"] = scored.found.tasks;
-  row["batches"] = scored.batches;
+  row["tasks"] = scores.found.tasks;
+  row["batches"] = scores.batches;
   row["published"] =
-      number_or_none(scored.against.published ? std::optional(scored.against.published->value) : std::nullopt);
-  row["oracle"] = number_or_none(scored.against.best ? std::optional(scored.against.best->best.value) : std::nullopt);
+      number_or_none(scores.against.published ? std::optional(scores.against.published->value) : std::nullopt);
+  row["oracle"] = number_or_none(scores.against.best ? std::optional(scores.against.best->best.value) : std::nullopt);
   return row;
 }
 
@@ -124,39 +107,24 @@ nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, con
   const TrainingRun& run = trained.checkpoint.run;
   check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
   CallWatch watch;
-  const std::vector<Scored> all = unlocked(watch, [&] {
+  std::vector<std::pair<std::string, TestScores>> all = unlocked(watch, [&] {
     const Protocol protocol =
         with_changes(protocol_name.empty() ? run.protocol : load_protocol(protocol_name), changes);
-    const EvaluationConfig& rules = protocol.evaluation;
-    std::vector<Scored> scored;
-    for (const TestConfig& test : rules.tests) {
-      check(test.data->dim_x() == trained.model->dim_x() && test.data->dim_y() == trained.model->dim_y(),
-            "[evaluate] {} has {} inputs and {} values, expected {} and {} as the model", protocol.name,
-            test.data->dim_x(), test.data->dim_y(), trained.model->dim_x(), trained.model->dim_y());
-      const SourceOptions tasks{.batch_size = rules.batch_size,
-                                .seed = seed.value_or(rules.seed),
-                                .split = Split::evaluation,
-                                .device = default_device()};
-      const std::int64_t count = batches_of(*test.data->source(tasks), batches.value_or(rules.batches));
+    const ScoredModel scored{*trained.model, run, protocol, run.spec.name};
+    std::vector<std::pair<std::string, TestScores>> found;
+    for (const TestConfig& test : protocol.evaluation.tests) {
       const auto show = watch.progress(progress);
-      Findings found = find_trial(rules.trial)
-                           .run(*trained.model, *test.data,
-                                {.tasks = tasks,
-                                 .batches = count,
-                                 .density = density_of(rules, run.spec.name),
-                                 .rules = rules.rules,
-                                 .untrained = [&] { return make_model(run.spec, {.seed = run.seed}); },
-                                 .progress =
-                                     [&](double done) {
-                                       if (show) show(static_cast<std::int64_t>(std::floor(done)), count);
-                                     }});
-      Reference against = reference_for(rules, test, run.spec.name, found.headline().density);
-      scored.push_back({test.name, count, std::move(found), std::move(against)});
+      found.emplace_back(test.name, score_test(scored, test,
+                                               {.batches = batches.value_or(protocol.evaluation.batches),
+                                                .seed = seed.value_or(protocol.evaluation.seed),
+                                                .progress = [&](double done, std::int64_t count) {
+                                                  if (show) show(static_cast<std::int64_t>(std::floor(done)), count);
+                                                }}));
     }
-    return scored;
+    return found;
   });
   nb::list rows;
-  for (const Scored& scored : all) rows.append(as_row(scored));
+  for (const auto& [test, scores] : all) rows.append(as_row(test, scores));
   return rows;
 }
 
@@ -165,15 +133,23 @@ nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, con
 void add_training(nb::module_& module) {
   module.def(
       "train",
-      [](const std::string& protocol, const std::vector<std::string>& changes, const std::string& model,
-         const std::string& init, std::optional<std::int64_t> steps, std::optional<std::int64_t> batch_size,
-         std::optional<double> learning_rate, std::optional<std::uint64_t> seed, const std::filesystem::path& out,
-         bool resume, bool tensorboard, nb::object report) {
-        return train_model({protocol, changes, model, init, steps, batch_size, learning_rate, seed}, out, resume,
-                           tensorboard, report);
+      [](const std::optional<OwnColumns>& table, const std::string& protocol, const std::vector<std::string>& changes,
+         const std::string& model, const std::string& init, std::optional<std::int64_t> steps,
+         std::optional<std::int64_t> batch_size, std::optional<double> learning_rate, std::optional<std::uint64_t> seed,
+         const std::filesystem::path& out, bool resume, bool tensorboard, nb::object report) {
+        RunRequest request{.protocol = protocol,
+                           .changes = changes,
+                           .model = model,
+                           .init = init,
+                           .steps = steps,
+                           .batch_size = batch_size,
+                           .lr = learning_rate,
+                           .seed = seed};
+        if (table) request.own = own_data(*table);
+        return train_model(request, out, resume, tensorboard, report);
       },
-      "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a, "learning_rate"_a, "seed"_a, "out"_a,
-      "resume"_a, "tensorboard"_a, "report"_a.none());
+      "table"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a, "learning_rate"_a, "seed"_a,
+      "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none());
   module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none());
 }
 

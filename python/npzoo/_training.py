@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Iterable, Mapping, Sequence
 
 from . import _core
 from ._catalogue import Table, changes
+from ._frames import as_frame
 from ._model import Model, load
+from ._tables import _names
 
 
 @dataclass
@@ -28,12 +31,17 @@ class Training:
     validations: list[tuple[int, float]] = field(repr=False, default_factory=list)  #: step and log-likelihood
 
 
-def train(protocol: str | os.PathLike, model: str | None = None, *, steps: int | None = None,
-          batch_size: int | None = None, learning_rate: float | None = None, seed: int | None = None,
-          set: Mapping[str, object] | Iterable[str] = (), init: str | os.PathLike | None = None,
-          out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
-          callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None) -> Training:
-    """Trains a model under a protocol (see :func:`npzoo.protocols`, or the path of a TOML file).
+def train(protocol, model: str | None = None, *, steps: int | None = None, batch_size: int | None = None,
+          learning_rate: float | None = None, seed: int | None = None, set: Mapping[str, object] | Iterable[str] = (),
+          init: str | os.PathLike | None = None, out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
+          callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
+          inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
+          horizon: int = 0) -> Training:
+    """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
+
+    A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
+    columns, and tasks are its groups or blocks of its rows. Without ``model`` and ``init`` the training begins with the
+    weights for tables. With ``context`` and ``horizon``, in steps of the one column ``inputs``, tasks are forecasts.
 
     ``steps``, ``batch_size``, ``learning_rate`` and ``seed`` replace those of the protocol; ``set`` changes any of its
     keys, as ``{"data.noise": 0.1}``. ``init`` names weights to begin with. ``out`` is a folder for checkpoint and
@@ -64,7 +72,12 @@ def train(protocol: str | os.PathLike, model: str | None = None, *, steps: int |
             return callback(event, step, value) if callback is not None else None
 
         folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
-        result = _core.train(os.fspath(protocol), changes(set), model or "", os.fspath(init) if init else "", steps,
+        table = None
+        if not isinstance(protocol, (str, os.PathLike)):
+            table = (_written(protocol, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
+                     _names(inputs), _names(values), group, context, horizon)
+            protocol = ""
+        result = _core.train(table, os.fspath(protocol), changes(set), model or "", os.fspath(init) if init else "", steps,
                              batch_size, learning_rate, seed, folder, resume, tensorboard, report)
         trained = load(result["checkpoint"])
     return Training(model=trained, steps=result["steps"], loss=result["loss"],
@@ -90,6 +103,28 @@ def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | Non
         model = load(model)
     return Table(_core.evaluate(model._core, os.fspath(protocol) if protocol is not None else "", changes(set),
                                 batches, seed, progress))
+
+
+def _written(data, path: str) -> str:
+    """Writes a table as CSV with all digits, as a training reads it, and returns its path."""
+    frame = as_frame(data, "train")
+    columns = []
+    for name in frame.names:
+        missing = frame.missing(name)
+        if frame.kind(name) == "time":
+            times, zoned = frame.times(name)
+            cells = [str(t) + "Z" * zoned for t in times.astype("datetime64[us]")]
+        elif frame.kind(name) == "number":
+            cells = [repr(v) for v in frame.numbers(name).tolist()]
+        else:
+            cells = [str(v) for v in frame.labels(name)]
+        columns.append(["" if blank else cell for blank, cell in zip(missing, cells)])
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(frame.names)
+        writer.writerows(zip(*columns))
+    return os.path.abspath(path)
 
 
 class _Bar:

@@ -70,3 +70,29 @@ def test_scores_are_those_of_the_program(model, program):
         assert row["figures"]["crps"] == other["crps"]
         assert row["standard_errors"]["log_likelihood"] == other["standard_error"]
         assert row["tasks"] == other["tasks"]
+
+
+def test_training_on_a_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frames = []
+    for station in range(12):
+        x = np.sort(rng.uniform(0, 10, 30))
+        frames.append(pandas.DataFrame({"x": x, "y": np.sin(x + station) + rng.normal(0, 0.1, 30), "station": f"s{station}"}))
+    table = pandas.concat(frames, ignore_index=True)
+    tuned = npzoo.train(table, inputs="x", values="y", group="station", steps=2, progress=False)
+    assert tuned.model.name == "kriging-tnp" and tuned.steps == 2
+    fresh = npzoo.train(table, "cnp", inputs="x", values="y", group="station", steps=2, progress=False, out=tmp_path / "run")
+    assert fresh.model.name == "cnp"
+    filled = npzoo.fill({"x": table["x"][:30], "y": table["y"][:30]}, "x", "y", weights=fresh.model)
+    assert np.isfinite(filled["mean_y"]).all()
+
+
+def test_training_to_forecast():
+    pandas = pytest.importorskip("pandas")
+    times = pandas.date_range("2020-01-01", periods=300, freq="D")
+    table = pandas.DataFrame({"day": times, "sales": np.sin(np.arange(300) / 5)})
+    tuned = npzoo.train(table, "taylorformer", inputs="day", values="sales", context=24, horizon=6, steps=1, batch_size=2, progress=False)
+    ahead = npzoo.forecast(table, weights=tuned.model, quantiles=[0.5])
+    assert list(ahead["day"]) == list(pandas.date_range(times[-1], periods=7, freq="D")[1:])
+    assert np.isfinite(ahead["mean_sales"]).all() and (ahead["std_sales"] > 0).all()
