@@ -82,8 +82,8 @@ def test_training_on_a_table(tmp_path):
     table = pandas.concat(frames, ignore_index=True)
     tuned = npzoo.train(table, inputs="x", values="y", group="station", steps=2, progress=False)
     assert tuned.model.name == "kriging-tnp" and tuned.steps == 2
-    fresh = npzoo.train(table, "cnp", inputs="x", values="y", group="station", steps=2, progress=False, out=tmp_path / "run")
-    assert fresh.model.name == "cnp"
+    fresh = npzoo.train(table, "tnp-d", inputs="x", values="y", group="station", steps=2, progress=False, out=tmp_path / "run")
+    assert fresh.model.name == "tnp-d"
     filled = npzoo.fill({"x": table["x"][:30], "y": table["y"][:30]}, "x", "y", weights=fresh.model)
     assert np.isfinite(filled["mean_y"]).all()
 
