@@ -20,7 +20,7 @@ def main() -> int:
         extra = {p.suffix for p in pathlib.Path(name).rglob("*") if p.is_file()} - {".py", ".pyi", ".so", ".typed", ".safetensors", ".md"}
         if extra:
             sys.exit(f"files ending in {', '.join(sorted(extra))} are installed, expected none in the package")
-        environment = {**os.environ, "PYTHONPATH": str(package.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(package.parents[1]), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
         tests = pathlib.Path(__file__).parent
         return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, tests], env=environment,
                               cwd=name).returncode
