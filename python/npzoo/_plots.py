@@ -36,12 +36,26 @@ def maps(x, y, panels, axes=None):
 
     if axes is None:
         axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 3.4), layout="constrained", squeeze=False)[1][0]
+    grid = _grid(np.asarray(x), np.asarray(y))
     for ax, (title, values) in zip(axes, panels.items()):
-        seen = ~np.isnan(values)
-        drawn = ax.scatter(np.asarray(x)[seen], np.asarray(y)[seen], c=np.asarray(values)[seen], s=8, marker="s", linewidths=0)
+        values = np.asarray(values)
+        if grid is None:
+            seen = ~np.isnan(values)
+            drawn = ax.scatter(np.asarray(x)[seen], np.asarray(y)[seen], c=values[seen], s=8, linewidths=0)
+        else:
+            (xs, columns), (ys, rows) = grid
+            cells = np.full((len(ys), len(xs)), np.nan)
+            cells[rows, columns] = values
+            drawn = ax.pcolormesh(xs, ys, cells, shading="nearest")
         ax.set_title(title)
         ax.figure.colorbar(drawn, ax=ax)
     return axes
+
+
+def _grid(x, y):
+    """The lines of a grid that the places lie on, and each place's number on them; None for scattered places."""
+    lines = [np.unique(values, return_inverse=True) for values in (x, y)]
+    return lines if x.dtype.kind != "M" and y.dtype.kind != "M" and len(lines[0][0]) * len(lines[1][0]) <= 4 * len(x) else None
 
 
 def plot(filled, inputs=None, values=None, group=None):
