@@ -14,7 +14,7 @@ namespace {
 
 /// Runs the command line in this process, whose only work it is.
 int run_program(const std::vector<std::string>& arguments, const std::string& interpreter) {
-  set_own_program({.file = interpreter, .words = {"npzoo", "-m", "npzoo"}});
+  set_own_program({.file = interpreter, .words = {interpreter, "-m", "npzoo"}});
   std::vector<const char*> words{"npzoo"};
   for (const std::string& argument : arguments) words.push_back(argument.c_str());
   const nb::gil_scoped_release released;

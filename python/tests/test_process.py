@@ -136,3 +136,9 @@ def test_the_program_ends_as_programs_do():
     unread = subprocess.run(f"{sys.executable} -m npzoo list protocols | true; exit ${{PIPESTATUS[0]}}", shell=True,
                             executable="/bin/bash", capture_output=True, text=True)
     assert unread.returncode in (0, 128 + signal.SIGPIPE) and not unread.stderr
+
+
+def test_commands_that_start_the_program_again(program, tmp_path):
+    text = program("reproduce", "quick/gp1d", "--models", "cnp", "--steps", 2, "--batches", 1, "--out", tmp_path / "runs")
+    assert "cnp" in text
+    assert list(tmp_path.glob("runs/**/checkpoint.safetensors"))

@@ -9,7 +9,7 @@ namespace npzoo {
 /// How to start this program again: a file, and the words that stand before the command.
 struct OwnProgram {
   std::filesystem::path file = "/proc/self/exe";  // even if the file was replaced meanwhile
-  std::vector<std::string> words = {"npzoo"};     // the name that it is called by, first
+  std::vector<std::string> words = {"npzoo"};     // the name that it is called by, then any words
 };
 
 const OwnProgram& own_program();
