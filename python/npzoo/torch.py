@@ -12,14 +12,14 @@ class _Predict(torch.autograd.Function):
     @staticmethod
     def forward(ctx, model, lengths, seed, samples, xc, yc, xt):
         at = model.vjp(*(a.detach().cpu().numpy() for a in (xc, yc, xt)), lengths, seed, samples)
-        ctx.at, ctx.like = at, (xc, yc, xt)
+        ctx.at, ctx.like = at, [{"dtype": a.dtype, "device": a.device} for a in (xc, yc, xt)]
         return torch.from_numpy(at.mean).to(xt), torch.from_numpy(at.std).to(xt)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, d_mean, d_std):
         gradients = ctx.at.pullback(*(d.detach().cpu().numpy() for d in (d_mean, d_std)))
-        return None, None, None, None, *(torch.from_numpy(np.asarray(g)).to(a) for g, a in zip(gradients, ctx.like))
+        return None, None, None, None, *(torch.from_numpy(np.asarray(g)).to(**like) for g, like in zip(gradients, ctx.like))
 
 
 def predict(model: Model, xc, yc, xt, lengths=None, seed=None, samples: int = 50):
