@@ -80,7 +80,7 @@ Context context_of(const Model& model, std::int64_t tasks, std::int64_t points, 
   return clear_padding(context);
 }
 
-void write(const Tensor& tensor, double* to) {
+void write_figures(const Tensor& tensor, double* to) {
   if (to == nullptr) return;
   const Tensor numbers = tensor.to(DType::float64);
   std::ranges::copy(numbers.values<double>(), to);
@@ -108,7 +108,7 @@ FillData data_of(const npzoo_table& t) {
   return data;
 }
 
-void write(const FillResult& result, double* mean, double* std, double* quantiles) {
+void write_figures(const FillResult& result, double* mean, double* std, double* quantiles) {
   const std::size_t places = result.answered.size(), width = result.quantiles.size();
   const auto copy = [&](const std::vector<double>& figures, std::size_t each, double*& to) {
     if (to == nullptr) return;
@@ -124,10 +124,7 @@ void write(const FillResult& result, double* mean, double* std, double* quantile
 
 }  // namespace
 
-}  // namespace npzoo
-
-using namespace npzoo;
-
+// C linkage makes these the global functions of the header.
 extern "C" {
 
 int32_t npzoo_api_version(void) { return NPZOO_API_VERSION; }
@@ -179,8 +176,8 @@ npzoo_status npzoo_query(const npzoo_state* state, int64_t points, const double*
     const Model& model = *state->trained->model;
     const Tensor x = tensor_of(xt, "xt", {state->tasks, points, model.dim_x()});
     const Moments found = moments(*model.query(*state->state, x));
-    write(found.mean, mean);
-    write(found.std, std);
+    write_figures(found.mean, mean);
+    write_figures(found.std, std);
   });
 }
 
@@ -193,7 +190,7 @@ npzoo_status npzoo_log_likelihood(const npzoo_state* state, int64_t points, cons
     const Model& model = *state->trained->model;
     const Tensor x = tensor_of(xt, "xt", {state->tasks, points, model.dim_x()}),
                  y = tensor_of(yt, "yt", {state->tasks, points, model.dim_y()});
-    write(model.query(*state->state, x)->log_likelihood(y), log_likelihood);
+    write_figures(model.query(*state->state, x)->log_likelihood(y), log_likelihood);
   });
 }
 
@@ -208,9 +205,9 @@ npzoo_status npzoo_vjp(const npzoo_model* model, int64_t tasks, int64_t points, 
                                     Draws(seed, Purpose::prediction, 0), samples);
     const Shape values{tasks, targets, m.dim_y()};
     const auto found = prediction.pull_back(tensor_of(d_mean, "d_mean", values), tensor_of(d_std, "d_std", values));
-    write(found.xc, d_xc);
-    write(found.yc, d_yc);
-    write(found.xt, d_xt);
+    write_figures(found.xc, d_xc);
+    write_figures(found.yc, d_yc);
+    write_figures(found.xt, d_xt);
   });
 }
 
@@ -224,9 +221,11 @@ npzoo_status npzoo_fill(const npzoo_model* model, const npzoo_table* table, doub
       check_given(table->probabilities, "probabilities");
       options.quantiles.assign(table->probabilities, table->probabilities + table->quantiles);
     }
-    write(model != nullptr ? fill(*model->trained, data, options) : fill(std::string(), data, options), mean, std,
-          quantiles);
+    write_figures(model != nullptr ? fill(*model->trained, data, options) : fill(std::string(), data, options), mean,
+                  std, quantiles);
   });
 }
 
 }  // extern "C"
+
+}  // namespace npzoo
