@@ -22,12 +22,12 @@ while [ $# -gt 0 ]; do
 done
 
 status=0 logs=()
-# Sanitizers would have to be loaded before Python.
-python() {
-  case $build in
-    *-address* | *-thread* | *-undefined* | *-guard*) ;;
-    *) tools/python_env.sh build-python && printf '%s\n' --native-file=build-python/meson.ini -Dpython=enabled ;;
-  esac
+# Options for the Python package. Not with sanitizers, which would have to be loaded before Python.
+with_python=()
+prepare_python() {
+  case $build in *-address* | *-thread* | *-undefined* | *-guard*) return ;; esac
+  tools/python_env.sh build-python || { status=1; return; }
+  with_python=(--native-file=build-python/meson.ini -Dpython=enabled)
 }
 # Builds with $compiler and the options up to -- in $1, unless it is there, and tests with the flags that follow.
 run() {
@@ -43,7 +43,7 @@ run() {
 
 if [ -z "$all" ]; then
   tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"}
-  mapfile -t with_python < <(python)
+  prepare_python
   run "$build" "${options[@]}" "${with_python[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
 else
   clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
@@ -52,7 +52,7 @@ else
   if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
     export NVCC_APPEND_FLAGS=--Ofast-compile=max
   fi
-  mapfile -t with_python < <(python)
+  prepare_python
   run "$build-all" "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
   if [ "$clang" ]; then
     # Each file alone, so that a missing include is found.
