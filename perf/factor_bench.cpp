@@ -12,7 +12,7 @@
 #include <ctime>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/symmetric_factor.h"
 
 namespace {

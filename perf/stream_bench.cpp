@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "[stream_bench] {} does not stream\n", argv[1]);
     return 1;
   }
-  const bool events = model_info(argv[1]).of_events;
+  const bool events = model_info(argv[1]).takes == TaskForm::events;
   Random random(0);
   Draws draws(0, Purpose::prediction, 0);
   std::int64_t absorbed = chunk;

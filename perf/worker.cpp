@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/engine/config.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/engine/io/safetensors.h"
@@ -127,7 +126,7 @@ class TrainCase final : public Case {
   json describe() override {
     const OptimiserConfig& o = protocol_.training.optimiser;
     json line = describe_model(step_.model(), model_spec(protocol_, case_.model), step_.task());
-    line["optimiser"] = {{"name", o.name},
+    line["optimiser"] = {{"name", to_string(o.kind)},
                          {"learning_rate", step_.learning_rate()},
                          {"beta1", o.beta1},
                          {"beta2", o.beta2},
@@ -296,9 +295,8 @@ class DataCase final : public Case {
                                        .device = default_device()})) {}
 
   json describe() override {
-    json line = {{"batch", batch_}, {"dims", protocol_.data->dim_x()}};
-    if (const GpDistribution* gp = gp_distribution(*protocol_.data)) line["points"] = gp->points;
-    return line;
+    const TaskExtents extents = protocol_.data->typical_extents();
+    return {{"batch", batch_}, {"dims", protocol_.data->dim_x()}, {"points", extents.context + extents.targets}};
   }
   void repeat() override { static_cast<void>(tasks_->task(index_++)); }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "npzoo/datasets/kinds/table_tasks/config.h"
 #include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/tables/own_file.h"
 #include "tests/small_protocol.h"
 #include "tests/testing.h"
 

@@ -3,7 +3,7 @@
 #   tools/setup.sh [PACKAGE…]     more of them
 set -euo pipefail
 
-packages=(g++ meson ninja-build pkg-config python3
+packages=(g++ meson ninja-build pkg-config python3 python3-dev python3-venv
           libfmt-dev libcli11-dev doctest-dev nlohmann-json3-dev libtomlplusplus-dev librandom123-dev libxxhash-dev
           zlib1g-dev liblzma-dev libpng-dev libjpeg-dev libarchive-dev
           libcairo2-dev fonts-dejavu-core libboost-dev libboost-context-dev libeigen3-dev libnanoflann-dev libkissfft-dev "$@")

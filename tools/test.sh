@@ -2,7 +2,7 @@
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
 #   tools/test.sh [--all] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
 # --all: also the other instruction sets, the emulated GPU, kernels for real ones and, unless another option or a suite is given,
-# clang++. Suites: engine ops datasets models tools compilers
+# clang++. Suites: engine ops datasets models tools python compilers. The suite python needs packages of PyPI, in build-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +22,13 @@ while [ $# -gt 0 ]; do
 done
 
 status=0 logs=()
+# Options for the Python package. Not with sanitizers, which would have to be loaded before Python.
+with_python=()
+prepare_python() {
+  case $build in *-address* | *-thread* | *-undefined* | *-guard*) return ;; esac
+  tools/python_env.sh build-python || { status=1; return; }
+  with_python=(--native-file=build-python/meson.ini -Dpython=enabled)
+}
 # Builds with $compiler and the options up to -- in $1, unless it is there, and tests with the flags that follow.
 run() {
   local build=$1 setup=(); shift
@@ -36,7 +43,8 @@ run() {
 
 if [ -z "$all" ]; then
   tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"}
-  run "$build" "${options[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
+  prepare_python
+  run "$build" "${options[@]}" "${with_python[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
 else
   clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
   tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"} $clang
@@ -44,7 +52,8 @@ else
   if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
     export NVCC_APPEND_FLAGS=--Ofast-compile=max
   fi
-  run "$build-all" "${options[@]}" -- "${suites[@]/#/--suite=}"
+  prepare_python
+  run "$build-all" "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
   if [ "$clang" ]; then
     # Each file alone, so that a missing include is found.
     compiler=clang++

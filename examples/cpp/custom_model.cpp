@@ -32,7 +32,8 @@ class MeanProcess final : public Model {
     const Tensor& mean = state_as<Encoded>(state, "mean").mean;
     const std::int64_t batch = xt.dim(0), targets = xt.dim(1), width = mean.dim(1);
     const Tensor each = broadcast_to(reshape(mean, {batch, 1, width}), {batch, targets, width});
-    return std::make_unique<Independent>(gaussian_head(decoder_(concat({each, xt}, -1)), {StdForm::Kind::softplus, 0.05}));
+    return std::make_unique<Independent>(
+        gaussian_head(decoder_(concat({each, xt}, -1)), {StdForm::Kind::softplus, 0.05}));
   }
   void visit(ModuleVisitor& visitor) override {
     visitor("encoder", encoder_);
@@ -61,7 +62,8 @@ Task waves(std::mt19937& random, std::int64_t context) {
 
 int main() {
   MeanProcess model(Initializer(Framework::torch, {.seed = 1}));
-  Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, named_parameters(model));
+  Optimiser adam({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                 named_parameters(model));
   HostStep update(model, adam);
   std::mt19937 random(1);
   for (std::uint64_t step = 0; step < 2000; ++step) {

@@ -2,60 +2,46 @@
 
 #include <utility>
 
-#include "npzoo/datasets/protocol_text.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/toml.h"
 
 namespace npzoo {
 
 namespace {
 
-/// What is common to all recipes; --steps, --lr and --set change it.
-constexpr const char* kOwnRecipe = R"(
-[training]
-clip_norm = 1.0
-keep = "best"
-optimiser = { name = "adam", lr = 5e-4, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0 }
-schedule = { name = "cosine" }
-
-[validation]
-seed = 0
-
-[evaluation]
-seed = 0
-metric = "log-likelihood"
-)";
-
-toml::table complete(const OwnRecipe& recipe) {
-  toml::table root = parse_toml(kOwnRecipe, "[own]");
-  toml::table& training = *root["training"].as_table();
-  training.insert("steps", recipe.steps);
-  training.insert("batch_size", recipe.batch_size);
-  training["schedule"].as_table()->insert("warmup_steps", recipe.warmup_steps);
-  toml::table& validation = *root["validation"].as_table();
-  validation.insert("every", recipe.validation_every);
-  validation.insert("batches", recipe.validation_batches);
-  toml::table& evaluation = *root["evaluation"].as_table();
-  evaluation.insert("batches", recipe.evaluation_batches);
-  evaluation.insert("batch_size", recipe.evaluation_batch_size);
-  if (recipe.trial != nullptr) evaluation.insert("trial", recipe.trial);
-  return root;
+/// Puts presets, training and validation of `base` into a recipe, and how it evaluates.
+void replace_rules(toml::table base, toml::table& recipe) {
+  for (const char* key : {"models", "training", "validation"}) recipe.insert_or_assign(key, std::move(*base.get(key)));
+  toml::table& own = *recipe["evaluation"].as_table();
+  if (own.contains("trial")) return;  // the base's evaluation is of other tasks
+  toml::table& evaluation = *base["evaluation"].as_table();
+  for (const char* key : {"densities", "spread"}) evaluation.erase(key);  // of published rows, and there are none
+  for (const char* key : {"tests", "metric"}) evaluation.insert_or_assign(key, std::move(*own.get(key)));
+  recipe.insert_or_assign("evaluation", std::move(evaluation));
 }
+
+struct RecipeName {
+  std::string operator()(const OwnTable& /*table*/) const { return "own/table"; }
+  std::string operator()(const OwnSeries& /*series*/) const { return "own/forecast"; }
+  std::string operator()(const OwnPictures& pictures) const { return pictures.grey ? "own/images-grey" : "own/images"; }
+};
 
 }  // namespace
 
-std::string own_protocol(std::string_view base, std::string_view where, const OwnRecipe& recipe, bool short_recipe,
-                         const std::string& name, toml::table data) {
-  toml::table root = parse_toml(base, where);
-  for (auto&& [key, value] : complete(recipe))
-    if (short_recipe || (key == "evaluation" && recipe.trial != nullptr)) root.insert_or_assign(key, value);
+std::string own_recipe(const OwnData& own) { return std::visit(RecipeName(), own.data); }
+
+bool is_own_recipe(std::string_view protocol) { return protocol.starts_with("own/"); }
+
+OwnProtocol own_protocol(const OwnData& own, const std::string& base, std::span<const std::string> changes) {
+  const Protocol recipe = load_protocol(own_recipe(own));
+  toml::table root = parse_toml(recipe.text, recipe.name);
+  if (!base.empty()) replace_rules(parse_toml(load_protocol(base).text, base), root);
+  OwnTasks tasks = recipe.data->on_own_data(own);
+  toml::table& data = *root["data"].as_table();
+  for (auto&& [key, value] : parse_toml(tasks.data, recipe.name)) data.insert_or_assign(key, std::move(value));
+  const std::string name = absolute_path(path_of(own)).lexically_normal().filename().string();
   root.insert_or_assign("name", name);
-  root.insert_or_assign("description", recipe.description);
-  root.insert_or_assign("source", recipe.source);
-  root.insert_or_assign("data", std::move(data));
-  toml::table& evaluation = *root["evaluation"].as_table();
-  evaluation.erase("densities");  // of published rows, and there are none
-  if (recipe.metric != nullptr) evaluation.insert_or_assign("metric", recipe.metric);
-  evaluation.insert_or_assign("tests", toml::array{toml::table{{"name", "held out"}}});
-  return toml_text(root);
+  return {with_changes(parse_protocol(toml_text(root), name), changes), std::move(tasks.skipped)};
 }
 
 }  // namespace npzoo

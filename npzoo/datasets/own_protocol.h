@@ -1,36 +1,32 @@
 #pragma once
 
-#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "npzoo/engine/io/toml.h"
+#include "npzoo/datasets/own_data.h"
+#include "npzoo/datasets/protocol.h"
 
 namespace npzoo {
 
-/// How a model is trained and tested on data of the user's own.
-struct OwnRecipe {
-  const char* description;  // of the tasks
-  const char* source;       // of the data
-  std::int64_t steps, warmup_steps, batch_size;
-  std::int64_t validation_every, validation_batches;
-  std::int64_t evaluation_batches, evaluation_batch_size;
-  const char* trial = nullptr;   // replaces all of the base's evaluation, which is of other tasks
-  const char* metric = nullptr;  // replaces the base's
+/// The protocol of a training on a user's own data.
+struct OwnProtocol {
+  Protocol protocol;
+  std::vector<std::string> skipped{};  // messages, one for each file of the data that was left out
 };
 
-/// The text of a protocol with the presets of `base`, a complete text, and `data` as its [data]; `where` begins errors
-/// in `base`. Training, validation and evaluation are those of `base` or, where `short_recipe` is asked for, of
-/// `recipe`.
-std::string own_protocol(std::string_view base, std::string_view where, const OwnRecipe& recipe, bool short_recipe,
-                         const std::string& name, toml::table data);
+/// The protocol that says how models are trained on such data: "own/table", "own/forecast", "own/images" or
+/// "own/images-grey".
+std::string own_recipe(const OwnData& own);
 
-template <class T>
-toml::array toml_array(const std::vector<T>& values) {
-  toml::array array;
-  for (const T& value : values) array.push_back(value);
-  return array;
-}
+/// True for the name of such a protocol: it has no tasks before a user's data are filled in.
+bool is_own_recipe(std::string_view protocol);
+
+/// Fills the user's data into the recipe for it. The name of the file or folder becomes the name of the protocol. A
+/// `base`, name or path of another protocol, replaces presets, training and validation of the recipe, and the batches
+/// of its evaluation unless the recipe has a trial of its own. `changes` come last, as in with_changes.
+/// Throws Error for data that cannot be read or do not suffice.
+OwnProtocol own_protocol(const OwnData& own, const std::string& base = "", std::span<const std::string> changes = {});
 
 }  // namespace npzoo

@@ -16,7 +16,7 @@ namespace {
 
 OptimiserConfig read_optimiser(TomlReader reader) {
   OptimiserConfig o;
-  o.name = reader.choice("name", {"adam", "keras-adam", "adamw", "yogi"});
+  o.kind = optimiser_kind(reader.choice("name", optimiser_names()));
   o.lr = reader.number("lr", kAnyPositive);  // training itself tells of one that is too large
   o.beta1 = reader.number("beta1", kBelowOne);
   o.beta2 = reader.number("beta2", kBelowOne);

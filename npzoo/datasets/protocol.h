@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "npzoo/datasets/model_config.h"
+#include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/task_config.h"
 #include "npzoo/engine/optim/optimiser.h"
@@ -87,16 +88,6 @@ struct Spread {
   std::int64_t seeds = 0;  // number of trainings
 
   bool operator==(const Spread&) const = default;
-};
-
-/// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
-/// hyper-parameters are given; "Bayes": they are integrated out. Absent where nobody has computed them.
-struct OracleValues {
-  std::optional<double> known_marginal, known_joint;
-  std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;
-  std::optional<double> standard_error;  // of each of them
-
-  bool operator==(const OracleValues&) const = default;
 };
 
 /// Tasks that trained models are tested on.

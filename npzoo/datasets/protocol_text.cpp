@@ -25,14 +25,21 @@ constexpr const char* kAllProtocols = "npzoo list protocols";
 
 constexpr std::size_t kMostExtended = 8;
 
-const ProtocolFile* built_in(const std::string& name) {
-  const auto found = std::ranges::find(protocol_files(), name, &ProtocolFile::name);
-  return found != protocol_files().end() ? &*found : nullptr;
+const ProtocolFile* find(std::span<const ProtocolFile> files, const std::string& name) {
+  const auto found = std::ranges::find(files, name, &ProtocolFile::name);
+  return found != files.end() ? &*found : nullptr;
 }
+
+const ProtocolFile* built_in(const std::string& name) { return find(protocol_files(), name); }
 
 std::string read(const std::string& name_or_path) {
   if (const ProtocolFile* file = built_in(name_or_path)) return std::string(file->text);
   return read_text(name_or_path, kMaxTomlBytes);
+}
+
+/// A path that the file `from` holds, as a path from here.
+std::string beside(const std::string& from, const std::string& path) {
+  return (std::filesystem::path(from).parent_path() / path).lexically_normal().string();
 }
 
 /// What `extends` in the file `from` names, as a name or a path from here; empty where there is no such key.
@@ -45,7 +52,44 @@ std::string extended_by(const toml::table& table, const std::string& from) {
   check(!built_in(from) && name.ends_with(".toml"),
         "[protocol] {}: extends is '{}', neither a protocol nor a path that ends in .toml{}", from, name,
         expected_names(name, protocol_names(), kAllProtocols));
-  return (std::filesystem::path(from).parent_path() / name).lexically_normal().string();
+  return beside(from, name);
+}
+
+/// Texts of the presets that `presets` in the file `from` names.
+std::vector<std::string> presets_of(const toml::table& table, const std::string& from) {
+  const toml::node* presets = table.get("presets");
+  if (!presets) return {};
+  const toml::array* several = presets->as_array();
+  std::vector<std::string> texts;
+  const auto add = [&](const toml::node& one) {
+    check(one.is_string(), "[protocol] {}: presets is no string, expected a name or a path, or several of them", from);
+    const std::string& name = one.as_string()->get();
+    if (const ProtocolFile* file = find(preset_files(), name)) {
+      texts.emplace_back(file->text);
+      return;
+    }
+    std::vector<std::string> names;
+    for (const ProtocolFile& file : preset_files()) names.emplace_back(file.name);
+    check(!built_in(from) && name.ends_with(".toml"),
+          "[protocol] {}: presets is '{}', neither presets of npzoo nor a path that ends in .toml{}", from, name,
+          expected_names(name, names, "the folder protocols/presets"));
+    texts.push_back(read_text(beside(from, name), kMaxTomlBytes));
+  };
+  if (!several) add(*presets);
+  for (std::size_t i = 0; several && i < several->size(); ++i) add((*several)[i]);
+  return texts;
+}
+
+/// The same as tables.
+std::vector<toml::table> preset_tables(const std::vector<std::string>& texts, const std::string& from) {
+  std::vector<toml::table> tables;
+  for (const std::string& text : texts) {
+    tables.push_back(parse_toml(text, fmt::format("[protocol] {}: presets", from)));
+    for (const auto& [key, value] : tables.back())
+      check(key.str() == "models" && value.is_table(), "[protocol] {}: presets has the key {}, expected [models] alone",
+            from, key.str());
+  }
+  return tables;
 }
 
 void put_on(toml::table& base, const toml::table& own) {
@@ -157,6 +201,33 @@ void extend(toml::table& base, toml::table& own) {
   put_on(base, own);
 }
 
+/// The text of a file that extends nothing and changes no preset: without the line `presets`, and with them at its end.
+std::string with_presets(const std::string& text, const std::vector<std::string>& presets) {
+  const toml::table own = parse_toml(text, "[protocol]");  // once more: copies of a table do not know their lines
+  const auto [key, value] = *own.find("presets");
+  const auto first = key.source().begin.line, last = value.source().end.line;
+  std::string joined;
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    if (line < first || line > last) joined += text.substr(begin, end - begin);
+    begin = end;
+  }
+  for (const std::string& preset : presets) joined += "\n" + preset;
+  return joined;
+}
+
+/// Whether a model is in more than one of the tables.
+bool overlap(const toml::table& own, const std::vector<toml::table>& presets) {
+  std::set<std::string, std::less<>> models;
+  const auto is_new = [&models](const toml::table& root) {
+    const toml::table* table = root["models"].as_table();
+    return !table || std::ranges::all_of(
+                         *table, [&models](const auto& entry) { return models.emplace(entry.first.str()).second; });
+  };
+  return !is_new(own) || !std::ranges::all_of(presets, is_new);
+}
+
 }  // namespace
 
 std::string changed_text(std::string_view text, std::span<const std::string> changes) {
@@ -196,14 +267,18 @@ std::string protocol_text(const std::string& name_or_path) {
           chain[chain.size() - 2], next);
     tables.push_back(parse_toml(read(next), "[protocol] " + next));
   }
-  if (tables.size() == 1) return text;
-  for (; tables.size() > 1; tables.pop_back()) {
-    toml::table& own = tables[tables.size() - 2];
-    own.erase("extends");
-    extend(tables.back(), own);
-    own = std::move(tables.back());
+  const std::vector<std::string> presets = presets_of(tables[0], name_or_path);
+  if (tables.size() == 1 && presets.empty() && !tables[0].contains("presets")) return text;
+  if (tables.size() == 1 && !overlap(tables[0], preset_tables(presets, name_or_path)))
+    return with_presets(text, presets);
+  toml::table whole;
+  for (; !tables.empty(); tables.pop_back(), chain.pop_back()) {
+    toml::table& own = tables.back();
+    for (const toml::table& preset : preset_tables(presets_of(own, chain.back()), chain.back())) put_on(whole, preset);
+    for (const char* key : {"extends", "presets"}) own.erase(key);
+    extend(whole, own);
   }
-  return toml_text(tables[0]);
+  return toml_text(whole);
 }
 
 }  // namespace npzoo

@@ -11,8 +11,11 @@ namespace npzoo {
 /// joined key by key, or left out by `false` in their place; all else, arrays and tables in braces too, takes the place
 /// of what was there. Paths are relative to the file that holds them. Published rows and oracle values of tests that
 /// the file does not restate are left out if it changes data or evaluation; if it changes training, published rows are.
-/// Throws Error where a protocol is not there, where protocols extend each other in a circle, and where more than eight
-/// do in a row. A text that extends nothing is as it was written.
+/// `presets = "tnp-d"`, or a list of such names, puts tables `[models.…]` that protocols share between the extended
+/// protocol and the file: each is the name of one of the program's presets, or the path of a file.
+/// Throws Error where a protocol or a preset is not there, where a preset holds more than [models], where protocols
+/// extend each other in a circle, and where more than eight do in a row. A text that extends nothing is as it was
+/// written, with its presets, unless it changes them.
 std::string protocol_text(const std::string& name_or_path);
 
 /// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;

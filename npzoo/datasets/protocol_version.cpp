@@ -40,7 +40,21 @@ toml::table without(toml::table table, std::initializer_list<std::string_view> k
   return table;
 }
 
-toml::table tables_of(const Protocol& protocol) { return parse_toml(protocol.text, "[protocol] " + protocol.name); }
+/// Gives kinds their present names: what they are called makes no difference.
+void rename_kind(toml::table* data) {
+  if (!data) return;
+  if (const auto kind = (*data)["kind"].value<std::string>())
+    data->insert_or_assign("kind", std::string(present_kind(*kind)));
+}
+
+toml::table tables_of(const Protocol& protocol) {
+  toml::table root = parse_toml(protocol.text, "[protocol] " + protocol.name);
+  rename_kind(root["data"].as_table());
+  if (toml::array* tests = root["evaluation"]["tests"].as_array())
+    for (toml::node& test : *tests)
+      if (test.is_table()) rename_kind((*test.as_table())["data"].as_table());
+  return root;
+}
 
 /// The table of one test and nothing of the others.
 const toml::table& table_of(const std::string& test, const toml::table& root, const std::string& protocol) {

@@ -8,6 +8,7 @@
 
 #include "npzoo/datasets/image_format.h"
 #include "npzoo/datasets/interval.h"
+#include "npzoo/datasets/model_config.h"
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/datasets/toml_reader.h"
 
@@ -39,7 +40,23 @@ enum class Application : std::uint8_t {
   events,     // continue sequences of events
 };
 
-/// The `[data]` of a protocol: which tasks there are. One class for each kind.
+class EventTasks;
+class SeriesTasks;
+class TaskTable;
+struct OracleFindings;
+struct OracleOptions;
+struct OwnData;
+struct OwnTasks;
+
+/// What tasks consist of. It decides which models take them, how they are scored, written and drawn.
+enum class TaskForm : std::uint8_t {
+  points,  // sets of points, images among them: their order means nothing
+  events,  // sequences of events, see EventTasks
+  series,  // windows of a time series, see SeriesTasks
+};
+
+/// The `[data]` of a protocol: which tasks there are. One class for each kind. Commands and trials know tasks by this
+/// interface and by their form, and no kind by its name.
 class TaskConfig {
  public:
   virtual ~TaskConfig() = default;
@@ -66,12 +83,29 @@ class TaskConfig {
   virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
   virtual std::optional<ImageFormat> image_format() const { return {}; }
+
+  /// More about tasks that are sequences of events, or windows of a series. Null for tasks of another form.
+  virtual const EventTasks* as_events() const { return nullptr; }
+  virtual const SeriesTasks* as_series() const { return nullptr; }
+  TaskForm form() const;
+  /// Constructor parameters, besides dim_x and dim_y, that models of this form need, such as the number of classes.
+  virtual ModelConfig extra_sizes() const { return {}; }
+
+  /// Writes the first `tasks` tasks of an evaluation with this seed, or as many as there are, and returns their number.
+  /// By default every point is a row: a column `task` if there are several, the inputs, the values. Throws Error for a
+  /// number that is not finite.
+  virtual std::int64_t write(std::int64_t tasks, std::uint64_t seed, TaskTable& table) const;
+  /// Computes the best values that are possible in expectation. By default throws Error: they are not known.
+  virtual OracleFindings oracle(const OracleOptions& options) const;
+  /// Describes tasks like these on data of the user's own. By default throws Error: there can be no such tasks.
+  virtual OwnTasks on_own_data(const OwnData& own) const;
 };
 
 /// A kind of tasks: what `[data] kind = "…"` names. `read` reads the other keys of the table.
 struct TaskFamily {
   std::string_view kind;
   std::shared_ptr<const TaskConfig> (*read)(TomlReader& data);
+  std::string_view former_name{};  // in protocols of npzoo 0.1, which are part of its checkpoints; empty: the same
 };
 
 /// One kind more than this build has, as long as it lives. Not while another thread reads a protocol.
@@ -89,7 +123,10 @@ class AddedTaskFamily {
 /// Every kind that can be read.
 std::span<const TaskFamily> task_families();
 
-/// Reads a `[data]` table as its kind does; strict.
+/// The name of the kind that has this name or had it before; `kind` itself if there is none.
+std::string_view present_kind(std::string_view kind);
+
+/// Reads a `[data]` table as its kind does; strict. Former names of kinds are read as well.
 std::shared_ptr<const TaskConfig> read_task_config(TomlReader data);
 
 }  // namespace npzoo

@@ -1,10 +1,11 @@
-"""Writes the table of the kinds of tasks: task_kinds.py OUTPUT KIND..."""
+"""Writes the table of the kinds of tasks: task_kinds.py OUTPUT KIND[=FORMER_NAME]..."""
 import pathlib
 import sys
 
-output, *kinds = sys.argv[1:]
-declarations = '\n'.join(f'std::shared_ptr<const TaskConfig> read_{kind}_config(TomlReader& data);' for kind in kinds)
-table = '\n'.join(f'    {{"{kind}", read_{kind}_config}},' for kind in kinds)
+output, *words = sys.argv[1:]
+kinds = [word.partition('=')[::2] for word in words]
+declarations = '\n'.join(f'std::shared_ptr<const TaskConfig> read_{kind}_config(TomlReader& data);' for kind, _ in kinds)
+table = '\n'.join(f'    {{"{kind}", read_{kind}_config, "{former}"}},' for kind, former in kinds)
 pathlib.Path(output).write_text(f'''#include "npzoo/datasets/built_in_families.h"
 
 namespace npzoo {{

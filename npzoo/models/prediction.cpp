@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/models/predictions/host.h"
 #include "npzoo/ops/concat/concat.h"

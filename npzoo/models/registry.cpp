@@ -7,7 +7,6 @@
 #include <mutex>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/config.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/words.h"
 
@@ -75,8 +74,8 @@ ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
   ModelSpec spec{model_info(model).name, model_config(protocol, model)};
   spec.config["dim_x"] = protocol.data->dim_x();
   spec.config["dim_y"] = protocol.data->dim_y();
-  const EventsConfig* events = events_config(*protocol.data);
-  if (events != nullptr && model_info(model).of_events) spec.config["num_classes"] = events->marks();
+  if (protocol.data->form() == model_info(model).takes)
+    for (const auto& [key, value] : protocol.data->extra_sizes()) spec.config[key] = value;
   return spec;
 }
 

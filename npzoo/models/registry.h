@@ -17,6 +17,12 @@ struct PublishedSize {
   const char* changes = "{}";
 };
 
+/// What tests of all models have to know of one.
+struct ModelTraits {
+  bool resamples = false;      // it draws from the points of a context: their order, and repeats, matter in law alone
+  bool counts_points = false;  // a point that is given twice counts twice
+};
+
 /// A model's row, which its own file gives by a function `ModelInfo NAME_info()`.
 struct ModelInfo {
   const char* name;
@@ -30,17 +36,12 @@ struct ModelInfo {
   Density density = Density::marginal;        // of its figures: decides what they are compared with
   /// It predicts each target by itself even if `density` is mixture: it draws no functions.
   bool draws_each_alone = false;
-  /// It draws from the points of a context: that their order means nothing, or giving them twice, holds in law alone.
-  bool resamples = false;
-  /// A point that is given twice counts twice.
-  bool counts_points = false;
-  /// It is of sequences of events (npzoo/datasets/kinds/events/source.h): the order of points means something.
-  bool of_events = false;
-  /// It forecasts series at equal steps (npzoo/models/forecast/series_model.h): the order of points means something,
-  /// and their places little.
-  bool of_series = false;
+  /// What it is given: of sequences of events and series, the order of points means something, and of series at equal
+  /// steps their places mean little (npzoo/datasets/events/event_task.h, npzoo/models/forecast/series_model.h).
+  TaskForm takes = TaskForm::points;
   /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
   bool input_gradients = true;
+  ModelTraits traits = {};
 
   /// How targets are drawn: each alone (marginal), as functions (mixture), or together (joint).
   Density drawing() const { return draws_each_alone ? Density::marginal : density; }

@@ -1,4 +1,4 @@
-#include "npzoo/datasets/kinds/forecast/baselines.h"
+#include "npzoo/datasets/series/baselines.h"
 
 #include <doctest/doctest.h>
 

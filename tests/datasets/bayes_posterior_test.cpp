@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/kinds/gp/bayes_posterior.h"
-#include "npzoo/datasets/kinds/gp/cholesky.h"
-#include "npzoo/datasets/kinds/gp/log_sum.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 

@@ -1,4 +1,4 @@
-#include "npzoo/datasets/kinds/images/encode_png.h"
+#include "npzoo/datasets/pictures/encode_png.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "npzoo/datasets/kinds/events/process.h"
+#include "npzoo/datasets/events/process.h"
 
 #include <doctest/doctest.h>
 

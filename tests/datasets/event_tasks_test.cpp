@@ -1,4 +1,4 @@
-#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/events/event_tasks.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/events/table.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 
@@ -23,7 +23,7 @@ std::string event_protocol(const std::string& data) {
   return small_protocol("events", "kind = \"events\"\n" + data, "");
 }
 
-const EventsConfig& events_of_protocol(const Protocol& p) { return *events_config(*p.data); }
+const EventTasks& events_of_protocol(const Protocol& p) { return *p.data->as_events(); }
 
 std::filesystem::path event_file(const TemporaryDirectory& directory, const std::string& text) {
   std::ofstream(directory / "e.csv") << text;
@@ -182,7 +182,7 @@ TEST_CASE("events: sequences as tasks") {
 TEST_CASE("events: the truth of simulated tasks is that of their process") {
   for (const char* extent : {"events = 20\n", "end = 25.0\n"}) {
     const Protocol p = parse_protocol(event_protocol(std::string("context = 3\n") + extent + kProcess), "f.toml");
-    const EventsConfig& config = events_of_protocol(p);
+    const EventTasks& config = events_of_protocol(p);
     const Batch batch = config.source({4, 1, Split::evaluation, DType::float64})->batch(2);
     CHECK(batch.truth->name() == "true Hawkes process");
     CHECK_FALSE(batch.truth->log_likelihood(batch.task, Density::mixture));

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/kinds/forecast/config.h"
-#include "npzoo/datasets/kinds/forecast/measurements.h"
+#include "npzoo/datasets/series/measurements.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/forecast_series.h"
 
@@ -130,8 +130,7 @@ TEST_CASE("forecast: parts by shares and by dates") {
     data.replace(data.find("training"), data.find("context") - data.find("training"), changes);
     const Protocol p = parse_protocol(small_protocol("s", data), "f.toml");
     std::vector<std::int64_t> ends;
-    for (const SeriesPart& part : dynamic_cast<const ForecastConfig&>(*p.data).series()->parts)
-      ends.push_back(part.end);
+    for (const SeriesPart& part : p.data->as_series()->series()->parts) ends.push_back(part.end);
     return ends;
   };
   CHECK(parts("training = 0.69\nvalidation = 0.11\ntest = 0.20\n") == std::vector<std::int64_t>{13, 16, 20});
@@ -144,8 +143,8 @@ TEST_CASE("forecast: parts by shares and by dates") {
   data.replace(data.find("training"), data.find("context") - data.find("training"),
                "validation = \"2020-02-29\"\ntest = \"2020-02-29 08:30\"\n");
   const Protocol p = parse_protocol(small_protocol("s", data), "f.toml");
-  CHECK(dynamic_cast<const ForecastConfig&>(*p.data).series()->parts[1].begin == 4);
-  CHECK(dynamic_cast<const ForecastConfig&>(*p.data).series()->parts[2].begin == 13);
+  CHECK(p.data->as_series()->series()->parts[1].begin == 4);
+  CHECK(p.data->as_series()->series()->parts[2].begin == 13);
   CHECK(error_of_protocol(small_protocol("s", replaced(data, "2020-02-29\"", "2020-02-30\""))) ==
         "[protocol] f.toml: data.validation is '2020-02-30', expected a date as 2017-07-01");
   CHECK(error_of_protocol(small_protocol("s", replaced(data, "2020-02-29 08:30", "2020-02-28"))) ==
@@ -190,7 +189,7 @@ TEST_CASE("forecast: the published series, as their makers and others have count
     CAPTURE(std::string(expected.protocol));
     const Protocol p = load_protocol(expected.protocol);
     if (!is_at_hand(p)) continue;
-    const auto series = dynamic_cast<const ForecastConfig&>(*p.data).series();
+    const auto series = p.data->as_series()->series();
     CHECK(series->series.size() == expected.points);
     CHECK(series->series.regular);
     CHECK_FALSE(series->gaps);
@@ -215,7 +214,7 @@ TEST_CASE("forecast: the days of exchange rates are counted from 1990-01-01") {
 TEST_CASE("forecast: to say the same as yesterday is off by .00154 on the exchange rate's test") {
   const Protocol p = load_protocol("taylorformer/exchange");
   if (!is_at_hand(p)) return;
-  const auto series = dynamic_cast<const ForecastConfig&>(*p.data).series();
+  const auto series = p.data->as_series()->series();
   const SeriesPart& test = series->part(Split::evaluation);
   double squares = 0;
   for (std::int64_t day = test.begin + 1; day < test.end; ++day)

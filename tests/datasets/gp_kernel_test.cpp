@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 

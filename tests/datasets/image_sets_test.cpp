@@ -319,7 +319,10 @@ TEST_CASE("[image sets] a protocol of a folder, which must not change") {
                  text_of(png_file({.channels = 1}, [n](auto, auto, int) { return 10 * n; })));
   ImageFolder own = folder_at(folder.path("own"));
   own.channels = 1;
-  const Protocol p = parse_protocol(image_protocol(own, load_protocol("tnp/emnist").text, "own", true), "own");
+  const OwnData pictures{
+      OwnPictures{.path = own.path, .height = own.choice.height, .width = own.choice.width, .grey = true}};
+  const Protocol p = own_protocol(pictures).protocol;
+  CHECK(p.name == "own");
   CHECK(p.evaluation.tests[0].published.empty());
   CHECK((p.data->dim_y() == 1 && p.models.contains("tnp-d")));
   const auto shades = [&p](Split split, int batches) {

@@ -1,4 +1,4 @@
-#include "npzoo/datasets/kinds/images/picture.h"
+#include "npzoo/datasets/pictures/picture.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "npzoo/datasets/kinds/images/decoders.h"
 #include "npzoo/datasets/kinds/images/resize.h"
+#include "npzoo/datasets/pictures/decoders.h"
 #include "tests/datasets/picture_files.h"
 #include "tests/testing.h"
 

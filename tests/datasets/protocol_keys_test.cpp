@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/engine/io/toml.h"
 #include "tests/testing.h"
@@ -106,7 +106,8 @@ TEST_CASE("[protocol] every key refuses hostile values or works with them") {
     toml::table root = parse_toml(load_protocol(name).text, name);
     root.insert_or_assign("models", toml::table{});  // whose options the models' own tests walk
     const std::string kind = root["data"]["kind"].value_or(std::string());
-    const bool has_file = kind == "images" || kind == "forecast" || kind == "table" || root["data"]["file"].is_string();
+    const bool has_file =
+        kind == "images" || kind == "forecast" || kind == "table_tasks" || root["data"]["file"].is_string();
     Path path;
     std::vector<Path> paths;
     walk(root, path, kind, [&](const Path& at, const std::string& more) {
@@ -129,7 +130,7 @@ TEST_CASE("[protocol] every key refuses hostile values or works with them") {
 TEST_CASE("[events] a simulated time is finite") {
   const std::vector<std::string> far{"data.process.gaps.mean=800"};
   const Protocol p = with_changes(load_protocol("events/renewal"), far);
-  const auto* events = events_config(*p.data);
+  const auto* events = p.data->as_events();
   const std::string message = error_of([&] { events->shown(1, 0); });
   CHECK(message == "[events] a simulated time is inf, expected a process whose gaps are finite");
 }

@@ -36,8 +36,8 @@ class Files {
 
 TEST_CASE("[protocol text] one that extends nothing is as it was written") {
   for (const ProtocolFile& file : protocol_files()) {
-    const bool extends = file.text.find("extends") != std::string_view::npos;
-    CHECK((protocol_text(std::string(file.name)) == file.text) == !extends);
+    const bool alone = file.text.find("extends = ") == file.text.npos && file.text.find("presets = ") == file.text.npos;
+    CHECK((protocol_text(std::string(file.name)) == file.text) == alone);
   }
   const Files files;
   CHECK(protocol_text(files.write("odd.toml", "# anything\nx   = [ 1,\n 2 ]\n")) == "# anything\nx   = [ 1,\n 2 ]\n");
@@ -121,6 +121,54 @@ TEST_CASE("[protocol text] every number, string and table keeps its value to the
         CHECK(protocol_version(before, test.name, model) == protocol_version(after, test.name, model));
     }
   }
+}
+
+TEST_CASE("[protocol text] shared presets are part of the text") {
+  const std::string text = protocol_text("convcnp/eq");
+  CHECK(text.starts_with(R"(name = "convcnp/eq")"));
+  CHECK(text.find("presets = ") == text.npos);
+  CHECK(text.find("# The ConvCNP of its paper") != text.npos);  // comments are kept
+  const Files files;
+  files.write("sub/more.toml", "[models.tnp-d]\nd_model = 32\n");
+  const std::string path = files.write("mine.toml", R"(
+name = "mine"
+presets = [
+  "tnp-d",  # npzoo's own
+  "sub/more.toml",
+]
+[models.tnp-d]
+nhead = 2
+)");
+  const toml::table mine = parse_toml(protocol_text(path), "mine");
+  CHECK(!mine.contains("presets"));
+  CHECK(mine["models"]["tnp-d"]["d_model"].value<int>() == 32);  // a later file changes an earlier one
+  CHECK(mine["models"]["tnp-d"]["nhead"].value<int>() == 2);     // and the protocol changes both
+  CHECK(mine["models"]["tnp-d"]["num_layers"].value<int>() == 6);
+
+  // Between the protocol that is extended and the one that extends it.
+  files.write("base.toml", "name = \"base\"\n[models.tnp-d]\nd_model = 8\nextra = 1\n");
+  const std::string over = files.write("over.toml", "extends = \"base.toml\"\nname = \"over\"\npresets = \"tnp-d\"\n");
+  const toml::table both = parse_toml(protocol_text(over), "over");
+  CHECK(both["models"]["tnp-d"]["d_model"].value<int>() == 64);
+  CHECK(both["models"]["tnp-d"]["extra"].value<int>() == 1);
+}
+
+TEST_CASE("[protocol text] presets that there are not, or that are none") {
+  const Files files;
+  const auto error = [&](const std::string& presets) {
+    const std::string path = files.write("p.toml", "name = \"p\"\npresets = " + presets + "\n");
+    std::string message = error_of([&] { protocol_text(path); });
+    if (const auto at = message.find(path); at != message.npos) message.replace(at, path.size(), "p.toml");
+    return message;
+  };
+  CHECK(error("3") == "[protocol] p.toml: presets is no string, expected a name or a path, or several of them");
+  CHECK(error("[3]") == "[protocol] p.toml: presets is no string, expected a name or a path, or several of them");
+  CHECK(error("\"tnp-dd\"")
+            .starts_with("[protocol] p.toml: presets is 'tnp-dd', neither presets of npzoo nor a path that ends in "
+                         ".toml"));
+  files.write("data.toml", "[data]\nx = 1\n");
+  CHECK(error("\"data.toml\"") == "[protocol] p.toml: presets has the key data, expected [models] alone");
+  CHECK(error("\"missing.toml\"").find("missing.toml") != std::string::npos);
 }
 
 TEST_CASE("[protocol text] a user's protocol on one of the program") {
@@ -208,7 +256,7 @@ TEST_CASE("[protocol text] changes are told by the name, and hash as other rules
   CHECK(steps.name == "tnp/gp-rbf --set training.optimiser.lr=1e-3 --set training.steps=7");
   CHECK(steps.training.steps == 7);
   CHECK(steps.training.optimiser.lr == 1e-3);
-  CHECK(steps.training.optimiser.name == gp.training.optimiser.name);
+  CHECK(steps.training.optimiser.kind == gp.training.optimiser.kind);
   CHECK(same_data(steps, gp));
   for (std::size_t i = 0; i < gp.evaluation.tests.size(); ++i) {
     CHECK(steps.evaluation.tests[i].published.empty());

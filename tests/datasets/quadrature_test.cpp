@@ -5,8 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
-#include "npzoo/datasets/kinds/gp/quadrature.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/quadrature.h"
 #include "npzoo/engine/error.h"
 #include "tests/testing.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stop_token>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"

@@ -10,7 +10,9 @@
 #include "npzoo/datasets/kinds/table_tasks/data.h"
 #include "npzoo/datasets/kinds/table_tasks/masks.h"
 #include "npzoo/datasets/kinds/table_tasks/source.h"
+#include "npzoo/datasets/own_protocol.h"
 #include "npzoo/datasets/protocol.h"
+#include "tests/datasets/task_fixtures.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -23,7 +25,9 @@ struct TableFile {
   std::filesystem::path path = directory / "t.csv";
 
   explicit TableFile(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-  TableTasks tasks(const std::string& group = "g") const { return describe_table(path, group, {"x"}, {"y"}); }
+  OwnTable table(const std::string& group = "g") const { return {path, group, {"x"}, {"y"}}; }
+  TableTasks tasks(const std::string& group = "g") const { return describe_table(table(group)); }
+  Protocol protocol(const std::string& base = "") const { return own_protocol({table()}, base).protocol; }
 };
 
 /// Groups of `rows` rows whose values are `value(group, row)`, NaN for a blank.
@@ -37,18 +41,17 @@ std::string grouped(int groups, int rows, auto value) {
   return text;
 }
 
-std::set<std::string> names(const std::vector<TableSeries>& series) {
+std::set<std::string> names(const std::vector<GroupColumn>& series) {
   std::set<std::string> found;
-  for (const TableSeries& one : series) found.insert(one.group);
+  for (const GroupColumn& one : series) found.insert(one.group);
   return found;
 }
 
 TableSource source_of(const TableTasks& tasks, Split split, std::int64_t batch = 8) {
-  const Protocol protocol = parse_protocol(table_protocol(tasks, load_protocol("npzoo/any-1d").text, "t", true), "t");
   return {std::make_shared<const TableData>(read_table_data(tasks)),
           1,
           tasks.points,
-          protocol.data->training_range(),
+          load_protocol("own/table").data->training_range(),
           {.batch_size = batch, .seed = 3, .split = split, .dtype = DType::float64}};
 }
 
@@ -117,7 +120,7 @@ TEST_CASE("table tasks: contexts are standardised, batches are functions of seed
 
 TEST_CASE("table tasks: masks have the shape of the table's own holes") {
   std::vector<double> x(50);
-  TableSeries donor;
+  GroupColumn donor;
   for (std::int64_t i = 0; i < 50; ++i) {
     x[static_cast<std::size_t>(i)] = 7 + 0.1 * static_cast<double>(i);
     donor.x.push_back(static_cast<double>(i));
@@ -143,7 +146,7 @@ TEST_CASE("table tasks: masks have the shape of the table's own holes") {
   CHECK(window.front() == 40);
   CHECK(window.size() == 10);
 
-  TableSeries map;
+  GroupColumn map;
   for (int i = 0; i < 100; ++i) {
     map.x.insert(map.x.end(), {static_cast<double>(i % 10), 1000.0 * (i / 10)});
     map.y.push_back(i);
@@ -165,7 +168,7 @@ TEST_CASE("table tasks: rows without an input are left out, rows without a value
     CHECK(data.training.size() == 3);
     std::size_t rows = 0, missing = 0;
     for (const auto* part : {&data.training, &data.validation, &data.test})
-      for (const TableSeries& series : *part) {
+      for (const GroupColumn& series : *part) {
         rows += series.y.size();
         missing += series.missing.size();
         CHECK(std::ranges::is_sorted(series.x));
@@ -177,21 +180,21 @@ TEST_CASE("table tasks: rows without an input are left out, rows without a value
 
 TEST_CASE("table tasks: the protocol says all, and another table is not the one that was described") {
   const TableFile file(grouped(4, 12, [](int g, int i) { return g + i; }));
-  const std::string text = table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "mine.csv", true);
-  const Protocol protocol = parse_protocol(text, "mine");
-  CHECK(protocol.name == "mine.csv");
+  const Protocol protocol = file.protocol();
+  CHECK(protocol.name == "t.csv");
   CHECK(protocol.training.steps == 5000);
   CHECK(protocol.models.contains("tnp-d"));
   CHECK(protocol.evaluation.tests.size() == 1);
   CHECK(protocol.data->dim_x() == 1);
   CHECK(protocol.data->training_range().inputs == Interval{-2, 2});
-  const Protocol long_run =
-      parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "m", false), "m");
-  CHECK(long_run.training == load_protocol("npzoo/any-1d").training);
+  const Protocol based = file.protocol("tnp/gp-rbf"), base = load_protocol("tnp/gp-rbf");
+  CHECK((based.training == base.training && based.validation == base.validation && based.models == base.models));
+  CHECK((based.evaluation.batches == base.evaluation.batches && based.evaluation.tests.size() == 1));
+  CHECK((based.evaluation.densities.empty() && based.evaluation.spread == Spread()));
   CHECK(protocol.data->source({.batch_size = 2})->task(0).yt.dim(0) == 2);
   std::ofstream(file.path, std::ios::app) << "group 0,1,1\n";
   CHECK(protocol.data->source({.batch_size = 2})->task(0).yt.dim(0) == 2);  // it has been read already
-  const std::string error = error_of([&] { parse_protocol(text, "mine").data->source({.batch_size = 2}); });
+  const std::string error = error_of([&] { parse_protocol(protocol.text, "mine").data->source({.batch_size = 2}); });
   CHECK(error.starts_with("[table] " + file.path.string() + " has changed: checksum xxh3-128:"));
 }
 
@@ -226,8 +229,7 @@ TEST_CASE("table tasks: no group that chooses weights is in the test, unless the
 
 TEST_CASE("table tasks: what is held out is read from the protocol") {
   const TableFile file(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
-  const Protocol protocol =
-      parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "t", true), "t");
+  const Protocol protocol = file.protocol();
   const auto changed = [&](const std::string& value) {
     return with_changes(protocol, std::vector<std::string>{"data.held_out=" + value});
   };
@@ -242,12 +244,41 @@ TEST_CASE("table tasks: what is held out is read from the protocol") {
 
 TEST_CASE("table tasks: the recipe for tables") {
   const TableFile file(grouped(4, 12, [](int g, int i) { return g + i; }));
-  const Protocol p = parse_protocol(table_protocol(file.tasks(), load_protocol("npzoo/any-1d").text, "t", true), "t");
+  const Protocol p = file.protocol();
   const TrainingConfig& t = p.training;
   CHECK((t.steps == 5000 && t.batch_size == 16 && t.clip_norm == 1 && t.keep_best));
-  CHECK((t.optimiser.name == "adam" && t.optimiser.lr == 5e-4 && t.optimiser.weight_decay == 0));
+  CHECK((t.optimiser.kind == OptimiserKind::adam && t.optimiser.lr == 5e-4 && t.optimiser.weight_decay == 0));
   CHECK((t.optimiser.beta1 == 0.9 && t.optimiser.beta2 == 0.999 && t.optimiser.epsilon == 1e-8));
   CHECK((t.schedule.name == "cosine" && t.schedule.warmup_steps == 100));
   CHECK((p.validation.every == 500 && p.validation.batches == 50 && p.validation.seed == 0));
   CHECK((p.evaluation.batches == 200 && p.evaluation.batch_size == 16 && p.evaluation.seed == 0));
+}
+
+TEST_CASE("table tasks: a protocol of npzoo 0.1 has the kind table") {
+  const TableFile file(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
+  const Protocol now = file.protocol();
+  std::string text = now.text;
+  const auto at = text.find("table_tasks");
+  REQUIRE(at != text.npos);
+  const Protocol then = parse_protocol(text.replace(at, 11, "table"), "old");
+  CHECK(then.text.find("table_tasks") == then.text.npos);
+  CHECK(same_data(now, then));
+  CHECK(protocol_version(now, "held out", "tnp-d") == protocol_version(then, "held out", "tnp-d"));
+  CHECK(same_points(now.data->source({.batch_size = 2})->task(0), then.data->source({.batch_size = 2})->task(0)));
+}
+
+TEST_CASE("table tasks: a recipe without a table has no tasks") {
+  const Protocol recipe = load_protocol("own/table");
+  CHECK(error_of([&] { recipe.data->source({.batch_size = 2}); }) ==
+        "[table] no table found, expected npzoo train --table FILE");
+  CHECK(error_of([&] { load_protocol("own/forecast").data->source({.batch_size = 2}); }) ==
+        "[forecast] no table found, expected npzoo train --table FILE --time COLUMN");
+  for (const char* images : {"own/images", "own/images-grey"})
+    CHECK(error_of([&] { load_protocol(images).data->source({.batch_size = 2}); }) ==
+          "[images] no pictures found, expected npzoo train --images FOLDER --size SIZE");
+  const OwnData pictures{OwnPictures{.path = "p"}};
+  CHECK(error_of([&] { recipe.data->on_own_data(pictures); }) ==
+        "[own] p found, expected a table and its columns of inputs: the protocol is for other data");
+  CHECK(error_of([&] { load_protocol("tnp/gp-rbf").data->on_own_data(pictures); }) ==
+        "[own] these tasks are not made of a user's own data, expected those of a protocol such as own/table");
 }

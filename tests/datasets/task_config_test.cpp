@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <set>
 
+#include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/kinds/gp/config.h"
-#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/datasets/oracle.h"
+#include "npzoo/datasets/series/series_tasks.h"
+#include "npzoo/datasets/task_table.h"
 #include "npzoo/ops/concat/concat.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/toy_tasks.h"
@@ -141,12 +144,62 @@ TEST_CASE("[tasks] a finite set is seen once an epoch in training, and once in a
   }
 }
 
-TEST_CASE("[tasks] only Gaussian processes have an oracle") {
+TEST_CASE("[tasks] an oracle needs a known process") {
   const AddedTaskFamily added(kLines);
-  const Protocol lines = parse_protocol(lines_protocol(), "f.toml"), gp = load_protocol("quick/gp1d");
-  CHECK(error_of([&] { oracle_tasks("f.toml", *lines.data, {.batch_size = 2}); }) ==
-        "[oracle] the tasks of f.toml have no oracle, expected those of Gaussian processes, kind = \"gp\"");
-  CHECK(oracle_tasks("quick/gp1d", *gp.data, {.batch_size = 2}).distribution() == *gp_distribution(*gp.data));
+  const Protocol lines = parse_protocol(lines_protocol(), "f.toml");
+  CHECK(error_of([&] { lines.data->oracle({}); }) ==
+        "[oracle] these tasks have no exact reference, expected tasks of a known process, as those of tnp/gp-rbf");
+  std::vector<std::string> stages;
+  const OracleOptions options{
+      .tasks = 2, .batch_size = 2, .nodes = 4, .progress = [&](const char* stage, auto done, auto of) {
+        if (done == 0) stages.push_back(fmt::format("{} {}", stage, of));
+      }};
+  const OracleFindings found = load_protocol("quick/gp1d").data->oracle(options);
+  CHECK(stages == std::vector<std::string>{"known 12", "oracle 2"});
+  CHECK((found.figures.size() == 5 && found.known_tasks == 24 && found.integration.has_value()));
+  const OracleFindings events = load_protocol("events/poisson").data->oracle({.tasks = 2});
+  CHECK((events.figures.size() == 1 && std::string(events.unit) == "event" && !events.integration));
+}
+
+TEST_CASE("[tasks] the form of tasks") {
+  const AddedTaskFamily added(kLines);
+  CHECK(parse_protocol(lines_protocol(), "f.toml").data->form() == TaskForm::points);
+  CHECK(load_protocol("tnp/celeba32").data->form() == TaskForm::points);
+  const auto events = load_protocol("events/hawkes").data, series = load_protocol("taylorformer/exchange").data;
+  CHECK((events->form() == TaskForm::events && events->as_events() != nullptr && events->as_series() == nullptr));
+  CHECK((series->form() == TaskForm::series && series->as_series() != nullptr && series->as_events() == nullptr));
+  CHECK(events->extra_sizes() == ModelConfig{{"num_classes", std::int64_t{2}}});
+}
+
+/// A table of tasks as text.
+struct WrittenTasks final : TaskTable {
+  std::string text;
+
+  void begin(const Columns& columns) override {
+    text = fmt::format("{} | {}\n", fmt::join(columns.place, ","), fmt::join(columns.values, ","));
+  }
+  void add(const Row& row) override {
+    text += fmt::format("{}{} {} | {}\n", row.given ? "" : "? ", row.task, row.place[0], fmt::join(row.values, ","));
+  }
+};
+
+TEST_CASE("[tasks] any tasks are written as a table") {
+  const AddedTaskFamily added(kLines);
+  const Protocol p = parse_protocol(lines_protocol(), "f.toml");
+  WrittenTasks one, three;
+  CHECK(p.data->write(1, 0, one) == 1);
+  CHECK(one.text.starts_with("x | y1,y2\n"));
+  CHECK(std::ranges::count(one.text, '\n') == 1 + 9);
+  CHECK(std::ranges::count(one.text, '?') == 6);
+  CHECK(p.data->write(3, 0, three) == 3);
+  CHECK(three.text.starts_with("task,x | y1,y2\n"));
+  CHECK(std::ranges::count(three.text, '\n') == 1 + 3 * 9);
+  WrittenTasks sequences;
+  CHECK(load_protocol("events/poisson").data->write(2, 0, sequences) == 2);
+  CHECK(sequences.text.starts_with("sequence,time | mark\n0 1 | "));
+  const float infinite = std::numeric_limits<float>::infinity();
+  CHECK(error_of([&] { number_cell(infinite, 2); }) ==
+        "[sample] task 3 has the number inf, expected finite ones: the protocol's are too large");
 }
 
 TEST_CASE("[tasks] the truth of a Gaussian process") {

@@ -362,7 +362,8 @@ TEST_CASE("memory: training at fixed shapes asks the system for nothing after th
   Parameter weight{normal<float>({kWidth, kWidth}, 1, 0.3)}, bias{normal<float>({kWidth}, 2)};
   Parameter gain{Tensor::full({kWidth}, 1)}, shift{Tensor::zeros({kWidth})};
   std::vector<NamedParameter> parameters{{"weight", &weight}, {"bias", &bias}, {"gain", &gain}, {"shift", &shift}};
-  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, parameters);
+  Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+                      parameters);
   const Tensor x = normal<float>({4, 20, kWidth}, 3);
 
   Tape tape;

@@ -7,35 +7,37 @@ using namespace npzoo::testing;
 
 namespace {
 
-const OptimiserConfig kAdam{.name = "adam", .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
+const OptimiserConfig kAdam{.kind = OptimiserKind::adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
 const OptimiserConfig kAdamDecay{
-    .name = "adam", .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
+    .kind = OptimiserKind::adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
 const OptimiserConfig kAdamW{
-    .name = "adamw", .lr = 0, .beta1 = 0.8, .beta2 = 0.999, .epsilon = 1e-6, .weight_decay = 0.1};
-const OptimiserConfig kKerasAdam{.name = "keras-adam", .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-2};
-const OptimiserConfig kYogi{.name = "yogi", .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3};
+    .kind = OptimiserKind::adamw, .lr = 0, .beta1 = 0.8, .beta2 = 0.999, .epsilon = 1e-6, .weight_decay = 0.1};
+const OptimiserConfig kKerasAdam{
+    .kind = OptimiserKind::keras_adam, .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-2};
+const OptimiserConfig kYogi{.kind = OptimiserKind::yogi, .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3};
 
 /// The papers' algorithms for one number, in double.
 struct Reference {
   OptimiserConfig config;
-  double p, m = config.name == "yogi" ? 1e-6 : 0, v = m;
+  double p, m = config.kind == OptimiserKind::yogi ? 1e-6 : 0, v = m;
   int t = 0;
 
   void step(double g, double rate) {
     ++t;
-    if (config.name == "adam") g += config.weight_decay * p;
+    if (config.kind == OptimiserKind::adam) g += config.weight_decay * p;
     m += (1 - config.beta1) * (g - m);
-    if (config.name == "yogi")
+    if (config.kind == OptimiserKind::yogi)
       v += (1 - config.beta2) * g * g * (g * g > v ? 1 : g * g < v ? -1 : 0);
     else
       v += (1 - config.beta2) * (g * g - v);
-    if (config.name == "keras-adam") {  // its epsilon is added before the second moment's bias is corrected
+    if (config.kind ==
+        OptimiserKind::keras_adam) {  // its epsilon is added before the second moment's bias is corrected
       p -= rate * std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t)) * m /
            (std::sqrt(v) + config.epsilon);
       return;
     }
     const double m_hat = m / (1 - std::pow(config.beta1, t)), v_hat = v / (1 - std::pow(config.beta2, t));
-    if (config.name == "adamw") p -= rate * config.weight_decay * p;
+    if (config.kind == OptimiserKind::adamw) p -= rate * config.weight_decay * p;
     p -= rate * m_hat / (std::sqrt(v_hat) + config.epsilon);
   }
 };
@@ -108,7 +110,7 @@ TEST_CASE("optimiser: Adam, Keras' Adam, AdamW and Yogi follow their algorithms 
   for (const OptimiserConfig& config : {kAdam, kAdamDecay, kKerasAdam, kAdamW, kYogi})
     for (DType dtype : {DType::float32, DType::float64})
       for (double clip_norm : {0.0, 5.0}) {
-        CAPTURE(config.name);
+        CAPTURE(to_string(config.kind));
         CAPTURE(clip_norm);
         compare(config, dtype, clip_norm);
       }
@@ -172,7 +174,7 @@ TEST_CASE("optimiser: a gradient that is not finite changes nothing") {
   for (const OptimiserConfig& config : {kAdamDecay, kAdamW, kYogi})
     for (const double clip_norm : {0.0, 5.0})
       for (const double bad : {kNaN, kInfinity, -kInfinity}) {
-        CAPTURE(config.name);
+        CAPTURE(to_string(config.kind));
         CAPTURE(clip_norm);
         CAPTURE(bad);
         Model model(DType::float32), twin(DType::float32);
@@ -224,12 +226,13 @@ TEST_CASE("optimiser: without parameters there is nothing to do") {
 
 TEST_CASE("optimiser: errors") {
   const auto make = [](const OptimiserConfig& config) { Optimiser(config, {}); };
-  CHECK(error_of([&] { make({.name = "sgd"}); }) ==
+  CHECK(error_of([&] { optimiser_kind("sgd"); }) ==
         "[optimiser] 'sgd' found, expected adam, keras-adam, adamw or yogi");
-  CHECK(error_of([&] { make({.name = "yogi", .weight_decay = 0.5}); }) ==
+  for (const std::string_view name : optimiser_names()) CHECK(to_string(optimiser_kind(name)) == name);
+  CHECK(error_of([&] { make({.kind = OptimiserKind::yogi, .weight_decay = 0.5}); }) ==
         "[optimiser] yogi has no weight decay, found 0.5");
   Parameter narrow{Tensor::zeros({2}, DType::float32)}, wide{Tensor::zeros({2}, DType::float64)};
   CHECK(error_of([&] {
-          Optimiser({.name = "adam"}, {{"narrow", &narrow}, {"wide", &wide}});
+          Optimiser({.kind = OptimiserKind::adam}, {{"narrow", &narrow}, {"wide", &wide}});
         }) == "[optimiser] narrow is float32, wide is float64; expected one dtype");
 }

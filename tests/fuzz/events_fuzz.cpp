@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/events/table.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/file.h"
 

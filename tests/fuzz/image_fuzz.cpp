@@ -8,8 +8,8 @@
 
 #include "npzoo/datasets/kinds/images/cifar.h"
 #include "npzoo/datasets/kinds/images/idx.h"
-#include "npzoo/datasets/kinds/images/picture.h"
 #include "npzoo/datasets/kinds/images/picture_files.h"
+#include "npzoo/datasets/pictures/picture.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/file.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/predictions/sampled_functions.h"
@@ -19,7 +19,7 @@ constexpr std::int64_t kSamplesOfTraining = 2;  // in the small forms
 /// BNP and BANP of both lineages, for each of the dimensions.
 std::vector<ModelCase> bootstraps() {
   std::vector<ModelCase> found = small_models();
-  std::erase_if(found, [](const ModelCase& c) { return !model_info(c.spec.name).resamples; });
+  std::erase_if(found, [](const ModelCase& c) { return !model_info(c.spec.name).traits.resamples; });
   return found;
 }
 

@@ -35,7 +35,7 @@ class WeightsTimesValues final : public AttentionListener {
 bool attends(const ModelCase& c, Model& model) {
   const ModelInfo& info = model_info(c.spec.name);
   // A history is read before its targets are asked for; series are seen by lags, or after steps were joined.
-  if (info.of_events || info.of_series) return false;
+  if (info.takes != TaskForm::points) return false;
   return c.spec.config.contains("attention") || std::ranges::any_of(named_tensors(model), [](const NamedParameter& p) {
            return p.name.find("attention.") != std::string::npos;
          });

@@ -48,7 +48,7 @@ struct Run {
 /// gradient whose exact value is 0 is a matter of rounding.
 Run train(const ModelSpec& spec, const std::vector<std::pair<std::int64_t, std::int64_t>>& sizes, bool captured) {
   const auto model = make_model(spec, {.seed = 3});
-  Optimiser optimiser({.name = "adam", .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
+  Optimiser optimiser({.kind = OptimiserKind::adam, .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
                       named_parameters(*model));
   DeviceStep step(*model, optimiser);
   BatchGradients gradients(optimiser.parameters());
@@ -150,7 +150,7 @@ TEST_CASE("device step: a loss that is not finite leaves the parameters as they 
   if (!has_gpu()) return;
   const OnGpu gpu;
   const auto model = make_model(small_model("tnp-d"), {.seed = 3});
-  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+  Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                       named_parameters(*model));
   DeviceStep step(*model, optimiser);
   const Task task = random_task(*model, {4, 7, 5}, DType::float32);
@@ -215,7 +215,7 @@ TEST_CASE("device step: a gradient that is not finite leaves the parameters as t
     WithLoss broken(*model, [&](const Model& m, const Task& task, Draws& draws) {
       return add(m.loss(task, draws), sum(sqrt(affine(weight, 0, 0))));
     });
-    Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+    Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                         named_parameters(*model));
     DeviceStep step(broken, optimiser);
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
@@ -241,7 +241,7 @@ TEST_CASE("device step: an error in a step is told as it was, and the next step 
       if (calls++ == failing) failure();
       return loss;
     });
-    Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+    Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                         named_parameters(*model));
     DeviceStep step(sometimes, optimiser);
     std::string message = "no error";
@@ -276,7 +276,7 @@ TEST_CASE("device step: what is done beside a step may fail, and the step is mad
   if (!has_gpu()) return;
   const OnGpu gpu;
   const auto model = make_model(small_model("cnp"), {.seed = 3});
-  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+  Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                       named_parameters(*model));
   DeviceStep step(*model, optimiser);
   const Task task = random_task(*model, {4, 7, 5}, DType::float32);
@@ -294,7 +294,7 @@ TEST_CASE("device step: whoever holds a parameter's tensor keeps it as it was") 
   const ModelSpec spec = small_model("tnp-d");
   const auto losses = [&](bool held) {
     const auto model = make_model(spec, {.seed = 3});
-    Optimiser optimiser({.name = "adam", .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+    Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                         named_parameters(*model));
     DeviceStep step(*model, optimiser);
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
@@ -326,7 +326,7 @@ TEST_CASE("device step: a batch of another size is refused") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const auto model = make_model(small_model("cnp"), {.seed = 3});
-  Optimiser optimiser({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+  Optimiser optimiser({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                       named_parameters(*model));
   DeviceStep step(*model, optimiser);
   step(random_task(*model, {4, 7, 5}, DType::float32), some_draws(), 1e-3, 1.0);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/events/gap_distribution.h"
+#include "npzoo/datasets/events/gap_distribution.h"
 #include "npzoo/models/predictions/intensity_event.h"
 #include "tests/models/renewal_model.h"
 
@@ -157,4 +157,16 @@ TEST_CASE("event forecast: a model that predicts no events") {
         "[events] the model does not predict events, expected one that does, such as thp-plus");
   CHECK(error_of([&] { model_intensities(known_renewal(), EventSequence(), {}, DType::float64); }) ==
         "[events] an empty sequence found, expected one event at least");
+}
+
+TEST_CASE("event forecast: the density of each event given those before it") {
+  const std::vector<double> found = event_log_likelihoods(known_renewal(), some_past(), DType::float64);
+  REQUIRE(found.size() == 3);
+  CHECK(std::isnan(found[0]));
+  CHECK(found[1] == doctest::Approx(kKnownGaps.log_density(0.75) + std::log(0.3)).epsilon(1e-12));
+  CHECK(found[2] == doctest::Approx(kKnownGaps.log_density(1.75) + std::log(0.5)).epsilon(1e-12));
+  const std::vector<double> alone = event_log_likelihoods(known_renewal(), {{0.5}, {0}, 0.5}, DType::float64);
+  CHECK((alone.size() == 1 && std::isnan(alone[0])));
+  CHECK_THROWS_WITH_AS(event_log_likelihoods(known_renewal(), {{}, {}, 0}, DType::float64),
+                       "[events] an empty sequence found, expected one event at least", Error);
 }

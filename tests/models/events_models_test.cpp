@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/models/events/thp.h"
 #include "npzoo/models/predictions/event_prediction.h"
@@ -15,7 +15,7 @@ template <class F>
 void for_event_models(const F& f) {
   int count = 0;
   for (const ModelCase& c : small_models()) {
-    if (!model_info(c.spec.name).of_events) continue;
+    if (model_info(c.spec.name).takes != TaskForm::events) continue;
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
     f(dynamic_cast<const EventModel&>(*model));

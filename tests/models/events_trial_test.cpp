@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/models/trials/trial.h"
 #include "tests/models/renewal_model.h"
 #include "tests/small_protocol.h"
@@ -68,7 +68,7 @@ TEST_CASE("events trial: who knows the process lacks nothing, ends of sequences 
           ++events;
         }
         of_sums += error * error;
-        sum += events_config(*p.data)->poisson()->log_likelihood(task.sequence, task.first_target);
+        sum += p.data->as_events()->poisson()->log_likelihood(task.sequence, task.first_target);
       }
     CHECK(event_figure(found, "gap_rmse") == doctest::Approx(std::sqrt(squares / events)).epsilon(1e-10));
     CHECK(event_figure(found, "gap_rmse_of_sums") == doctest::Approx(std::sqrt(of_sums / events)).epsilon(1e-10));

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
-#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/predictions/independent.h"

@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "npzoo/datasets/gaussian_mixture.h"
-#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "tests/forecast_series.h"
@@ -36,7 +36,7 @@ TEST_CASE("forecast: a series of a table and of arrays, as the forecaster contin
   const TimeSeries series = read_series(file.path, columns);
   const ForecastOptions options{.horizon = 5, .quantiles = {0.5}, .samples = 3};
   const ForecastResult found = forecast(trained, series, columns, options);
-  const auto& config = dynamic_cast<const ForecastConfig&>(*trained.checkpoint.run.protocol.data);
+  const auto& config = *trained.checkpoint.run.protocol.data->as_series();
   const SeriesForecast expected = Forecaster(*trained.model, config.rules(), config.scale())
                                       .forecast(series, {.horizon = 5, .quantiles = {0.5}, .samples = 3, .seed = 7});
   CHECK(found.forecast.mean == expected.mean);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/models/trials/forecast_scores.h"
 #include "npzoo/models/trials/trial.h"
 #include "tests/forecast_series.h"

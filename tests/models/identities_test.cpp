@@ -167,7 +167,7 @@ TEST_CASE("identity 2: TNP-KR (Full) is the authors' KR blocks, and these are a 
 
 TEST_CASE("identity 21: a context given twice says nothing new") {
   for (const ModelCase& c : all_models()) {
-    if (!is_of_sets(c.spec.name) || model_info(c.spec.name).counts_points) continue;
+    if (!is_of_sets(c.spec.name) || model_info(c.spec.name).traits.counts_points) continue;
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
     // Given other targets the context would weigh more, twice.

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/engine/gradcheck.h"
 #include "tests/models/events.h"
 

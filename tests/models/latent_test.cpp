@@ -105,7 +105,7 @@ struct ResumableRun {
   static constexpr double kRate = 1e-2, kClip = 1;
 
   LatentModel model{kDropped};
-  Optimiser optimiser{{.name = "adam", .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
+  Optimiser optimiser{{.kind = OptimiserKind::adam, .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kClip},
                       named_parameters(model)};
   std::vector<double> losses;
 

@@ -73,11 +73,12 @@ inline std::vector<ModelCase> small_models_of_all_dimensions() {
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
       for (const ModelInfo& model : models()) {
-        if (model.of_events && (dim_x != 1 || dim_y != 1)) continue;  // they have dimensions of their own
+        if (model.takes == TaskForm::events && (dim_x != 1 || dim_y != 1))
+          continue;  // they have dimensions of their own
         int form = 0;
         for (const char* text : model.small_forms) {
           ModelConfig config = model_config_from_json(text, model.name);
-          const std::int64_t channels = model.of_events ? 2 : dim_y;
+          const std::int64_t channels = model.takes == TaskForm::events ? 2 : dim_y;
           config.merge(ModelConfig{{"dim_x", dim_x}, {"dim_y", channels}});
           cases.push_back({fmt::format("{} of form {}, dx {}, dy {}", model.name, form++, dim_x, channels),
                            {model.name, std::move(config)}});
@@ -149,7 +150,7 @@ inline std::vector<ModelCase> all_models() {
 /// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then).
 inline bool is_of_sets(const std::string& model) {
   const ModelInfo& info = model_info(model);
-  return !info.resamples && !info.of_events && !info.of_series;
+  return !info.traits.resamples && info.takes == TaskForm::points;
 }
 
 /// A model that adds noise to each of its points, without it: with it only the law of what is predicted has no order.
@@ -160,7 +161,8 @@ inline ModelSpec without_noise_of_points(ModelSpec spec) {
 
 /// Whether gradients of a loss are its derivative: where TNP's authors resample they take new values for constants.
 inline bool is_whole_gradient(const ModelCase& c) {
-  return !model_info(c.spec.name).resamples || c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
+  return !model_info(c.spec.name).traits.resamples ||
+         c.spec.config.at("architecture") != ModelConfig::mapped_type("tnp");
 }
 
 /// The first of a model's small forms. Throws Error for a model that has none.

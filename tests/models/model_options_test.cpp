@@ -58,7 +58,8 @@ TEST_CASE("model: every option refuses hostile values or works with them") {
   std::int64_t refused = 0, tried = 0;
   for (const ModelCase& c : small_models()) {
     if (std::get<std::int64_t>(c.spec.config.at("dim_x")) != 1) continue;
-    if (!model_info(c.spec.name).of_events && std::get<std::int64_t>(c.spec.config.at("dim_y")) != 1) continue;
+    if (model_info(c.spec.name).takes != TaskForm::events && std::get<std::int64_t>(c.spec.config.at("dim_y")) != 1)
+      continue;
     for (const auto& option : c.spec.config)
       for (const auto& value : hostile_values()) {
         const std::string& key = option.first;

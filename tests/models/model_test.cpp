@@ -268,7 +268,7 @@ TEST_CASE("model: thirty steps lower the loss") {
     CAPTURE(c.label);
     const auto model = make_model(c.spec);
     const Task task = random_task(*model, {4, 7, 5}, DType::float32);
-    Optimiser adam({.name = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+    Optimiser adam({.kind = OptimiserKind::adam, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
                    named_parameters(*model));
     const double before = loss(*model, task).item();
     Tape tape;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/datasets/kinds/gp/config.h"
-#include "npzoo/datasets/kinds/gp/posterior.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/trials/trial.h"

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stop_token>
 
-#include "npzoo/datasets/kinds/images/encode_png.h"
+#include "npzoo/datasets/pictures/encode_png.h"
 #include "npzoo/engine/cancellation.h"
 #include "tests/models/model_fixtures.h"
 

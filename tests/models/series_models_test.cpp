@@ -118,7 +118,7 @@ Tensor full_attention(const SeriesProjections& p, const Tensor& x, const Tensor&
 
 std::vector<ModelCase> series_models() {
   std::vector<ModelCase> cases = small_models();
-  std::erase_if(cases, [](const ModelCase& c) { return !model_info(c.spec.name).of_series; });
+  std::erase_if(cases, [](const ModelCase& c) { return model_info(c.spec.name).takes != TaskForm::series; });
   return cases;
 }
 

@@ -73,7 +73,7 @@ struct DrawnRun {
   }
 
   std::unique_ptr<Model> model;
-  Optimiser optimiser{{.name = "adam", .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1},
+  Optimiser optimiser{{.kind = OptimiserKind::adam, .lr = kRate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1},
                       named_parameters(*model)};
   std::vector<double> losses;
 };

@@ -35,29 +35,35 @@ def check_includes(folder):
                 sys.exit(f"{header.relative_to(folder)} includes {included}, which is not installed")
 
 
-def run_example(program, libraries):
+def run_example(program, libraries, weights):
     """The examples print what they learn; a loss that is no number would be a failure."""
-    text = output([program], env={**os.environ, "LD_LIBRARY_PATH": libraries})
+    text = output([program], env={**os.environ, "LD_LIBRARY_PATH": libraries, "NPZOO_WEIGHTS": str(weights)})
     if "nan" in text or not re.search(r"-?\d+\.\d+", text):
         sys.exit(f"{program.name} printed {text!r}, expected finite figures")
 
 
 def check_examples(root, compiler, flags, folders):
-    """Each example compiles with each compiler by pkg-config, and all of them by CMake, and runs."""
+    """Each example in C++ compiles with each compiler by pkg-config, and all of them by CMake, and runs. Each in C compiles
+    with the first compiler, which finds the C++ library that npzoo needs."""
     (sources,) = root.rglob("share/doc/npzoo/examples/cpp")
+    (weights,) = root.rglob("share/npzoo/weights")
     libraries = ":".join(folders)
     compilers = [compiler, *([other] for other in ("g++", "clang++") if shutil.which(other) and other not in compiler)]
     for i, command in enumerate(compilers):
         for source in sorted(sources.glob("*.cpp")):
             program = root / f"{source.stem}-{i}"
             output([*command, "-std=c++20", source, "-o", program, *flags])
-            run_example(program, libraries)
+            run_example(program, libraries, weights)
+    for source in sorted((sources.parent / "c").glob("*.c")):
+        program = root / f"c-{source.stem}"
+        output([*compiler, "-x", "c", "-std=c11", source, "-x", "none", "-o", program, *flags])
+        run_example(program, libraries, weights)
     build = root / "cmake"
     output(["cmake", "-S", sources, "-B", build, f"-DCMAKE_CXX_COMPILER={compiler[-1]}",
             f"-Dnpzoo_DIR={next(root.rglob('npzooConfig.cmake')).parent}"])
     output(["cmake", "--build", build])
     for source in sorted(sources.glob("*.cpp")):
-        run_example(build / source.stem, libraries)
+        run_example(build / source.stem, libraries, weights)
     print(f"{len(list(sources.glob('*.cpp')))} examples, compiled by {', '.join(c[-1] for c in compilers)} and CMake")
 
 

@@ -108,7 +108,7 @@ def a_run_on_a_table_goes_on_and_is_repeated():
     at = HERE / "first/checkpoint.safetensors"
     metadata = read_safetensors(at)[0]
     text = metadata["protocol_text"]
-    for part in ('kind = "table"', f'path = "{table()}"', 'checksum = "xxh3-128:', 'group = "station"', 'inputs = [ "time" ]',
+    for part in ('kind = "table_tasks"', f'path = "{table()}"', 'checksum = "xxh3-128:', 'group = "station"', 'inputs = [ "time" ]',
                  'values = [ "temp", "wind", "load" ]'):
         expect(part in text, repr(part), "expected in:", text)
     succeed("train", "--config", HERE / "first/config.toml", "--out", HERE / "second")
@@ -157,6 +157,16 @@ def one_group_is_split_into_blocks_and_two_inputs_are_a_map():
             "--batch", 4, "--out", out)
     expect(metrics(out), "losses")
     succeed("plot", "--checkpoint", out / "checkpoint.safetensors", "--out", HERE / "map.svg")
+
+
+@case
+def the_recipe_for_tables_is_a_protocol():
+    text = succeed("info", "own/table")
+    for part in ('name = "own/table"', 'kind = "table_tasks"', "steps = 5000", "[models.kriging-tnp]", "[models.tnp-d]"):
+        expect(part in text, repr(part), "expected in:", text)
+    fail("train", "--protocol", "own/table", "--model", "tnp-d", "--out", HERE / "never",
+         naming=["[table] no table found, expected npzoo train --table FILE"])
+    expect(not (HERE / "never").exists(), "a directory was left")
 
 
 @case

@@ -124,39 +124,8 @@ class ConfigFile {
   toml::table root_;
 };
 
-/// The first character of `text`, which loses it. Throws Error where it is not UTF-8.
-char32_t take_character(std::string_view& text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t more = byte(0) < 0x80 ? 0 : byte(0) < 0xC0 ? 4 : byte(0) < 0xE0 ? 1 : byte(0) < 0xF0 ? 2 : 3;
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  char32_t value = more == 0 ? byte(0) : byte(0) & (0x3F >> more);
-  bool valid = more < 4 && more < text.size();
-  for (std::size_t i = 1; valid && i <= more; ++i) {
-    valid = (byte(i) & 0xC0) == 0x80;
-    value = value << 6 | (byte(i) & 0x3F);
-  }
-  valid = valid && value >= kLeast[more] && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
-  check(valid, "[config] {} found, expected UTF-8", excerpt(text));
-  text.remove_prefix(more + 1);
-  return value;
-}
-
 }  // namespace
 
 void apply_config(const Flags& program, const std::filesystem::path& path) { ConfigFile(path).apply(program); }
-
-std::string toml_string(std::string_view text) {
-  std::string quoted = "\"";
-  while (!text.empty()) {
-    const char32_t c = take_character(text);
-    if (c == '"' || c == '\\')
-      quoted += fmt::format("\\{}", static_cast<char>(c));
-    else if (c < ' ' || c > '~')
-      quoted += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(c));
-    else
-      quoted += static_cast<char>(c);
-  }
-  return quoted + '"';
-}
 
 }  // namespace npzoo

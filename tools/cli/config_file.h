@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <string_view>
 
 #include "tools/cli/flags.h"
 
@@ -13,8 +11,5 @@ namespace npzoo {
 /// the key and what is expected, for what is not TOML, is larger than 1 MiB, names no command or flag, or has a value
 /// of another type or outside its range.
 void apply_config(const Flags& program, const std::filesystem::path& path);
-
-/// `text` as a string of TOML, in ASCII. Throws Error where it is not UTF-8.
-std::string toml_string(std::string_view text);
 
 }  // namespace npzoo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "npzoo/datasets/own_protocol.h"
 #include "npzoo/engine/module.h"
 
 namespace npzoo {
@@ -9,6 +10,7 @@ namespace npzoo {
 std::optional<Protocol> protocol_with_preset(const std::string& model, const std::string& preferred) {
   std::optional<Protocol> first;
   for (const std::string& name : protocol_names()) {
+    if (is_own_recipe(name)) continue;
     Protocol protocol = load_protocol(name);
     if (!protocol.models.contains(model)) continue;
     if (name == preferred || preferred.empty()) return protocol;
@@ -20,7 +22,7 @@ std::optional<Protocol> protocol_with_preset(const std::string& model, const std
 std::vector<std::string> protocols_for_newcomers() {
   std::vector<std::string> names = protocol_names();
   const auto rank = [](const std::string& name) {
-    return name.starts_with("quick/") ? 0 : name.starts_with("npzoo/") ? 1 : 2;
+    return name.starts_with("quick/") ? 0 : name.starts_with("npzoo/") ? 1 : is_own_recipe(name) ? 3 : 2;
   };
   std::ranges::stable_sort(names, {}, rank);
   return names;

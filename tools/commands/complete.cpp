@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "npzoo/datasets/kinds/images/encode_png.h"
+#include "npzoo/datasets/pictures/encode_png.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/models/applications/images/picture_completion.h"
 #include "npzoo/models/training/named_weights.h"

@@ -6,12 +6,12 @@
 
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/io/toml.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/config_file.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/presets.h"
 #include "tools/reports/weights_facts.h"

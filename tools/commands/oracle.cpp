@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
-#include "npzoo/datasets/kinds/events/scores.h"
-#include "npzoo/datasets/kinds/gp/oracle.h"
+#include "npzoo/datasets/events/scores.h"
+#include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/engine/error.h"
 #include "tools/cli/command.h"
@@ -49,82 +51,87 @@ void add_flags(Flags& flags, OracleCommand& c) {
   });
 }
 
-/// Batches with known kernels for each task whose kernel is not: they cost little, and make all figures better.
-constexpr std::int64_t kKnownForEach = 6;
-
-/// Nats per target point that the quadrature may be wrong by.
-constexpr double kConverged = 0.005;
-
-struct OracleResult {
+/// What is possible under a test, and where the protocol states another value.
+struct OracleRow {
+  const Protocol& protocol;
   const TestConfig& test;
-  std::int64_t tasks = 0, known_tasks = 0;
-  OracleEstimates estimates;
-  BayesScores bayes;
-};
+  OracleFindings found;
 
-constexpr std::string_view kDiagonal = "bayes_diagonal";  // whose calibration is told as well
-
-/// One of the figures, with the value that the protocol states.
-struct OracleFigure {
-  std::string_view key;
-  const char* words;
-  std::optional<Estimate> estimate;
-  std::optional<double> stated;
-  bool differs = false;
-};
-
-std::vector<OracleFigure> figures(const Protocol& protocol, const OracleResult& result) {
-  const OracleEstimates& e = result.estimates;
-  const OracleValues& o = result.test.oracle;
-  std::vector<OracleFigure> figures{{"known_marginal", "known, marginal", e.known_marginal, o.known_marginal},
-                                    {kDiagonal, "Bayes, diagonal", e.bayes_diagonal, o.bayes_diagonal},
-                                    {"bayes_mixture", "Bayes, mixture", e.bayes_mixture, o.bayes_mixture},
-                                    {"known_joint", "known, joint", e.known_joint, o.known_joint},
-                                    {"bayes_joint", "Bayes, joint", e.bayes_joint, o.bayes_joint}};
-  for (OracleFigure& f : figures) {
-    if (f.stated) f.stated = to_log_likelihood(protocol.evaluation.metric, *f.stated);
-    f.differs = f.stated && f.estimate && !agrees(*f.estimate, *f.stated, o.standard_error.value_or(0));
+  /// As a log-likelihood.
+  std::optional<double> stated(const OracleFigure& figure) const {
+    const std::optional<double>& value = test.oracle.*figure.stated;
+    return value ? std::optional(to_log_likelihood(protocol.evaluation.metric, *value)) : std::nullopt;
   }
-  return figures;
+  bool differs(const OracleFigure& figure) const {
+    const std::optional<double> value = stated(figure);
+    return value && figure.value && !agrees(*figure.value, *value, test.oracle.standard_error.value_or(0));
+  }
+};
+
+JsonValue coverage_of(const MarginalFit& fit) {
+  JsonValue coverage = JsonValue::object();
+  for (const auto& [percent, share] : fit.coverage()) coverage.set(std::to_string(percent), share);
+  return coverage;
 }
 
-JsonValue to_json(const Protocol& protocol, const OracleResult& result) {
-  JsonValue row = JsonValue::object({{"protocol", protocol.name},
-                                     {"test", result.test.name},
-                                     {"tasks", result.tasks},
-                                     {"known_tasks", result.known_tasks},
-                                     {"quadrature_error", result.bayes.quadrature_error}});
-  JsonValue stated = JsonValue::object({{"standard_error", result.test.oracle.standard_error}});
-  JsonValue coverage = JsonValue::object(), differs = JsonValue::array();
-  for (const auto& [percent, share] : result.bayes.fit.coverage()) coverage.set(std::to_string(percent), share);
-  for (const OracleFigure& f : figures(protocol, result)) {
+JsonValue to_json(const OracleRow& row) {
+  const OracleFindings& found = row.found;
+  JsonValue json =
+      JsonValue::object({{"protocol", row.protocol.name}, {"test", row.test.name}, {"tasks", found.tasks}});
+  JsonValue stated = JsonValue::object({{"standard_error", row.test.oracle.standard_error}});
+  JsonValue differs = JsonValue::array();
+  for (const OracleFigure& f : found.figures) {
     JsonValue figure;
-    if (f.estimate) figure.update({{"value", f.estimate->value}, {"standard_error", f.estimate->standard_error}});
-    if (f.key == kDiagonal) figure.update({{"coverage", coverage}, {"crps", result.bayes.fit.crps()}});
-    row.set(f.key, figure);
-    stated.set(f.key, f.stated);
-    if (f.differs) differs.push_back(f.key);
+    if (f.value) figure.update({{"value", f.value->value}, {"standard_error", f.value->standard_error}});
+    if (f.fit) figure.update({{"coverage", coverage_of(*f.fit)}, {"crps", f.fit->crps()}});
+    json.set(f.key, figure);
+    stated.set(f.key, row.stated(f));
+    if (row.differs(f)) differs.push_back(f.key);
   }
-  row.update({{"stated", stated}, {"differs", differs}});
-  return row;
+  json.update({{"stated", stated}, {"differs", differs}});
+  if (found.integration)
+    json.update({{"known_tasks", found.known_tasks}, {"quadrature_error", found.integration->error}});
+  return json;
 }
 
-void print(const Protocol& protocol, const OracleResult& result) {
-  fmt::print("{} / {}: {} tasks, {} with known kernels (nats per target point, higher is better)\n", protocol.name,
-             result.test.name, result.tasks, result.known_tasks);
+std::string stated_cell(const OracleRow& row, const OracleFigure& figure, int digits) {
+  const std::optional<double> value = row.stated(figure);
+  return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+/// Figures of which some have integrated parameters out.
+void print_integrated(const OracleRow& row) {
+  const OracleFindings& found = row.found;
+  fmt::print("{} / {}: {} tasks, {} with known kernels (nats per target point, higher is better)\n", row.protocol.name,
+             row.test.name, found.tasks, found.known_tasks);
   fmt::print("  {:<20} {:>16} {:>9}\n", "log-likelihood", "computed", "stated");
-  const std::vector<OracleFigure> all = figures(protocol, result);
-  for (const OracleFigure& f : all)
+  for (const OracleFigure& f : found.figures)
     fmt::print("  {:<20} {:>16} {:>9}\n", f.words,
-               f.estimate ? fmt::format("{:.3f} ± {:.3f}", f.estimate->value, f.estimate->standard_error) : "-",
-               f.stated ? fmt::format("{:.3f}", *f.stated) : "-");
-  for (const OracleFigure& f : all)
-    if (f.differs) fmt::print("  the protocol states another value: {}\n", f.words);
-  const auto coverage = result.bayes.fit.coverage();
-  fmt::print("  diagonal's coverage  50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
-             100 * coverage.at(50), 100 * coverage.at(80), 100 * coverage.at(90), 100 * coverage.at(95));
-  fmt::print("  diagonal's CRPS      {:.4f}\n  quadrature error     {:.4f}\n", result.bayes.fit.crps(),
-             result.bayes.quadrature_error);
+               f.value ? fmt::format("{:.3f} ± {:.3f}", f.value->value, f.value->standard_error) : "-",
+               stated_cell(row, f, 3));
+  for (const OracleFigure& f : found.figures)
+    if (row.differs(f)) fmt::print("  the protocol states another value: {}\n", f.words);
+  for (const OracleFigure& f : found.figures) {
+    if (!f.fit) continue;
+    const auto coverage = f.fit->coverage();
+    fmt::print("  diagonal's coverage  50 %: {:.1f}   80 %: {:.1f}   90 %: {:.1f}   95 %: {:.1f}\n",
+               100 * coverage.at(50), 100 * coverage.at(80), 100 * coverage.at(90), 100 * coverage.at(95));
+    fmt::print("  diagonal's CRPS      {:.4f}\n", f.fit->crps());
+  }
+  fmt::print("  quadrature error     {:.4f}\n", found.integration->error);
+}
+
+/// Figures of a process that is known.
+void print_known(const OracleRow& row) {
+  const OracleFindings& found = row.found;
+  fmt::print("{} / {}: {} {}s (nats per {}, higher is better)\n", row.protocol.name, row.test.name, found.tasks,
+             found.task, found.unit);
+  for (const OracleFigure& f : found.figures) {
+    if (!f.value) continue;
+    fmt::print("  {:<20} {:.4f} ± {:.4f}  (stated: {})\n", f.words, f.value->value, f.value->standard_error,
+               stated_cell(row, f, 4));
+    if (row.differs(f)) fmt::print("  the protocol states another value\n");
+  }
 }
 
 std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector<std::string>& names) {
@@ -142,49 +149,25 @@ std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector
   return chosen;
 }
 
-OracleResult compute(const EvaluationConfig& rules, const TestConfig& test, const OracleCommand& c) {
-  const GpSampler sampler = oracle_tasks(c.protocol.name, *test.data,
-                                         {.batch_size = rules.batch_size,
-                                          .seed = c.seed.value_or(rules.seed),
-                                          .split = Split::evaluation,
-                                          .dtype = DType::float64});
-  const std::int64_t known_batches = kKnownForEach * c.tasks;
-  Progress known_progress("known " + test.name, known_batches, {.unit = "batches"});
-  const KnownScores known =
-      known_scores(sampler, known_batches, [&](std::int64_t done) { known_progress.update(done); });
-  known_progress.finish();
-  Progress progress("oracle " + test.name, c.tasks, {.unit = "tasks"});
-  BayesScores bayes =
-      bayes_scores(sampler, c.tasks, {.nodes = c.nodes}, [&](std::int64_t done) { progress.update(done); });
-  progress.finish();
-  const OracleEstimates estimates = estimate_oracles(known, bayes);
-  return {test, c.tasks, known_batches * rules.batch_size, estimates, std::move(bayes)};
-}
-
-/// Of simulated events, whose process is known.
-JsonValue score_process(const OracleCommand& c, const Protocol& protocol, const TestConfig& test,
-                        const EventsConfig& events) {
-  const EvaluationConfig& rules = protocol.evaluation;
-  const Estimate known = true_log_likelihood(events, c.tasks, c.seed.value_or(rules.seed));
-  const OracleValues& o = test.oracle;
-  std::optional<double> stated;
-  if (o.known_joint) stated = to_log_likelihood(rules.metric, *o.known_joint);
-  const bool differs = stated && !agrees(known, *stated, o.standard_error.value_or(0));
-  if (!c.common.json) {
-    fmt::print("{} / {}: {} sequences (nats per event, higher is better)\n", protocol.name, test.name, c.tasks);
-    fmt::print("  {:<20} {:.4f} ± {:.4f}  (stated: {})\n", events.process()->name() + " process", known.value,
-               known.standard_error, stated ? fmt::format("{:.4f}", *stated) : "-");
-    if (differs) fmt::print("  the protocol states another value\n");
-  }
-  JsonValue differing = JsonValue::array();
-  if (differs) differing.push_back("known_joint");
-  return JsonValue::object(
-      {{"protocol", protocol.name},
-       {"test", test.name},
-       {"tasks", c.tasks},
-       {"known_joint", JsonValue::object({{"value", known.value}, {"standard_error", known.standard_error}})},
-       {"stated", JsonValue::object({{"known_joint", stated}, {"standard_error", o.standard_error}})},
-       {"differs", differing}});
+/// With a line of progress for each stage.
+OracleFindings compute(const OracleCommand& c, const EvaluationConfig& rules, const TestConfig& test) {
+  std::optional<Progress> progress;
+  OracleOptions options{.tasks = c.tasks,
+                        .batch_size = rules.batch_size,
+                        .seed = c.seed.value_or(rules.seed),
+                        .nodes = c.nodes,
+                        .progress = [&](const char* stage, std::int64_t done, std::int64_t of) {
+                          const bool known = stage == std::string_view("known");
+                          if (done == 0) {
+                            if (progress) progress->finish();
+                            progress.emplace(fmt::format("{} {}", stage, test.name), of,
+                                             Progress::Options{.unit = known ? "batches" : "tasks"});
+                          }
+                          if (done > 0) progress->update(static_cast<double>(done));
+                        }};
+  OracleFindings found = test.data->oracle(options);
+  if (progress) progress->finish();
+  return found;
 }
 
 /// In full where it is of usual size, so that times of 1e15 do not print hundreds of digits.
@@ -222,18 +205,15 @@ int run(const OracleCommand& c) {
   const Protocol protocol = load_protocol(c.protocol);
   JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
-    if (const EventsConfig* events = events_config(*test.data)) {
-      results.push_back(score_process(c, protocol, test, *events));
-      continue;
-    }
-    const OracleResult result = compute(protocol.evaluation, test, c);
-    if (result.bayes.quadrature_error > kConverged)
+    const OracleRow row{protocol, test, compute(c, protocol.evaluation, test)};
+    const auto& integration = row.found.integration;
+    if (integration && !integration->converged)
       fmt::print(stderr, "npzoo: {}: the quadrature has not converged, its error is {:.3f}: give it more --nodes\n",
-                 test.name, result.bayes.quadrature_error);
+                 test.name, integration->error);
     if (c.common.json)
-      results.push_back(to_json(protocol, result));
+      results.push_back(to_json(row));
     else
-      print(protocol, result);
+      (integration ? print_integrated : print_known)(row);
   }
   if (c.common.json) print_json(results);
   return 0;

@@ -15,10 +15,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/pictures/attention.h"
-#include "tools/pictures/events.h"
-#include "tools/pictures/forecasts.h"
-#include "tools/pictures/images.h"
-#include "tools/pictures/tasks.h"
+#include "tools/pictures/forms.h"
 
 namespace npzoo {
 
@@ -114,15 +111,7 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
     if (!c.target.empty()) std::ranges::transform(c.target, std::back_inserter(looked_at.target.emplace()), coordinate);
     return draw_attention(looked_at, models.front(), data, data.picture(1, c.drawn.seed));
   }
-  if (const auto format = data.image_format())
-    return draw_images({c.drawn.tasks, c.drawn.samples, c.contexts, c.drawn.seed}, models, *format,
-                       data.picture(c.drawn.tasks, c.drawn.seed));
-  if (const auto* forecasts = dynamic_cast<const ForecastConfig*>(&data))
-    return draw_forecasts(c.drawn, models, *forecasts, data.picture(c.drawn.tasks, c.drawn.seed));
-  check(c.contexts.empty(), "[plot] --contexts found, but the tasks are no images");
-  if (const EventsConfig* events = events_config(data)) return draw_events(c.drawn, models, *events);
-  const auto draw = data.dim_x() == 1 ? draw_curves : draw_maps;
-  return draw(c.drawn, models, data, data.picture(c.drawn.tasks, c.drawn.seed));
+  return picture_form(data).draw(c.drawn, c.contexts, models, data);
 }
 
 int run(const PlotCommand& c) {
@@ -135,18 +124,19 @@ int run(const PlotCommand& c) {
   check_outputs("plot", c.common, {{"--out", c.out}}, inputs);
   const auto [models, protocol] = load(c, names);
   const TaskConfig& data = *protocol.data;
-  const bool forecasts = dynamic_cast<const ForecastConfig*>(&data) != nullptr && !c.attention;
-  check(data.dim_x() <= 2 || forecasts, "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name,
-        data.dim_x());
+  const PictureForm& form = picture_form(data);
+  check(data.dim_x() <= 2 || (form.any_inputs && !c.attention),
+        "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Model& model = *models[i].model;
     check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
           data.dim_x(), names[i], model.dim_x());
     check(data.dim_y() == model.dim_y(), "[plot] {} has {} values per point, the model of {} predicts {}",
           protocol.name, data.dim_y(), names[i], model.dim_y());
-    check(data.dim_y() == 1 || c.attention || data.image_format() || events_config(data),
+    check(data.dim_y() == 1 || c.attention || form.any_values,
           "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
   }
+  check(c.contexts.empty() || form.takes_contexts, "[plot] --contexts found, but the tasks are no images");
   {
     const Progress progress("plot", 0, {.unit = "tasks", .passing = true});
     plot::write_figure(draw(c, models, data), c.out);

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <optional>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/kinds/events/config.h"
 #include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/task_table.h"
 #include "npzoo/engine/io/file.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -44,44 +42,6 @@ void add_flags(Flags& flags, SampleCommand& c) {
   });
 }
 
-/// "x", or "x1" and "x2".
-void add_names(std::vector<std::string>& header, char letter, std::int64_t count) {
-  for (std::int64_t i = 1; i <= count; ++i)
-    header.push_back(count == 1 ? std::string(1, letter) : fmt::format("{}{}", letter, i));
-}
-
-struct Point {
-  std::vector<float> x, y;
-  bool given = false;  // of the context
-};
-
-std::vector<float> row_of(const Tensor& points, std::int64_t task, std::int64_t i) {
-  const auto width = static_cast<std::size_t>(points.dim(2));
-  const auto row = points.values<float>().subspan(static_cast<std::size_t>(task * points.dim(1) + i) * width, width);
-  return {row.begin(), row.end()};
-}
-
-/// The points of a task by their first input; targets at the places of the context say nothing new.
-std::vector<Point> points_of(const Task& task, std::int64_t row) {
-  std::vector<Point> points;
-  const std::int64_t nc = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : task.xc.dim(1);
-  for (std::int64_t i = 0; i < nc; ++i) points.push_back({row_of(task.xc, row, i), row_of(task.yc, row, i), true});
-  for (std::int64_t i = 0; i < task.xt.dim(1); ++i) {
-    Point target{row_of(task.xt, row, i), row_of(task.yt, row, i)};
-    if (std::ranges::find(points, target.x, &Point::x) == points.end()) points.push_back(std::move(target));
-  }
-  std::ranges::stable_sort(points, {}, &Point::x);
-  return points;
-}
-
-/// As text. Throws Error for a number that is not finite.
-template <class T>
-std::string cell(T x, std::int64_t task) {
-  check(std::isfinite(x), "[sample] task {} has the number {}, expected finite ones: the protocol's are too large",
-        task, x);
-  return fmt::format("{}", x);
-}
-
 /// A table that is being written; none where nobody asked for it.
 class Output {
  public:
@@ -102,66 +62,44 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
-/// How much was written.
-struct Written {
-  std::int64_t tasks = 0, rows = 0, targets = 0;
-};
+/// The files that the command was asked for.
+class Outputs final : public TaskTable {
+ public:
+  explicit Outputs(const SampleCommand& c) : command_(c) {}
 
-/// Writes whole sequences of events.
-Written write_events(const SampleCommand& c, const EventsConfig& config, Progress& progress) {
-  check(c.truth.empty() && c.context.empty() && c.targets.empty(),
+  void begin(const Columns& columns) override {
+    check(
+        columns.has_targets || (command_.truth.empty() && command_.context.empty() && command_.targets.empty()),
         "[sample] --truth, --context or --targets found, expected --out alone: sequences of events are written whole");
-  Output out(c.out, {"sequence", "time", "mark"});
-  Written written;
-  for (const EventSequence& s : config.shown(c.tasks, c.seed)) {
-    ++written.tasks;
-    for (std::size_t i = 0; i < s.times.size(); ++i, ++written.rows)
-      out.write({std::to_string(written.tasks), cell(s.times[i], written.tasks), std::to_string(s.marks[i])});
-    progress.update(static_cast<double>(written.tasks));
+    std::vector<std::string> all = columns.place;
+    all.insert(all.end(), columns.values.begin(), columns.values.end());
+    out_.emplace(command_.out, all);
+    truth_.emplace(command_.truth, all);
+    context_.emplace(command_.context, all);
+    targets_.emplace(command_.targets, columns.place);
   }
-  out.commit();
-  return written;
-}
-
-/// Writes the points of tasks.
-Written write_points(const SampleCommand& c, const TaskConfig& config, Progress& progress) {
-  const auto source = config.source({.batch_size = c.tasks, .seed = c.seed, .split = Split::evaluation});
-  const Task task = source->task(0).to(Device::cpu);
-  std::vector<std::string> inputs, all;
-  if (c.tasks > 1) inputs.emplace_back("task");
-  add_names(inputs, 'x', config.dim_x());
-  all = inputs;
-  add_names(all, 'y', config.dim_y());
-
-  Output out(c.out, all), truth(c.truth, all), context(c.context, all), targets(c.targets, inputs);
-  Written written{.tasks = c.tasks};
-  for (std::int64_t t = 0; t < task.xt.dim(0); ++t) {
-    for (const Point& point : points_of(task, t)) {
-      std::vector<std::string> place, whole;
-      if (c.tasks > 1) place.push_back(std::to_string(t + 1));
-      for (const float x : point.x) place.push_back(cell(x, t + 1));
-      whole = place;
-      for (const float y : point.y) whole.push_back(cell(y, t + 1));
-      (point.given ? context : truth).write(whole);
-      if (!point.given) targets.write(place);
-      std::vector<std::string> blank = place;
-      blank.resize(all.size());
-      out.write(point.given ? whole : blank);
-      ++written.rows;
-      written.targets += !point.given;
-    }
-    progress.update(static_cast<double>(t + 1));
+  void add(const Row& row) override {
+    std::vector<std::string> whole = row.place, blank = row.place;
+    whole.insert(whole.end(), row.values.begin(), row.values.end());
+    blank.resize(whole.size());
+    (row.given ? context_ : truth_)->write(whole);
+    if (!row.given) targets_->write(row.place);
+    out_->write(row.given ? whole : blank);
+    ++rows;
+    target_rows += !row.given;
+    progress_.update(static_cast<double>(row.task + 1));
   }
-  for (Output* output : {&out, &truth, &context, &targets}) output->commit();
-  return written;
-}
+  void commit() {
+    for (std::optional<Output>* output : {&out_, &truth_, &context_, &targets_}) (*output)->commit();
+  }
 
-Written write(const SampleCommand& c) {
-  const Protocol protocol = load_protocol(c.protocol);
-  Progress progress("sample", c.tasks, {.unit = "tasks", .passing = true});
-  if (const EventsConfig* events = events_config(*protocol.data)) return write_events(c, *events, progress);
-  return write_points(c, *protocol.data, progress);
-}
+  std::int64_t rows = 0, target_rows = 0;
+
+ private:
+  const SampleCommand& command_;
+  Progress progress_{"sample", command_.tasks, {.unit = "tasks", .passing = true}};
+  std::optional<Output> out_, truth_, context_, targets_;
+};
 
 int run(const SampleCommand& c) {
   apply(c.common);
@@ -172,9 +110,12 @@ int run(const SampleCommand& c) {
   for (const NamedFile& table :
        {NamedFile{"--out", c.out}, {"--truth", c.truth}, {"--context", c.context}, {"--targets", c.targets}})
     check_table_name("sample", table);
-  const Written written = write(c);
+  const Protocol protocol = load_protocol(c.protocol);
+  Outputs outputs(c);
+  const std::int64_t tasks = protocol.data->write(c.tasks, c.seed, outputs);
+  outputs.commit();
   if (c.common.json)
-    print_json(JsonValue::object({{"tasks", written.tasks}, {"rows", written.rows}, {"targets", written.targets}}));
+    print_json(JsonValue::object({{"tasks", tasks}, {"rows", outputs.rows}, {"targets", outputs.target_rows}}));
   return 0;
 }
 

@@ -2,24 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <optional>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/kinds/forecast/own_table.h"
-#include "npzoo/datasets/kinds/forecast/source.h"
-#include "npzoo/datasets/kinds/images/folder.h"
-#include "npzoo/datasets/kinds/table_tasks/config.h"
-#include "npzoo/engine/io/file.h"
-#include "npzoo/models/registry.h"
-#include "npzoo/models/training/named_weights.h"
-#include "npzoo/models/training/pretrained.h"
-#include "npzoo/models/training/run_directory.h"
+#include "npzoo/datasets/series/windows.h"
+#include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "npzoo/ops/kriging/kriging.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
-#include "tools/cli/config_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
@@ -28,9 +20,6 @@
 namespace npzoo {
 
 namespace {
-
-/// Of a training on data of the user's own that names neither model nor weights, where there are none for such data.
-constexpr const char* kOwnDataModel = "tnp-d";
 
 struct TrainCommand {
   CommonOptions common;
@@ -109,83 +98,39 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
 }
 
-/// Those that any table may begin with; none where this zoo has none.
-std::string weights_for_tables(std::int64_t inputs) {
-  const std::string protocol = fmt::format(":npzoo/any-{}d", inputs);
-  for (const NamedWeights& weights : named_weights())
-    if (weights.name.ends_with(protocol)) return weights.name;
+/// With width and height from --size: width, x, height.
+OwnPictures pictures_of(const TrainCommand& c) {
+  OwnPictures own{.path = c.images, .stretched = c.crop != "centre", .grey = c.grey, .skip_damaged = c.skip_damaged};
+  const auto x = c.size.find('x');
+  const char* end = c.size.data() + c.size.size();
+  const auto width = std::from_chars(c.size.data(), end, own.width);
+  const bool split = x != c.size.npos && width.ptr == c.size.data() + x;
+  const auto height = split ? std::from_chars(width.ptr + 1, end, own.height) : width;
+  check(split && height.ec == std::errc() && height.ptr == end && std::min(own.width, own.height) >= 2 &&
+            std::max(own.width, own.height) <= 4096,
+        "[train] --size {} found, expected width and height from 2 to 4096, as 32x32", c.size);
+  return own;
+}
+
+std::optional<OwnData> own_data(const TrainCommand& c) {
+  if (!c.time.empty()) return OwnData{OwnSeries{c.table, c.time, c.values, *c.context, *c.horizon}};
+  if (!c.table.empty()) return OwnData{OwnTable{c.table, c.group, c.inputs, c.values}};
+  if (!c.images.empty()) return OwnData{pictures_of(c)};
   return {};
 }
 
-/// Of the table, with the presets and, where one is named, the training of another protocol.
-Protocol table_protocol(const TrainCommand& c) {
-  const TableTasks tasks = describe_table(c.table, c.group, c.inputs, c.values);
-  const std::string base = !c.protocol.name.empty()   ? c.protocol.name
-                           : tasks.inputs.size() == 1 ? "npzoo/any-1d"
-                                                      : "npzoo/any-2d";
-  const std::string name = std::filesystem::path(c.table).filename().string();
-  const std::string text = table_protocol(tasks, load_protocol(base).text, name, c.protocol.name.empty());
-  return with_changes(parse_protocol(text, name), c.protocol.changes);
-}
-
-/// Of forecasts of the table, in the same way.
-Protocol forecast_protocol(const TrainCommand& c) {
-  const OwnForecast own{c.table, c.time, c.values, *c.context, *c.horizon};
-  const std::string base = c.protocol.name.empty() ? "taylorformer/exchange" : c.protocol.name;
-  const std::string name = std::filesystem::path(c.table).filename().string();
-  const std::string text = forecast_protocol(own, load_protocol(base).text, name, c.protocol.name.empty());
-  return with_changes(parse_protocol(text, name), c.protocol.changes);
-}
-
-/// As --size has it: width, x, height.
-ImageChoice choice_of(const TrainCommand& c) {
-  ImageChoice choice;
-  const auto x = c.size.find('x');
-  const char* end = c.size.data() + c.size.size();
-  const auto width = std::from_chars(c.size.data(), end, choice.width);
-  const bool split = x != c.size.npos && width.ptr == c.size.data() + x;
-  const auto height = split ? std::from_chars(width.ptr + 1, end, choice.height) : width;
-  check(split && height.ec == std::errc() && height.ptr == end && std::min(choice.width, choice.height) >= 2 &&
-            std::max(choice.width, choice.height) <= 4096,
-        "[train] --size {} found, expected width and height from 2 to 4096, as 32x32", c.size);
-  choice.crop = c.crop == "centre" ? Crop::centre : Crop::none;
-  return choice;
-}
-
-/// Of the images, with the presets and, where one is named, the training of another protocol.
-Protocol image_protocol(const TrainCommand& c) {
-  const ImageFolder folder{.path = absolute_path(c.images).lexically_normal().string(),
-                           .choice = choice_of(c),
-                           .channels = c.grey ? 1 : 3,
-                           .skip_damaged = c.skip_damaged};
-  for (const std::string& message : read_image_folder(folder)->skipped)
-    fmt::print(stderr, "npzoo: warning: skipped: {}\n", message);
-  const std::string base = !c.protocol.name.empty() ? c.protocol.name : c.grey ? "tnp/emnist" : "tnp/celeba32";
-  const std::string name = std::filesystem::path(folder.path).filename().string();
-  const std::string text = image_protocol(folder, load_protocol(base).text, name, c.protocol.name.empty());
-  return with_changes(parse_protocol(text, name), c.protocol.changes);
-}
-
-Protocol protocol_of(const TrainCommand& c) {
-  if (!c.time.empty()) return forecast_protocol(c);
-  if (!c.table.empty()) return table_protocol(c);
-  return c.images.empty() ? load_protocol(c.protocol) : image_protocol(c);
-}
-
-/// Puts the flags that change a run's length, batches, learning rate or seed into the run.
-void change_length(const TrainCommand& c, TrainingRun& run) {
-  TrainingConfig& training = run.protocol.training;
-  ValidationConfig& validation = run.protocol.validation;
-  if (c.steps) set_steps(run.protocol, *c.steps);
-  validation.batches = c.validation_batches.value_or(validation.batches);
-  training.batch_size = c.batch.value_or(training.batch_size);
-  training.optimiser.lr = c.lr.value_or(training.optimiser.lr);
-  run.seed = c.seed.value_or(run.seed);
-}
-
 TrainingRun describe(const TrainCommand& c) {
-  const bool on_table = !c.table.empty(), on_own_data = on_table || !c.images.empty();
-  if (!on_own_data && !c.protocol.given() && c.model.empty() && c.init.empty()) {
+  const RunRequest request{.own = own_data(c),
+                           .protocol = c.protocol.name,
+                           .changes = c.protocol.changes,
+                           .model = c.model,
+                           .init = c.init,
+                           .steps = c.steps,
+                           .batch_size = c.batch,
+                           .validation_batches = c.validation_batches,
+                           .lr = c.lr,
+                           .seed = c.seed};
+  if (!request.own && !c.protocol.given() && c.model.empty() && c.init.empty()) {
     const std::filesystem::path checkpoint = c.out / "checkpoint.safetensors";
     std::error_code error;
     check(std::filesystem::exists(checkpoint, error),
@@ -193,53 +138,13 @@ TrainingRun describe(const TrainCommand& c) {
           "and "
           "--model",
           c.out.string());
-    const TrainingRun begun = load_checkpoint(checkpoint).run;
-    TrainingRun asked = begun;
-    change_length(c, asked);
-    check_same_run(asked, begun, checkpoint.string());
-    return begun;
+    return begun_run(checkpoint, request);
   }
-  check(on_own_data || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+  check(request.own || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
         "[train] --protocol and --model must be given together");
-  TrainingRun run;
-  run.protocol = protocol_of(c);
-  std::string model = c.model, init = c.init;
-  if (on_table && model.empty() && init.empty() && run.protocol.data->dim_y() == 1)
-    init = weights_for_tables(run.protocol.data->dim_x());
-  if (model.empty() && init.empty()) model = kOwnDataModel;
-  if (!model.empty()) run.spec = model_spec(run.protocol, model);
-  if (!init.empty()) begin_with(run, init);
-  change_length(c, run);
-  return run;
-}
-
-bool is_compiled_in(const Protocol& protocol) {
-  return std::ranges::count(protocol_names(), protocol.name) == 1 && load_protocol(protocol.name).text == protocol.text;
-}
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
-/// The run as a file that `npzoo train --config` repeats. A protocol of the user's own, and the weights that it begins
-/// with, are written beside it, after it: by the former the directory is known for a run's.
-void write_config(const TrainingRun& run, const std::filesystem::path& out, std::int64_t steps_done) {
-  const bool own_protocol = !is_compiled_in(run.protocol);
-  const std::filesystem::path folder = absolute_path(out), copy = folder / "protocol.toml",
-                              initial = folder / "initial.safetensors";
-  const TrainingConfig& training = run.protocol.training;
-  std::string what = fmt::format("protocol = {}\n", toml_string(own_protocol ? copy.string() : run.protocol.name));
-  if (!run.init || is_preset(run)) what += fmt::format("model = \"{}\"\n", run.spec.name);
-  if (run.init) what += fmt::format("init = {}\n", toml_string(initial.string()));
-  write_text(out / "config.toml",
-             fmt::format("{}[train]\n{}steps = {}\nbatch = {}\nlr = {}\nseed = {}\nvalidation-batches = {}\n",
-                         kRunConfigHeader, what, training.steps, training.batch_size, training.optimiser.lr, run.seed,
-                         run.protocol.validation.batches));
-  if (own_protocol) write_text(copy, run.protocol.text);
-  if (run.init && steps_done == 0)
-    write_text(initial, read_text(find_weights(run.init->source), std::numeric_limits<std::size_t>::max()));
+  DescribedRun described = describe_run(request);
+  for (const std::string& message : described.skipped) fmt::print(stderr, "npzoo: warning: skipped: {}\n", message);
+  return std::move(described.run);
 }
 
 class TerminalObserver final : public TrainObserver {
@@ -247,7 +152,7 @@ class TerminalObserver final : public TrainObserver {
   TerminalObserver(const TrainingRun& run, std::filesystem::path out) : run_(run), out_(std::move(out)) {}
 
   void on_begin(std::int64_t steps_done) override {
-    write_config(run_, out_, steps_done);
+    write_run_config(run_, out_, steps_done);
     progress_.emplace("train " + run_.spec.name, run_.protocol.training.steps, Progress::Options{.start = steps_done});
   }
   void on_step(std::int64_t step, double loss) override {

@@ -45,7 +45,7 @@ void add_event_markers(const EventSequence& s, std::int64_t marks, plot::Panel& 
 
 }  // namespace
 
-plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& models, const EventsConfig& data) {
+plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& models, const EventTasks& data) {
   plot::Figure figure{.panel_width = 520};
   for (const EventSequence& s : data.shown(picture.tasks, picture.seed)) {
     check(s.events() > 0, "[plot] a sequence without events found, expected another --seed");

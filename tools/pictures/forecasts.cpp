@@ -17,7 +17,7 @@ std::vector<double> column_of(const std::vector<double>& rows, std::size_t strid
 
 }  // namespace
 
-plot::Figure draw_forecasts(const TaskPicture& c, const std::vector<Shown>& models, const ForecastConfig& data,
+plot::Figure draw_forecasts(const TaskPicture& c, const std::vector<Shown>& models, const SeriesTasks& data,
                             const Batch& batch) {
   const SeriesScale scale = data.scale();
   const WindowRules& rules = data.rules();
@@ -43,7 +43,7 @@ plot::Figure draw_forecasts(const TaskPicture& c, const std::vector<Shown>& mode
       for (auto& path : said.functions) path = in_units(std::move(path));
       plot::Panel panel = plot::make_panel({.name = models.size() > 1 ? "" : shown.name,
                                             .x_label = i + 1 < c.tasks ? "" : "steps ahead",
-                                            .y_label = data.data().values[0],
+                                            .y_label = data.values()[0],
                                             .x = steps,
                                             .mean = in_units(said.curve.mean),
                                             .std = said.curve.std,

@@ -1,8 +1,5 @@
 #include "tools/plot/canvas.h"
 
-#include <cairo-svg.h>
-#include <cairo.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +9,7 @@
 #include <utility>
 
 #include "npzoo/engine/error.h"
+#include "tools/plot/cairo.h"
 
 namespace npzoo::plot {
 
@@ -40,15 +38,15 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
 cairo_surface_t* make_surface(Format format, std::string& bytes, double width, double height) {
   if (format == Format::kPng) {
     const auto pixels = [](double units) { return static_cast<int>(std::ceil(units * kPixelsPerUnit)); };
-    return cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(width), pixels(height));
+    return cairo().image_surface_create(CAIRO_FORMAT_RGB24, pixels(width), pixels(height));
   }
-  cairo_surface_t* surface = cairo_svg_surface_create_for_stream(append, &bytes, width, height);
-  cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
+  cairo_surface_t* surface = cairo().svg_surface_create_for_stream(append, &bytes, width, height);
+  cairo().svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
   return surface;
 }
 
 void set_color(cairo_t* context, Color color) {
-  cairo_set_source_rgba(context, color.red, color.green, color.blue, color.alpha);
+  cairo().set_source_rgba(context, color.red, color.green, color.blue, color.alpha);
 }
 
 /// As cairo's images hold it: eight bits each, colours multiplied by the opacity.
@@ -59,7 +57,7 @@ std::uint32_t argb(Color color) {
 }
 
 void check_status(cairo_status_t status, const std::filesystem::path& path) {
-  check(status == CAIRO_STATUS_SUCCESS, "[{}] cannot draw: {}", path.string(), cairo_status_to_string(status));
+  check(status == CAIRO_STATUS_SUCCESS, "[{}] cannot draw: {}", path.string(), cairo().status_to_string(status));
 }
 
 }  // namespace
@@ -82,69 +80,69 @@ Color palette(int index) {
   return kColors[static_cast<std::size_t>(index) % kColors.size()];
 }
 
-void Canvas::Release::operator()(cairo_t* context) const { cairo_destroy(context); }
+void Canvas::Release::operator()(cairo_t* context) const { cairo().destroy(context); }
 
-void Canvas::Release::operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+void Canvas::Release::operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
 
 Canvas::Canvas(const std::filesystem::path& path, double width, double height) : path_(path), format_(format_of(path)) {
   const auto fits = [](double side) { return side >= 1.0 && side <= kLargestSide; };
   check(fits(width) && fits(height), "[{}] has a size of {} by {} units, expected 1 to {}", path.string(), width,
         height, kLargestSide);
   surface_.reset(make_surface(format_, bytes_, width, height));
-  context_.reset(cairo_create(surface_.get()));
-  check_status(cairo_status(context_.get()), path_);
-  if (format_ == Format::kPng) cairo_scale(context_.get(), kPixelsPerUnit, kPixelsPerUnit);
-  cairo_set_line_join(context_.get(), CAIRO_LINE_JOIN_ROUND);
+  context_.reset(cairo().create(surface_.get()));
+  check_status(cairo().status(context_.get()), path_);
+  if (format_ == Format::kPng) cairo().scale(context_.get(), kPixelsPerUnit, kPixelsPerUnit);
+  cairo().set_line_join(context_.get(), CAIRO_LINE_JOIN_ROUND);
   set_color(context_.get(), kWhite);
-  cairo_paint(context_.get());
+  cairo().paint(context_.get());
 }
 
 Canvas::~Canvas() = default;
 
 void Canvas::fill(std::span<const Point> polygon, Color color) {
   for (const Point& point : polygon)
-    if (is_finite(point)) cairo_line_to(context_.get(), bounded(point).x, bounded(point).y);
+    if (is_finite(point)) cairo().line_to(context_.get(), bounded(point).x, bounded(point).y);
   set_color(context_.get(), color);
-  cairo_fill(context_.get());
+  cairo().fill(context_.get());
 }
 
 void Canvas::fill(const Rectangle& rectangle, Color color) {
-  cairo_rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
+  cairo().rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
   set_color(context_.get(), color);
-  cairo_fill(context_.get());
+  cairo().fill(context_.get());
 }
 
 void Canvas::stroke(std::span<const Point> line, const Stroke& stroke) {
   for (const Point& point : line) {
     if (is_finite(point)) {
-      cairo_line_to(context_.get(), bounded(point).x, bounded(point).y);
+      cairo().line_to(context_.get(), bounded(point).x, bounded(point).y);
     } else {
-      cairo_new_sub_path(context_.get());
+      cairo().new_sub_path(context_.get());
     }
   }
   draw_path(stroke);
 }
 
 void Canvas::stroke(const Rectangle& rectangle, const Stroke& stroke) {
-  cairo_rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
+  cairo().rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
   draw_path(stroke);
 }
 
 void Canvas::draw_path(const Stroke& stroke) {
   const double dashes[] = {3.5 * stroke.width, 2.2 * stroke.width};
-  cairo_set_dash(context_.get(), dashes, stroke.dashed ? 2 : 0, 0.0);
-  cairo_set_line_width(context_.get(), stroke.width);
+  cairo().set_dash(context_.get(), dashes, stroke.dashed ? 2 : 0, 0.0);
+  cairo().set_line_width(context_.get(), stroke.width);
   set_color(context_.get(), stroke.color);
-  cairo_stroke(context_.get());
+  cairo().stroke(context_.get());
 }
 
 void Canvas::circle(Point center, double radius, Color fill, const Stroke& outline) {
   if (!is_finite(center)) return;
   const Point at = bounded(center);
-  cairo_new_path(context_.get());
-  cairo_arc(context_.get(), at.x, at.y, radius, 0.0, 2.0 * std::numbers::pi);
+  cairo().new_path(context_.get());
+  cairo().arc(context_.get(), at.x, at.y, radius, 0.0, 2.0 * std::numbers::pi);
   set_color(context_.get(), fill);
-  cairo_fill_preserve(context_.get());
+  cairo().fill_preserve(context_.get());
   draw_path(outline);
 }
 
@@ -152,66 +150,66 @@ void Canvas::draw(const Image& image, const Rectangle& rectangle) {
   if (image.pixels.empty()) return;
   const auto width = static_cast<int>(image.columns), height = static_cast<int>(image.rows);
   const std::unique_ptr<cairo_surface_t, Release> surface(
-      cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height));
-  check_status(cairo_surface_status(surface.get()), path_);
-  unsigned char* const rows = cairo_image_surface_get_data(surface.get());
-  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface.get()));
+      cairo().image_surface_create(CAIRO_FORMAT_ARGB32, width, height));
+  check_status(cairo().surface_status(surface.get()), path_);
+  unsigned char* const rows = cairo().image_surface_get_data(surface.get());
+  const auto stride = static_cast<std::size_t>(cairo().image_surface_get_stride(surface.get()));
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
     reinterpret_cast<std::uint32_t*>(rows + i / image.columns * stride)[i % image.columns] = argb(image.pixels[i]);
-  cairo_surface_mark_dirty(surface.get());
-  cairo_save(context_.get());
-  cairo_translate(context_.get(), rectangle.x, rectangle.y);
-  cairo_scale(context_.get(), rectangle.width / width, rectangle.height / height);
-  cairo_set_source_surface(context_.get(), surface.get(), 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(context_.get()), CAIRO_FILTER_NEAREST);
-  cairo_rectangle(context_.get(), 0, 0, width, height);
-  cairo_fill(context_.get());
-  cairo_restore(context_.get());
+  cairo().surface_mark_dirty(surface.get());
+  cairo().save(context_.get());
+  cairo().translate(context_.get(), rectangle.x, rectangle.y);
+  cairo().scale(context_.get(), rectangle.width / width, rectangle.height / height);
+  cairo().set_source_surface(context_.get(), surface.get(), 0, 0);
+  cairo().pattern_set_filter(cairo().get_source(context_.get()), CAIRO_FILTER_NEAREST);
+  cairo().rectangle(context_.get(), 0, 0, width, height);
+  cairo().fill(context_.get());
+  cairo().restore(context_.get());
 }
 
 void Canvas::set_font(const TextStyle& style) {
   const auto weight = style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL;
-  cairo_select_font_face(context_.get(), "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, weight);
-  cairo_set_font_size(context_.get(), style.size);
+  cairo().select_font_face(context_.get(), "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, weight);
+  cairo().set_font_size(context_.get(), style.size);
 }
 
 double Canvas::text_width(const std::string& text, const TextStyle& style) {
   set_font(style);
   cairo_text_extents_t extents;
-  cairo_text_extents(context_.get(), text.c_str(), &extents);
+  cairo().text_extents(context_.get(), text.c_str(), &extents);
   return extents.x_advance;
 }
 
 void Canvas::text(Point at, const std::string& text, const TextStyle& style) {
   const double shift = style.align == Align::kLeft ? 0.0 : style.align == Align::kCenter ? 0.5 : 1.0;
   const double width = text_width(text, style);
-  cairo_save(context_.get());
-  cairo_translate(context_.get(), at.x, at.y);
-  if (style.upright) cairo_rotate(context_.get(), -0.5 * std::numbers::pi);
+  cairo().save(context_.get());
+  cairo().translate(context_.get(), at.x, at.y);
+  if (style.upright) cairo().rotate(context_.get(), -0.5 * std::numbers::pi);
   constexpr double kHalfOfCapital = 0.36;  // in text sizes
-  cairo_move_to(context_.get(), -shift * width, kHalfOfCapital * style.size);
+  cairo().move_to(context_.get(), -shift * width, kHalfOfCapital * style.size);
   set_color(context_.get(), style.color);
-  cairo_show_text(context_.get(), text.c_str());
-  cairo_restore(context_.get());
-  cairo_new_path(context_.get());  // showing text leaves a current point behind
+  cairo().show_text(context_.get(), text.c_str());
+  cairo().restore(context_.get());
+  cairo().new_path(context_.get());  // showing text leaves a current point behind
 }
 
 void Canvas::clip(const Rectangle& rectangle) {
-  cairo_save(context_.get());
-  cairo_rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
-  cairo_clip(context_.get());
+  cairo().save(context_.get());
+  cairo().rectangle(context_.get(), rectangle.x, rectangle.y, rectangle.width, rectangle.height);
+  cairo().clip(context_.get());
 }
 
-void Canvas::unclip() { cairo_restore(context_.get()); }
+void Canvas::unclip() { cairo().restore(context_.get()); }
 
 std::string Canvas::finish() {
-  check_status(cairo_status(context_.get()), path_);
+  check_status(cairo().status(context_.get()), path_);
   if (format_ == Format::kSvg) {
-    cairo_surface_finish(surface_.get());
+    cairo().surface_finish(surface_.get());
   } else {
-    check_status(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes_), path_);
+    check_status(cairo().surface_write_to_png_stream(surface_.get(), append, &bytes_), path_);
   }
-  check_status(cairo_surface_status(surface_.get()), path_);
+  check_status(cairo().surface_status(surface_.get()), path_);
   return std::move(bytes_);
 }
 

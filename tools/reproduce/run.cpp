@@ -12,6 +12,7 @@
 #include "tools/cli/commit.h"
 #include "tools/cli/json_tree.h"
 #include "tools/cli/messages.h"
+#include "tools/cli/own_program.h"
 
 namespace npzoo {
 
@@ -49,14 +50,15 @@ std::string reason_of(const ProcessEnd& end, const std::filesystem::path& log) {
 ProcessCommand command(std::vector<std::string> arguments, const TableRunOptions& options,
                        const std::filesystem::path& log) {
   const CommonOptions& common = options.common;
-  arguments.insert(arguments.begin(), "npzoo");
+  const OwnProgram& program = own_program();
+  arguments.insert(arguments.begin(), program.words.begin(), program.words.end());
   for (const std::string& argument :
        {std::string("--protocol"), options.protocol, std::string("--device"), common.device, std::string("--precision"),
         common.precision, std::string("--threads"), std::to_string(common.threads)})
     arguments.push_back(argument);
   if (const std::string data = data_folder().string(); !data.empty())
     arguments.insert(arguments.end(), {"--data", data});
-  return {.program = "/proc/self/exe", .arguments = std::move(arguments), .log = log};
+  return {.program = program.file, .arguments = std::move(arguments), .log = log};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace npzoo {
 
@@ -26,5 +27,14 @@ toml::table parse_toml(std::string_view text, std::string_view where);
 
 /// The other way, with escapes for all that is not ASCII.
 std::string toml_text(const toml::table& table);
+/// Text as a string of TOML, in ASCII. Throws Error if it is not UTF-8.
+std::string toml_string(std::string_view text);
+
+template <class T>
+toml::array toml_array(const std::vector<T>& values) {
+  toml::array array;
+  for (const T& value : values) array.push_back(value);
+  return array;
+}
 
 }  // namespace npzoo

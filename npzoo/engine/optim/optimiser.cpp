@@ -28,15 +28,34 @@ bool make_unique(Tensor& tensor) {
   return true;
 }
 
+constexpr std::pair<OptimiserKind, std::string_view> kOptimisers[] = {{OptimiserKind::adam, "adam"},
+                                                                      {OptimiserKind::keras_adam, "keras-adam"},
+                                                                      {OptimiserKind::adamw, "adamw"},
+                                                                      {OptimiserKind::yogi, "yogi"}};
+
 }  // namespace
+
+std::string_view to_string(OptimiserKind kind) {
+  return std::ranges::find(kOptimisers, kind, &std::pair<OptimiserKind, std::string_view>::first)->second;
+}
+
+std::vector<std::string_view> optimiser_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [kind, name] : kOptimisers) names.push_back(name);
+  return names;
+}
+
+OptimiserKind optimiser_kind(std::string_view name) {
+  for (const auto& [kind, known] : kOptimisers)
+    if (name == known) return kind;
+  fail("[optimiser] '{}' found, expected adam, keras-adam, adamw or yogi", name);
+}
 
 Optimiser::Optimiser(const OptimiserConfig& config, std::vector<NamedParameter> parameters)
     : config_(config), parameters_(std::move(parameters)) {
-  const bool yogi = config_.name == "yogi";
-  check(yogi || config_.name == "adam" || config_.name == "keras-adam" || config_.name == "adamw",
-        "[optimiser] '{}' found, expected adam, keras-adam, adamw or yogi", config_.name);
-  check(!(yogi || config_.name == "keras-adam") || config_.weight_decay == 0,
-        "[optimiser] {} has no weight decay, found {}", config_.name, config_.weight_decay);
+  const bool yogi = config_.kind == OptimiserKind::yogi;
+  check(!(yogi || config_.kind == OptimiserKind::keras_adam) || config_.weight_decay == 0,
+        "[optimiser] {} has no weight decay, found {}", to_string(config_.kind), config_.weight_decay);
   for (const auto& [name, parameter] : parameters_) {
     const Tensor& value = parameter->value;
     const DType dtype = parameters_.front().parameter->value.dtype();
@@ -117,7 +136,7 @@ void Optimiser::begin_step(double learning_rate) {
     outcome_ = here ? scalars_ : Tensor::pinned({kCount}, DType::float64);
   }
   StepScalars scalars{1, learning_rate, 1 - std::pow(config_.beta1, t), 1 - std::pow(config_.beta2, t)};
-  if (config_.name == "keras-adam")  // m / (√v + ε) · √(1 − β₂ᵗ) / (1 − β₁ᵗ)
+  if (config_.kind == OptimiserKind::keras_adam)  // m / (√v + ε) · √(1 − β₂ᵗ) / (1 − β₁ᵗ)
     scalars = {1, learning_rate * std::sqrt(1 - std::pow(config_.beta2, t)), 1 - std::pow(config_.beta1, t), 1};
   new (scalars_.raw().data()) StepScalars(scalars);
 }
@@ -135,10 +154,10 @@ void Optimiser::apply(GradientParts gradients, double clip_norm, const Tensor& l
     squared_norms<T>(context, {stretches, squares.data<double>()});
     const double limit = clip_norm > 0 ? clip_norm : std::numeric_limits<double>::infinity();
     judge_gradients<T>(context, {squares.numel(), squares.data<double>(), limit, loss.data<T>(), scalars});
-    if (config_.name == "yogi")
+    if (config_.kind == OptimiserKind::yogi)
       return yogi_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon});
     adam_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon, config_.weight_decay,
-                             config_.name == "adamw"});
+                             config_.kind == OptimiserKind::adamw});
   });
   if (device() != Device::cpu) gpu_runtime().copy(outcome_.address(), there.address(), there.bytes());
 }

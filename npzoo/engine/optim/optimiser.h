@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "npzoo/engine/module.h"
@@ -9,9 +10,19 @@
 
 namespace npzoo {
 
+/// See Optimiser.
+enum class OptimiserKind : std::uint8_t { adam, keras_adam, adamw, yogi };
+
+/// As protocols write it: "adam", "keras-adam", "adamw" or "yogi".
+std::string_view to_string(OptimiserKind kind);
+/// The names of all kinds.
+std::vector<std::string_view> optimiser_names();
+/// The kind of this name. Throws Error if there is none.
+OptimiserKind optimiser_kind(std::string_view name);
+
 struct OptimiserConfig {
-  std::string name;  // "adam", "keras-adam", "adamw" or "yogi"
-  double lr = 0;     // the peak, where a schedule changes it
+  OptimiserKind kind = OptimiserKind::adam;
+  double lr = 0;  // the peak, where a schedule changes it
   double beta1 = 0, beta2 = 0;
   double epsilon = 0;
   double weight_decay = 0;  // adam: added to the gradient, adamw: decoupled from it

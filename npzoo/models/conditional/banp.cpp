@@ -67,7 +67,7 @@ ModelInfo banp_info() {
       .sizes = kBanpSizes,
       .authors = kBanpAuthors,
       .density = Density::mixture,
-      .resamples = true,
+      .traits = {.resamples = true},
   };
 }
 

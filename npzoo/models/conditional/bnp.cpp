@@ -65,7 +65,7 @@ ModelInfo bnp_info() {
       .sizes = kBnpSizes,
       .authors = kBnpAuthors,
       .density = Density::mixture,
-      .resamples = true,
+      .traits = {.resamples = true},
   };
 }
 

@@ -172,7 +172,7 @@ ModelInfo convcnp_info() {
       .small_forms = kSmallConvCnps,
       .sizes = kConvCnpSizes,
       .authors = convcnp_authors(),
-      .counts_points = true,
+      .traits = {.counts_points = true},
   };
 }
 

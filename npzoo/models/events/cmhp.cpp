@@ -132,7 +132,7 @@ ModelInfo cmhp_info() {
       .make = make_cmhp,
       .small_forms = kSmallCmhps,
       .density = Density::joint,
-      .of_events = true,
+      .takes = TaskForm::events,
   };
 }
 

@@ -40,7 +40,7 @@ struct EmbeddedEvents {
 /// Jiang, Li, Zhao and Zha, ICML 2020, section 3.2), and predicted from a history (B, N, H) of all events before it.
 /// How the history comes about, and what is predicted from it, is the model's own.
 ///
-/// x is not looked at, y (B, N, 2) is gaps and marks as in npzoo/datasets/kinds/events/source.h. The order of a context
+/// x is not looked at, y (B, N, 2) is gaps and marks as in npzoo/datasets/events/event_task.h. The order of a context
 /// means something. Training is the likelihood of each target and end, all given the events before them, in one pass.
 class EventModel : public Model {
  public:

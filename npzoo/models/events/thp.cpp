@@ -153,7 +153,7 @@ ModelInfo thp_info() {
       .sizes = kThpSizes,
       .authors = thp_authors(),
       .density = Density::joint,
-      .of_events = true,
+      .takes = TaskForm::events,
   };
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/datasets/task.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"

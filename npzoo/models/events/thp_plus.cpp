@@ -75,7 +75,7 @@ ModelInfo thp_plus_info() {
       .small_forms = kSmallThpPlus,
       .authors = thp_plus_authors(),
       .density = Density::joint,
-      .of_events = true,
+      .takes = TaskForm::events,
   };
 }
 

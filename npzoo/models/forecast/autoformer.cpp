@@ -168,7 +168,7 @@ ModelInfo autoformer_info() {
       .sizes = kAutoformerSizes,
       .authors = autoformer_authors(),
       .density = Density::joint,
-      .of_series = true,
+      .takes = TaskForm::series,
       .input_gradients = false,  // places are not looked at
   };
 }

@@ -208,7 +208,7 @@ ModelInfo informer_info() {
       .sizes = kInformerSizes,
       .authors = informer_authors(),
       .density = Density::joint,
-      .of_series = true,
+      .takes = TaskForm::series,
       .input_gradients = false,  // places are not looked at
   };
 }

@@ -103,13 +103,16 @@ class Comparison {
   /// Ten updates, which change the model.
   void adam() {
     const RecordedAdam& adam = record_.authors().adam;
-    OptimiserConfig config{.name = adam.name, .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
+    OptimiserConfig config{
+        .kind = optimiser_kind(adam.name), .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
     config.weight_decay = adam.weight_decay;
     updates("adam", config, 0);
   }
 
   /// The same by the optimiser of TNP-KR's authors.
-  void yogi() { updates("yogi", {.name = "yogi", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3); }
+  void yogi() {
+    updates("yogi", {.kind = OptimiserKind::yogi, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3);
+  }
 
   /// A context in two parts: after the first, after the second, and both at once.
   void states() {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {

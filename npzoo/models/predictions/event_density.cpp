@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/models/predictions/components.h"
 #include "npzoo/models/predictions/host.h"

@@ -6,7 +6,7 @@ namespace npzoo {
 
 /// What is said of each event of sequences, given all events before it as they were: teacher-forced. y (B, Nt, 2) is
 /// gaps and marks; mark −1 is no event but the end of a sequence: for the gap, nothing happened
-/// (npzoo/datasets/kinds/events/source.h). All are float64 on the CPU, computed in double.
+/// (npzoo/datasets/events/event_task.h). All are float64 on the CPU, computed in double.
 struct EventScores {
   Tensor time;              // (B, Nt) log p(gap) or, of an end, log P(nothing happens for so long), nats
   Tensor mark;              // (B, Nt) log P(mark | gap); 0 of an end

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/source.h"
-#include "npzoo/datasets/kinds/gp/quadrature.h"
+#include "npzoo/datasets/events/event_task.h"
+#include "npzoo/datasets/gaussian_processes/quadrature.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"

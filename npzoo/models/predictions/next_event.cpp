@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"

@@ -16,7 +16,7 @@ struct LogNormalMixture {
 /// y is (B, Nt, 1), gaps since the event before, or with marks (B, Nt, 2): behind the gap a number in 0 … M − 1,
 /// exactly.
 /// Marginals are of the gap alone; the mark is a label. A gap of 0 has density 0; for what is recorded see
-/// kLeastLogarithm. Where events have marks, mark −1 is an end (kNoEvent in npzoo/datasets/kinds/events/source.h): its
+/// kLeastLogarithm. Where events have marks, mark −1 is an end (kNoEvent in npzoo/datasets/events/event_task.h): its
 /// density is the probability that nothing happens for its gap.
 class NextEvent final : public EventDensity {
  public:

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/predictions/host.h"

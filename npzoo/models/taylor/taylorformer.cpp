@@ -325,8 +325,8 @@ ModelInfo taylorformer_info() {
       .sizes = kTaylorformerSizes,
       .authors = taylorformer_authors(),
       .density = Density::joint,
-      .counts_points = true,
       .input_gradients = false,  // neighbours are found, and no operations recorded of places
+      .traits = {.counts_points = true},
   };
 }
 

@@ -195,7 +195,7 @@ ModelInfo kriging_tnp_info() {
       .small_forms = kSmall,
       .density = Density::mixture,
       .draws_each_alone = true,
-      .counts_points = true,
+      .traits = {.counts_points = true},
   };
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/events/config.h"
-#include "npzoo/datasets/kinds/events/scores.h"
+#include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/events/scores.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
@@ -146,8 +146,8 @@ void describe(const std::string& truth, Findings& found) {
 class EventsTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
-    const EventsConfig* config = events_config(tasks);
-    check(config != nullptr, "[events] the tasks are no sequences of events, expected kind = \"events\"");
+    const EventTasks* config = tasks.as_events();
+    check(config != nullptr, "[events] the tasks are no sequences of events, expected tasks as those of events/hawkes");
     const auto source = tasks.source(options.tasks);
     const auto poisson = options.headline_only ? nullptr : config->poisson();
     const std::int64_t batches = batches_of(*source, options.batches);

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/kinds/forecast/source.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/models/applications/forecasts/window_scores.h"
 #include "npzoo/models/trials/trial.h"

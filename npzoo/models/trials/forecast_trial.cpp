@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/forecast/baselines.h"
-#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/series/baselines.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/forecasts/window_forecast.h"
@@ -208,8 +208,9 @@ void put_into_words(const ForecastTotal& total, const Baselines& baselines, doub
 class ForecastTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
-    const auto* config = dynamic_cast<const ForecastConfig*>(&tasks);
-    check(config != nullptr, "[trials] forecast found tasks of another kind, expected kind = \"forecast\"");
+    const SeriesTasks* config = tasks.as_series();
+    check(config != nullptr,
+          "[forecast] the tasks are no windows of a series, expected tasks as those of taylorformer/exchange");
     const auto series = config->series();
     const ForecastSource source(series, config->rules(), options.tasks);
     const ForecastTrialSubject subject{model, source, *series, config->rules(), options};

@@ -1,8 +1,12 @@
-#include "npzoo/datasets/kinds/events/config.h"
-
 #include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/kinds/events/source.h"
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
 
@@ -11,11 +15,11 @@ namespace npzoo {
 namespace {
 
 /// Drawn anew for each task.
-class SimulatedEventsConfig final : public EventsConfig {
+class SimulatedEventsConfig final : public EventTasks {
  public:
   SimulatedEventsConfig(std::shared_ptr<const PointProcess> process, const SimulatedExtent& extent,
                         const EventTaskRules& rules)
-      : EventsConfig(rules), process_(std::move(process)), extent_(extent) {}
+      : EventTasks(rules), process_(std::move(process)), extent_(extent) {}
 
   std::unique_ptr<TaskSource> source(const SourceOptions& options) const override {
     return std::make_unique<SimulatedEvents>(process_, extent_, rules(), options);
@@ -92,10 +96,10 @@ EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
 }
 
 /// A file is read when its first task is asked for, and once.
-class RecordedEventsConfig final : public EventsConfig {
+class RecordedEventsConfig final : public EventTasks {
  public:
   RecordedEventsConfig(EventFile file, const EventTaskRules& rules)
-      : EventsConfig(rules), read_(std::make_shared<Read>(std::move(file))) {}
+      : EventTasks(rules), read_(std::make_shared<Read>(std::move(file))) {}
 
   std::unique_ptr<TaskSource> source(const SourceOptions& options) const override {
     const EventParts& parts = read_->parts(rules());
@@ -200,13 +204,6 @@ std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules
 }
 
 }  // namespace
-
-TrainingRange EventsConfig::training_range() const {
-  return {
-      .inputs = {0, static_cast<double>(PointProcess::kMostEvents)}, .min_context = 0, .max_context = rules_.context};
-}
-
-const EventsConfig* events_config(const TaskConfig& config) { return dynamic_cast<const EventsConfig*>(&config); }
 
 std::shared_ptr<const TaskConfig> read_events_config(TomlReader& data) {
   constexpr std::int64_t kMostContext = 4096;

@@ -1,13 +1,13 @@
-#include "npzoo/datasets/kinds/forecast/config.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
-#include "npzoo/datasets/kinds/table_tasks/config.h"
+#include "npzoo/datasets/kinds/forecast/own_table.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/datasets/tables/date_time.h"
+#include "npzoo/datasets/tables/own_file.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -62,6 +62,23 @@ bool has_column(const KnownSeries& series, const std::string& name) {
   return fmt::format(",{},", series.columns).find(fmt::format(",{},", name)) != std::string::npos;
 }
 
+/// `table` is that of a series that is not a published one.
+struct ForecastTable {
+  std::string path;      // absolute; empty: the recipe for a user's own table, which is still to be named
+  std::string checksum;  // of its bytes: other ones are another table
+  std::string time;      // a column
+  /// Of the training part, where the protocol says it: then a forecast is possible without the table.
+  std::optional<SeriesScale> scale{};
+  std::optional<double> step{};
+};
+
+struct ForecastData {
+  std::string set;  // "table", or a published one
+  ForecastTable table{};
+  std::vector<std::string> values{};  // columns
+  SeriesSplit split{};
+};
+
 SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
   SeriesScale scale{reader.numbers("mean", kAnyFinite), reader.numbers("std", kAnyPositive)};
   for (const auto& [key, count] : {std::pair{"mean", scale.mean.size()}, std::pair{"std", scale.std.size()}})
@@ -70,10 +87,10 @@ SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
   return scale;
 }
 
-ForecastConfig::Data read_data(TomlReader& reader) {
+ForecastData read_data(TomlReader& reader) {
   std::vector<std::string_view> sets{"table"};
   for (const KnownSeries& series : known_series()) sets.push_back(series.name);
-  ForecastConfig::Data data{.set = reader.choice("set", sets)};
+  ForecastData data{.set = reader.choice("set", sets)};
   if (data.set == "table") data.table = {reader.text("path"), reader.text("checksum"), reader.text("time")};
   const bool has_scale = data.set == "table" && reader.has("mean");
   data.values = reader.texts("values");
@@ -90,74 +107,72 @@ ForecastConfig::Data read_data(TomlReader& reader) {
   return data;
 }
 
-}  // namespace
-
-struct ForecastConfig::Read {
-  explicit Read(Data d) : data(std::move(d)) {}
-
-  std::shared_ptr<const ForecastSeries> get() {
-    const std::lock_guard lock(mutex);
-    if (!series) series = std::make_shared<const ForecastSeries>(read());
-    return series;
+ForecastSeries read_series(const ForecastData& data) {
+  const bool own = data.set == "table";
+  if (own) {
+    check(!data.table.path.empty(), "[forecast] no table found, expected npzoo train --table FILE --time COLUMN");
+    check_table_unchanged(data.table.path, data.table.checksum);
   }
-  ForecastSeries read() const {
-    const bool own = data.set == "table";
-    if (own) check_table_unchanged(data.table.path, data.table.checksum);
-    Measurements measured =
-        own ? read_measurements(data.table.path, data.table.time, data.values)
-            : std::ranges::find(known_series(), data.set, &KnownSeries::name)->measurements(data.values);
-    const std::string& name = own ? data.table.path : data.set;
-    ForecastSeries result{.series = order_by_time(std::move(measured), std::ssize(data.values), name)};
-    result.parts = parts_of(result.series, data.split, name);
-    result.scale = data.table.scale.value_or(scale_of(result.series, result.part(Split::training)));
-    result.gaps = result.series.has_gaps();
-    return result;
+  Measurements measured =
+      own ? read_measurements(data.table.path, data.table.time, data.values)
+          : std::ranges::find(known_series(), data.set, &KnownSeries::name)->measurements(data.values);
+  const std::string& name = own ? data.table.path : data.set;
+  ForecastSeries result{.series = order_by_time(std::move(measured), std::ssize(data.values), name)};
+  result.parts = parts_of(result.series, data.split, name);
+  result.scale = data.table.scale.value_or(scale_of(result.series, result.part(Split::training)));
+  result.gaps = result.series.has_gaps();
+  return result;
+}
+
+/// `kind = "forecast"`. The series is read when it is asked for, and once.
+class ForecastConfig final : public SeriesTasks {
+ public:
+  ForecastConfig(ForecastData data, WindowRules rules)
+      : SeriesTasks(std::move(rules)), read_(std::make_shared<Read>(std::move(data))) {}
+
+  /// A test may have another horizon or stride, and need not.
+  std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
+    auto tested = std::make_shared<ForecastConfig>(*this);
+    if (test.has("horizon")) tested->rules_.horizon = test.integer("horizon", 1, kMostPlaces);
+    if (test.has("stride")) tested->rules_.stride = test.integer("stride", 1, kMostPlaces);
+    return tested;
+  }
+  OwnTasks on_own_data(const OwnData& own) const override {
+    const auto* shares = std::get_if<SplitByShares>(&data().split);
+    if (data().set != "table" || !shares) return SeriesTasks::on_own_data(own);
+    return on_own_table(own_data_as<OwnSeries>(own, "a table and its column of times"), *shares);
   }
 
-  const Data data;
-  std::mutex mutex;
-  std::shared_ptr<const ForecastSeries> series;
+  const std::vector<std::string>& values() const override { return data().values; }
+  std::string time_column() const override { return data().table.time; }
+  std::optional<double> time_step() const override { return data().table.step; }
+  SeriesScale scale() const override { return data().table.scale ? *data().table.scale : series()->scale; }
+  std::shared_ptr<const ForecastSeries> series() const override { return read_->get(); }
+
+ private:
+  struct Read {
+    explicit Read(ForecastData d) : data(std::move(d)) {}
+
+    std::shared_ptr<const ForecastSeries> get() {
+      const std::lock_guard lock(mutex);
+      if (!series) series = std::make_shared<const ForecastSeries>(read_series(data));
+      return series;
+    }
+
+    const ForecastData data;
+    std::mutex mutex;
+    std::shared_ptr<const ForecastSeries> series;
+  };
+
+  const ForecastData& data() const { return read_->data; }
+
+  std::shared_ptr<Read> read_;
 };
 
-ForecastConfig::ForecastConfig(Data data, WindowRules rules)
-    : read_(std::make_shared<Read>(std::move(data))), rules_(std::move(rules)) {}
-
-const ForecastConfig::Data& ForecastConfig::data() const { return read_->data; }
-
-std::shared_ptr<const ForecastSeries> ForecastConfig::series() const { return read_->get(); }
-
-SeriesScale ForecastConfig::scale() const { return data().table.scale ? *data().table.scale : series()->scale; }
-
-std::unique_ptr<TaskSource> ForecastConfig::source(const SourceOptions& options) const {
-  return std::make_unique<ForecastSource>(series(), rules_, options);
-}
-
-std::shared_ptr<const TaskConfig> ForecastConfig::with_test_overrides(TomlReader& test) const {
-  auto tested = std::make_shared<ForecastConfig>(*this);
-  if (test.has("horizon")) tested->rules_.horizon = test.integer("horizon", 1, kMostPlaces);
-  if (test.has("stride")) tested->rules_.stride = test.integer("stride", 1, kMostPlaces);
-  return tested;
-}
-
-TrainingRange ForecastConfig::training_range() const {
-  constexpr double kOne = 1;  // by the standardisation
-  return {.inputs = {-1, 1},
-          .min_context = WindowRules::kLeastContext,
-          .max_context = rules_.context,
-          .value_std = kOne,
-          .widest_std = kOne,
-          .narrowest_std = kOne};
-}
-
-Batch ForecastConfig::picture(std::int64_t tasks, std::uint64_t seed) const {
-  ForecastSeries shown = *series();
-  shown.parts[static_cast<std::size_t>(Split::validation) - 1] = shown.part(Split::evaluation);
-  const SourceOptions options{.batch_size = tasks, .seed = seed, .split = Split::validation};
-  return ForecastSource(std::make_shared<const ForecastSeries>(std::move(shown)), rules_, options).batch(0);
-}
+}  // namespace
 
 std::shared_ptr<const TaskConfig> read_forecast_config(TomlReader& reader) {
-  ForecastConfig::Data data = read_data(reader);
+  ForecastData data = read_data(reader);
   WindowRules rules{.context = reader.integer("context", WindowRules::kLeastContext, kMostPlaces),
                     .horizon = reader.integer("horizon", 1, kMostPlaces),
                     .stride = reader.integer("stride", 1, kMostPlaces),

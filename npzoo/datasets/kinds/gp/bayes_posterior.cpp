@@ -4,8 +4,8 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/gp/log_sum.h"
-#include "npzoo/datasets/kinds/gp/quadrature.h"
+#include "npzoo/datasets/gaussian_processes/log_sum.h"
+#include "npzoo/datasets/gaussian_processes/quadrature.h"
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/error.h"
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/datasets/kinds/gp/distribution.h"
-#include "npzoo/datasets/kinds/gp/posterior.h"
 
 namespace npzoo {
 

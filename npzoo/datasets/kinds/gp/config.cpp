@@ -7,8 +7,9 @@
 #include <limits>
 #include <tuple>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/datasets/kinds/gp/draw.h"
+#include "npzoo/datasets/kinds/gp/oracle.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/datasets/toml_reader.h"
 
@@ -152,6 +153,8 @@ Batch GpConfig::picture(std::int64_t tasks, std::uint64_t seed) const {
   return {drawn.task,
           std::make_shared<const GpTruth>(drawn.truth.kernels(), dense.context_noise, distribution_.target_noise)};
 }
+
+OracleFindings GpConfig::oracle(const OracleOptions& options) const { return gp_oracle(distribution_, options); }
 
 const GpDistribution* gp_distribution(const TaskConfig& config) {
   const auto* gp = dynamic_cast<const GpConfig*>(&config);

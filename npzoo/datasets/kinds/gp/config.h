@@ -23,6 +23,7 @@ class GpConfig final : public TaskConfig {
   TrainingRange training_range() const override;
   /// Of one input: noise-free targets on a grid over the whole domain.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
+  OracleFindings oracle(const OracleOptions& options) const override;
 
  private:
   GpDistribution distribution_;

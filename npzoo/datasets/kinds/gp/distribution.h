@@ -4,43 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
-#include "npzoo/engine/random.h"
+#include "npzoo/datasets/gaussian_processes/prior.h"
+#include "npzoo/datasets/integer_range.h"
 
 namespace npzoo {
-
-/// Distribution of one positive hyper-parameter.
-struct Prior {
-  enum class Kind : std::uint8_t { constant, uniform, beta };
-
-  Kind kind = Kind::constant;
-  double a = 1;  // the constant, the lower bound, or the first shape
-  double b = 0;  // the upper bound or the second shape
-
-  double draw(Random& random) const;
-  /// E[x²].
-  double mean_square() const;
-  bool operator==(const Prior&) const = default;
-};
-
-struct KernelPrior {
-  KernelKind kind = KernelKind::rbf;
-  Prior lengthscale, scale, period;
-  Prior second_lengthscale{};
-
-  /// Draws lengthscale, scale and then period or second length scale, where the kernel has one.
-  Kernel draw(Random& random) const;
-  bool operator==(const KernelPrior&) const = default;
-};
-
-/// Integers in [low, high).
-struct IntegerRange {
-  std::int64_t low = 0;
-  std::int64_t high = 1;
-
-  std::int64_t draw(Random& random) const { return random.integer(low, high); }
-  bool operator==(const IntegerRange&) const = default;
-};
 
 /// How regression tasks are drawn from Gaussian processes. Covers the generators of the TNP family (TNP-pytorch
 /// `regression/data/gp.py`) and of TNP-KR (DL4BI with dl4bi-sps).

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/engine/kernel.h"
 #include "npzoo/engine/random.h"
 

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 
@@ -106,11 +105,31 @@ Estimate mean_of(std::span<const double> values) { return with_control(values, v
 
 }  // namespace
 
-GpSampler oracle_tasks(const std::string& protocol, const TaskConfig& config, const SourceOptions& options) {
-  const GpDistribution* gp = gp_distribution(config);
-  check(gp != nullptr, "[oracle] the tasks of {} have no oracle, expected those of Gaussian processes, kind = \"gp\"",
-        protocol);
-  return GpSampler(*gp, options);
+OracleFindings gp_oracle(const GpDistribution& distribution, const OracleOptions& options) {
+  constexpr std::int64_t kKnownForEach = 6;
+  constexpr double kConverged = 0.005;  // nats per target point
+  const GpSampler sampler(
+      distribution,
+      {.batch_size = options.batch_size, .seed = options.seed, .split = Split::evaluation, .dtype = DType::float64});
+  const auto progress = [&options](const char* stage, std::int64_t of) -> BatchProgress {
+    if (!options.progress) return {};
+    options.progress(stage, 0, of);
+    return [&options, stage, of](std::int64_t done) { options.progress(stage, done, of); };
+  };
+  const std::int64_t known_batches = kKnownForEach * options.tasks;
+  const KnownScores known = known_scores(sampler, known_batches, progress("known", known_batches));
+  const BayesScores bayes =
+      bayes_scores(sampler, options.tasks, {.nodes = options.nodes}, progress("oracle", options.tasks));
+  const OracleEstimates e = estimate_oracles(known, bayes);
+  return {.figures = {{"known_marginal", "known, marginal", &OracleValues::known_marginal, e.known_marginal},
+                      {"bayes_diagonal", "Bayes, diagonal", &OracleValues::bayes_diagonal, e.bayes_diagonal, bayes.fit},
+                      {"bayes_mixture", "Bayes, mixture", &OracleValues::bayes_mixture, e.bayes_mixture},
+                      {"known_joint", "known, joint", &OracleValues::known_joint, e.known_joint},
+                      {"bayes_joint", "Bayes, joint", &OracleValues::bayes_joint, e.bayes_joint}},
+          .tasks = options.tasks,
+          .known_tasks = known_batches * options.batch_size,
+          .integration = OracleFindings::Integration{.error = bayes.quadrature_error,
+                                                     .converged = bayes.quadrature_error <= kConverged}};
 }
 
 KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const BatchProgress& progress) {
@@ -158,12 +177,6 @@ OracleEstimates estimate_oracles(const KnownScores& known, const BayesScores& ba
     estimates.bayes_joint = with_control(known.joint, bayes.known.joint, bayes.joint);
   }
   return estimates;
-}
-
-bool agrees(const Estimate& estimate, double stated, double stated_error) {
-  constexpr double kRounding = 0.01;
-  const double error = std::isfinite(estimate.standard_error) ? estimate.standard_error : 0;
-  return std::abs(estimate.value - stated) <= 3 * std::hypot(error, stated_error) + kRounding;
 }
 
 }  // namespace npzoo

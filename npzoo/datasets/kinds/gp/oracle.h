@@ -3,18 +3,17 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
-#include "npzoo/datasets/task_config.h"
+#include "npzoo/datasets/oracle.h"
 
 namespace npzoo {
 
-/// Tasks that oracles can be computed of. Throws Error, naming `protocol`, where they are no draws of Gaussian
-/// processes.
-GpSampler oracle_tasks(const std::string& protocol, const TaskConfig& config, const SourceOptions& options);
+/// The figures of all tasks of a distribution: those under known kernels of six batches for each of `options.tasks`
+/// tasks, since they cost little and make all figures better.
+OracleFindings gp_oracle(const GpDistribution& distribution, const OracleOptions& options);
 
 /// Called with the number of batches done; may throw to stop.
 using BatchProgress = std::function<void(std::int64_t done)>;
@@ -47,8 +46,5 @@ struct OracleEstimates {
 /// `known` of at least the batches of `bayes`, of the same sampler. What is lost by not knowing the kernel varies less
 /// than what is possible, so it is taken from the mean of all that `known` has (a control variate).
 OracleEstimates estimate_oracles(const KnownScores& known, const BayesScores& bayes);
-
-/// Whether an estimate is within three standard errors and 0.01 of a value that is stated with an error of its own.
-bool agrees(const Estimate& estimate, double stated, double stated_error);
 
 }  // namespace npzoo

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/kinds/gp/draw.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/measure/machine.h"

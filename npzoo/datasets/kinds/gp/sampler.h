@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "npzoo/datasets/gaussian_processes/truth.h"
 #include "npzoo/datasets/kinds/gp/distribution.h"
-#include "npzoo/datasets/kinds/gp/truth.h"
 #include "npzoo/datasets/task_source.h"
 
 namespace npzoo {

@@ -1,6 +1,6 @@
 #include <numbers>
 
-#include "npzoo/datasets/kinds/gp/correlation.h"
+#include "npzoo/datasets/gaussian_processes/correlation.h"
 #include "npzoo/datasets/kinds/gp/kernels.h"
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/pack.h"

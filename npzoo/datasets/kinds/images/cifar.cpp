@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "npzoo/datasets/kinds/images/whole_bytes.h"
+#include "npzoo/datasets/pictures/whole_bytes.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {

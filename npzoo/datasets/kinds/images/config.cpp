@@ -11,6 +11,7 @@
 #include "npzoo/datasets/kinds/images/folder.h"
 #include "npzoo/datasets/kinds/images/known_sets.h"
 #include "npzoo/datasets/kinds/images/source.h"
+#include "npzoo/datasets/own_data.h"
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/datasets/task_config.h"
 #include "npzoo/engine/error.h"
@@ -71,6 +72,10 @@ class ImagesConfig final : public TaskConfig {
   bool tested_on_validation() const override {
     if (!apart_) return true;
     return !shelf_->has_test && (!test_apart_ || chosen(ImagePart::training).items.size() < 3);
+  }
+  OwnTasks on_own_data(const OwnData& own) const override {
+    if (shelf_->has_test) return TaskConfig::on_own_data(own);
+    return on_own_pictures(own_data_as<OwnPictures>(own, "pictures"));
   }
   TaskExtents typical_extents() const override {
     const std::int64_t context = (rules_.least_context + rules_.end_context - 1) / 2;
@@ -219,6 +224,7 @@ OpenedSet open_folder(TomlReader& data) {
   if (folder.channels == 2) data.reject("channels", "2", "1, grey, or 3, colours");
   folder.skip_damaged = data.boolean("skip_damaged");
   const auto read = [folder, checksum = data.text("checksum")](ImagePart /*all*/) {
+    check(!folder.path.empty(), "[images] no pictures found, expected npzoo train --images FOLDER --size SIZE");
     const auto images = read_image_folder(folder);
     check(images->checksum == checksum, "[images] {} has changed: checksum {} found, expected {}", folder.path,
           images->checksum, checksum);

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "npzoo/datasets/kinds/images/image_builder.h"
-#include "npzoo/datasets/own_protocol.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/toml.h"
 
 namespace npzoo {
 
@@ -37,18 +38,6 @@ FolderImages read_now(const ImageFolder& folder) {
   return images;
 }
 
-/// What suits thousands of images.
-constexpr OwnRecipe kImageRecipe{.description = "Completion of a user's own images",
-                                 .source = "images of the user's own",
-                                 .steps = 20'000,
-                                 .warmup_steps = 200,
-                                 .batch_size = 16,
-                                 .validation_every = 1000,
-                                 .validation_batches = 50,
-                                 .evaluation_batches = 1000,
-                                 .evaluation_batch_size = 16,
-                                 .metric = "log-likelihood"};
-
 const char* name_of(Crop crop) { return crop == Crop::centre ? "centre" : "none"; }
 
 }  // namespace
@@ -66,31 +55,27 @@ std::shared_ptr<const FolderImages> read_image_folder(const ImageFolder& folder)
   return images;
 }
 
-std::string image_protocol(const ImageFolder& folder, std::string_view base, const std::string& name,
-                           bool short_recipe) {
-  const std::int64_t pixels = folder.choice.height * folder.choice.width;
+OwnTasks on_own_pictures(const OwnPictures& own) {
+  const ImageFolder folder{
+      .path = absolute_path(own.path).lexically_normal().string(),
+      .choice = {.height = own.height, .width = own.width, .crop = own.stretched ? Crop::none : Crop::centre},
+      .channels = own.grey ? 1 : 3,
+      .skip_damaged = own.skip_damaged};
+  const auto images = read_image_folder(folder);
+  const std::int64_t pixels = own.height * own.width;
   // As the TNP family has it: up to a fifth of the pixels, and not more than its largest images show.
   constexpr std::int64_t kMostPoints = 1600, kMostTargets = 400;
   const std::int64_t points = std::clamp<std::int64_t>(pixels / 5, std::min<std::int64_t>(pixels, 64), kMostPoints);
-  toml::table data{{"kind", "images"},
-                   {"set", "folder"},
-                   {"path", folder.path},
-                   {"checksum", read_image_folder(folder)->checksum},
-                   {"channels", folder.channels},
-                   {"skip_damaged", folder.skip_damaged},
-                   {"size", toml::array{folder.choice.height, folder.choice.width}},
-                   {"crop", name_of(folder.choice.crop)},
-                   {"inputs", toml::array{-1.0, 1.0}},
-                   {"values", toml::array{-0.5, 0.5}},
-                   {"points", points},
-                   {"targets", "disjoint"},
-                   {"min_targets", 1},
-                   {"training_targets", std::min(points, kMostTargets)},
-                   {"context", toml::array{1, points - 1}},
-                   {"context_per", "batch"},
-                   {"pixels_per", "image"},
-                   {"validation", "and test apart"}};
-  return own_protocol(base, "[images]", kImageRecipe, short_recipe, name, std::move(data));
+  return {.data = toml_text(toml::table{{"path", folder.path},
+                                        {"checksum", images->checksum},
+                                        {"channels", folder.channels},
+                                        {"skip_damaged", folder.skip_damaged},
+                                        {"size", toml::array{own.height, own.width}},
+                                        {"crop", name_of(folder.choice.crop)},
+                                        {"points", points},
+                                        {"training_targets", std::min(points, kMostTargets)},
+                                        {"context", toml::array{1, points - 1}}}),
+          .skipped = images->skipped};
 }
 
 }  // namespace npzoo

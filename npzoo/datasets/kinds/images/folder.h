@@ -2,17 +2,17 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "npzoo/datasets/kinds/images/image_set.h"
 #include "npzoo/datasets/kinds/images/known_sets.h"
+#include "npzoo/datasets/own_data.h"
 
 namespace npzoo {
 
 /// `[data] set = "folder"`: a user's own pictures.
 struct ImageFolder {
-  std::string path;  // absolute; a folder, or a tar or zip archive, of PNG and JPEG files
+  std::string path;  // absolute; a folder, or a tar or zip archive, of PNG and JPEG files; empty: still to be named
   ImageChoice choice;
   std::int64_t channels = 3;
   bool skip_damaged = false;  // files that cannot be decoded are left out
@@ -25,13 +25,11 @@ struct FolderImages {
   std::vector<std::string> skipped;  // messages, one for each file that was left out
 };
 
-/// Reads it. The last one that was read is kept, so that who describes a folder and then trains on it reads it once.
+/// Reads it. The last one that was read is kept, so that describing a folder and then training on it reads it once.
 /// Throws Error for a damaged file unless those are skipped, and where no image is left, or one alone.
 std::shared_ptr<const FolderImages> read_image_folder(const ImageFolder& folder);
 
-/// The text of a protocol of these images, with the presets of `base`, a complete text. `name` becomes its name.
-/// Training and validation are those of `base` or, where `short_recipe` is asked for, such as suit thousands of images.
-std::string image_protocol(const ImageFolder& folder, std::string_view base, const std::string& name,
-                           bool short_recipe);
+/// Describes tasks on a user's own pictures, which it reads. Throws Error as read_image_folder does.
+OwnTasks on_own_pictures(const OwnPictures& own);
 
 }  // namespace npzoo

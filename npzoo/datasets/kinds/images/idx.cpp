@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "npzoo/datasets/kinds/images/whole_bytes.h"
+#include "npzoo/datasets/pictures/whole_bytes.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/byte_stream.h"
 

@@ -1,7 +1,7 @@
 #include "npzoo/datasets/kinds/images/image_builder.h"
 
-#include "npzoo/datasets/kinds/images/picture.h"
 #include "npzoo/datasets/kinds/images/resize.h"
+#include "npzoo/datasets/pictures/picture.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"

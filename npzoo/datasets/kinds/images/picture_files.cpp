@@ -11,8 +11,8 @@
 #include <optional>
 #include <system_error>
 
-#include "npzoo/datasets/kinds/images/picture.h"
-#include "npzoo/datasets/kinds/images/whole_bytes.h"
+#include "npzoo/datasets/pictures/picture.h"
+#include "npzoo/datasets/pictures/whole_bytes.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "npzoo/datasets/kinds/images/known_sets.h"
-#include "npzoo/datasets/kinds/images/picture.h"
+#include "npzoo/datasets/pictures/picture.h"
 
 namespace npzoo {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npzoo/datasets/kinds/gp/distribution.h"
+#include "npzoo/datasets/integer_range.h"
 #include "npzoo/datasets/task_source.h"
 
 namespace npzoo {

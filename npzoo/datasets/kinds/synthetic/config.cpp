@@ -7,7 +7,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/datasets/kinds/synthetic/source.h"
 #include "npzoo/datasets/toml_reader.h"
 

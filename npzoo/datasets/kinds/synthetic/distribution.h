@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "npzoo/datasets/kinds/gp/distribution.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
+#include "npzoo/datasets/integer_range.h"
 
 namespace npzoo {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "npzoo/datasets/kinds/gp/cholesky.h"
+#include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/kinds/synthetic/draw.h"
 
 namespace npzoo {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/posterior.h"
+#include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/engine/random.h"
 
 namespace npzoo {

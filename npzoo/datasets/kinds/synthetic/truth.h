@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/truth.h"
+#include "npzoo/datasets/gaussian_processes/truth.h"
 #include "npzoo/datasets/kinds/synthetic/process.h"
 
 namespace npzoo {

@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "npzoo/datasets/kinds/table_tasks/source.h"
-#include "npzoo/datasets/own_protocol.h"
+#include "npzoo/datasets/own_data.h"
+#include "npzoo/datasets/tables/own_file.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/datasets/task_config.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/toml.h"
 
 namespace npzoo {
 
@@ -35,6 +36,14 @@ class TableConfig final : public TaskConfig {
     return std::make_shared<TableConfig>(*this);
   }
   bool tested_on_validation() const override { return read_->data()->tested_on_validation; }
+  OwnTasks on_own_data(const OwnData& own) const override {
+    const TableTasks tasks = describe_table(own_data_as<OwnTable>(own, "a table and its columns of inputs"));
+    return {.data = toml_text(toml::table{{"path", tasks.path},
+                                          {"checksum", tasks.checksum},
+                                          {"group", tasks.group},
+                                          {"inputs", toml_array(tasks.inputs)},
+                                          {"values", toml_array(tasks.values)}})};
+  }
   TaskExtents typical_extents() const override { return {read_->tasks.points / 2, read_->tasks.points / 4}; }
   TrainingRange training_range() const override {
     constexpr double kReach = 1;     // of gaps at the end, a quarter of a window
@@ -57,6 +66,7 @@ class TableConfig final : public TaskConfig {
 
     std::shared_ptr<const TableData> data() {
       const std::lock_guard lock(mutex);
+      check(!tasks.path.empty(), "[table] no table found, expected npzoo train --table FILE");
       if (!read) read = std::make_shared<const TableData>(read_table_data(tasks));
       return read;
     }
@@ -69,71 +79,6 @@ class TableConfig final : public TaskConfig {
   std::shared_ptr<Read> read_;
 };
 
-/// What suits some hundred groups.
-constexpr OwnRecipe kTableRecipe{.description = "Tasks out of a table",
-                                 .source = "a table of the user's own",
-                                 .steps = 5000,
-                                 .warmup_steps = 100,
-                                 .batch_size = 16,
-                                 .validation_every = 500,
-                                 .validation_batches = 50,
-                                 .evaluation_batches = 200,
-                                 .evaluation_batch_size = 16};
-
-}  // namespace
-
-void check_read_again(const std::filesystem::path& path, const char* where) {
-  std::error_code error;
-  const bool is_other =
-      path == "-" || (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error) &&
-                      !std::filesystem::is_regular_file(path, error));
-  check(!is_other, "[{}] {} found, expected a file: a training that goes on reads it again", where, path.string());
-}
-
-std::string table_checksum(const std::filesystem::path& path) {
-  ReadOnlyFile file(path);
-  ByteHash hash;
-  std::vector<std::byte> bytes(std::size_t{1} << 16);
-  while (const std::size_t count = file.read(bytes)) hash.add(bytes.data(), count);
-  return hash.digest();
-}
-
-void check_table_unchanged(const std::filesystem::path& path, const std::string& checksum) {
-  const std::string found = table_checksum(path);
-  check(found == checksum, "[table] {} has changed: checksum {} found, expected {}", path.string(), found, checksum);
-}
-
-TableTasks describe_table(const std::filesystem::path& path, const std::string& group, std::vector<std::string> inputs,
-                          std::vector<std::string> values) {
-  check_read_again(path, "table");
-  const TableReader table(path);
-  const TableFormat& format = table.format();
-  if (!group.empty()) static_cast<void>(format.column(group));
-  std::vector<std::string> used;
-  for (const auto* names : {&inputs, &values})
-    for (const std::string& name : *names) {
-      static_cast<void>(format.column(name));
-      check(std::ranges::count(used, name) == 0 && name != group, "[table] {}: the column {} is asked for twice",
-            path.string(), name);
-      used.push_back(name);
-    }
-  return {absolute_path(path).string(), table_checksum(path), group, std::move(inputs), std::move(values)};
-}
-
-std::string table_protocol(const TableTasks& tasks, std::string_view base, const std::string& name, bool short_recipe) {
-  toml::table data{{"kind", "table"},
-                   {"path", tasks.path},
-                   {"checksum", tasks.checksum},
-                   {"group", tasks.group},
-                   {"inputs", toml_array(tasks.inputs)},
-                   {"values", toml_array(tasks.values)},
-                   {"points", tasks.points},
-                   {"held_out", toml::array{tasks.held_out.validation, *tasks.held_out.test}}};
-  return own_protocol(base, "[table]", kTableRecipe, short_recipe, name, std::move(data));
-}
-
-namespace {
-
 HeldOut read_held_out(TomlReader& data) {
   if (!data.is_array("held_out")) return {.validation = data.number("held_out", kProperShare)};
   const auto [validation, test] = data.two_numbers("held_out", kProperShare);
@@ -144,7 +89,23 @@ HeldOut read_held_out(TomlReader& data) {
 
 }  // namespace
 
-std::shared_ptr<const TaskConfig> read_table_config(TomlReader& data) {
+TableTasks describe_table(const OwnTable& own) {
+  check_read_again(own.path, "table");
+  const TableReader table(own.path);
+  const TableFormat& format = table.format();
+  if (!own.group.empty()) static_cast<void>(format.column(own.group));
+  std::vector<std::string> used;
+  for (const auto* names : {&own.inputs, &own.values})
+    for (const std::string& name : *names) {
+      static_cast<void>(format.column(name));
+      check(std::ranges::count(used, name) == 0 && name != own.group, "[table] {}: the column {} is asked for twice",
+            own.path.string(), name);
+      used.push_back(name);
+    }
+  return {absolute_path(own.path).string(), table_checksum(own.path), own.group, own.inputs, own.values};
+}
+
+std::shared_ptr<const TaskConfig> read_table_tasks_config(TomlReader& data) {
   constexpr std::int64_t kMostPoints = 4096;
   TableTasks tasks;
   tasks.path = data.text("path");

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "npzoo/datasets/permutation.h"
+#include "npzoo/datasets/tables/own_file.h"
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/engine/error.h"
 
@@ -56,16 +57,16 @@ void split_single(std::vector<std::pair<std::string, std::vector<std::int64_t>>>
                         std::vector(rows.begin() + count * b / blocks, rows.begin() + count * (b + 1) / blocks));
 }
 
-TableSeries series_of(const std::string& group, const std::vector<std::int64_t>& rows,
+GroupColumn column_of(const std::string& group, const std::vector<std::int64_t>& rows,
                       const std::vector<NumberColumn>& columns, std::size_t dim_x, std::size_t value) {
-  TableSeries series{.group = group};
+  GroupColumn column{.group = group};
   for (std::int64_t i = 0; i < std::ssize(rows); ++i) {
     const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(i)]);
-    for (std::size_t j = 0; j < dim_x; ++j) series.x.push_back(columns[j].values[row]);
-    series.y.push_back(columns[dim_x + value].values[row]);
-    (std::isnan(series.y.back()) ? series.missing : series.known).push_back(i);
+    for (std::size_t j = 0; j < dim_x; ++j) column.x.push_back(columns[j].values[row]);
+    column.y.push_back(columns[dim_x + value].values[row]);
+    (std::isnan(column.y.back()) ? column.missing : column.known).push_back(i);
   }
-  return series;
+  return column;
 }
 
 }  // namespace
@@ -89,14 +90,14 @@ TableData read_table_data(const TableTasks& tasks) {
   split_single(groups, tasks.points);
 
   TableData data;
-  std::vector<std::vector<TableSeries>> usable;  // of each group
+  std::vector<std::vector<GroupColumn>> usable;  // of each group
   for (const auto& [name, rows] : groups) {
-    std::vector<TableSeries> series;
+    std::vector<GroupColumn> of_group;
     for (std::size_t value = 0; value < tasks.values.size(); ++value) {
-      TableSeries one = series_of(name, rows, columns, tasks.inputs.size(), value);
-      if (std::ssize(one.known) >= TableData::kLeastKnown) series.push_back(std::move(one));
+      GroupColumn one = column_of(name, rows, columns, tasks.inputs.size(), value);
+      if (std::ssize(one.known) >= TableData::kLeastKnown) of_group.push_back(std::move(one));
     }
-    if (!series.empty()) usable.push_back(std::move(series));
+    if (!of_group.empty()) usable.push_back(std::move(of_group));
   }
   const auto count = std::ssize(usable);
   check(count >= 2,
@@ -110,8 +111,8 @@ TableData read_table_data(const TableTasks& tasks) {
   const std::int64_t held_out = test + share(tasks.held_out.validation, count - 1 - test);
   const Permutation order(count, 0, 0);
   for (std::int64_t i = 0; i < count; ++i)
-    for (TableSeries& series : usable[static_cast<std::size_t>(order(i))])
-      (i < test ? data.test : i < held_out ? data.validation : data.training).push_back(std::move(series));
+    for (GroupColumn& column : usable[static_cast<std::size_t>(order(i))])
+      (i < test ? data.test : i < held_out ? data.validation : data.training).push_back(std::move(column));
   if (data.tested_on_validation) data.test = data.validation;
   return data;
 }

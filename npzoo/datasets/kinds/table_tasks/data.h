@@ -9,7 +9,7 @@
 namespace npzoo {
 
 /// One value column of one group, or of one block of rows: rows whose inputs are all known.
-struct TableSeries {
+struct GroupColumn {
   std::string group;
   std::vector<double> x{};              // (rows, Dx), of one input in ascending order
   std::vector<double> y{};              // (rows), NaN where it is missing
@@ -17,13 +17,13 @@ struct TableSeries {
   std::vector<std::int64_t> missing{};  // the others
 };
 
-/// The series of a table. Groups, or blocks if there is only one group, are held out as wholes: which ones depends on
-/// their order and number, and on the shares. Two groups are too few for three parts: then tests use the part for
-/// validation.
+/// The columns of a table, group by group. Groups, or blocks if there is only one group, are held out as wholes: which
+/// ones depends on their order and number, and on the shares. Two groups are too few for three parts: then tests use
+/// the part for validation.
 struct TableData {
-  static constexpr std::int64_t kLeastKnown = 6;  // rows with a value that a series must have
+  static constexpr std::int64_t kLeastKnown = 6;  // rows with a value that a column must have
 
-  std::vector<TableSeries> training, validation, test;  // none is empty
+  std::vector<GroupColumn> training, validation, test;  // none is empty
   bool tested_on_validation = false;                    // these two are the same
 };
 

@@ -66,22 +66,22 @@ std::vector<std::int64_t> once(std::vector<std::int64_t> positions) {
 
 }  // namespace
 
-std::vector<std::int64_t> window_around(const TableSeries& series, std::int64_t dim_x, std::int64_t row,
+std::vector<std::int64_t> window_around(const GroupColumn& column, std::int64_t dim_x, std::int64_t row,
                                         std::int64_t points) {
-  const auto rows = std::ssize(series.y);
+  const auto rows = std::ssize(column.y);
   if (rows <= points || dim_x == 1) {
     const std::int64_t count = std::min<std::int64_t>(rows, points);
     std::vector<std::int64_t> window(static_cast<std::size_t>(count));
     std::iota(window.begin(), window.end(), std::clamp<std::int64_t>(row - count / 2, 0, rows - count));
     return window;
   }
-  const std::vector<double> x = stretched(series.x, dim_x);
+  const std::vector<double> x = stretched(column.x, dim_x);
   return once(nearest(x, dim_x, row_of(x, dim_x, row), points));
 }
 
-std::vector<std::int64_t> random_window(const TableSeries& series, std::int64_t dim_x, std::int64_t points,
+std::vector<std::int64_t> random_window(const GroupColumn& column, std::int64_t dim_x, std::int64_t points,
                                         Random& random) {
-  return window_around(series, dim_x, random.integer(0, std::ssize(series.y)), points);
+  return window_around(column, dim_x, random.integer(0, std::ssize(column.y)), points);
 }
 
 std::vector<std::int64_t> scattered_mask(std::int64_t n, Random& random) {
@@ -108,7 +108,7 @@ std::vector<std::int64_t> gap_mask(std::span<const double> x, std::int64_t dim_x
   return once(std::move(hidden));
 }
 
-std::vector<std::int64_t> hole_mask(std::span<const double> x, std::int64_t dim_x, const TableSeries& donor,
+std::vector<std::int64_t> hole_mask(std::span<const double> x, std::int64_t dim_x, const GroupColumn& donor,
                                     std::int64_t points, Random& random) {
   const std::int64_t hole = donor.missing[static_cast<std::size_t>(random.integer(0, std::ssize(donor.missing)))];
   // In the middle of its window is where a hole comes from, but not where it has to be.

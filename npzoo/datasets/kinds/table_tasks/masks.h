@@ -9,11 +9,11 @@
 
 namespace npzoo {
 
-/// Rows of a series that are near to each other, ascending: all of them, or `points` around a row.
-std::vector<std::int64_t> window_around(const TableSeries& series, std::int64_t dim_x, std::int64_t row,
+/// Rows of a column that are near to each other, ascending: all of them, or `points` around a row.
+std::vector<std::int64_t> window_around(const GroupColumn& column, std::int64_t dim_x, std::int64_t row,
                                         std::int64_t points);
 /// The same around any row.
-std::vector<std::int64_t> random_window(const TableSeries& series, std::int64_t dim_x, std::int64_t points,
+std::vector<std::int64_t> random_window(const GroupColumn& column, std::int64_t dim_x, std::int64_t points,
                                         Random& random);
 
 /// Which of some places (n, Dx) of a task are hidden, as their positions, each once.
@@ -22,7 +22,7 @@ std::vector<std::int64_t> scattered_mask(std::int64_t n, Random& random);
 std::vector<std::int64_t> gap_mask(std::span<const double> x, std::int64_t dim_x, Random& random);
 /// The places nearest to where a window of `donor` has missing values, once both windows are stretched to the same
 /// extent. The donor must have one.
-std::vector<std::int64_t> hole_mask(std::span<const double> x, std::int64_t dim_x, const TableSeries& donor,
+std::vector<std::int64_t> hole_mask(std::span<const double> x, std::int64_t dim_x, const GroupColumn& donor,
                                     std::int64_t points, Random& random);
 
 }  // namespace npzoo

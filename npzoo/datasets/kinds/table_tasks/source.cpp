@@ -23,10 +23,10 @@ struct Drawn {
 
 class Drawing {
  public:
-  Drawing(const std::vector<TableSeries>& series, std::int64_t dim_x, std::int64_t points, const TrainingRange& range,
+  Drawing(const std::vector<GroupColumn>& columns, std::int64_t dim_x, std::int64_t points, const TrainingRange& range,
           Random& random)
-      : series_(series), dim_x_(dim_x), points_(points), range_(range), random_(random) {
-    for (const TableSeries& one : series)
+      : columns_(columns), dim_x_(dim_x), points_(points), range_(range), random_(random) {
+    for (const GroupColumn& one : columns)
       if (!one.missing.empty()) with_holes_.push_back(&one);
   }
 
@@ -66,7 +66,7 @@ class Drawing {
 
   Window draw_window() {
     for (std::int64_t tries = 0; tries < kMostWindows; ++tries) {
-      const TableSeries& from = series_[static_cast<std::size_t>(random_.integer(0, std::ssize(series_)))];
+      const GroupColumn& from = columns_[static_cast<std::size_t>(random_.integer(0, std::ssize(columns_)))];
       Window window;
       for (const std::int64_t row : random_window(from, dim_x_, points_, random_)) {
         if (std::isnan(from.y[static_cast<std::size_t>(row)])) continue;
@@ -122,11 +122,11 @@ class Drawing {
     return task;
   }
 
-  const std::vector<TableSeries>& series_;
+  const std::vector<GroupColumn>& columns_;
   std::int64_t dim_x_, points_;
   const TrainingRange& range_;
   Random& random_;
-  std::vector<const TableSeries*> with_holes_;
+  std::vector<const GroupColumn*> with_holes_;
 };
 
 /// Rows of `width` numbers, padded with zeros to as many as the longest task has.
@@ -153,18 +153,18 @@ TableSource::TableSource(std::shared_ptr<const TableData> data, std::int64_t dim
 
 Batch TableSource::batch(std::uint64_t index) const {
   Random random(options_.seed, static_cast<std::uint64_t>(options_.split) << 56 | index);
-  const auto& series = options_.split == Split::training     ? data_->training
-                       : options_.split == Split::validation ? data_->validation
-                                                             : data_->test;
-  Drawing drawing(series, dim_x_, points_, range_, random);
+  const auto& columns = options_.split == Split::training     ? data_->training
+                        : options_.split == Split::validation ? data_->validation
+                                                              : data_->test;
+  Drawing drawing(columns, dim_x_, points_, range_, random);
   std::int64_t targets = drawing.typical_targets();
   std::vector<Drawn> tasks;
   for (std::int64_t tries = 0; std::ssize(tasks) < options_.batch_size;) {
     if (std::optional<Drawn> task = drawing.draw(targets)) {
       tasks.push_back(std::move(*task));
       tries = 0;
-    } else if (++tries == kMostWindows) {  // few series have as many
-      check(targets > 1, "[table] {} tasks in a row have no usable context, expected series whose values vary",
+    } else if (++tries == kMostWindows) {  // few columns have as many
+      check(targets > 1, "[table] {} tasks in a row have no usable context, expected columns whose values vary",
             kMostWindows);
       targets /= 2;
       tasks.clear();

@@ -7,10 +7,11 @@
 
 namespace npzoo {
 
-/// Tasks out of the series of a table. A task is a series or, where that has more rows, a window of near ones; of its
-/// known values some become targets, by a mask: half of the time, where a table has holes, the shape of one of its own
-/// windows, else scattered points, gaps, or what comes last. Contexts and targets are standardised by the context, as
-/// `predict` does it. Tasks of training, validation and evaluation are made of different series (but see TableData).
+/// Tasks out of the columns of a table. A task is a column of a group or, where that has more rows, a window of near
+/// ones; of its known values some become targets, by a mask: half of the time, where a table has holes, the shape of
+/// one of its own windows, else scattered points, gaps, or what comes last. Contexts and targets are standardised by
+/// the context, as `predict` does it. Tasks of training, validation and evaluation are made of different columns (but
+/// see TableData).
 ///
 /// All tasks of a batch have as many targets; contexts are padded.
 class TableSource final : public TaskSource {

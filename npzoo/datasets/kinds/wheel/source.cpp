@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "npzoo/datasets/kinds/gp/truth.h"
+#include "npzoo/datasets/gaussian_processes/truth.h"
 #include "npzoo/datasets/kinds/wheel/numpy_random.h"
 #include "npzoo/engine/random.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/events/source.h"
-#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/events/event_task.h"
+#include "npzoo/datasets/events/table.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/components.h"
@@ -254,6 +254,22 @@ std::vector<double> model_intensities(const Model& model, const EventSequence& s
     for (std::size_t k = 0; k < of_targets[i].size(); ++k)
       std::ranges::copy(found.values<double>().subspan((i * most + k) * marks, marks),
                         all.begin() + static_cast<std::ptrdiff_t>(of_targets[i][k] * marks));
+  return all;
+}
+
+std::vector<double> event_log_likelihoods(const Model& model, const EventSequence& s, DType dtype) {
+  const NoGrad off;
+  check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
+  std::vector<double> all(static_cast<std::size_t>(s.events()), std::numeric_limits<double>::quiet_NaN());
+  if (s.events() == 1) return all;
+  const Task task =
+      event_task({{&s, 0, s.events()}}, {.context = 1, .ragged = false}, {.dtype = dtype, .device = default_device()});
+  Draws draws(0, Purpose::prediction, 0);
+  const auto state = model.condition({task.xc, task.yc, {}}, draws, 1);
+  const auto prediction = model.query(*state, task.xt);
+  const EventScores scores = as_events(*prediction).score(task.yt);
+  const auto time = scores.time.values<double>(), mark = scores.mark.values<double>();
+  for (std::size_t i = 1; i < all.size(); ++i) all[i] = time[i - 1] + mark[i - 1];
   return all;
 }
 

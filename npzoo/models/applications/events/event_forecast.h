@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/process.h"
+#include "npzoo/datasets/events/process.h"
 #include "npzoo/models/model.h"
 
 // What a model of events, whose parameters are of a dtype, says of a sequence. All throw Error for a model that
@@ -37,5 +37,10 @@ std::vector<EventSequence> continue_events(const Model& model, const EventSequen
 /// were: (times, M). The first event is given to the model: up to it, NaN.
 std::vector<double> model_intensities(const Model& model, const EventSequence& sequence, std::span<const double> times,
                                       DType dtype = DType::float32);
+
+/// Log-density of each event's time and mark, given the events before it: (n), nats per unit of the model's time. The
+/// first event is given to the model: NaN.
+std::vector<double> event_log_likelihoods(const Model& model, const EventSequence& sequence,
+                                          DType dtype = DType::float32);
 
 }  // namespace npzoo

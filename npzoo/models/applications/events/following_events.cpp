@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npzoo/datasets/kinds/events/config.h"
+#include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
@@ -15,15 +15,15 @@ namespace npzoo {
 
 namespace {
 
-const EventsConfig& events_config_of(const TrainedModel& trained) {
+const EventTasks& event_tasks_of(const TrainedModel& trained) {
   const TrainingRun& run = trained.checkpoint.run;
-  const EventsConfig* config = events_config(*run.protocol.data);
+  const EventTasks* config = run.protocol.data->as_events();
   check(config != nullptr, "[events] {} trained under {} found, expected weights that were trained on events",
         run.spec.name, run.protocol.name);
   return *config;
 }
 
-EventTableForm form_of(const ColumnChoice& wishes, const EventsConfig& config) {
+EventTableForm form_of(const ColumnChoice& wishes, const EventTasks& config) {
   EventTableForm form = config.table_form();
   if (!wishes.group.empty()) form.sequence = wishes.group;
   if (!wishes.inputs.empty()) form.time = wishes.inputs[0];
@@ -105,7 +105,7 @@ std::int64_t EventData::events() const {
 
 EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
                       std::span<const std::uint32_t> sequences) {
-  const EventTableForm form = events_config_of(trained).table_form();
+  const EventTableForm form = event_tasks_of(trained).table_form();
   check(!times.empty(), "[events] no event found, expected one or more");
   check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
         "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
@@ -120,7 +120,7 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
 }
 
 EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes) {
-  const EventsConfig& config = events_config_of(trained);
+  const EventTasks& config = event_tasks_of(trained);
   check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
         "[predict] several --inputs or --values found, expected the column of times and that of marks");
   EventTableForm form = form_of(wishes, config);
@@ -139,7 +139,7 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
 void predict_following_events(const TrainedModel& trained, const EventData& data, const EventOptions& options,
                               const std::function<void(std::size_t, const FollowingEvents&)>& take) {
   const StopScope scope(options.stop);
-  static_cast<void>(events_config_of(trained));
+  static_cast<void>(event_tasks_of(trained));
   check_options(options);
   const double unit = data.form.unit;
   for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/kinds/events/table.h"
+#include "npzoo/datasets/events/table.h"
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/models/applications/events/event_forecast.h"
 #include "npzoo/models/applications/trained_model.h"

@@ -7,23 +7,23 @@
 #include <cmath>
 #include <limits>
 
-#include "npzoo/datasets/kinds/forecast/config.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
 
 namespace {
 
-const ForecastConfig& forecast_config_of(const TrainedModel& trained) {
+const SeriesTasks& series_tasks_of(const TrainedModel& trained) {
   const TrainingRun& run = trained.checkpoint.run;
-  const auto* config = dynamic_cast<const ForecastConfig*>(run.protocol.data.get());
+  const SeriesTasks* config = run.protocol.data->as_series();
   check(config != nullptr, "[forecast] {} trained under {} found, expected weights that were trained to forecast",
         run.spec.name, run.protocol.name);
   return *config;
 }
 
 /// The reasons why the series is unlike that of the training.
-std::vector<Warning> compare_with_training(const ForecastResult& r, const ForecastConfig& config) {
+std::vector<Warning> compare_with_training(const ForecastResult& r, const SeriesTasks& config) {
   constexpr double kOtherStep = 0.02, kOtherMonth = 0.12;  // relative; months have 28 to 31 days
   std::vector<Warning> all;
   const TimeSeries& series = r.series;
@@ -31,7 +31,7 @@ std::vector<Warning> compare_with_training(const ForecastResult& r, const Foreca
     all.push_back(
         {"few context points", fmt::format("{} known rows to forecast from, but the model was trained on windows of {}",
                                            r.forecast.context_points, config.rules().context)});
-  if (const auto& step = config.data().table.step;
+  if (const auto step = config.time_step();
       step && std::abs(series.step - *step) > (series.calendar ? kOtherMonth : kOtherStep) * *step)
     all.push_back({"other step", fmt::format("rows are {:.4g} apart, but {:.4g} in training{}", series.step, *step,
                                              series.time_form.kind == ColumnForm::Kind::time ? ", in days" : "")});
@@ -101,15 +101,15 @@ TimeSeries make_series(std::span<const double> time, std::span<const double> val
 }
 
 ForecastColumns forecast_columns(const TrainedModel& trained, const ColumnChoice& wishes) {
-  const ForecastConfig& config = forecast_config_of(trained);
+  const SeriesTasks& config = series_tasks_of(trained);
   check(wishes.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
         wishes.inputs.size(), fmt::join(wishes.inputs, ", "));
   check(wishes.values.empty() || std::ssize(wishes.values) == config.dim_y(),
         "[predict] {} columns of values found, {}, expected {} in the order of training, {}", wishes.values.size(),
-        fmt::join(wishes.values, ", "), config.dim_y(), fmt::join(config.data().values, ", "));
-  const std::string& time = config.data().table.time;
+        fmt::join(wishes.values, ", "), config.dim_y(), fmt::join(config.values(), ", "));
+  const std::string time = config.time_column();
   return {wishes.inputs.empty() ? (time.empty() ? "date" : time) : wishes.inputs[0],
-          wishes.values.empty() ? config.data().values : wishes.values};
+          wishes.values.empty() ? config.values() : wishes.values};
 }
 
 TimeSeries read_series(const std::filesystem::path& table, const ForecastColumns& columns) {
@@ -119,7 +119,7 @@ TimeSeries read_series(const std::filesystem::path& table, const ForecastColumns
 
 ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const ForecastColumns& columns,
                         const ForecastOptions& options) {
-  const ForecastConfig& config = forecast_config_of(trained);
+  const SeriesTasks& config = series_tasks_of(trained);
   check_options(options);
   check(series.dim_y == config.dim_y() && series.dim_y == std::ssize(columns.values),
         "[forecast] {} values and {} names of them found, expected {}", series.dim_y, columns.values.size(),

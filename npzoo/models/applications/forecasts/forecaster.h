@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "npzoo/datasets/kinds/forecast/source.h"
+#include "npzoo/datasets/series/windows.h"
 #include "npzoo/models/applications/forecasts/window_forecast.h"
 
 namespace npzoo {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/datasets/kinds/forecast/source.h"
+#include "npzoo/datasets/series/windows.h"
 #include "npzoo/models/prediction.h"
 
 namespace npzoo {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "npzoo/datasets/image_format.h"
-#include "npzoo/datasets/kinds/images/picture.h"
+#include "npzoo/datasets/pictures/picture.h"
 #include "npzoo/models/model.h"
 #include "npzoo/models/registry.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "npzoo/datasets/kinds/gp/covariance.h"
+#include "npzoo/datasets/gaussian_processes/covariance.h"
 #include "npzoo/models/applications/optimise/surrogate.h"
 
 namespace npzoo {

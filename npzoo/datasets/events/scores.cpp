@@ -1,0 +1,73 @@
+#include "npzoo/datasets/events/scores.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "npzoo/datasets/events/table.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts) {
+  const double count = std::accumulate(counts.begin(), counts.end(), 0.0);
+  check(count > 0, "[events] no event found, expected one at least");
+  const double ratio = std::accumulate(sums.begin(), sums.end(), 0.0) / count;
+  const auto n = static_cast<double>(sums.size());
+  if (n < 2) return {ratio, std::numeric_limits<double>::quiet_NaN()};
+  double squares = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(sums[i] - ratio * counts[i], 2);
+  return {ratio, std::sqrt(squares * n / (n - 1)) / count};
+}
+
+Estimate true_log_likelihood(const EventTasks& config, std::int64_t tasks, std::uint64_t seed) {
+  constexpr std::int64_t kTogether = 50;
+  check(config.process() != nullptr,
+        "[oracle] the events are recorded, expected simulated ones, whose process is known");
+  const auto source =
+      config.source({.batch_size = kTogether, .seed = seed, .split = Split::evaluation, .dtype = DType::float64});
+  std::vector<double> sums, counts;
+  for (std::uint64_t index = 0; std::ssize(sums) < tasks; ++index)
+    for (const TaskEvents& task : events_of(source->task(index))) {
+      sums.push_back(config.process()->log_likelihood(task.sequence, task.first_target));
+      counts.push_back(static_cast<double>(task.sequence.events() - task.first_target));
+    }
+  return ratio_of_sums(sums, counts);
+}
+
+ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process_file) {
+  TomlReader reader(read_text(process_file), "[oracle] " + process_file.string());
+  const auto process = read_process(reader);
+  EventTableForm form{.marks = process->marks()};
+  if (reader.has("start")) form.start = reader.number("start", kFinite);
+  if (reader.has("end")) form.end = reader.number("end", kFinite);
+  if (form.end && *form.end <= form.start)
+    reader.reject("end", fmt::format("{}", *form.end), fmt::format("more than the start, {}", form.start));
+  if (reader.has("least_gap")) form.least_gap = reader.number("least_gap", kNonNegative);
+  reader.finish();
+
+  ProcessScores scores;
+  scores.process = process->name();
+  std::vector<double> sums, counts;
+  const std::vector<NamedSequence> sequences = read_event_table(table, form);
+  scores.warning = warning_of_late_start(sequences, form);
+  for (const NamedSequence& sequence : sequences) {
+    sums.push_back(process->log_likelihood(sequence.events, 0));
+    check(std::isfinite(sums.back()),
+          "[oracle] {}: sequence {} has log-likelihood {} under {}, expected a finite number", table.string(),
+          in_quotes(sequence.name), sums.back(), process_file.string());
+    counts.push_back(static_cast<double>(sequence.events.events()));
+    scores.events += sequence.events.events();
+    scores.total += sums.back();
+  }
+  scores.sequences = std::ssize(sums);
+  scores.log_likelihood = ratio_of_sums(sums, counts);
+  return scores;
+}
+
+}  // namespace npzoo

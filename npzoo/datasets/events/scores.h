@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/scores.h"
+
+namespace npzoo {
+
+/// Σ sums / Σ counts over independent sequences, to first order in what they vary by; a standard error of two at least.
+/// Throws Error where all counts are 0.
+Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts);
+
+/// What no model beats in expectation: the log-likelihood per event of the targets of `tasks` tasks of an evaluation
+/// under the process that they are drawn from. Throws Error where they are not simulated.
+Estimate true_log_likelihood(const EventTasks& config, std::int64_t tasks, std::uint64_t seed);
+
+/// A table of events under a process.
+struct ProcessScores {
+  std::string process;
+  std::int64_t sequences = 0, events = 0;
+  double total = 0;         // log-likelihood of all, nats
+  Estimate log_likelihood;  // per event
+  std::string warning{};    // of times that seem not to begin at the start of observation; may be empty
+};
+
+/// `process` is a TOML file as read_process has it. It may have `start` and `end`, from and until when each sequence is
+/// observed (otherwise from time 0 until its last event), and `least_gap`, by which equal times are moved apart. The
+/// table's columns are sequence, time and mark, which one of one mark need not have.
+/// Throws Error as read_event_table does, and where a sequence is impossible.
+ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process);
+
+}  // namespace npzoo

@@ -1,0 +1,159 @@
+#include "npzoo/datasets/events/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+/// What is read of a row.
+struct EventCells {
+  std::string_view sequence, time, mark;
+};
+
+/// Puts events where they belong.
+class EventCollector {
+ public:
+  /// Positions of the columns; without one of marks there is one mark alone.
+  EventCollector(const TableFormat& format, const EventTableForm& form, std::size_t time,
+                 std::optional<std::size_t> mark)
+      : format_(format), form_(form), parser_(format), time_(time), mark_(mark) {}
+
+  void add(const EventCells& cells, std::int64_t line) {
+    const double time = number(cells.time, time_, line) / form_.unit - form_.start;
+    const std::string name(trim(cells.sequence));
+    check(!name.empty(), "[{}:{}] the sequence has no name, expected one in every row", format_.name(), line);
+    const auto [found, is_new] = by_name_.try_emplace(name, all_.size());
+    if (is_new) {
+      all_.push_back({name, {}});
+      last_.push_back(-1);  // below all times
+    }
+    EventSequence& events = all_[found->second].events;
+    check_time(time, last_[found->second], cells.time, line);
+    last_[found->second] = time;
+    check(events.events() < PointProcess::kMostEvents, "[{}:{}] sequence {} goes on, expected at most {} events",
+          format_.name(), line, in_quotes(name), PointProcess::kMostEvents);
+    const double moved = events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap);
+    if (!events.times.empty() && moved <= events.times.back())
+      refuse(cells.time, time_, line,
+             fmt::format("a time small enough to differ from the one before by {}", form_.least_gap * form_.unit));
+    events.times.push_back(moved);
+    events.marks.push_back(mark_ ? read_mark(cells.mark, line) : 0);
+    events.end = std::max(form_.end.value_or(form_.start) - form_.start, events.times.back());
+  }
+
+  std::vector<NamedSequence> finish() {
+    check(!all_.empty(), "[{}] has no events, expected one at least", format_.name());
+    return std::move(all_);
+  }
+
+ private:
+  double number(std::string_view cell, std::size_t column, std::int64_t line) {
+    const double value = parser_.required(cell, column, line);
+    if (parser_.form(column).kind == ColumnForm::Kind::time)
+      refuse(cell, column, line, "a number, not a date: write the time since observation began, as 2.5 days");
+    return value;
+  }
+
+  void check_time(double time, double last, std::string_view cell, std::int64_t line) const {
+    const double shown = form_.start * form_.unit;
+    if (time < 0) refuse(cell, time_, line, fmt::format("a time of {} or more", shown));
+    if (form_.end && time > *form_.end - form_.start)
+      refuse(cell, time_, line, fmt::format("at most the end, {}", *form_.end * form_.unit));
+    if (time > kLatestEvent) refuse(cell, time_, line, fmt::format("at most {:g}", shown + kLatestEvent * form_.unit));
+    const bool may_equal = form_.least_gap > 0;
+    if (may_equal ? time < last : time <= last)
+      refuse(cell, time_, line,
+             fmt::format("{} {}, the time of the event before in its sequence{}", may_equal ? "at least" : "more than",
+                         (last + form_.start) * form_.unit,
+                         time == last ? ": move the later one by a little, or give a least_gap" : ""));
+  }
+
+  std::int64_t read_mark(std::string_view cell, std::int64_t line) {
+    if (!is_missing(cell) && parser_.kind_of(cell) != ColumnForm::Kind::number)
+      refuse(cell, *mark_, line, fmt::format("a number: write the kinds of events as 0 … {}", form_.marks - 1));
+    const double mark = number(cell, *mark_, line);
+    if (!(mark >= 0 && mark < static_cast<double>(form_.marks) && mark == std::floor(mark)))
+      refuse(cell, *mark_, line,
+             form_.marks == 1 ? std::string("the mark 0") : fmt::format("a mark, one of 0 … {}", form_.marks - 1));
+    return static_cast<std::int64_t>(mark);
+  }
+
+  [[noreturn]] void refuse(std::string_view cell, std::size_t column, std::int64_t line,
+                           const std::string& expected) const {
+    fail("[{}:{}] column {} holds {}, expected {}", format_.name(), line, format_.title(column), in_quotes(trim(cell)),
+         expected);
+  }
+
+  const TableFormat& format_;
+  const EventTableForm& form_;
+  CellParser parser_;
+  std::size_t time_;
+  std::optional<std::size_t> mark_;
+  std::vector<NamedSequence> all_;
+  std::vector<double> last_;  // time of each, as it was read
+  std::unordered_map<std::string, std::size_t> by_name_;
+};
+
+}  // namespace
+
+std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form) {
+  TableReader reader(path);
+  const TableFormat& format = reader.format();
+  const std::size_t sequence = format.column(form.sequence), time = format.column(form.time);
+  std::optional<std::size_t> mark;
+  if (!form.mark.empty()) mark = form.marks > 1 ? format.column(form.mark) : format.find(form.mark);
+  EventCollector events(format, form, time, mark);
+  while (reader.next()) {
+    const auto& cells = reader.cells();
+    events.add({cells[sequence], cells[time], mark ? cells[*mark] : std::string_view()}, reader.line());
+  }
+  return events.finish();
+}
+
+std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form) {
+  constexpr double kManyLengths = 1000;
+  double earliest = std::numeric_limits<double>::infinity();
+  for (const NamedSequence& s : sequences) {
+    const double first = s.events.times.front(), length = s.events.times.back() - first;
+    if (s.events.events() < 2 || first <= kManyLengths * length) return {};
+    earliest = std::min(earliest, first);
+  }
+  return fmt::format(
+      "the first event is at {}, long after time 0, where observation begins: subtract when it began from all times",
+      (earliest + form.start) * form.unit);
+}
+
+std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form) {
+  constexpr std::size_t kUser = 0, kItem = 1, kTime = 2, kUsed = 3;
+  TableReader reader(path);
+  check(reader.format().columns() > kUsed && reader.format().separator() == ',',
+        "[{}] has {} columns, expected user, item, timestamp, label and features, separated by commas",
+        reader.format().name(), reader.format().columns());
+  EventCollector events(reader.format(), form, kTime, kItem);
+  while (reader.next()) {
+    std::string_view rest = reader.text();
+    std::array<std::string_view, kUsed> cells;
+    for (std::string_view& cell : cells) {
+      const std::size_t comma = rest.find(',');
+      check(comma != rest.npos, "[{}:{}] has too few fields, expected user, item, timestamp, label and features",
+            reader.format().name(), reader.line());
+      cell = rest.substr(0, comma);
+      rest.remove_prefix(comma + 1);
+    }
+    events.add({cells[kUser], cells[kTime], cells[kItem]}, reader.line());
+  }
+  return events.finish();
+}
+
+}  // namespace npzoo

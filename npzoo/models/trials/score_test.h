@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/models/training/checkpoint.h"
+#include "npzoo/models/trials/trial.h"
+#include "npzoo/models/trials/verdict.h"
+
+namespace npzoo {
+
+/// A trained model and the protocol that it is scored under.
+struct ScoredModel {
+  const Model& model;
+  const TrainingRun& run;  // that trained it
+  const Protocol& protocol;
+  std::string name;  // opens messages: the file or the name of its weights
+};
+
+struct ScoreOptions {
+  std::int64_t batches = 0;  // at most; fewer if the test has fewer
+  std::uint64_t seed = 0;    // of the test tasks
+  /// Called with the number of batches that are done and how many there are; first with none done. May throw to stop.
+  std::function<void(double done, std::int64_t batches)> progress{};
+  std::stop_token stop{};  // a request stops the scoring, which throws Interrupted
+};
+
+/// What the model scores on a test, and what to compare that with.
+struct TestScores {
+  Findings found;
+  std::int64_t batches = 0;
+  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h
+  Reference against;
+  bool chose_weights = false;  // training kept the weights of its best validation, which was on the data of this test
+};
+
+/// Scores the model by the trial of the protocol. Throws Error if the model has other dimensions than the tasks, or if
+/// the headline is not finite.
+TestScores score_test(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options);
+
+/// A message if the scores are above what is possible: the model has seen the answers, or something leaks them. Empty
+/// for an honest model, and if there are so few batches that the standard errors are guesses.
+std::string leak(const ScoredModel& scored, const TestConfig& test, const TestScores& scores);
+
+}  // namespace npzoo

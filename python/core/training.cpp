@@ -1,0 +1,156 @@
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "npzoo/models/training/run_request.h"
+#include "npzoo/models/training/trainer.h"
+#include "npzoo/models/trials/score_test.h"
+#include "python/core/calls.h"
+#include "python/core/model.h"
+#include "tools/cli/commit.h"
+
+namespace npzoo::python {
+
+using namespace nb::literals;
+
+namespace {
+
+/// Hands what happens in a training to a Python function `report(event, step, value)`: "begin" with the number of all
+/// steps, "step" with the loss, "validation" with the log-likelihood. The training ends early when it returns True.
+class Reporter final : public TrainObserver {
+ public:
+  Reporter(CallWatch& watch, nb::handle function, std::int64_t steps)
+      : watch_(watch), function_(function), steps_(steps) {}
+
+  void on_begin(std::int64_t done) override { report("begin", done, static_cast<double>(steps_)); }
+  void on_step(std::int64_t step, double loss) override { report("step", step, loss); }
+  void on_validation(std::int64_t step, double value) override { report("validation", step, value); }
+  bool stop_requested() override { return stop_; }
+
+ private:
+  void report(const char* event, std::int64_t step, double value) {
+    if (function_.is_none()) return;
+    watch_.run_locked([&] {
+      const nb::object answer = function_(event, step, value);
+      stop_ = stop_ || answer.ptr() == Py_True;
+    });
+  }
+
+  CallWatch& watch_;
+  const nb::handle function_;
+  const std::int64_t steps_;
+  bool stop_ = false;
+};
+
+/// A table of the user's own: its path, inputs or the column of time, values, group, and the steps of a forecast, 0:
+/// none.
+using OwnColumns = std::tuple<std::filesystem::path, std::vector<std::string>, std::vector<std::string>, std::string,
+                              std::int64_t, std::int64_t>;
+
+OwnData own_data(const OwnColumns& columns) {
+  const auto& [path, inputs, values, group, context, horizon] = columns;
+  if (horizon == 0) return {OwnTable{path, group, inputs, values}};
+  return {OwnSeries{path, inputs.empty() ? std::string() : inputs.front(), values, context, horizon}};
+}
+
+nb::dict train_model(const RunRequest& request, const std::filesystem::path& out, bool resume, bool tensorboard,
+                     nb::object report) {
+  check(request.steps.value_or(1) >= 1 && request.batch_size.value_or(1) >= 1 && request.lr.value_or(1) > 0,
+        "[train] steps, batch_size or learning_rate is not positive, expected positive numbers");
+  check(request.own || !request.model.empty() || !request.init.empty(),
+        "[train] neither a model nor init found, expected one of them");
+  CallWatch watch;
+  const TrainResult result = unlocked(watch, [&] {
+    const TrainingRun run = describe_run(request).run;
+    Reporter reporter(watch, report, run.protocol.training.steps);
+    return train(run, {.out = out, .resume = resume, .commit = kCommit, .tensorboard = tensorboard}, reporter);
+  });
+  nb::dict facts;
+  facts["steps"] = result.steps;
+  facts["loss"] = result.loss;
+  facts["log_likelihood"] = result.log_likelihood;
+  facts["seconds"] = result.seconds;
+  facts["checkpoint"] = result.checkpoint.string();
+  facts["finished"] = result.finished;
+  return facts;
+}
+
+nb::object number_or_none(const std::optional<double>& value) { return value ? nb::cast(*value) : nb::none(); }
+
+nb::dict as_row(const std::string& test, const TestScores& scores) {
+  nb::dict row, figures, errors;
+  for (const Figure& figure : scores.found.figures) {
+    figures[figure.name.c_str()] = figure.value.value;
+    if (figure.has_error) errors[figure.name.c_str()] = figure.value.standard_error;
+  }
+  row["test"] = test;
+  row["headline"] = scores.found.headline().name;
+  row["figures"] = figures;
+  row["standard_errors"] = errors;
+  row["tasks"] = scores.found.tasks;
+  row["batches"] = scores.batches;
+  row["published"] =
+      number_or_none(scores.against.published ? std::optional(scores.against.published->value) : std::nullopt);
+  row["oracle"] = number_or_none(scores.against.best ? std::optional(scores.against.best->best.value) : std::nullopt);
+  return row;
+}
+
+nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, const std::vector<std::string>& changes,
+                  std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, nb::object progress) {
+  const TrainedModel& trained = in_float32(self, "evaluate");
+  const TrainingRun& run = trained.checkpoint.run;
+  check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
+  CallWatch watch;
+  std::vector<std::pair<std::string, TestScores>> all = unlocked(watch, [&] {
+    const Protocol protocol =
+        with_changes(protocol_name.empty() ? run.protocol : load_protocol(protocol_name), changes);
+    const ScoredModel scored{*trained.model, run, protocol, run.spec.name};
+    std::vector<std::pair<std::string, TestScores>> found;
+    for (const TestConfig& test : protocol.evaluation.tests) {
+      const auto show = watch.progress(progress);
+      found.emplace_back(test.name, score_test(scored, test,
+                                               {.batches = batches.value_or(protocol.evaluation.batches),
+                                                .seed = seed.value_or(protocol.evaluation.seed),
+                                                .progress = [&](double done, std::int64_t count) {
+                                                  if (show) show(static_cast<std::int64_t>(std::floor(done)), count);
+                                                }}));
+    }
+    return found;
+  });
+  nb::list rows;
+  for (const auto& [test, scores] : all) rows.append(as_row(test, scores));
+  return rows;
+}
+
+}  // namespace
+
+void add_training(nb::module_& module) {
+  module.def(
+      "train",
+      [](const std::optional<OwnColumns>& table, const std::string& protocol, const std::vector<std::string>& changes,
+         const std::string& model, const std::string& init, std::optional<std::int64_t> steps,
+         std::optional<std::int64_t> batch_size, std::optional<double> learning_rate, std::optional<std::uint64_t> seed,
+         const std::filesystem::path& out, bool resume, bool tensorboard, nb::object report) {
+        RunRequest request{.protocol = protocol,
+                           .changes = changes,
+                           .model = model,
+                           .init = init,
+                           .steps = steps,
+                           .batch_size = batch_size,
+                           .lr = learning_rate,
+                           .seed = seed};
+        if (table) request.own = own_data(*table);
+        return train_model(request, out, resume, tensorboard, report);
+      },
+      "table"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a, "learning_rate"_a, "seed"_a,
+      "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none());
+  module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none());
+}
+
+}  // namespace npzoo::python

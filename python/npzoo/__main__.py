@@ -1,0 +1,16 @@
+"""Runs the command-line program: `python -m npzoo predict table.csv --out filled.csv`."""
+
+import signal
+import sys
+
+from . import _core
+
+
+def main(arguments=None) -> int:
+    """Runs the program with these arguments, by default those of the process, and returns its exit status."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; the program ends quietly when nobody reads
+    return _core.run_program(list(sys.argv[1:] if arguments is None else arguments), sys.executable)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""What this build has: models, weights, protocols and their cards."""
+
+from __future__ import annotations
+
+import json
+from typing import Iterable, Mapping
+
+from . import _core
+
+
+class Table(list):
+    """A list of dictionaries with the same keys, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>none</p>"
+        from html import escape
+
+        head = "".join(f"<th>{escape(key)}</th>" for key in self[0])
+        rows = "".join("<tr>" + "".join(f"<td>{escape(str(v))}</td>" for v in row.values()) + "</tr>" for row in self)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+class Text(str):
+    """Markdown, which notebooks show formatted."""
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def models() -> Table:
+    """Lists the architectures: name, title and paper.
+
+    >>> import npzoo
+    >>> [row["title"] for row in npzoo.models() if row["name"] == "cnp"]
+    ['Conditional neural process']
+    """
+    return Table(_core.models())
+
+
+def weights() -> Table:
+    """Lists the trained weights that can be loaded by name: name and path.
+
+    >>> import npzoo
+    >>> "kriging-tnp:npzoo/any-1d" in [row["name"] for row in npzoo.weights()]
+    True
+    """
+    return Table(_core.weights())
+
+
+def protocols(name: str | None = None, set: Mapping[str, object] | Iterable[str] = ()):
+    """Lists the names of the protocols, or describes one: a dictionary of facts and its text.
+
+    >>> import npzoo
+    >>> npzoo.protocols("quick/gp1d")["inputs"]
+    1
+    """
+    if name is None:
+        return list(_core.protocols())
+    return dict(_core.protocol_facts(name, changes(set)))
+
+
+def card(name: str) -> Text:
+    """Returns the card of trained weights in Markdown: what they are for, how they were trained, how they score.
+
+    >>> import npzoo
+    >>> print(npzoo.card("npzoo/any-1d").splitlines()[0])
+    # kriging-tnp:npzoo/any-1d
+    """
+    return Text(_core.card(name)[0])
+
+
+def facts(name: str) -> dict:
+    """Returns what a file of weights tells of itself: sizes, training and scores."""
+    return json.loads(_core.card(name)[1])
+
+
+def changes(set: Mapping[str, object] | Iterable[str]) -> list[str]:
+    """Changes of a protocol as the program's ``--set`` takes them: ``KEY=VALUE`` in TOML."""
+    if isinstance(set, str):
+        return [set]
+    if isinstance(set, Mapping):
+        return [f"{key}={_toml(value)}" for key, value in set.items()]
+    return list(set)
+
+
+def _toml(value) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return json.dumps(value)

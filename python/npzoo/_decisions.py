@@ -1,0 +1,114 @@
+"""Bayesian optimisation of an objective that is expensive to evaluate."""
+
+from __future__ import annotations
+
+import os
+from typing import Iterable, Mapping, NamedTuple, Sequence
+
+import numpy as np
+
+from . import _core
+from ._model import Model, load
+from ._warnings import warn
+
+
+class Proposal(NamedTuple):
+    """What the optimiser expects at a point that it proposed; None in the initial design."""
+
+    mean: float | None
+    std: float | None
+    acquisition: float | None
+
+
+class Optimiser:
+    """Proposes where to evaluate an objective next, given the evaluations so far.
+
+    ``space`` maps each parameter to its bounds ``(low, high)``, or to a dictionary with ``low``, ``high`` and, as needed,
+    ``log=True`` (differences of logarithms count), ``integer=True`` and ``fixed=VALUE`` (it is held there). It may also
+    be the path of a TOML file for the program's ``npzoo optimise``. At most six parameters.
+
+    The first points are a space-filling design. Then a surrogate decides: for one parameter the weights for tables, for
+    more a Gaussian process that is fitted to the evaluations; ``weights`` names others, and ``"gp"`` the latter.
+    ``acquisition`` is ``"log-ei"``, ``"ei"``, ``"ucb"`` or ``"pi"``. Of several points at a time, ``batch="fantasies"``
+    takes each as if those before had given what is expected; ``"thompson"`` takes minima of drawn functions.
+
+    >>> import npzoo
+    >>> optimiser = npzoo.Optimiser({"x": (0, 4)}, seed=1)
+    >>> for _ in range(10):
+    ...     (point,) = optimiser.ask()
+    ...     optimiser.tell([point], [(point["x"] - 1.5) ** 2])
+    >>> abs(optimiser.best[0]["x"] - 1.5) < 0.1
+    True
+    """
+
+    def __init__(self, space: Mapping[str, object] | str | os.PathLike, *, maximise: bool = False,
+                 weights: str | os.PathLike | Model | None = None, acquisition: str = "log-ei", batch: str = "fantasies", seed: int = 0):
+        axes = [_axis(name, what) for name, what in space.items()] if isinstance(space, Mapping) else _core.read_space(os.fspath(space))
+        gaussian = isinstance(weights, str) and weights == "gp"
+        model = None if weights is None or gaussian else weights if isinstance(weights, Model) else load(weights)
+        self._core = _core.Optimiser.make(axes, maximise, acquisition, batch, None if model is None else model._core, gaussian, seed)
+        self._maximise, self._noted = maximise, False
+        self.names: list[str] = [axis[0] for axis in axes]  #: of the parameters
+        self.points: list[dict[str, float]] = []  #: evaluated so far
+        self.values: list[float] = []  #: of them
+        self.proposals: list[Proposal] = []  #: what was expected of the points of the last :meth:`ask`
+        self.by: str | None = None  #: who proposed them: ``"sobol"`` for the design, ``"gp"``, or a model's name
+
+    def ask(self, n: int = 1) -> list[dict[str, float]]:
+        """Returns the next ``n`` points to evaluate; fewer if no others are left. Asking twice gives the same points."""
+        answer = self._core.ask(n)
+        if answer["note"] and not self._noted:
+            self._noted = True
+            warn([f"a Gaussian process answers: {answer['note']}"])
+        self.by = answer["by"]
+        self.proposals = [Proposal(*point[1:]) for point in answer["points"]]
+        return [dict(zip(self.names, point[0])) for point in answer["points"]]
+
+    def tell(self, points: Iterable[Mapping[str, float] | Sequence[float]], values: Iterable[float]) -> None:
+        """Adds evaluations: points as :meth:`ask` returns them, or rows of numbers, and their values. NaN or None stands
+        for an evaluation that failed."""
+        rows = [[float(p[name]) for name in self.names] if isinstance(p, Mapping) else [float(v) for v in p] for p in points]
+        told = [float("nan") if v is None else float(v) for v in np.atleast_1d(np.asarray(values, dtype=object))]
+        if any(len(row) != len(self.names) for row in rows) or len(rows) != len(told):
+            raise _core.InvalidInput(f"[optimise] {len(rows)} points and {len(told)} values found, expected a value for each point of "
+                                     f"{len(self.names)} numbers")
+        self._core.tell(np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names)), np.array(told, dtype=np.float64))
+        self.points += [dict(zip(self.names, row)) for row in rows]
+        self.values += told
+
+    @property
+    def best(self) -> tuple[dict[str, float], float]:
+        """The best point so far and its value."""
+        values = np.array(self.values)
+        if not len(values) or np.isnan(values).all():
+            raise _core.InvalidInput("[optimise] no evaluation has a value yet, expected one")
+        i = int(np.nanargmax(values) if self._maximise else np.nanargmin(values))
+        return self.points[i], self.values[i]
+
+    def plot(self, ax=None):
+        """Draws the values in their order and the best so far, with matplotlib; returns the axes."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(6, 3), layout="constrained")[1] if ax is None else ax
+        best = (np.fmax if self._maximise else np.fmin).accumulate(np.array(self.values, dtype=float))
+        ax.plot(range(1, len(best) + 1), self.values, ".", color="black", label="evaluations")
+        ax.step(range(1, len(best) + 1), best, where="post", color="#0072b2", label="best so far")
+        ax.set_xlabel("evaluation")
+        ax.set_ylabel("value")
+        ax.legend()
+        return ax
+
+    def __repr__(self) -> str:
+        return f"<npzoo.Optimiser of {', '.join(self.names)}: {len(self.values)} evaluations>"
+
+
+def _axis(name, what):
+    if isinstance(what, Mapping):
+        unknown = set(what) - {"low", "high", "log", "integer", "fixed"}
+        if unknown:
+            raise _core.InvalidInput(f"[optimise] {sorted(unknown)[0]!r} of {name!r} found, expected low, high, log, integer or fixed")
+        fixed = what.get("fixed")
+        low, high = (float(what.get(key, fixed if fixed is not None else float("nan"))) for key in ("low", "high"))
+        return name, low, high, bool(what.get("log")), bool(what.get("integer")), None if fixed is None else float(fixed)
+    low, high = what
+    return name, float(low), float(high), False, False, None

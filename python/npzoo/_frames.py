@@ -1,0 +1,302 @@
+"""Tables of any library as columns of numbers, dates and labels, and results in the same kind.
+
+A frame has ``names``, ``kind(name)`` ("number", "time" or "text"), ``missing(name)``, ``numbers(name)``,
+``times(name)`` (datetime64 of UTC, and whether they have a zone) and ``labels(name)``. ``attached(columns)`` returns the
+table in its own kind with more columns. No library is imported here that the caller has not imported.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+
+import numpy as np
+
+
+def as_frame(data, what: str):
+    """Wraps a table: pandas, xarray, Polars, Arrow, a dictionary of arrays, or a structured array."""
+    for library, names, frame in (("pandas", ("DataFrame",), PandasFrame), ("xarray", ("Dataset", "DataArray"), XarrayFrame),
+                                  ("polars", ("DataFrame",), PolarsFrame), ("pyarrow", ("Table", "RecordBatch"), ArrowFrame)):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(data, tuple(getattr(module, name) for name in names)):
+            return frame(data)
+    if isinstance(data, dict):
+        return DictFrame(data)
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return DictFrame({name: data[name] for name in data.dtype.names})
+    raise TypeError(f"[{what}] {type(data).__name__} found, expected a pandas, Polars or Arrow table, an xarray Dataset or "
+                    "DataArray, or a dictionary of arrays")
+
+
+def is_dates(values: np.ndarray) -> bool:
+    """Whether an array of objects holds dates and missing values alone."""
+    known = [v for v in values[:1000] if v is not None and v == v]
+    return bool(known) and all(isinstance(v, (datetime.date, np.datetime64)) for v in known)
+
+
+class Frame:
+    """What all kinds of tables have in common."""
+
+    names: list[str]
+
+    def column(self, name: str) -> np.ndarray:
+        """The column as a NumPy array of its own dtype."""
+        raise NotImplementedError
+
+    def kind(self, name: str) -> str:
+        values = self.column(name)
+        if values.dtype.kind in "fiu":
+            return "number"
+        if values.dtype.kind == "M" or (values.dtype.kind == "O" and is_dates(values)):
+            return "time"
+        return "text"
+
+    def missing(self, name: str) -> np.ndarray:
+        values = self.column(name)
+        if values.dtype.kind == "f":
+            return np.isnan(values)
+        if values.dtype.kind == "M":
+            return np.isnat(values)
+        if values.dtype.kind == "O":
+            return np.array([v is None or v != v for v in values], dtype=bool)
+        return np.zeros(len(values), dtype=bool)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """float64, NaN where a value is missing: a view if the column is that already, else a copy."""
+        values = self.column(name)
+        if values.dtype.kind == "O":
+            return np.array([np.nan if v is None or v != v else float(v) for v in values], dtype=np.float64)
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+    def times(self, name: str) -> tuple[np.ndarray, bool]:
+        values = self.column(name)
+        if values.dtype.kind == "M":
+            return values, False
+        zoned = any(getattr(v, "tzinfo", None) is not None for v in values[:1000])
+        plain = [v.astimezone(datetime.timezone.utc).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in values]
+        return np.array(plain, dtype="datetime64[us]"), zoned
+
+    def labels(self, name: str) -> np.ndarray:
+        return np.asarray(self.column(name))
+
+    def __len__(self) -> int:
+        return len(self.column(self.names[0])) if self.names else 0
+
+    def attached(self, columns: dict[str, np.ndarray]):
+        raise NotImplementedError
+
+    @staticmethod
+    def made(columns: dict[str, np.ndarray]):
+        """A new table of this kind."""
+        raise NotImplementedError
+
+
+class DictFrame(Frame):
+    """A dictionary of arrays of one length."""
+
+    def __init__(self, data: dict):
+        self._data = data
+        self._columns = {str(name): np.asarray(values) for name, values in data.items()}
+        lengths = {name: values.shape for name, values in self._columns.items()}
+        if len(set(lengths.values())) > 1 or any(len(shape) != 1 for shape in lengths.values()):
+            raise ValueError(f"columns of shapes {lengths} found, expected arrays of one axis and one length")
+        self.names = list(self._columns)
+
+    def column(self, name):
+        return self._columns[name]
+
+    def attached(self, columns):
+        return {**self._data, **columns}
+
+    @staticmethod
+    def made(columns):
+        return dict(columns)
+
+
+class PandasFrame(Frame):
+    """A pandas DataFrame; named levels of the index, and an index of dates, are columns as well."""
+
+    def __init__(self, data):
+        import pandas
+
+        self._pandas, self._data = pandas, data
+        if not data.columns.is_unique:
+            raise ValueError("columns with equal names found, expected each name once")
+        self._columns = {str(name): data[name] for name in data.columns}
+        index = data.index
+        for level in range(index.nlevels):
+            values = index.get_level_values(level)
+            name = index.names[level]
+            if name is None and not isinstance(values, (pandas.DatetimeIndex, pandas.PeriodIndex)):
+                continue
+            name = "index" if name is None else str(name)
+            self._columns.setdefault(name, values.to_series(index=pandas.RangeIndex(len(values))))
+        self.names = list(self._columns)
+
+    def kind(self, name):
+        types = self._pandas.api.types
+        values = self._columns[name]
+        if isinstance(values.dtype, self._pandas.CategoricalDtype) or types.is_bool_dtype(values.dtype):
+            return "text"
+        if types.is_numeric_dtype(values.dtype) and not types.is_complex_dtype(values.dtype):
+            return "number"
+        if types.is_datetime64_any_dtype(values.dtype) or isinstance(values.dtype, self._pandas.PeriodDtype):
+            return "time"
+        return super().kind(name)
+
+    def column(self, name):
+        return self._columns[name].to_numpy()
+
+    def missing(self, name):
+        return self._columns[name].isna().to_numpy()
+
+    def numbers(self, name):
+        return np.ascontiguousarray(self._columns[name].to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def times(self, name):
+        values = self._columns[name]
+        if isinstance(values.dtype, self._pandas.PeriodDtype):
+            values = values.dt.to_timestamp()
+        zoned = getattr(values.dtype, "tz", None) is not None
+        if zoned:
+            values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+        if values.dtype.kind == "M":
+            return values.to_numpy(), zoned
+        if str(values.dtype).startswith("timestamp"):  # Arrow
+            return values.astype("datetime64[ns]").to_numpy(), zoned
+        return super().times(name)
+
+    def attached(self, columns):
+        return self._data.assign(**columns)
+
+    @staticmethod
+    def made(columns):
+        import pandas
+
+        return pandas.DataFrame(columns)
+
+
+class PolarsFrame(Frame):
+    """A Polars DataFrame."""
+
+    def __init__(self, data):
+        import polars
+
+        self._polars, self._data = polars, data
+        self.names = list(data.columns)
+
+    def kind(self, name):
+        dtype = self._data[name].dtype
+        if dtype.is_numeric():
+            return "number"
+        return "time" if dtype in (self._polars.Date, self._polars.Datetime) else "text"
+
+    def column(self, name):
+        return self._data[name].to_numpy()
+
+    def missing(self, name):
+        column = self._data[name]
+        missing = column.is_null()
+        return (missing | column.is_nan().fill_null(True) if column.dtype.is_float() else missing).to_numpy()
+
+    def numbers(self, name):
+        return np.ascontiguousarray(self._data[name].cast(self._polars.Float64).fill_null(float("nan")).to_numpy())
+
+    def times(self, name):
+        column = self._data[name]
+        zoned = getattr(column.dtype, "time_zone", None) is not None
+        if zoned:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return column.to_numpy(), zoned
+
+    def attached(self, columns):
+        return self._data.with_columns([self._polars.Series(name, values) for name, values in columns.items()])
+
+    @staticmethod
+    def made(columns):
+        import polars
+
+        return polars.DataFrame(columns)
+
+
+class ArrowFrame(Frame):
+    """An Arrow table, as many libraries give theirs."""
+
+    def __init__(self, data):
+        import pyarrow
+
+        self._data = pyarrow.table(data)
+        self.names = list(self._data.column_names)
+        self._frame = PandasFrame(self._data.to_pandas())
+
+    def column(self, name):
+        return self._frame.column(name)
+
+    def kind(self, name):
+        return self._frame.kind(name)
+
+    def missing(self, name):
+        return self._frame.missing(name)
+
+    def numbers(self, name):
+        return self._frame.numbers(name)
+
+    def times(self, name):
+        return self._frame.times(name)
+
+    def attached(self, columns):
+        table = self._data
+        for name, values in columns.items():
+            table = table.append_column(name, [values])
+        return table
+
+    @staticmethod
+    def made(columns):
+        import pyarrow
+
+        return pyarrow.table(columns)
+
+
+class XarrayFrame(Frame):
+    """A Dataset or a DataArray: a row for each place of the grid; its coordinates are columns."""
+
+    def __init__(self, data):
+        import xarray
+
+        self._xarray = xarray
+        if isinstance(data, xarray.DataArray):
+            data = data.to_dataset(name="value" if data.name is None else data.name)
+        self._data = data
+        variables = [v for v in data.data_vars if data[v].ndim > 0]
+        dims = {d for v in variables for d in data[v].dims} if variables else set(data.dims)
+        self.dims = [d for d in (data[variables[0]].dims if variables else data.dims)] if dims else []
+        if any(set(data[v].dims) != dims for v in variables):
+            raise ValueError("variables of different dimensions found, expected all variables over the same ones")
+        self._shape = tuple(data.sizes[d] for d in self.dims)
+        self.variables = [str(v) for v in variables]
+        self.coordinates = [str(d) for d in self.dims]
+        self.names = self.coordinates + self.variables
+
+    def column(self, name):
+        if name in self.variables:
+            return self._data[name].transpose(*self.dims).to_numpy().reshape(-1)
+        axis = self.coordinates.index(name)
+        values = self._data[self.dims[axis]].to_numpy() if self.dims[axis] in self._data.coords else np.arange(self._shape[axis])
+        shape = [1] * len(self.dims)
+        shape[axis] = -1
+        return np.broadcast_to(values.reshape(shape), self._shape).reshape(-1)
+
+    def __len__(self):
+        return int(np.prod(self._shape))
+
+    def attached(self, columns):
+        grids = {name: (self.dims, np.asarray(values).reshape(self._shape)) for name, values in columns.items()}
+        return self._data.assign(**{name: self._xarray.Variable(*grid) for name, grid in grids.items()})
+
+    @staticmethod
+    def made(columns):
+        import xarray
+
+        (time, _), *_ = columns.items()
+        return xarray.Dataset({name: (time, values) for name, values in columns.items() if name != time},
+                              coords={time: columns[time]})

@@ -1,0 +1,96 @@
+"""Completion of images from some of their pixels."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+from . import _core
+from ._model import Model, load
+
+
+@dataclass
+class Completed:
+    """A completed image; arrays are (height, width, channels), figures are shares of white."""
+
+    image: np.ndarray  #: the mean as bytes, with the pixels that were shown as they were
+    mean: np.ndarray
+    std: np.ndarray
+    samples: list[np.ndarray]
+    shown: np.ndarray  #: which pixels the model saw, (height, width) of the given image
+    squared_error: float | None  #: of the hidden pixels, in shares of white; None if all were shown
+    log_likelihood: float | None  #: of each hidden pixel by itself, in nats
+
+    def plot(self, axes=None):
+        """Draws what was shown, the completed image and the standard deviation, with matplotlib; returns the axes."""
+        import matplotlib.pyplot as plt
+
+        panels = {"completed": self.image, "standard deviation": self.std.mean(axis=2)}
+        if self.shown.shape == self.image.shape[:2]:
+            panels = {"shown": np.where(self.shown[..., None], self.image, 128).astype(np.uint8), **panels}
+        if axes is None:
+            axes = plt.subplots(1, len(panels), figsize=(3 * len(panels), 3), layout="constrained", squeeze=False)[1][0]
+        for ax, (title, picture) in zip(axes, panels.items()):
+            ax.imshow(picture.squeeze(), cmap="gray" if picture.squeeze().ndim == 2 else None)
+            ax.set_title(title)
+            ax.set_axis_off()
+        return axes
+
+
+def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist", *, size: tuple[int, int] | None = None,
+             samples: int = 0, seed: int = 0, progress: Callable[[int, int], object] | None = None) -> Completed:
+    """Completes an image of which a model sees some pixels.
+
+    ``image`` is an array (height, width) or (height, width, channels) of bytes, or of shares of white from 0 to 1, or the
+    path of a PNG or JPEG. ``mask`` (height, width) is true where the model sees the pixel; a number is the share of
+    pixels that are shown, chosen by ``seed``; without it, NaN marks the hidden pixels of an array of shares. ``size``
+    (height, width) is that of the prediction, by default the image's. ``weights`` are those of a model of images with as
+    many channels.
+
+    >>> import npzoo, numpy
+    >>> stroke = numpy.zeros((28, 28), numpy.uint8)
+    >>> stroke[4:24, 13:16] = 255
+    >>> completed = npzoo.complete(stroke, 0.3)
+    >>> completed.image.shape, completed.std.shape
+    ((28, 28, 1), (28, 28, 1))
+    """
+    pixels = _core.read_picture(os.fspath(image)) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.ndim != 3:
+        raise _core.InvalidInput(f"[complete] an image of shape {pixels.shape} found, expected (height, width) or (height, width, channels)")
+    hidden = np.isnan(pixels).any(axis=2) if pixels.dtype.kind == "f" else np.zeros(pixels.shape[:2], bool)
+    if mask is None:
+        if not hidden.any():
+            raise _core.InvalidInput("[complete] neither a mask nor NaN pixels found, expected one of them")
+        shown = ~hidden
+    elif np.ndim(mask) == 0:
+        count, number = hidden.size, round(float(mask) * hidden.size)
+        if not 0 <= float(mask) <= 1:
+            raise _core.InvalidInput(f"[complete] a share of {mask} found, expected 0 to 1")
+        shown = np.zeros(count, bool)
+        shown[np.random.default_rng(seed).permutation(count)[:number]] = True
+        shown = shown.reshape(hidden.shape) & ~hidden
+    else:
+        shown = np.ascontiguousarray(np.asarray(mask).astype(bool))
+        if shown.shape != hidden.shape:
+            raise _core.InvalidInput(f"[complete] a mask of shape {shown.shape} found, expected {hidden.shape} as the image")
+        shown &= ~hidden
+    model = weights if isinstance(weights, Model) else load(weights)
+    height, width = size or (0, 0)
+    result = _core.complete(model._core, _bytes(pixels), shown, height, width, samples, seed, progress)
+    return Completed(image=result["image"].astype(np.uint8), mean=result["mean"], std=result["std"], samples=result["samples"],
+                     shown=shown, squared_error=result["squared_error"], log_likelihood=result["log_likelihood"])
+
+
+def _bytes(pixels: np.ndarray) -> np.ndarray:
+    if pixels.dtype.kind == "f":
+        pixels = np.rint(np.clip(np.nan_to_num(pixels), 0, 1) * 255)
+    elif pixels.dtype.kind == "b":
+        pixels = pixels * 255
+    elif pixels.dtype.kind not in "iu" or (pixels.size and (pixels.min() < 0 or pixels.max() > 255)):
+        raise _core.InvalidInput(f"[complete] pixels of {pixels.dtype} found, expected bytes or shares of white from 0 to 1")
+    return np.ascontiguousarray(pixels.astype(np.uint8))

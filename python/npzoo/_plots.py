@@ -1,0 +1,94 @@
+"""Pictures by matplotlib, which is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]  # Okabe and Ito, 2008
+
+
+def band(x, mean, std, ax=None, observed=None, samples=None, label: str | None = None, colour: str = _COLOURS[0]):
+    """Draws means and bands of 95 % over one input; returns the axes.
+
+    ``observed`` are points (x, y), ``samples`` (S, M) are drawn as thin lines.
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(7, 3.2), layout="constrained")[1] if ax is None else ax
+    x, mean, std = (np.asarray(a) for a in (x, mean, std))
+    order = np.argsort(x.reshape(-1), kind="stable")
+    x, mean, std = x.reshape(-1)[order], mean.reshape(-1)[order], std.reshape(-1)[order]
+    ax.fill_between(x, mean - 1.96 * std, mean + 1.96 * std, color=colour, alpha=0.25, linewidth=0)
+    ax.plot(x, mean, color=colour, label=label)
+    for sample in [] if samples is None else np.asarray(samples).reshape(len(samples), -1):
+        ax.plot(x, sample[order], color=colour, linewidth=0.5, alpha=0.5)
+    if observed is not None:
+        ax.plot(np.asarray(observed[0]).reshape(-1), np.asarray(observed[1]).reshape(-1), ".", color="black", markersize=4)
+    if label:
+        ax.legend()
+    return ax
+
+
+def maps(x, y, panels, axes=None):
+    """Draws figures over two inputs side by side, each with its scale; returns the axes. ``panels`` maps titles to
+    arrays."""
+    import matplotlib.pyplot as plt
+
+    if axes is None:
+        axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 3.4), layout="constrained", squeeze=False)[1][0]
+    grid = _grid(np.asarray(x), np.asarray(y))
+    for ax, (title, values) in zip(axes, panels.items()):
+        values = np.asarray(values)
+        if grid is None:
+            seen = ~np.isnan(values)
+            drawn = ax.scatter(np.asarray(x)[seen], np.asarray(y)[seen], c=values[seen], s=8, linewidths=0)
+        else:
+            (xs, columns), (ys, rows) = grid
+            cells = np.full((len(ys), len(xs)), np.nan)
+            cells[rows, columns] = values
+            drawn = ax.pcolormesh(xs, ys, cells, shading="nearest")
+        ax.set_title(title)
+        ax.figure.colorbar(drawn, ax=ax)
+    return axes
+
+
+def _grid(x, y):
+    """The lines of a grid that the places lie on, and each place's number on them; None for scattered places."""
+    lines = [np.unique(values, return_inverse=True) for values in (x, y)]
+    return lines if x.dtype.kind != "M" and y.dtype.kind != "M" and len(lines[0][0]) * len(lines[1][0]) <= 4 * len(x) else None
+
+
+def plot(filled, inputs=None, values=None, group=None):
+    """Draws a table that :func:`npzoo.fill` returned: bands over one input, maps over two. Returns the axes.
+
+    ``inputs``, ``values`` and ``group`` are the columns, as given to :func:`npzoo.fill`; by default they are read from
+    the table. Of many groups the first six are drawn.
+    """
+    import matplotlib.pyplot as plt
+
+    from ._frames import as_frame
+
+    frame = as_frame(filled, "plot")
+    told = getattr(filled, "attrs", {}).get("npzoo", {})
+    listed = lambda names: [names] if isinstance(names, str) else list(names or [])
+    inputs = listed(inputs) or told.get("inputs") or []
+    values = listed(values) or [name[5:] for name in frame.names if name.startswith("mean_")]
+    group = group or told.get("group")
+    if len(inputs) not in (1, 2):
+        raise ValueError(f"[plot] {len(inputs)} inputs found, expected inputs to name one or two columns")
+    places = [frame.times(name)[0] if frame.kind(name) == "time" else frame.numbers(name) for name in inputs]
+    figures = {name: [frame.numbers(prefix + name) for prefix in ("mean_", "std_")] for name in values}
+    known = {name: frame.numbers(name) if name in frame.names else np.full(len(frame), np.nan) for name in values}
+    if len(inputs) == 2:
+        return [maps(*places, {name: known[name], f"mean of {name}": figures[name][0], f"standard deviation of {name}": figures[name][1]})
+                for name in values]
+    axes = plt.subplots(len(values), 1, figsize=(7, 3 * len(values)), layout="constrained", squeeze=False)[1][:, 0]
+    labels = np.zeros(len(frame)) if group is None else np.asarray(frame.labels(group))
+    for ax, name in zip(axes, values):
+        for i, label in enumerate(list(dict.fromkeys(labels))[:6]):
+            rows = labels == label
+            band(places[0][rows], figures[name][0][rows], figures[name][1][rows], ax=ax, colour=_COLOURS[i % len(_COLOURS)],
+                 observed=(places[0][rows], known[name][rows]), label=None if group is None else str(label))
+        ax.set_xlabel(inputs[0])
+        ax.set_ylabel(name)
+    return axes

@@ -1,0 +1,165 @@
+"""Training and evaluation under protocols."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Callable, Iterable, Mapping, Sequence
+
+from . import _core
+from ._catalogue import Table, changes
+from ._frames import as_frame
+from ._model import Model, load
+from ._tables import _names
+
+
+@dataclass
+class Training:
+    """The result of :func:`train`."""
+
+    model: Model
+    steps: int
+    loss: float  #: mean over the last steps, in nats
+    log_likelihood: float  #: on the validation batches, in nats per target point
+    seconds: float
+    finished: bool  #: False if the callback ended it early
+    checkpoint: str | None  #: the file to resume from; None if no folder was named
+    losses: list[float] = field(repr=False, default_factory=list)  #: of each update
+    validations: list[tuple[int, float]] = field(repr=False, default_factory=list)  #: step and log-likelihood
+
+
+def train(protocol, model: str | None = None, *, steps: int | None = None, batch_size: int | None = None,
+          learning_rate: float | None = None, seed: int | None = None, set: Mapping[str, object] | Iterable[str] = (),
+          init: str | os.PathLike | None = None, out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
+          callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
+          inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
+          horizon: int = 0) -> Training:
+    """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
+
+    A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
+    columns, and tasks are its groups or blocks of its rows. Without ``model`` and ``init`` the training begins with the
+    weights for tables. With ``context`` and ``horizon``, in steps of the one column ``inputs``, tasks are forecasts.
+
+    ``steps``, ``batch_size``, ``learning_rate`` and ``seed`` replace those of the protocol; ``set`` changes any of its
+    keys, as ``{"data.noise": 0.1}``. ``init`` names weights to begin with. ``out`` is a folder for checkpoint and
+    metrics, from which ``resume=True`` goes on; without it nothing is kept but the model that is returned.
+
+    ``callback(event, step, value)`` is called with ``"step"`` and the loss after each update, and with
+    ``"validation"`` and the log-likelihood; if it returns True, the training ends early. ``progress`` shows a bar, by
+    default in terminals and notebooks. Ctrl-C ends the training; with ``out``, it can be resumed.
+
+    >>> import npzoo
+    >>> result = npzoo.train("quick/gp1d", "cnp", steps=3, progress=False)
+    >>> result.steps, len(result.losses)
+    (3, 3)
+    """
+    losses: list[float] = []
+    validations: list[tuple[int, float]] = []
+    with _Bar(progress) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
+
+        def report(event: str, step: int, value: float):
+            if event == "begin":
+                bar.begin(int(value), step)
+                return None
+            if event == "step":
+                losses.append(value)
+                bar.show(step, f"loss {value:.3f}")
+            else:
+                validations.append((step, value))
+            return callback(event, step, value) if callback is not None else None
+
+        folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
+        table = None
+        if not isinstance(protocol, (str, os.PathLike)):
+            table = (_written(protocol, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
+                     _names(inputs), _names(values), group, context, horizon)
+            protocol = ""
+        result = _core.train(table, os.fspath(protocol), changes(set), model or "", os.fspath(init) if init else "", steps,
+                             batch_size, learning_rate, seed, folder, resume, tensorboard, report)
+        trained = load(result["checkpoint"])
+    return Training(model=trained, steps=result["steps"], loss=result["loss"],
+                    log_likelihood=result["log_likelihood"], seconds=result["seconds"], finished=result["finished"],
+                    checkpoint=result["checkpoint"] if out is not None else None, losses=losses,
+                    validations=validations)
+
+
+def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | None = None, *,
+             set: Mapping[str, object] | Iterable[str] = (), batches: int | None = None, seed: int | None = None,
+             progress: Callable[[int, int], object] | None = None) -> Table:
+    """Scores a model on the tests of a protocol, by default the one that it was trained under.
+
+    Returns a row for each test: its name, ``figures`` (the headline is the first), their ``standard_errors``, the
+    published figure and the oracle, the best value that is possible, where these are known.
+
+    >>> import npzoo
+    >>> row = npzoo.evaluate("npzoo/gp-rbf", batches=2)[0]
+    >>> row["headline"]
+    'log_likelihood'
+    """
+    if not isinstance(model, Model):
+        model = load(model)
+    return Table(_core.evaluate(model._core, os.fspath(protocol) if protocol is not None else "", changes(set),
+                                batches, seed, progress))
+
+
+def _written(data, path: str) -> str:
+    """Writes a table as CSV with all digits, as a training reads it, and returns its path."""
+    frame = as_frame(data, "train")
+    columns = []
+    for name in frame.names:
+        missing = frame.missing(name)
+        if frame.kind(name) == "time":
+            times, zoned = frame.times(name)
+            cells = [str(t) + "Z" * zoned for t in times.astype("datetime64[us]")]
+        elif frame.kind(name) == "number":
+            cells = [repr(v) for v in frame.numbers(name).tolist()]
+        else:
+            cells = [str(v) for v in frame.labels(name)]
+        columns.append(["" if blank else cell for blank, cell in zip(missing, cells)])
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(frame.names)
+        writer.writerows(zip(*columns))
+    return os.path.abspath(path)
+
+
+class _Bar:
+    """A progress bar: tqdm's if it is installed, else a line on standard error."""
+
+    def __init__(self, wanted: bool | None):
+        self._wanted = sys.stderr.isatty() or "ipykernel" in sys.modules if wanted is None else wanted
+        self._bar = None
+        self._all = 0
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def begin(self, all_steps: int, done: int) -> None:
+        self._all = all_steps
+        if not self._wanted:
+            return
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return
+        self._bar = tqdm(total=all_steps, initial=done, unit="step", desc="npzoo train")
+
+    def show(self, done: int, text: str) -> None:
+        if not self._wanted:
+            return
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+            self._bar.set_postfix_str(text, refresh=False)
+        elif done % 10 == 0 or done == self._all:
+            sys.stderr.write(f"\rnpzoo train: {done}/{self._all} steps, {text} ")
+            sys.stderr.flush()
+
+    def __exit__(self, *error) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        elif self._wanted:
+            sys.stderr.write("\n")

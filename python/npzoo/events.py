@@ -1,0 +1,75 @@
+"""Sequences of events: what comes next."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterable, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._arrays import as_array, as_double
+from ._model import Model, load
+
+
+class Path(NamedTuple):
+    """A drawn continuation: times in the unit of the table, and marks."""
+
+    times: np.ndarray
+    marks: list[int]
+
+
+class Next(NamedTuple):
+    """The event after a sequence."""
+
+    last: float  #: time of the last event
+    mean: float  #: expected time of the next event
+    quantiles: np.ndarray  #: of its time, (Q,)
+    mark_probability: np.ndarray  #: (M,), before the time is known
+    paths: list[Path]  #: drawn continuations
+
+
+def next(times, marks=None, sequences=None, *, weights: str | os.PathLike | Model, quantiles: Iterable[float] = (0.05, 0.5, 0.95),
+         now: float | None = None, samples: int = 0, horizon: float = 0.0, seed: int | None = None,
+         progress: Callable[[int, int], object] | None = None) -> list[Next]:
+    """Predicts the next event of each sequence, given all events before it.
+
+    ``times`` (n) ascend within a sequence and are in the unit of the training; ``marks`` (n) are the kinds of the
+    events, from 0 on; ``sequences`` (n) are labels of the sequences, in whose order of first appearance the results
+    come. ``now`` says that nothing more has happened until then. ``samples`` continuations are drawn until ``horizon``
+    after the last event or ``now``. ``weights`` are those of a model of events, such as :func:`npzoo.train` makes
+    under ``events/hawkes``; none come with the package.
+
+    >>> import npzoo
+    >>> model = npzoo.train("events/hawkes", "thp-plus", steps=2, batch_size=2, progress=False).model
+    >>> (after,) = npzoo.events.next([0.5, 1.0, 2.5], weights=model)
+    >>> after.last, after.mean > 2.5, after.quantiles.shape
+    (2.5, True, (3,))
+    """
+    rows = _core.next_events(*_arrays(weights, times, marks, sequences), [float(q) for q in quantiles], now, samples, float(horizon),
+                             seed, progress)
+    return [Next(row["last"], row["mean"], row["quantiles"], row["mark_probability"], [Path(*p) for p in row["paths"]]) for row in rows]
+
+
+def log_likelihood(times, marks=None, sequences=None, *, weights: str | os.PathLike | Model) -> list[np.ndarray]:
+    """Log-density of each event's time and mark given the events before it: for each sequence an array, in nats per unit of
+    time. The first event of a sequence is given to the model: NaN.
+
+    >>> import npzoo
+    >>> model = npzoo.train("events/hawkes", "thp-plus", steps=2, batch_size=2, progress=False).model
+    >>> (densities,) = npzoo.events.log_likelihood([0.5, 1.0, 2.5], weights=model)
+    >>> densities.shape
+    (3,)
+    """
+    return _core.event_log_likelihoods(*_arrays(weights, times, marks, sequences))
+
+
+def _arrays(weights, times, marks, sequences):
+    model = weights if isinstance(weights, Model) else load(weights)
+    kinds = None if marks is None else np.ascontiguousarray(as_array(marks, "marks"), dtype=np.int64)
+    numbers = None
+    if sequences is not None:
+        known: dict = {}
+        labels = np.asarray(sequences).tolist()
+        numbers = np.fromiter((known.setdefault(label, len(known)) for label in labels), np.uint32, len(labels))
+    return model._core, as_double(times, "times"), kinds, numbers

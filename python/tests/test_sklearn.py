@@ -1,0 +1,74 @@
+"""NeuralProcessRegressor as scikit-learn wants its estimators."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", minversion="1.6")
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.utils.estimator_checks import check_estimator
+
+import npzoo
+from npzoo import NeuralProcessRegressor
+
+
+@pytest.mark.parametrize("weights", [None, "gp"])
+def test_check_estimator(weights):
+    results = check_estimator(NeuralProcessRegressor(weights=weights), on_fail=None, on_skip=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")]
+    assert failed == []
+    assert len(results) > 40
+
+
+@pytest.mark.parametrize("features", [1, 2, 3])
+@pytest.mark.parametrize("targets", [(), (2,)])
+def test_shapes_are_those_of_a_gaussian_process(features, targets):
+    rng = np.random.default_rng(0)
+    X, y, Z = rng.normal(size=(30, features)), rng.normal(size=(30, *targets)), rng.normal(size=(5, features))
+    ours, theirs = NeuralProcessRegressor().fit(X, y), GaussianProcessRegressor(alpha=1e-2).fit(X, y)
+    assert ours.backend_ == ("gp" if features > 2 else f"kriging-tnp:npzoo/any-{features}d")
+    assert ours.predict(Z).shape == theirs.predict(Z).shape
+    assert ours.predict(Z, return_std=True)[1].shape == theirs.predict(Z, return_std=True)[1].shape
+    assert ours.sample_y(Z, 4).shape == theirs.sample_y(Z, 4).shape
+    assert ours.predict_quantiles(Z, [0.1, 0.5, 0.9]).shape == (5, *targets, 3)
+    with pytest.raises(RuntimeError, match="At most one"):
+        ours.predict(Z, return_std=True, return_cov=True)
+    if features > 2:
+        assert ours.predict(Z, return_cov=True)[1].shape == theirs.predict(Z, return_cov=True)[1].shape
+    else:
+        with pytest.raises(ValueError, match="predicts each target by itself"):
+            ours.predict(Z, return_cov=True)
+
+
+def test_predictions_are_those_of_fill():
+    x = np.linspace(0, 5, 20)
+    y = np.sin(x)
+    mean, std = NeuralProcessRegressor().fit(x[:, None], y).predict([[2.2], [7.0]], return_std=True)
+    filled = npzoo.fill({"x": x, "y": y}, inputs="x", values="y", targets={"x": np.array([2.2, 7.0])})
+    np.testing.assert_array_equal(mean, filled["mean_y"])
+    np.testing.assert_array_equal(std, filled["std_y"])
+
+
+def test_pickles_clones_and_searches():
+    pandas = pytest.importorskip("pandas")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(rng.uniform(size=(40, 2)), columns=["a", "b"])
+    y = 2 * X["a"] - X["b"]
+    fitted = NeuralProcessRegressor().fit(X, y)
+    assert list(fitted.feature_names_in_) == ["a", "b"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+    assert clone(fitted).get_params() == fitted.get_params()
+    search = GridSearchCV(make_pipeline(StandardScaler(), NeuralProcessRegressor()),
+                          {"neuralprocessregressor__weights": [None, "gp"]}, cv=2)
+    assert search.fit(X, y).score(X, y) > 0.95
+
+
+def test_weights_that_do_not_fit_are_refused():
+    with pytest.raises(npzoo.InvalidInput, match=r"\[fit\] 3 features found, expected 1"):
+        NeuralProcessRegressor(weights="npzoo/any-1d").fit(np.ones((4, 3)), np.ones(4))

@@ -1,0 +1,232 @@
+"""Tables of all kinds: fill, forecast and score, with the figures of the program."""
+
+import csv
+import warnings
+
+import numpy as np
+import pytest
+
+import npzoo
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+xarray = pytest.importorskip("xarray")
+pyarrow = pytest.importorskip("pyarrow")
+
+
+def series(rows=40, gaps=(3, 4, 5, 20), seed=0):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 10, rows))
+    y = 5 + 3 * np.sin(x)
+    y[list(gaps)] = np.nan
+    return x, y
+
+
+def by_the_program(program, table, tmp_path, *options):
+    """What `npzoo predict` writes, with as many digits as it can."""
+    path = tmp_path / "table.csv"
+    path.write_text(table if isinstance(table, str) else "\n".join(
+        [",".join(table)] + [",".join("" if isinstance(v, float) and np.isnan(v) else repr(v) if isinstance(v, float) else str(v) for v in row)
+                             for row in zip(*(np.asarray(c).tolist() for c in table.values()))]) + "\n")
+    text = program("predict", path, "--digits", "9", *options)
+    rows = [line for line in text.splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(rows))
+
+
+def assert_same(filled, rows, names):
+    """The program rounds each figure to as many decimals as its standard deviation has with 9 digits."""
+    for name in names:
+        told = np.array([float(row[name]) if row[name] else np.nan for row in rows])
+        std = np.array([float(row["std_" + name.split("_", 1)[1]] or "nan") for row in rows])
+        ours = np.asarray(filled[name])
+        digits = 10.0 ** (np.floor(np.log10(std)) - 8)
+        assert (np.isnan(told) == np.isnan(ours)).all()
+        assert np.nanmax(np.abs(told - ours) / np.maximum(digits, np.spacing(np.abs(told)))) <= 0.5 + 1e-6, name
+
+
+def test_the_figures_of_the_program_for_one_input(program, tmp_path):
+    x, y = series()
+    filled = npzoo.fill({"x": x, "y": y}, quantiles=[0.05, 0.95])
+    rows = by_the_program(program, {"x": x, "y": y}, tmp_path, "--quantiles", "0.05,0.95")
+    assert list(filled) == list(rows[0]) == ["x", "y", "mean_y", "std_y", "q0.05_y", "q0.95_y"]
+    assert_same(filled, rows, ["mean_y", "std_y", "q0.05_y", "q0.95_y"])
+
+
+def test_the_figures_of_the_program_for_groups_and_maps(program, tmp_path):
+    rng = np.random.default_rng(1)
+    lon, lat = rng.uniform(0, 5, (2, 60))
+    table = {"lon": lon, "lat": lat, "height": np.where(rng.uniform(size=60) < 0.3, np.nan, lon * lat)}
+    rows = by_the_program(program, table, tmp_path, "--inputs", "lon,lat")
+    assert_same(npzoo.fill(table, inputs=["lon", "lat"]), rows, ["mean_height", "std_height"])
+    x, y = series()
+    table = {"x": x, "a": y, "b": -2 * y, "station": np.where(np.arange(40) % 2, "north", "south")}
+    rows = by_the_program(program, table, tmp_path, "--inputs", "x", "--values", "a,b", "--group", "station")
+    assert_same(npzoo.fill(table, "x", ["a", "b"], "station"), rows, ["mean_a", "std_a", "mean_b", "std_b"])
+
+
+def test_the_figures_of_the_program_for_dates(program, tmp_path):
+    start = pandas.Timestamp("2024-02-27T10:30")
+    times = start + pandas.to_timedelta(np.cumsum(np.random.default_rng(0).integers(1, 9, 50)), unit="h")
+    values = np.sin(np.arange(50) / 4)
+    values[[7, 8, 30]] = np.nan
+    frame = pandas.DataFrame({"time": times, "value": values})
+    text = "time,value\n" + "".join(f"{t.isoformat()},{'' if np.isnan(v) else repr(float(v))}\n" for t, v in zip(times, values))
+    assert_same(npzoo.fill(frame), by_the_program(program, text, tmp_path), ["mean_value", "std_value"])
+
+
+def test_targets_and_samples():
+    x, y = series(gaps=())
+    filled = npzoo.fill({"x": x, "y": y}, targets={"x": np.array([0.5, 20.0])}, samples=3, seed=7)
+    assert list(filled) == ["x", "mean_y", "std_y", "sample1_y", "sample2_y", "sample3_y"]
+    again = npzoo.fill({"x": x, "y": y}, targets={"x": np.array([0.5, 20.0])}, samples=3, seed=7)
+    np.testing.assert_array_equal(filled["sample2_y"], again["sample2_y"])
+    assert filled["std_y"][1] > filled["std_y"][0]
+
+
+KINDS = {
+    "pandas": lambda t: pandas.DataFrame(t),
+    "polars": lambda t: polars.DataFrame(t),
+    "arrow": lambda t: pyarrow.table(t),
+    "dictionary of lists": lambda t: {k: list(v) for k, v in t.items()},
+    "xarray": lambda t: xarray.Dataset({"y": ("x", t["y"])}, coords={"x": t["x"]}),
+    "DataArray": lambda t: xarray.DataArray(t["y"], dims="x", coords={"x": t["x"]}, name="y"),
+    "pandas with pd.NA": lambda t: pandas.DataFrame({"x": t["x"], "y": pandas.array([None if np.isnan(v) else v for v in t["y"]], "Float64")}),
+    "pandas of Arrow": lambda t: pandas.DataFrame(t).convert_dtypes(dtype_backend="pyarrow"),
+    "polars with null": lambda t: polars.DataFrame({"x": t["x"], "y": [None if np.isnan(v) else v for v in t["y"]]}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_comes_back_in_its_kind(kind):
+    x, y = series()
+    expected = npzoo.fill({"x": x, "y": y})
+    data = KINDS[kind]({"x": x, "y": y})
+    filled = npzoo.fill(data)
+    assert type(filled) is (xarray.Dataset if kind == "DataArray" else type(data))
+    np.testing.assert_array_equal(np.asarray(filled["mean_y"]), expected["mean_y"])
+    np.testing.assert_array_equal(np.asarray(filled["std_y"]), expected["std_y"])
+
+
+def test_dates_with_zones_are_moments():
+    utc = pandas.date_range("2024-03-30", periods=60, freq="h", tz="UTC")
+    values = np.sin(np.arange(60) / 5)
+    values[20:25] = np.nan
+    frame = pandas.DataFrame({"time": utc, "value": values})
+    expected = npzoo.fill(frame)
+    berlin = frame.assign(time=utc.tz_convert("Europe/Berlin"))  # the clocks go forward within
+    filled = npzoo.fill(berlin)
+    np.testing.assert_array_equal(filled["mean_value"], expected["mean_value"])
+    assert filled["time"].dtype == berlin["time"].dtype
+    indexed = npzoo.fill(berlin.set_index("time"))
+    assert isinstance(indexed.index, pandas.DatetimeIndex)
+    np.testing.assert_array_equal(indexed["mean_value"], expected["mean_value"])
+    one = polars.DataFrame({"time": utc.tz_localize(None).to_numpy(), "value": values}).with_columns(
+        polars.col("time").dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"))
+    np.testing.assert_array_equal(npzoo.fill(one)["mean_value"], expected["mean_value"])
+
+
+@pytest.mark.parametrize("group", [lambda labels: pandas.Categorical(labels, categories=["never", "b", "a"]),
+                                   lambda labels: labels, lambda labels: np.array([len(v) + ord(v) for v in labels])])
+def test_groups_are_series_by_themselves(group):
+    x, y = series()
+    labels = np.array(["a"] * 20 + ["b"] * 20)
+    filled = npzoo.fill(pandas.DataFrame({"x": x, "y": y, "g": group(labels)}), inputs="x", values="y", group="g")
+    expected = npzoo.fill({"x": x[:20], "y": y[:20]})
+    np.testing.assert_allclose(filled["mean_y"][:20], expected["mean_y"], atol=1e-4)
+
+
+def test_levels_of_an_index_are_columns():
+    x, y = series()
+    frame = pandas.DataFrame({"y": y, "x": x, "station": ["a"] * 20 + ["b"] * 20}).set_index(["station", "x"])
+    filled = npzoo.fill(frame, inputs="x", values="y", group="station")
+    assert filled.index.equals(frame.index)
+    flat = npzoo.fill(frame.reset_index(), inputs="x", values="y", group="station")
+    np.testing.assert_array_equal(filled["mean_y"], flat["mean_y"])
+
+
+def test_a_grid_of_xarray():
+    lon, lat = np.linspace(0, 3, 7), np.linspace(40, 42, 5)
+    field = np.sin(lon)[None, :] * lat[:, None]
+    field[1:3, 2:4] = np.nan
+    grid = xarray.DataArray(field, dims=("lat", "lon"), coords={"lat": lat, "lon": lon}, name="t")
+    filled = npzoo.fill(grid)
+    assert filled["mean_t"].dims == ("lat", "lon")
+    rows = npzoo.fill({"lat": np.repeat(lat, 7), "lon": np.tile(lon, 5), "t": field.reshape(-1)}, ["lat", "lon"], "t")
+    np.testing.assert_array_equal(filled["mean_t"].to_numpy().reshape(-1), rows["mean_t"])
+    days = xarray.concat([grid, grid + 1], dim="day")
+    by_day = npzoo.fill(days, group="day")
+    np.testing.assert_allclose(by_day["mean_t"][1], by_day["mean_t"][0] + 1, atol=1e-4)
+
+
+def test_scores_are_those_of_the_program(program, tmp_path):
+    x, truth = series(gaps=())
+    y = np.where(np.arange(40) % 5 == 2, np.nan, truth)
+    (tmp_path / "truth.csv").write_text("x,y\n" + "".join(f"{a!r},{b!r}\n" for a, b in zip(x.tolist(), truth.tolist())))
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{a!r},{'' if np.isnan(b) else repr(b)}\n" for a, b in zip(x.tolist(), y.tolist())))
+    told = program("predict", tmp_path / "t.csv", "--truth", tmp_path / "truth.csv", "--json")["scores"]
+    told = told[0] if isinstance(told, list) else told.get("y", told)
+    (row,) = npzoo.score({"x": x, "y": y}, {"x": x, "y": truth})
+    assert row["rows"] == 8
+    for name in ("mae", "rmse", "crps"):
+        assert row[name] == told[name]
+    both = npzoo.score({"x": x, "y": y, "z": 2 * y}, {"x": x, "y": truth, "z": 2 * truth})
+    assert [r["value"] for r in both] == ["y", "z", "all"]
+    assert both[1]["mae"] == pytest.approx(2 * both[0]["mae"], rel=1e-5)
+
+
+def test_forecasts_go_on_in_steps():
+    frame = pandas.DataFrame({"month": pandas.date_range("2020-01-01", periods=60, freq="D"), "sales": np.sin(np.arange(60) / 3)})
+    ahead = npzoo.forecast(frame, horizon=4, quantiles=[0.5], samples=2)
+    assert list(ahead) == ["month", "mean_sales", "std_sales", "q0.5_sales", "sample1_sales", "sample2_sales"]
+    assert list(ahead["month"]) == list(pandas.date_range("2020-03-01", periods=4, freq="D"))
+    assert (np.diff(ahead["std_sales"]) > 0).any()
+    with pytest.raises(npzoo.InvalidInput, match="horizon None found"):
+        npzoo.forecast(frame)
+
+
+def test_doubts_are_warnings():
+    x, y = series()
+    with pytest.warns(npzoo.PredictionWarning):
+        npzoo.fill({"x": x, "y": y}, targets={"x": np.array([1e3])}, values="y", inputs="x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        npzoo.fill({"x": x, "y": y})
+
+
+@pytest.mark.parametrize("table, options, message", [
+    ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "might be inputs|misses a value"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "z"}, "there is no column 'z', found 'x', 'y'"),
+    ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
+    ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected number or time"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan], "mean_y": ["", ""]}, {}, "has a column 'mean_y' already"),
+    ({"x": [0.0, 0], "y": [1.0, np.nan], "station": ["a", "b"]}, {}, "expected group to name a column"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
+])
+def test_what_is_refused(table, options, message):
+    with pytest.raises(npzoo.InvalidInput, match=message) as caught:
+        npzoo.fill({name: np.asarray(values) for name, values in table.items()}, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_things_are_no_tables():
+    with pytest.raises(TypeError, match=r"\[fill\] int found, expected a pandas, Polars or Arrow table"):
+        npzoo.fill(3)
+    with pytest.raises(ValueError, match="one length"):
+        npzoo.fill({"x": np.zeros(3), "y": np.zeros(2)})
+
+
+def test_the_table_is_left_alone():
+    x, y = series()
+    frame = pandas.DataFrame({"x": x, "y": y})
+    before = frame.copy(deep=True)
+    npzoo.fill(frame)
+    pandas.testing.assert_frame_equal(frame, before)
+
+
+def test_pictures(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    x, y = series()
+    filled = npzoo.fill(pandas.DataFrame({"x": x, "y": y}))
+    npzoo.plot(filled)[0].figure.savefig(tmp_path / "band.png")
+    npzoo.plot(npzoo.fill({"lon": x, "lat": x[::-1], "y": y}, ["lon", "lat"]), ["lon", "lat"])
+    assert (tmp_path / "band.png").stat().st_size > 5000

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace npzoo {
+
+/// How to start this program again: a file, and the words that stand before the command.
+struct OwnProgram {
+  std::filesystem::path file = "/proc/self/exe";  // even if the file was replaced meanwhile
+  std::vector<std::string> words = {"npzoo"};     // the name that it is called by, then any words
+};
+
+const OwnProgram& own_program();
+/// For a process that runs the program inside an interpreter. Not while other threads ask.
+void set_own_program(OwnProgram program);
+
+}  // namespace npzoo

@@ -1,0 +1,50 @@
+#include "tools/plot/cairo.h"
+
+#ifdef NPZOO_LOAD_CAIRO
+#include <dlfcn.h>
+
+#include "npzoo/engine/error.h"
+#endif
+
+namespace npzoo::plot {
+
+#ifdef NPZOO_LOAD_CAIRO
+
+namespace {
+
+constexpr char kLibrary[] = "libcairo.so.2";
+
+Cairo load_cairo() {
+  void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  check(library != nullptr, "[plot] {} cannot be loaded, expected cairo 1.16 or newer; in Python, use .plot() instead",
+        kLibrary);
+  Cairo functions;
+#define NPZOO_LOAD(name)                                                                         \
+  functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, "cairo_" #name)); \
+  check(functions.name != nullptr, "[plot] {} has no function cairo_" #name ", expected cairo 1.16 or newer", kLibrary);
+  NPZOO_CAIRO_FUNCTIONS(NPZOO_LOAD)
+#undef NPZOO_LOAD
+  return functions;
+}
+
+}  // namespace
+
+const Cairo& cairo() {
+  static const Cairo functions = load_cairo();
+  return functions;
+}
+
+#else
+
+const Cairo& cairo() {
+  static constexpr Cairo kFunctions{
+#define NPZOO_LINKED(name) &::cairo_##name,
+      NPZOO_CAIRO_FUNCTIONS(NPZOO_LINKED)
+#undef NPZOO_LINKED
+  };
+  return kFunctions;
+}
+
+#endif
+
+}  // namespace npzoo::plot
