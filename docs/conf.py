@@ -1,7 +1,8 @@
 """Settings of the documentation site; tools/docs.sh builds it."""
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml
+from docutils.utils.math import MathError, latex2mathml
+from sphinx.util import logging
 
 project = "npzoo"
 author = "the npzoo authors"
@@ -23,17 +24,21 @@ html_css_files = ["site.css"]
 html_theme_options = {"navigation_with_keys": True}
 
 
-def mathml(latex, block):
-    return str(latex2mathml.tex2mathml(latex, as_block=block))
+def mathml(node, block):
+    try:
+        return str(latex2mathml.tex2mathml(node.astext().strip(), as_block=block))
+    except MathError as error:
+        logging.getLogger(__name__).warning("%s in %s", error, node.astext(), location=node)
+        return ""
 
 
 def visit_inline(writer, node):
-    writer.body.append(mathml(node.astext(), False))
+    writer.body.append(mathml(node, False))
     raise nodes.SkipNode
 
 
 def visit_block(writer, node):
-    writer.body.append(f'<div class="math">{mathml(node.astext(), True)}</div>')
+    writer.body.append(f'<div class="math">{mathml(node, True)}</div>')
     raise nodes.SkipNode
 
 

@@ -45,6 +45,10 @@ class Site:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+    def fill(self, page, mark, text):
+        before, after = (self.tree / page).read_text().split(mark)
+        self.write(page, before + text + after)
+
     def target(self, link, source, page):
         """The link of a file of the repository, as its page in the site has it."""
         path, _, anchor = link.partition("#")
@@ -90,12 +94,14 @@ class Site:
                 (self.tree / page).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, self.tree / page)
         for name, page in PAGES.items():
-            self.write(page, self.text(ROOT / name, pathlib.Path(page)))
+            text = self.text(ROOT / name, pathlib.Path(page))
+            title = "" if text.startswith("# ") else f"# {pathlib.Path(page).stem}\n\n"
+            self.write(page, title + text)
 
     # The command line
 
     def command_line(self):
-        parts = ["# Command line\n\nThis page is made from `npzoo help COMMAND`. Options that every command has stand at the end.\n"]
+        parts = []
         overview = self.run("--help")
         commands = re.findall(r"^  ([a-z-]+) {2,}(.+)$", overview[overview.index("Subcommands:"):], re.MULTILINE)
         shared = ""
@@ -108,7 +114,7 @@ class Site:
                     parts.append(self.command(f"{name} {inner}", self.run("help", name, inner).partition("Options of every command:")[0]))
         parts.append("## Options of every command\n\n" + definitions(entries(shared)))
         parts.append("## The whole program\n\n" + definitions(entries(overview.partition("Options:")[2].partition("Subcommands:")[0])))
-        self.write("reference/command-line.md", "\n".join(parts))
+        self.fill("reference/command-line.md", "<!-- commands -->", "\n".join(parts))
 
     @staticmethod
     def command(name, text):
@@ -144,19 +150,14 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
 {info['text'].strip()}
 ```
 """)
-        parts = ["""# Protocols
-
-A [protocol](../concepts/protocols-and-trials.md) states the rules of an experiment. This page is made from `npzoo list protocols`;
-each name leads to the text of the protocol.
-"""]
-        pages = []
+        parts, pages = [], []
         for folder, protocols in rows.items():
             parts.append(f"\n## {folder}\n\n| protocol | tasks | updates |\n|---|---|---:|\n")
             for name, protocol in protocols:
                 pages.append(f"{name} <protocols/{name}>")
                 parts.append(f"| [`{name}`](protocols/{name}.md) | {escaped(protocol['description'])} | {protocol['steps']:,} |\n")
         parts.append("\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n")
-        self.write("reference/protocols.md", "".join(parts))
+        self.fill("reference/protocols.md", "<!-- protocols -->", "".join(parts))
 
     # Models
 
@@ -174,12 +175,29 @@ each name leads to the text of the protocol.
             if title != f"# {name}":
                 self.errors.append(f"docs/models/{name}.md begins with '{title}', expected '# {name}'")
             frame = self.presets(self.json("info", name)) + self.cards([weights[each] for each in model["weights"]])
+            frame = self.picture(name, model["weights"]) + frame
             self.write(f"models/{name}.md", f"# {name}\n\n**{model['title']}.** Paper: {escaped(model['paper'])}.\n{body.rstrip()}\n\n{frame}")
             overview.append(f"| [`{name}`]({name}.md) | {escaped(model['title'])} | {escaped(model['paper'])} | {len(model['weights'])} |\n")
         known = {model["name"] for model in models} | {"index"}
         self.errors += [f"docs/models/{path.name}: no such model" for path in (DOCS / "models").glob("*.md") if path.stem not in known]
-        index = self.tree / "models/index.md"
-        index.write_text(index.read_text().replace("<!-- models -->", "".join(overview)))
+        self.fill("models/index.md", "<!-- models -->", "".join(overview))
+
+    def picture(self, name, weights):
+        """What the first weights that need no data predict."""
+        for each in weights:
+            command = ["plot", "--checkpoint", each, "--tasks", "2", "--out"]
+            if subprocess.run([self.npzoo, *command, self.tree / f"models/{name}.svg"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0:
+                return f"""## Picture
+
+```text
+npzoo {" ".join(command)} picture.svg
+```
+
+![Predictions of {each} for two tasks, with the truth beside them]({name}.svg)
+
+"""
+        return ""
 
     @staticmethod
     def presets(info):
@@ -211,8 +229,9 @@ Each protocol has a preset of the model. Change an option with `--set models."""
             return "\n## Weights\n\nNo trained weights come with npzoo.\n"
         parts = ["\n## Weights\n\n`npzoo info NAME` prints the same.\n"]
         for entry in weights:
-            card = self.run("info", entry["name"]).strip().partition("\n")[2].strip()
-            parts.append(f"\n### {entry['name']}\n\n{card}\n")
+            card = re.sub(r"^# .*\n", "", self.run("info", entry["name"]), flags=re.MULTILINE)
+            card = re.sub(r"^#", "###", card, flags=re.MULTILINE)
+            parts.append(f"\n### {entry['name']}\n\n{card.strip()}\n")
         return "".join(parts)
 
 
