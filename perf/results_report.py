@@ -18,10 +18,9 @@ FIGURES = ["ours", "published", "difference", "oracle", "verdict"]
 METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better",
            "nll per channel": "negative log-likelihood per channel, lower is better"}
 
-LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; of one seed, ± the standard error over its
-test tasks. *Difference*: ours minus published ± half of its 95 % interval; of one seed the interval leaves out the noise of
-seeds. *Oracle*: the best that is possible; in brackets if it knows the hyper-parameters, as no model does. † printed without a
-spread. """
+LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; with one seed, ± the standard error over
+test tasks. *Difference*: ours minus published ± half of the 95 % interval (with one seed, without the noise of seeds).
+*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. """
 
 # What the README shows where there is more than this many rows: the models of a protocol's test.
 README_ROWS = 8
