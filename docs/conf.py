@@ -11,6 +11,7 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = []
 nitpicky = True
+smartquotes = False  # options begin with two hyphens
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 4

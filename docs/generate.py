@@ -176,7 +176,8 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
                 self.errors.append(f"docs/models/{name}.md begins with '{title}', expected '# {name}'")
             frame = self.presets(self.json("info", name)) + self.cards([weights[each] for each in model["weights"]])
             frame = self.picture(name, model["weights"]) + frame
-            self.write(f"models/{name}.md", f"# {name}\n\n**{model['title']}.** Paper: {escaped(model['paper'])}.\n{body.rstrip()}\n\n{frame}")
+            paper = "" if model["paper"].startswith("none") else f" Paper: {escaped(model['paper'])}."
+            self.write(f"models/{name}.md", f"# {name}\n\n**{model['title']}.**{paper}\n{body.rstrip()}\n\n{frame}")
             overview.append(f"| [`{name}`]({name}.md) | {escaped(model['title'])} | {escaped(model['paper'])} | {len(model['weights'])} |\n")
         known = {model["name"] for model in models} | {"index"}
         self.errors += [f"docs/models/{path.name}: no such model" for path in (DOCS / "models").glob("*.md") if path.stem not in known]
@@ -253,7 +254,10 @@ def entries(text):
 
 
 def definitions(listed):
-    return "".join(f"`{name}`\n: {escaped(description)}\n\n" for name, description in listed)
+    def described(text):
+        return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", escaped(text))
+
+    return "".join(f"`{name}`\n: {described(description)}\n\n" for name, description in listed)
 
 
 def main():
