@@ -3,8 +3,12 @@
 
 Each file runs in a folder of its own, which has the program, the examples, the scripts of the tutorials and collected results: no data, no
 other files of the repository. Trainings and other long commands are shortened as listed below, and printed so. Commands that build
-or install npzoo are left out."""
+or install npzoo are left out.
 
+A block after `<!-- output -->` must be what the commands before it printed or wrote: each line of it, in any order, with numbers
+that differ by rounding at most. Lines of `…` stand for others."""
+
+import collections
 import os
 import pathlib
 import re
@@ -35,12 +39,33 @@ SKIPPED = {
 }
 
 
-def commands(text):
-    for block in re.findall(r"^```(?:sh|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
-        for line in lines:
-            line = line.split(" # ")[0].strip()
-            yield line, next((SKIPPED[begin] for begin in SKIPPED if line.startswith(begin)), "")
+BLOCK = re.compile(r"^(<!-- output -->\n)?```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+
+
+def commands(block):
+    lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
+    for line in lines:
+        line = line.split(" # ")[0].strip()
+        yield line, next((SKIPPED[begin] for begin in SKIPPED if line.startswith(begin)), "")
+
+
+def alike(line, other):
+    """Whether two lines have the same words, and numbers as another processor may round them."""
+    if NUMBER.sub("0", line).split() != NUMBER.sub("0", other).split():
+        return False
+    pairs = zip(NUMBER.findall(line), NUMBER.findall(other))
+    return all(abs(float(a) - float(b)) <= 0.002 + 0.02 * abs(float(a)) for a, b in pairs)
+
+
+def missing_lines(block, folder, printed):
+    """Lines of a block that were neither printed nor written."""
+    files = [path for path in folder.iterdir() if path.suffix == ".csv" and path.is_file()]
+    known = collections.defaultdict(list)
+    for line in "\n".join([printed, *(path.read_text() for path in files)]).splitlines():
+        known[NUMBER.sub("0", line).replace(" ", "")].append(line)
+    return [line for line in block.splitlines() if line.strip() not in ("", "…") and
+            not any(alike(line, other) for other in known[NUMBER.sub("0", line).replace(" ", "")])]
 
 
 def shortened(command, unused):
@@ -65,17 +90,22 @@ def run_file(path, program, unused):
         (here / "work/perf/results").mkdir(parents=True)
         shutil.copy(ROOT / "perf/results/tnp-gp-rbf.json", here / "work/perf/results")
         environment = {**os.environ, "PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
-        for command, reason in commands(path.read_text()):
-            if reason:
-                print(f"skipped, {reason}: {command}")
-                continue
-            command = shortened(command, unused)
-            print(command, flush=True)
-            done = subprocess.run(["bash", "-c", command], cwd=here / "work", env=environment, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                sys.exit(f"{path}: exit status {done.returncode} of {shlex.quote(command)}:\n{done.stderr}")
-            ran += command.startswith("npzoo ")
+        printed = ""
+        for output, language, block in BLOCK.findall(path.read_text()):
+            if output and (lines := missing_lines(block, here / "work", printed)):
+                sys.exit(f"{path}: npzoo neither prints nor writes these lines:\n{chr(10).join(lines)}")
+            for command, reason in commands(block) if language in ("sh", "console") else ():
+                if reason:
+                    print(f"skipped, {reason}: {command}")
+                    continue
+                command = shortened(command, unused)
+                print(command, flush=True)
+                done = subprocess.run(["bash", "-c", command], cwd=here / "work", env=environment, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True)
+                if done.returncode != 0:
+                    sys.exit(f"{path}: exit status {done.returncode} of {shlex.quote(command)}:\n{done.stdout}")
+                printed += done.stdout
+                ran += command.startswith("npzoo ")
     return ran
 
 
