@@ -26,6 +26,12 @@ PAGES = {
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
+# Headers that a program includes first.
+HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h", "npzoo/engine/error.h",
+           "npzoo/datasets/task.h", "npzoo/datasets/protocol.h", "npzoo/models/model.h", "npzoo/models/prediction.h",
+           "npzoo/models/registry.h", "npzoo/models/training/trainer.h", "npzoo/models/training/host_step.h",
+           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/series_predictor.h",
+           "npzoo/models/applications/tables/forecaster.h", "npzoo/models/applications/optimise/propose.h"]
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
 
@@ -159,6 +165,28 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         parts.append("\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n")
         self.fill("reference/protocols.md", "<!-- protocols -->", "".join(parts))
 
+    # Weights and headers
+
+    def weights(self):
+        rows = ["| weights | inputs | parameters | size | scores |\n|---|---:|---:|---:|---|\n"]
+        for entry in self.json("list", "weights"):
+            scores = ", ".join(f"{test['test']} {test[entry['metric']]:.3f} ± {test['standard_error']:.3f}" for test in entry["evaluation"])
+            model = entry["model"]
+            rows.append(f"| [`{entry['name']}`](../models/{model}.md) | {entry['inputs']} | {entry['parameters']:,} | "
+                        f"{entry['bytes'] / 1e6:.1f} MB | {entry['metric'].replace('_', '-')}: {scores} |\n")
+        self.fill("reference/weights.md", "<!-- weights -->", "".join(rows))
+
+    def headers(self):
+        pages = []
+        for header in HEADERS:
+            if not (ROOT / header).exists():
+                self.errors.append(f"docs/generate.py: no header {header}")
+                continue
+            page = header.removesuffix(".h")
+            pages.append(f"headers/{page}")
+            self.write(f"reference/headers/{page}.md", f"# {header}\n\n```c++\n{(ROOT / header).read_text()}```\n")
+        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
+
     # Models
 
     def models(self):
@@ -266,6 +294,8 @@ def main():
     site.command_line()
     site.protocols()
     site.models()
+    site.weights()
+    site.headers()
     if site.errors:
         sys.exit("\n".join(f"generate: {error}" for error in site.errors))
 
