@@ -16,6 +16,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True  # nothing is written beside the sources
+sys.path.insert(0, str(ROOT / "perf"))
+import results_report  # noqa: E402
 DOCS = ROOT / "docs"
 # Files of the repository that are pages of the site: where they stand there.
 PAGES = {
@@ -88,8 +91,12 @@ class Site:
         return "".join(part if part.startswith("```") else LINK.sub(replace, part) for part in parts)
 
     def copy(self):
+        made = self.tree / ".made-by-generate"
+        if self.tree.exists() and not made.exists():
+            sys.exit(f"generate: {self.tree} holds other files, expected a folder that does not exist or that generate.py made")
         if self.tree.exists():
             shutil.rmtree(self.tree)
+        self.write(made.name, "")
         for path in sorted(DOCS.rglob("*")):
             page = path.relative_to(DOCS)
             if path.is_dir() or "__pycache__" in page.parts:
@@ -192,6 +199,7 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
     def models(self):
         weights = {entry["name"]: entry for entry in self.json("list", "weights")}
         models = self.json("list", "models")
+        stores = results_report.read_stores(ROOT / "perf/results")
         overview = ["| model | title | paper | weights |\n|---|---|---|---:|\n"]
         for model in models:
             name = model["name"]
@@ -203,7 +211,7 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
             if title != f"# {name}":
                 self.errors.append(f"docs/models/{name}.md begins with '{title}', expected '# {name}'")
             frame = self.presets(self.json("info", name)) + self.cards([weights[each] for each in model["weights"]])
-            frame = self.picture(name, model["weights"]) + frame
+            frame = self.picture(name, model["weights"]) + self.figures(name, stores) + frame
             paper = "" if model["paper"].startswith("none") else f" Paper: {escaped(model['paper'])}."
             self.write(f"models/{name}.md", f"# {name}\n\n**{model['title']}.**{paper}\n{body.rstrip()}\n\n{frame}")
             overview.append(f"| [`{name}`]({name}.md) | {escaped(model['title'])} | {escaped(model['paper'])} | {len(model['weights'])} |\n")
@@ -227,6 +235,16 @@ npzoo {" ".join(command)} picture.svg
 
 """
         return ""
+
+    @staticmethod
+    def figures(name, stores):
+        """Our figures beside published ones."""
+        rows = [[f"[`{store['protocol']}`](../reference/protocols/{store['protocol']}.md)", row["test"], *results_report.figures(row)]
+                for store in stores for row in store["rows"] if row["model"] == name]
+        if not rows:
+            return ""
+        table = results_report.table(["protocol", "test", *results_report.FIGURES], rows, ["protocol", "test", "verdict"])
+        return f"## Figures\n\nOur trainings beside published figures. [Results](../results/tables.md) explains the columns.\n\n{table}\n"
 
     @staticmethod
     def presets(info):
