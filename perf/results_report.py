@@ -18,10 +18,14 @@ FIGURES = ["ours", "published", "difference", "oracle", "verdict"]
 METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better",
            "nll per channel": "negative log-likelihood per channel, lower is better"}
 
-LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; of one seed, ± the standard error over its
-test tasks. *Difference*: ours minus published ± half of its 95 % interval; of one seed the interval leaves out the noise of
-seeds. *Oracle*: the best that is possible; in brackets if it knows the hyper-parameters, as no model does. † printed without a
-spread. """
+LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; with one seed, ± the standard error over
+test tasks. *Difference*: ours minus published ± half of the 95 % interval (with one seed, without the noise of seeds).
+*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. """
+
+# What the README shows where there is more than this many rows: the models of a protocol's test.
+README_ROWS = 8
+README_MODELS = {("tnp/gp-rbf", "rbf"): ("cnp", "anp", "tnp-d", "tnp-a", "tnp-nd", "lbanp"),
+                 ("tnp-kr/gp1d-rbf", "rbf"): ("tnp-kr-full", "tnp-kr-fast")}
 
 INTRODUCTION = f"""# Results
 
@@ -192,12 +196,20 @@ def pattern(stores):
     return "".join(f"\n{textwrap.fill(line, 130)}\n" for line in lines)
 
 
+def shown(stores):
+    """The rows with a published one beside them, or the README's choice of them if there are many."""
+    rows = compared(stores)
+    if len(rows) <= README_ROWS:
+        return rows
+    return [(store, row) for store, row in rows if row["model"] in README_MODELS.get((store["protocol"], row["test"]), ())]
+
+
 def main_table(stores):
-    """What the README shows: a table for each metric of the rows that have a published one beside them."""
+    """What the README shows: a table for each metric, then what all rows of a protocol have in common."""
     parts = []
     for metric, words in METRICS.items():
         rows = [[f"`{row['model']}`", f"`{store['protocol']}`, {row['test']}", *figures(row)]
-                for store, row in compared(stores) if store["metric"] == metric]
+                for store, row in shown(stores) if store["metric"] == metric]
         if rows:
             parts.append(f"{words.capitalize()}:\n\n{table(['model', 'protocol, test', *FIGURES], rows, ['model', 'protocol, test', 'verdict'])}")
     return f"{chr(10).join(parts)}\n{LEGEND}[The rule of the verdicts](docs/verdicts.md).\n{pattern(stores)}"
