@@ -30,17 +30,17 @@ def write(root, files):
 def check_fingerprints():
     with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
         root = pathlib.Path(folder)
-        source = "ops/a/a_cuda.cu"
-        write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n', "ops/a/own.h": '  # include "next.h"\n',
-                     "ops/a/next.h": '#include "npzoo/ops/a/own.h"\n#include "made/by/the/build.h"\n', "ops/a/other.h": "1\n",
+        source = "npzoo/ops/a/a_cuda.cu"
+        write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n', "npzoo/ops/a/own.h": '  # include "next.h"\n',
+                     "npzoo/ops/a/next.h": '#include "npzoo/ops/a/own.h"\n#include "made/by/the/build.h"\n', "npzoo/ops/a/other.h": "1\n",
                      "build/b_cuda.cu": ""})
         expect(ks.kernel_sources(root) == [source], ks.kernel_sources(root))
-        expect(sorted(ks.with_includes(source, root)) == [source, "ops/a/next.h", "ops/a/own.h"], "what is included")
+        expect(sorted(ks.with_includes(source, root)) == [source, "npzoo/ops/a/next.h", "npzoo/ops/a/own.h"], "what is included")
         before = ks.fingerprint(source, root)
         expect(ks.SHA256.fullmatch(before) and before == ks.fingerprint(source, root), "it is a function of the files")
-        write(root, {"ops/a/other.h": "2\n"})
+        write(root, {"npzoo/ops/a/other.h": "2\n"})
         expect(ks.fingerprint(source, root) == before, "a file that is not included does not matter")
-        write(root, {"ops/a/next.h": "\n"})
+        write(root, {"npzoo/ops/a/next.h": "\n"})
         changed = ks.fingerprint(source, root)
         expect(changed != before, "the include of an include matters")
         write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n\n'})

@@ -12,7 +12,7 @@ PARSERS = {
     r"#include <toml\+\+": {"npzoo/engine/io/toml.h"},
 }
 
-sources = [path for part in ("engine", "ops", "datasets", "models", "tools", "perf")
+sources = [path for part in ("npzoo", "python", "tools", "perf")
            for path in (ROOT / part).rglob("*") if path.suffix in (".h", ".cpp", ".cu")]
 if len(sources) < 300:
     sys.exit(f"{len(sources)} sources under {ROOT}, expected all of them")

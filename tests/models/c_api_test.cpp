@@ -10,10 +10,10 @@
 #include "tests/testing.h"
 
 using namespace npzoo;
+using namespace npzoo::testing;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const std::string kWeights = "npzoo/gp-rbf";
 
 struct FreeModel {

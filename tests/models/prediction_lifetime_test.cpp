@@ -34,6 +34,7 @@ TEST_CASE("prediction: it outlives its model and its state, and keeps the weight
     }
     state.reset();
     model.reset();
-    CHECK(std::ranges::equal(everything_of(*prediction, task.yt), expected, same_bits));
+    CHECK(std::ranges::equal(everything_of(*prediction, task.yt), expected,
+                             [](const Tensor& a, const Tensor& b) { return same_bits(a, b); }));
   }
 }
