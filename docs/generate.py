@@ -33,8 +33,10 @@ PAGES = {
 HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h", "npzoo/engine/error.h",
            "npzoo/datasets/task.h", "npzoo/datasets/protocol.h", "npzoo/models/model.h", "npzoo/models/prediction.h",
            "npzoo/models/registry.h", "npzoo/models/training/trainer.h", "npzoo/models/training/host_step.h",
-           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/series_predictor.h",
-           "npzoo/models/applications/tables/forecaster.h", "npzoo/models/applications/optimise/propose.h"]
+           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/fill.h",
+           "npzoo/models/applications/tables/fill_table.h", "npzoo/models/applications/forecasts/forecast.h",
+           "npzoo/models/applications/events/following_events.h", "npzoo/models/applications/images/picture_completion.h",
+           "npzoo/models/applications/optimise/bayesian_optimiser.h"]
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
 

@@ -150,5 +150,5 @@ TEST_CASE("forecast trial: tasks of another kind are refused") {
   const AddedTaskFamily added(kLines);
   const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
   CHECK(error_of([&] { find_trial("forecast").run(Walk(1, false), *protocol.data, {}); }) ==
-        "[trials] forecast found tasks of another kind, expected kind = \"forecast\"");
+        "[forecast] the tasks are no windows of a series, expected tasks as those of taylorformer/exchange");
 }

@@ -132,7 +132,8 @@ def lists_are_short_and_aligned():
         expect(all(row[last - 2:last] == "  " and row[last] != " " for row in rows), what, "columns")
     names = [row.split()[0] for row in succeed("list", "protocols").splitlines()[1:]]
     expect([name.split("/")[0] for name in names[:6]] == ["quick"] * 3 + ["npzoo"] * 3, names[:6])
-    expect(names[6:] == sorted(names[6:]), names)
+    # Recipes for the user's own data come last.
+    expect(names[6:] == sorted(names[6:], key=lambda name: (name.startswith("own/"), name)), names)
     wrong_usage("list", "weights", "tnp-d", naming=["found after weights"])
     wrong_usage("list", "ops", "--protocol", "quick/gp1d", naming=["--protocol found after ops"])
     fail("list", "models", "tnpd", naming=["did you mean 'tnp-d'?"])

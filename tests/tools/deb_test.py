@@ -24,7 +24,7 @@ DEPENDS = {
     "npzoo": ["libc6", "libcairo2", "libstdc++6"],
     # What npzoo.pc requires, and what the headers include.
     "libnpzoo-dev": ["libfmt-dev", "nlohmann-json3-dev", "libxxhash-dev", "zlib1g-dev", "liblzma-dev", "libpng-dev", "libjpeg",
-                     "libarchive-dev", "librandom123-dev", "libtomlplusplus-dev", "libkissfft-dev"],
+                     "libarchive-dev", "librandom123-dev"],
 }
 
 
