@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "npzoo/engine/fill.h"
