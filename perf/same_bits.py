@@ -81,7 +81,7 @@ def results(program, protocol, model, options, folder):
                 folder / "targets.csv", "--device", options.device, "--out", folder / "predictions.csv")
             break
         except RuntimeError as error:
-            if "expected a TABLE" in str(error):  # events and series are predicted otherwise
+            if "expected a TABLE" in str(error) or "expected TABLE" in str(error):  # events and series are predicted otherwise
                 return found
             if dims == 2:
                 raise
