@@ -32,7 +32,7 @@ struct TaskExtents {
   std::int64_t context = 0, targets = 0;
 };
 
-/// What people do with a model that was trained on some tasks: an application of npzoo/models/applications.
+/// The application (npzoo/models/applications) of the models that are trained on some tasks.
 enum class Application : std::uint8_t {
   points,     // predict at targets given one context, both as they stand
   tables,     // fill tables, whose columns and groups are functions
@@ -48,7 +48,7 @@ struct OracleOptions;
 struct OwnData;
 struct OwnTasks;
 
-/// What tasks consist of. It decides which models take them, how they are scored, written and drawn.
+/// The form of tasks. It decides which models take them, and how they are scored, written and drawn.
 enum class TaskForm : std::uint8_t {
   points,  // sets of points, images among them: their order means nothing
   events,  // sequences of events, see EventTasks

@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-// Of arguments that are not finite they return NaN instead of throwing.
+// With this policy the functions of Boost return NaN for an argument that is not finite, instead of throwing.
 using QuietPolicy =
     boost::math::policies::policy<boost::math::policies::domain_error<boost::math::policies::ignore_error>,
                                   boost::math::policies::overflow_error<boost::math::policies::ignore_error>,

@@ -27,13 +27,13 @@ class SeriesTasks : public TaskConfig {
 
   /// Names of the values.
   virtual const std::vector<std::string>& values() const = 0;
-  /// The column of times, where the series is a table of the user's own; empty for others.
+  /// Returns the column of times of a user's own table; empty for other series.
   virtual std::string time_column() const { return ""; }
-  /// Typical distance of two rows of such a table, days or the unit of time, where the protocol has it.
+  /// Returns the typical distance of two rows of such a table, in days or the unit of time, if the protocol states it.
   virtual std::optional<double> time_step() const { return {}; }
-  /// Of the training part, known without the series where the protocol has it.
+  /// Returns the scale of the training part. Reads no series if the protocol states the scale.
   virtual SeriesScale scale() const = 0;
-  /// Reads the series on the first call. Throws Error where it is not at hand.
+  /// Reads the series on the first call. Throws Error if its file is missing.
   virtual std::shared_ptr<const ForecastSeries> series() const = 0;
 
   const WindowRules& rules() const { return rules_; }

@@ -67,7 +67,7 @@ struct ForecastTable {
   std::string path;      // absolute; empty: the recipe for a user's own table, which is still to be named
   std::string checksum;  // of its bytes: other ones are another table
   std::string time;      // a column
-  /// Of the training part, where the protocol says it: then a forecast is possible without the table.
+  /// Scale of the training part, if the protocol states it. A forecast is then possible without the table.
   std::optional<SeriesScale> scale{};
   std::optional<double> step{};
 };
