@@ -57,8 +57,8 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "table of observed points ('-' for standard input), whose rows without a value are predicted; for a model "
       "of events their sequence, time and mark: what comes after each sequence is predicted");
   add_optional_checkpoint(flags, c.checkpoint,
-                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; for "
-                          "more inputs a fitted Gaussian process");
+                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; "
+                          "tables of more inputs need weights of your own");
   flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
   flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
   flags.text(
