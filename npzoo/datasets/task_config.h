@@ -79,7 +79,7 @@ class TaskConfig {
   /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
   /// a test chose them, and its figures are too good.
   virtual bool tested_on_validation() const { return false; }
-  /// What `predict` does with a model of these tasks.
+  /// Returns the application that `predict` runs with a model of these tasks.
   virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
   virtual std::optional<ImageFormat> image_format() const { return {}; }

@@ -25,7 +25,7 @@ class DeviceCounter {
 
  private:
   friend class CountScope;
-  /// Of the CUDA device, all threads. Waits for it.
+  /// Returns the number of all threads on the CUDA device. Waits for the device.
   unsigned long long total_on_gpu() const;
 
   const char* where_;

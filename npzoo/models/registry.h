@@ -17,7 +17,7 @@ struct PublishedSize {
   const char* changes = "{}";
 };
 
-/// What tests of all models have to know of one.
+/// Properties of a model that the tests of all models need.
 struct ModelTraits {
   bool resamples = false;      // it draws from the points of a context: their order, and repeats, matter in law alone
   bool counts_points = false;  // a point that is given twice counts twice
@@ -36,8 +36,9 @@ struct ModelInfo {
   Density density = Density::marginal;        // of its figures: decides what they are compared with
   /// It predicts each target by itself even if `density` is mixture: it draws no functions.
   bool draws_each_alone = false;
-  /// What it is given: of sequences of events and series, the order of points means something, and of series at equal
-  /// steps their places mean little (npzoo/datasets/events/event_task.h, npzoo/models/forecast/series_model.h).
+  /// The form of the tasks that it takes. In sequences of events and in series the order of points has a meaning. In
+  /// series at equal steps the places have little (npzoo/datasets/events/event_task.h,
+  /// npzoo/models/forecast/series_model.h).
   TaskForm takes = TaskForm::points;
   /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
   bool input_gradients = true;

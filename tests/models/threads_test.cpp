@@ -34,7 +34,7 @@ Checkpoint trained_beside_others(const char* model, const F& stepped) {
   return trainer.checkpoint();
 }
 
-/// What a model answers, from its weights on.
+/// Draws the weights of a model and returns its answers.
 std::vector<Tensor> answers_of(const char* name) {
   const auto model = varied_model(small_model(name));
   const Task task = random_task(*model, {});

@@ -51,7 +51,7 @@ void add_flags(Flags& flags, OracleCommand& c) {
   });
 }
 
-/// What is possible under a test, and where the protocol states another value.
+/// The best possible values of a test, and the value that the protocol states if it differs.
 struct OracleRow {
   const Protocol& protocol;
   const TestConfig& test;

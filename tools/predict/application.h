@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// What `predict` does with the weights of some tasks.
+/// The function that `predict` runs with the weights of some tasks, and the flags it takes.
 struct PredictApplication {
   Application application;
   const char* plural;  // "forecasts": what its models predict

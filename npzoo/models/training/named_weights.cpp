@@ -37,7 +37,8 @@ fs::path own_folder() {
 /// Folders above that of the library or program that may hold `share/npzoo`: lib/ARCHITECTURE is two below a prefix.
 constexpr int kFoldersAbove = 3;
 
-/// Where weights are beside the library or program: installed, or in the source tree of a build.
+/// Returns the folders near the library or program that may hold weights: installed ones, and the source tree of a
+/// build.
 std::vector<fs::path> folders_nearby() {
   std::vector<fs::path> folders;
   fs::path above = own_folder();

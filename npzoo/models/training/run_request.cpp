@@ -19,7 +19,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of a training on own data that names neither model nor weights, if there are no weights for such data.
+/// Default model for a user's own data of a form that no weights are for.
 constexpr const char* kOwnDataModel = "tnp-d";
 
 /// Weights that any table may begin with; none if there are none for so many inputs.

@@ -11,7 +11,7 @@
 
 namespace npzoo {
 
-/// What a training run is asked to be. Absent values are the protocol's.
+/// A request for a training run. The protocol gives the values that are absent.
 struct RunRequest {
   std::optional<OwnData> own{};        // to train on, by the recipe for such data (own_protocol)
   std::string protocol{};              // name or path; of own data, whose presets and training replace the recipe's

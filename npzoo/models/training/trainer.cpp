@@ -26,7 +26,7 @@ const TaskConfig& validation_data(const Protocol& protocol) {
 
 Tensor copy_of(const Tensor& x, Device device) { return x.device() == device ? x.clone() : x.to(device); }
 
-/// What a model owns besides its trained parameters, as it is now: running statistics, random features.
+/// A copy of the tensors of a model that are not trained: running statistics, random features.
 class UntrainedTensors {
  public:
   explicit UntrainedTensors(Model& model) {

@@ -28,7 +28,7 @@ struct ScoreOptions {
   std::stop_token stop{};  // a request stops the scoring, which throws Interrupted
 };
 
-/// What the model scores on a test, and what to compare that with.
+/// Scores of a model on a test, and the values to compare them with.
 struct TestScores {
   Findings found;
   std::int64_t batches = 0;

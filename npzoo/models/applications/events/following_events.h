@@ -38,7 +38,7 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
 EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {});
 
 struct EventOptions {
-  /// Of the time of the next event: probabilities, each above 0 and below 1.
+  /// Probabilities of the quantiles of the next event's time, each above 0 and below 1.
   std::vector<double> quantiles{0.05, 0.5, 0.95};
   std::optional<double> now{};          // nothing more has happened until this time; none: until the last event
   std::int64_t samples = 0;             // paths

@@ -239,7 +239,8 @@ struct GpSurrogate::Process {
     return mean;
   }
 
-  /// Of some points (N, D), in units of values; `d_mean` and `d_std` (N, D) unless they are empty.
+  /// Predicts at points (N, D), in units of the values. Writes the gradients `d_mean` and `d_std` (N, D) unless they
+  /// are empty.
   void at(std::span<const double> points, std::span<double> mean, std::span<double> std, std::span<double> d_mean,
           std::span<double> d_std) const {
     const std::size_t count = mean.size(), n = y.size();
