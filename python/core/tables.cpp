@@ -86,7 +86,8 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                      const std::vector<std::string>& x_names, const std::vector<std::string>& value_names,
                      const std::vector<Form>& x_forms, const std::string& group_name,
                      const std::vector<double>& quantiles, std::int64_t samples, std::optional<std::uint64_t> seed,
-                     bool standardise, std::int64_t neighbours, std::int64_t chunk, nb::object progress) {
+                     bool standardise, std::int64_t neighbours, std::int64_t chunk, nb::object progress,
+                     bool turn) {
   const TrainedModel& trained = in_float32(model, "fill");
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
@@ -108,6 +109,7 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                  .seed = seed,
                  .standardise = standardise,
                  .neighbours = neighbours,
+                 .turn = turn,
                  .chunk = chunk,
                  .progress = watch.progress(progress)});
   }));
@@ -149,7 +151,7 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
 void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a, "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a, "target_groups"_a,
              "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a, "samples"_a, "seed"_a,
-             "standardise"_a, "neighbours"_a, "chunk"_a, "progress"_a.none());
+             "standardise"_a, "neighbours"_a, "chunk"_a, "progress"_a.none(), "turn"_a);
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

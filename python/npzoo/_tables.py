@@ -22,7 +22,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
          group: str | None = None, weights: str | os.PathLike | Model | None = None, *,
          quantiles: Iterable[float] = (), samples: int = 0, targets=None, seed: int | None = None,
          standardise: bool = True, neighbours: int = 0, chunk: int = 4096,
-         progress: Callable[[int, int], object] | None = None):
+         progress: Callable[[int, int], object] | None = None, turn: bool = True):
     """Predicts the values of a table, known or missing, with their uncertainty.
 
     ``data`` is a pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
@@ -39,7 +39,8 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     inputs, which need no training. ``seed`` is that of what is random, by default that of the training.
     ``standardise=False`` takes inputs and values as they are. ``neighbours`` is the number of observed points used for
     each target, by default chosen from the training. ``progress(done, all)`` is called with the values predicted so
-    far.
+    far. ``turn=False`` leaves two inputs of a table with many points as they are; by default they are turned and
+    stretched if values vary less along a slanted line than across it.
 
     Reasons to doubt a figure are warnings (:class:`PredictionWarning`). Figures that are not finite become NaN.
 
@@ -57,7 +58,8 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     """
     question = _Question(as_frame(data, "fill"), inputs, values, group, targets)
     quantiles = _probabilities(quantiles)
-    result = question.answer(weights, quantiles, samples, seed, standardise, neighbours, chunk, progress)
+    result = question.answer(weights, quantiles, samples, seed, standardise, neighbours, chunk, progress,
+                             turn=turn)
     warn(text for _, text in result["warnings"])
     columns = question.figures(result, quantiles, samples)
     question.check_free(columns)
@@ -71,7 +73,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
 
 def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
           group: str | None = None, weights: str | os.PathLike | Model | None = None, *, seed: int | None = None,
-          standardise: bool = True, neighbours: int = 0) -> Table:
+          standardise: bool = True, neighbours: int = 0, turn: bool = True) -> Table:
     """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
 
     Returns a row for each value column, and the row ``"all"`` if there are several: MAE, RMSE and CRPS in the units of
@@ -91,7 +93,7 @@ def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | 
     for i, column in enumerate(question.y):
         shown = (at >= 0) & ~np.isnan(np.append(column, np.nan)[at])
         known[i] = np.where(shown, np.nan, known[i])
-    result = question.answer(weights, [], 0, seed, standardise, neighbours, 4096, None, truth=known)
+    result = question.answer(weights, [], 0, seed, standardise, neighbours, 4096, None, truth=known, turn=turn)
     warn(text for _, text in result["warnings"])
     rows = [{"value": name, **scores} for name, scores in zip(question.values, result["scores"])]
     if len(rows) > 1:
@@ -255,11 +257,11 @@ class _Question:
         groups = np.zeros(len(x)) if groups is None else groups
         return [row.tobytes() for row in np.ascontiguousarray(np.column_stack([x, groups]), dtype=np.float64)]
 
-    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=()):
+    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True):
         model = _as_model(weights, len(self.inputs))
         return _core.fill(model._core, self.x, self.y, self.groups, self.targets, self.target_groups, list(truth),
                           self.inputs, self.values, self.forms, self.group or "", quantiles, samples, seed, standardise,
-                          neighbours, chunk, progress)
+                          neighbours, chunk, progress, turn)
 
     def figures(self, result, quantiles, samples) -> dict[str, np.ndarray]:
         for column in result["columns"]:

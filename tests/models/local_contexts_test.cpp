@@ -27,25 +27,33 @@ Rows all_rows(std::size_t count) {
   return rows;
 }
 
-/// The tiles of all targets, group by group as they are asked for.
-std::vector<LocalTile> all_tiles(const LocalContexts& contexts, const std::vector<double>& targets,
-                                 std::int64_t grain) {
-  const Rows order = contexts.order(targets);
-  constexpr auto kGroup = static_cast<std::size_t>(LocalContexts::kTileTargets);
-  std::vector<std::vector<LocalTile>> groups((order.size() + kGroup - 1) / kGroup);
-  thread_pool().for_range(static_cast<std::int64_t>(groups.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-    for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g)
-      groups[g] =
-          contexts.tiles(targets, std::span(order).subspan(g * kGroup, std::min(kGroup, order.size() - g * kGroup)));
-  });
-  std::vector<LocalTile> tiles;
-  for (const auto& group : groups) tiles.insert(tiles.end(), group.begin(), group.end());
+/// A cell's targets and context.
+struct Tile {
+  LocalCell cell;
+  Rows context;
+};
+
+std::vector<Tile> all_tiles(const LocalContexts& contexts, const std::vector<double>& targets) {
+  std::vector<Tile> tiles;
+  for (LocalCell& cell : contexts.cells(targets)) {
+    Rows context = contexts.context(cell.box);
+    tiles.push_back({std::move(cell), std::move(context)});
+  }
   return tiles;
 }
 
-bool equal(const std::vector<LocalTile>& a, const std::vector<LocalTile>& b) {
-  return std::ranges::equal(
-      a, b, [](const LocalTile& s, const LocalTile& t) { return s.targets == t.targets && s.context == t.context; });
+bool equal(const std::vector<Tile>& a, const std::vector<Tile>& b) {
+  return std::ranges::equal(a, b, [](const Tile& s, const Tile& t) {
+    return s.cell.box.low == t.cell.box.low && s.cell.box.high == t.cell.box.high && s.cell.targets == t.cell.targets &&
+           s.context == t.context;
+  });
+}
+
+Rows context_at(const std::vector<double>& x, std::int64_t dim_x, std::int64_t neighbours,
+                const std::vector<double>& target) {
+  const std::vector<Tile> tiles = all_tiles(LocalContexts(x, dim_x, neighbours), target);
+  REQUIRE(tiles.size() == 1);
+  return tiles[0].context;
 }
 
 /// Points (n, Dx) divided by the extents of `by`.
@@ -69,21 +77,9 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return std::sqrt(sum);
 }
 
-std::vector<double> middle_of(const std::vector<std::vector<double>>& points) {
-  std::vector<double> low = points[0], high = points[0];
-  for (const auto& p : points)
-    for (std::size_t d = 0; d < p.size(); ++d) {
-      low[d] = std::min(low[d], p[d]);
-      high[d] = std::max(high[d], p[d]);
-    }
-  for (std::size_t d = 0; d < low.size(); ++d) low[d] = (low[d] + high[d]) / 2;
-  return low;
-}
-
-/// What the header says, by sorting all of n distinct places. Sectors by angle.
-Rows expected_context(const std::vector<std::vector<double>>& places, const std::vector<std::vector<double>>& targets,
-                      std::size_t k) {
-  const std::vector<double> middle = middle_of(targets);
+/// The context that the header describes, by sorting all distinct places. Sectors by angle.
+Rows expected_context(const std::vector<std::vector<double>>& places, const CellBox& box, std::size_t k) {
+  const std::vector<double> middle = box.middle();
   const auto from_middle = [&](std::int64_t i) { return distance(places[static_cast<std::size_t>(i)], middle); };
   Rows pool;
   if (middle.size() == 1) {
@@ -100,14 +96,13 @@ Rows expected_context(const std::vector<std::vector<double>>& places, const std:
   }
   std::ranges::sort(pool, {}, from_middle);
   pool.resize(std::min(pool.size(), 4 * k));
-  const auto from_targets = [&](std::int64_t i) {
-    double nearest = kInfinity;
-    for (const auto& target : targets)
-      nearest = std::min(nearest, distance(places[static_cast<std::size_t>(i)], target));
-    return nearest;
+  const auto from_box = [&](std::int64_t i) {
+    std::vector<double> nearest = places[static_cast<std::size_t>(i)];
+    for (std::size_t d = 0; d < nearest.size(); ++d) nearest[d] = std::clamp(nearest[d], box.low[d], box.high[d]);
+    return distance(places[static_cast<std::size_t>(i)], nearest);
   };
   Rows near = pool;
-  std::ranges::sort(near, {}, from_targets);
+  std::ranges::stable_sort(near, {}, from_box);
   std::set<std::int64_t> chosen(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(std::min(near.size(), k / 2)));
   const auto direction = [&](std::int64_t i) {
     const auto& p = places[static_cast<std::size_t>(i)];
@@ -135,52 +130,68 @@ Rows expected_context(const std::vector<std::vector<double>>& places, const std:
 
 }  // namespace
 
-TEST_CASE("local contexts: neighbours are those of a search of all points") {
+TEST_CASE("local contexts: a cell's context is that of a search of all points") {
   for (const std::size_t width : {1, 2, 3, 5}) {
     for (const std::int64_t k : {1, 7, 64, 200}) {
       CAPTURE(width);
       CAPTURE(k);
-      std::vector<double> x = uniform(1500 * width, 1), targets = uniform(100 * width, 2);
+      std::vector<double> x = uniform(1500 * width, 1), targets = uniform(40 * width, 2);
       for (std::size_t i = 0; i < x.size(); i += width) x[i] *= 1e4;  // another unit
       for (std::size_t i = 0; i < targets.size(); i += width) targets[i] *= 1e4;
-      const LocalContexts contexts(x, static_cast<std::int64_t>(width), k);
-      const auto places = scaled(x, x, width), points = scaled(targets, x, width);
-      for (const LocalTile& tile : all_tiles(contexts, targets, 1)) {
-        std::vector<std::vector<double>> own;
-        for (const std::int64_t row : tile.targets) own.push_back(points[static_cast<std::size_t>(row)]);
-        CHECK(tile.context == expected_context(places, own, static_cast<std::size_t>(k)));
-      }
+      const auto places = scaled(x, x, width);
+      for (const Tile& tile : all_tiles(LocalContexts(x, static_cast<std::int64_t>(width), k), targets))
+        CHECK(tile.context == expected_context(places, tile.cell.box, static_cast<std::size_t>(k)));
     }
   }
 }
 
-TEST_CASE("local contexts: each target is in one tile, and what is near to it is in the tile's pool") {
+TEST_CASE("local contexts: a target is in one cell, whose pool reaches beyond it") {
   for (const std::size_t width : {1, 2, 3}) {
-    for (const std::size_t count : {0, 1, 31, 32, 33, 1000}) {
+    for (const std::size_t count : {0, 1, 500}) {
       CAPTURE(width);
       CAPTURE(count);
       const std::vector<double> x = uniform(2000 * width, 3), targets = uniform(count * width, 4);
       const LocalContexts contexts(x, static_cast<std::int64_t>(width), 16);
       CHECK(contexts.rows() == 2000);
-      Rows order = contexts.order(targets), seen;
-      std::ranges::sort(order);
-      CHECK(order == all_rows(count));
+      Rows seen;
       const auto places = scaled(x, x, width), points = scaled(targets, x, width);
-      for (const LocalTile& tile : all_tiles(contexts, targets, 1)) {
-        CHECK(tile.targets.size() <= static_cast<std::size_t>(LocalContexts::kTileTargets));
+      for (const Tile& tile : all_tiles(contexts, targets)) {
+        const CellBox& box = tile.cell.box;
         CHECK(tile.context.size() == 16);
-        CHECK(std::ranges::is_sorted(tile.targets));
-        seen.insert(seen.end(), tile.targets.begin(), tile.targets.end());
-        std::vector<std::vector<double>> own;
-        for (const std::int64_t row : tile.targets) own.push_back(points[static_cast<std::size_t>(row)]);
+        CHECK(std::ranges::is_sorted(tile.cell.targets));
+        seen.insert(seen.end(), tile.cell.targets.begin(), tile.cell.targets.end());
         std::vector<double> radii;
-        for (const auto& place : places) radii.push_back(distance(place, middle_of(own)));
+        for (const auto& place : places) radii.push_back(distance(place, box.middle()));
         std::ranges::sort(radii);
-        for (const auto& target : own) CHECK(distance(target, middle_of(own)) <= radii[63] / 2 * (1 + 1e-12));
+        const double radius = std::sqrt(box.square_of_radius());
+        CHECK(radius <= radii[16]);
+        CHECK(2.8 * radius <= radii[128]);
+        for (const std::int64_t row : tile.cell.targets)
+          CHECK(box.square_from(points[static_cast<std::size_t>(row)]) == 0);
       }
       std::ranges::sort(seen);
       CHECK(seen == all_rows(count));
     }
+  }
+}
+
+TEST_CASE("local contexts: a target's cell and context do not depend on its company") {
+  for (const std::size_t width : {1, 2, 4}) {
+    CAPTURE(width);
+    const std::vector<double> x = uniform(1500 * width, 5);
+    std::vector<double> targets = uniform(30 * width, 6);
+    for (double& t : targets) t = 3 * t - 1;  // outside as well
+    for (std::size_t d = 0; d < width; ++d) targets.push_back(1e9);
+    const LocalContexts contexts(x, static_cast<std::int64_t>(width), 12);
+    for (const Tile& tile : all_tiles(contexts, targets))
+      for (const std::int64_t row : tile.cell.targets) {
+        const auto at = targets.begin() + row * static_cast<std::ptrdiff_t>(width);
+        const std::vector<Tile> alone = all_tiles(contexts, {at, at + static_cast<std::ptrdiff_t>(width)});
+        REQUIRE(alone.size() == 1);
+        CHECK(alone[0].cell.box.low == tile.cell.box.low);
+        CHECK(alone[0].cell.box.high == tile.cell.box.high);
+        CHECK(alone[0].context == tile.context);
+      }
   }
 }
 
@@ -189,62 +200,76 @@ TEST_CASE("local contexts: all sides of a hole are seen, the sparse ones too") {
   std::vector<double> x;
   for (int i = 0; i < 1000; ++i) x.push_back(0.001 * i);
   for (int i = 0; i < 20; ++i) x.push_back(1.5 + 0.1 * i);
-  const LocalContexts line(x, 1, 32);
-  const std::vector<LocalTile> in_gap = line.tiles(std::vector{1.05}, Rows{0});
-  REQUIRE(in_gap.size() == 1);
-  CHECK(std::ranges::count_if(in_gap[0].context, [](std::int64_t row) { return row >= 1000; }) == 8);
-  CHECK(std::ranges::count_if(in_gap[0].context, [](std::int64_t row) { return row < 1000; }) == 24);
+  const Rows in_gap = context_at(x, 1, 32, {1.05});
+  CHECK(std::ranges::count_if(in_gap, [](std::int64_t row) { return row >= 1000; }) >= 8);
+  CHECK(std::ranges::count_if(in_gap, [](std::int64_t row) { return row < 1000; }) >= 8);
 
-  // A disc without points in a grid.
+  // A disc without points in a grid, and its middle.
   std::vector<double> grid;
   for (int i = -40; i <= 40; ++i)
     for (int j = -40; j <= 40; ++j)
-      if (i * i + j * j > 400) grid.insert(grid.end(), {1.0 * i, 1.0 * j});
-  const LocalContexts plane(grid, 2, 128);
-  const LocalTile tile = plane.tiles(std::vector{3.0, 1.0}, Rows{0})[0];
+      if (i * i + j * j > 100) grid.insert(grid.end(), {1.0 * i, 1.0 * j});
+  const Rows context = context_at(grid, 2, 128, {1.0, 1.0});
   for (const std::array<double, 2>& side : {std::array{-1.0, 0.0}, {1.0, 0.0}, {0.0, -1.0}, {0.0, 1.0}}) {
     CAPTURE(side[0]);
     CAPTURE(side[1]);
     const auto beyond = [&](std::int64_t row) {
       return side[0] * grid[static_cast<std::size_t>(2 * row)] + side[1] * grid[static_cast<std::size_t>(2 * row) + 1] >
-             18;
+             9;
     };
-    CHECK(std::ranges::count_if(tile.context, beyond) >= 4);
+    CHECK(std::ranges::count_if(context, beyond) >= 4);
   }
+}
+
+TEST_CASE("local contexts: beyond the last points a context is that of the last points") {
+  std::vector<double> x(2000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  CHECK(context_at(x, 1, 8, {2000.5}) == Rows{1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999});
+  CHECK(context_at(x, 1, 8, {1e7}) == Rows{1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999});
 }
 
 TEST_CASE("local contexts: few, equal and extreme points") {
   const std::vector<double> three{0, 1, 2};
-  CHECK(LocalContexts(three, 1, 8).tiles(three, all_rows(3))[0].context == Rows{0, 1, 2});
-  CHECK(LocalContexts({}, 2, 8).tiles(std::vector<double>{0, 0}, Rows{0})[0].context.empty());
-  CHECK(LocalContexts(three, 1, 8).tiles(three, Rows{}).empty());
-  CHECK(LocalContexts(three, 1, 8).order({}).empty());
+  CHECK(context_at(three, 1, 8, {1.0}) == Rows{0, 1, 2});
+  CHECK(context_at({}, 2, 8, {0.0, 0.0}).empty());
+  CHECK(LocalContexts(three, 1, 8).cells({}).empty());
 
   // A thousand rows at one place, and no others.
   const std::vector<double> one_place(2000, 7.0);
-  const LocalTile alone = LocalContexts(one_place, 2, 10).tiles(std::vector{7.0, 7.0}, Rows{0})[0];
-  CHECK(alone.context == Rows{0, 100, 200, 300, 400, 500, 600, 700, 800, 900});
+  CHECK(context_at(one_place, 2, 10, {7.0, 7.0}) == Rows{0, 100, 200, 300, 400, 500, 600, 700, 800, 900});
+  CHECK(context_at(one_place, 2, 10, {8.0, 1e300}).size() == 10);
 
   // Two rows of each of many places, a hundred of the one in their middle: no more of it than a sixteenth.
   std::vector<double> x;
   for (int i = 0; i < 100; ++i) x.insert(x.end(), {1.0 * i, 1.0 * i});
   x.insert(x.end(), 98, 50.0);
-  const LocalTile tile = LocalContexts(x, 1, 32).tiles(std::vector{50.0}, Rows{0})[0];
-  CHECK(tile.context.size() == 32);
-  CHECK(std::ranges::count_if(tile.context, [&](std::int64_t r) { return x[static_cast<std::size_t>(r)] == 50; }) == 2);
+  const Rows mixed = context_at(x, 1, 32, {50.0});
+  CHECK(mixed.size() == 32);
+  CHECK(std::ranges::count_if(mixed, [&](std::int64_t r) { return x[static_cast<std::size_t>(r)] == 50; }) == 2);
 
   // Targets at one place far from all points, and so far that squares overflow.
   for (const double far : {1e9, 1e300, std::numeric_limits<double>::max()}) {
     CAPTURE(far);
-    const std::vector<double> targets(80, far);
-    const std::vector<LocalTile> tiles = all_tiles(LocalContexts(uniform(2000, 5), 2, 16), targets, 1);
-    CHECK(tiles.size() == 2);
-    for (const LocalTile& t : tiles) CHECK(t.context.size() == 16);
+    const std::vector<Tile> tiles = all_tiles(LocalContexts(uniform(2000, 5), 2, 16), std::vector<double>(80, far));
+    REQUIRE(tiles.size() == 1);
+    CHECK(tiles[0].cell.targets.size() == 40);
+    CHECK(tiles[0].context.size() == 16);
   }
   const double huge = std::numeric_limits<double>::max();
-  CHECK(LocalContexts(std::vector{-huge, 0.0, huge}, 1, 2).tiles(std::vector{huge}, Rows{0})[0].context == Rows{1, 2});
+  CHECK(context_at({-huge, 0.0, huge}, 1, 2, {huge}) == Rows{1, 2});
   CHECK(error_of([] { LocalContexts(std::vector{1.0}, 1, 0); }) ==
         "[local contexts] 0 neighbours, expected at least 1");
+}
+
+TEST_CASE("local contexts: points beside one another in a corner end in small cells, points at one spot in one") {
+  // All but one of many places fall on one spot beside the far one, which is too near to count as far.
+  std::vector<double> x{1.0};
+  for (int i = 0; i < 400; ++i) x.push_back(0x1p-60 * i);
+  const std::vector<Tile> tiles = all_tiles(LocalContexts(x, 1, 8), x);
+  for (const Tile& tile : tiles) CHECK(tile.context.size() == 8);
+  std::size_t targets = 0;
+  for (const Tile& tile : tiles) targets += tile.cell.targets.size();
+  CHECK(targets == x.size());
 }
 
 TEST_CASE("local contexts: of a grid full of ties the same in every order of the rows and for any number of threads") {
@@ -253,15 +278,15 @@ TEST_CASE("local contexts: of a grid full of ties the same in every order of the
   for (int i = 0; i < 40; ++i)
     for (int j = 0; j < 40; ++j) x.insert(x.end(), {1.0 * i, 1.0 * j});
   const std::size_t rows = x.size() / 2;
-  const std::vector<LocalTile> tiles = all_tiles(LocalContexts(x, 2, 24), targets, 1);
+  const std::vector<Tile> tiles = all_tiles(LocalContexts(x, 2, 24), targets);
   for (const int threads : {1, 2, 3}) {
     const ThreadCount count(threads);
-    CHECK(equal(all_tiles(LocalContexts(x, 2, 24), targets, 2), tiles));
+    CHECK(equal(all_tiles(LocalContexts(x, 2, 24), targets), tiles));
   }
   std::vector<double> backwards;
   for (std::size_t i = rows; i-- > 0;) backwards.insert(backwards.end(), {x[2 * i], x[2 * i + 1]});
-  std::vector<LocalTile> turned = all_tiles(LocalContexts(backwards, 2, 24), targets, 1);
-  for (LocalTile& tile : turned) {
+  std::vector<Tile> turned = all_tiles(LocalContexts(backwards, 2, 24), targets);
+  for (Tile& tile : turned) {
     for (std::int64_t& row : tile.context) row = static_cast<std::int64_t>(rows) - 1 - row;
     std::ranges::sort(tile.context);
   }

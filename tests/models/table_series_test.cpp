@@ -39,6 +39,7 @@ struct Example {
       groups.push_back(group());
       for (Column& column : y) column.push_back(some(random.uniform(1, 3)));
     }
+    std::ranges::sort(x);  // the order in which points are predicted from, whatever that of the table
     for (std::size_t i = 0; i < places; ++i) {
       targets.push_back(random.uniform(-5, 40));
       target_groups.push_back(group());

@@ -81,6 +81,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--neighbours", c.neighbours, {0},
               "observed points that targets near to each other are predicted from, where a series has more; 0: where "
               "it has more than in training");
+  flags.toggle("--no-turn", c.no_turn,
+               "leave two inputs of a series with more points as they are, instead of turning and stretching them if "
+               "values vary less along a slanted line than across it");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "

@@ -27,6 +27,7 @@ struct PredictOptions {
   std::filesystem::path truth;       // empty: not known
   bool as_is = false;                // no standardisation
   std::int64_t neighbours = 0;       // 0: as many as the weights are good for
+  bool no_turn = false;              // two inputs of a large table are not turned
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none

@@ -155,6 +155,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
                    .samples = c.samples,
                    .standardise = !c.as_is,
                    .neighbours = c.neighbours,
+                   .turn = !c.no_turn,
                    .chunk = c.chunk,
                    .stop = interrupt.token(),
                    .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }});

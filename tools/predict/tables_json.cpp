@@ -35,6 +35,11 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
   json.update(
       {{"rows", rows}, {"context_rows", report.context_rows}, {"series", report.tally.series}, {"seconds", seconds}});
   if (!columns.group.empty()) json.update({{"group", columns.group}, {"groups", report.groups}});
+  if (const auto& turn = report.tally.turn)
+    json.set("turn", JsonValue::object({{"series", report.tally.turned},
+                                        {"ratio", turn->ratio},
+                                        {"angle", turn->angle},
+                                        {"gain_nats", turn->gain}}));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});

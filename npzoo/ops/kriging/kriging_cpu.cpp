@@ -188,7 +188,6 @@ struct Thread : OneThread {
   void solve(std::int64_t n, const double* a, std::int64_t stride, const double* diagonals, std::int64_t columns,
              double* v) const {
     using kriging::kTile;
-    if (columns == 1) return solve_one(n, a, stride, v);
     Working memory(kTile * columns);
     double* const right = memory.data();
     for (std::int64_t j = 0; j < n; j += kTile) {
@@ -198,6 +197,18 @@ struct Thread : OneThread {
       for (std::int64_t i = 0; i < tile * columns; ++i) right[i] = v[j * columns + i];
       gemm_serial<double>(
           cpu, {tile, columns, tile, diagonals + j * kTile, kTile, 1, right, columns, 1, v + j * columns, columns});
+    }
+  }
+
+  void solve_vector(std::int64_t n, const double* a, std::int64_t stride, double* v) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double* const row = a + i * stride;
+      Vec<double> sum{};
+      for (std::int64_t j = 0; j < i; j += kLanes) {
+        const int lanes = static_cast<int>(i - j < kLanes ? i - j : kLanes);
+        sum += load_first(row + j, lanes) * load_first(v + j, lanes);
+      }
+      v[i] = (v[i] - simd::sum(sum)) / row[i];
     }
   }
 
@@ -217,18 +228,6 @@ struct Thread : OneThread {
   }
 
  private:
-  void solve_one(std::int64_t n, const double* a, std::int64_t stride, double* v) const {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double* const row = a + i * stride;
-      Vec<double> sum{};
-      for (std::int64_t j = 0; j < i; j += kLanes) {
-        const int lanes = static_cast<int>(i - j < kLanes ? i - j : kLanes);
-        sum += load_first(row + j, lanes) * load_first(v + j, lanes);
-      }
-      v[i] = (v[i] - simd::sum(sum)) / row[i];
-    }
-  }
-
   Cpu& cpu;
 };
 

@@ -109,6 +109,10 @@ struct Block : BlockTeam<8> {
       });
     }
   }
+
+  __device__ void solve_vector(std::int64_t n, const double* a, std::int64_t stride, double* v) const {
+    solve(n, a, stride, nullptr, 1, v);
+  }
 };
 
 template <class T>

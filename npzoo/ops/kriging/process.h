@@ -16,7 +16,9 @@
 //   factorise(n, a, stride, diagonals)
 //                                 a ← L with L Lᵀ = a, below and on the diagonal
 //   solve(n, a, stride, diagonals, columns, v)
-//                                 v (n, columns) ← L⁻¹ v
+//                                 v (n, columns) ← L⁻¹ v; the bits of a column do not depend on the others
+//   solve_vector(n, a, stride, v)
+//                                 the same of one column, rounded in another way
 //   explained(n, columns, v, other, white, mean, product)
 //                                 Σ over the rows of v (n, columns) times white, and of v times other, for each column
 //
@@ -139,7 +141,7 @@ NPZOO_TEAM void factorise(const Team& team, const Factor& f, double noise, const
     f.white[i] = y[i];
   });
   team.factorise(f.n, f.a, f.n, f.diagonals);
-  team.solve(f.n, f.a, f.n, f.diagonals, 1, f.white);
+  team.solve_vector(f.n, f.a, f.n, f.white);
 }
 
 }  // namespace npzoo::kriging

@@ -113,10 +113,13 @@ void complete_data(CompleteData& c) {
   q.truth = as_columns(c.unseen);
 }
 
-LocalOptions local_options(std::int64_t neighbours, const TrainingRange& range) {
-  if (neighbours > 0) return {.largest_context = neighbours, .neighbours = neighbours};
+LocalOptions local_options(const FillOptions& options, const TrainingRange& range) {
   const LocalOptions usual;
-  return {.largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context)};
+  const bool turn = options.turn && options.standardise;
+  if (options.neighbours > 0)
+    return {.largest_context = options.neighbours, .neighbours = options.neighbours, .turn = turn};
+  return {
+      .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
 /// Finds the rows whose figures are all finite.
@@ -181,7 +184,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
     series.progress = [&, done = std::int64_t{0}, together = trained.model->dim_y()](std::int64_t targets) mutable {
       options.progress(done += targets * together, c.values());
     };
-  const LocalOptions local = local_options(options.neighbours, range);
+  const LocalOptions local = local_options(options, range);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
   FillResult result{.columns = std::move(answer.columns),

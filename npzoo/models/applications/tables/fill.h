@@ -37,6 +37,7 @@ struct FillOptions {
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training
   bool standardise = true;              // map inputs and values to the units of the training
   std::int64_t neighbours = 0;          // observed points used for each target; 0: chosen from the training range
+  bool turn = true;                     // turn and stretch two inputs of a series with many points (see LocalOptions)
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.

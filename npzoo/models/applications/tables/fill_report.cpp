@@ -36,6 +36,10 @@ std::vector<std::string> FillReport::comments() const {
   if (tally.largest > local.largest_context)
     lines.push_back(fmt::format("contexts of more than {} points: targets that are near to each other share {} of them",
                                 local.largest_context, local.neighbours));
+  if (tally.turn)
+    lines.push_back(fmt::format("inputs {}stretched {:.1f} : 1 along {:.0f}°{}",
+                                tally.series == 1 ? "" : fmt::format("of {} series ", tally.turned), tally.turn->ratio,
+                                tally.turn->angle, tally.turned > 1 ? " at most" : ""));
   return lines;
 }
 

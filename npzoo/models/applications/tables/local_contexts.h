@@ -2,52 +2,44 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "npzoo/models/applications/tables/local_cells.h"
+#include "npzoo/models/applications/tables/observed_places.h"
+
 namespace npzoo {
 
-/// Near targets and the observed points that they share: a small task out of a large one. Rows are in ascending order.
-struct LocalTile {
-  std::vector<std::int64_t> targets;
-  std::vector<std::int64_t> context;
-};
-
-/// Splits a series with too large a context for a model into tiles.
+/// Splits a series with too large a context for a model into cells, each with a small context of its own.
 ///
-/// A tile chooses among its pool, the 4 K places nearest to the middle of its targets, in 1D the 2 K on either side.
-/// Half of its K rows are those nearest to any of its targets; the others are shared out among the directions seen from
-/// the middle (two in 1D, 16 in 2D, orthants beyond), the nearest of each, so that the far side of a hole is seen as
-/// well. Of the rows at one place a tile takes at most K / 16, unless its pool has no others. Inputs may have different
-/// units: distances are those after every column was divided by its extent.
+/// The cells follow from the observed points alone (see `local_cells`): the ball around a cell has at most K rows, and
+/// at most 8 K places lie within 2.8 of its radii. A context follows from its cell. So what a target is predicted from
+/// does not depend on the other targets.
 ///
-/// A few places that are much further away than the rest of a pool are left out, and do not count for the extents:
-/// beside them all others would fall on one spot.
-///
-/// Memory: about 30 + 8 Dx bytes a row of context.
+/// A cell chooses among its pool, the 4 K places nearest to its middle, in 1D the 2 K on either side. Half of its K
+/// rows are those nearest to the cell; the others are shared out among the directions seen from the middle (two in 1D,
+/// 16 in 2D, orthants beyond), the nearest of each, so that the far side of a hole is seen as well. Of the rows at one
+/// place a cell takes at most K / 16, unless its pool has no others. A few places that are much further away than the
+/// rest of a pool are left out: beside them all others would fall on one spot.
 class LocalContexts {
  public:
-  static constexpr std::int64_t kTileTargets = 32;  // at most
-
-  /// x (n, Dx), row-major and finite. `neighbours` K ≥ 1 bounds the rows of a tile's context. Throws Error for 2³² rows
-  /// or more.
+  /// x (n, Dx), row-major and finite. `neighbours` K ≥ 1 bounds the rows of a context. Throws Error for 2³² rows or
+  /// more.
   LocalContexts(std::span<const double> x, std::int64_t dim_x, std::int64_t neighbours);
-  LocalContexts(LocalContexts&&) noexcept;
-  ~LocalContexts();
 
-  std::int64_t rows() const;
+  std::int64_t rows() const { return places_->rows(); }
 
-  /// All rows of `targets` (m, Dx), each once, so that each kTileTargets consecutive ones from the first on are near
-  /// to each other.
-  std::vector<std::int64_t> order(std::span<const double> targets) const;
+  /// The cells that hold these targets (m, Dx); each target is in one of them.
+  std::vector<LocalCell> cells(std::span<const double> targets) const { return cells_->of(targets); }
 
-  /// The tiles of some rows of `targets`, which are near to each other. There are several where they are farther apart
-  /// than the pool of a tile reaches. May be called by several threads.
-  std::vector<LocalTile> tiles(std::span<const double> targets, std::span<const std::int64_t> rows) const;
+  /// The rows of a cell's context, in ascending order. May be called by several threads.
+  std::vector<std::int64_t> context(const CellBox& cell) const;
 
  private:
-  struct Places;
-  std::unique_ptr<const Places> places_;
+  std::unique_ptr<const ObservedPlaces> places_;
+  std::optional<LocalCells> cells_;
+  std::int64_t neighbours_;
 };
 
 }  // namespace npzoo

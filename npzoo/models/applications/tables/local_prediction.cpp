@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "npzoo/engine/cancellation.h"
@@ -24,6 +25,11 @@ std::vector<double> rows_of(std::span<const double> all, std::span<const std::in
   return some;
 }
 
+/// Some targets of a cell and the rows of its context.
+struct LocalTile {
+  std::vector<std::int64_t> targets, context;
+};
+
 Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) {
   return {.x = rows_of(whole.x, tile.context, dim_x),
           .y = rows_of(whole.y, tile.context, whole.value_names.size()),
@@ -37,9 +43,7 @@ Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) 
 class Tiles {
  public:
   Tiles(const Series& whole, std::size_t dim_x, std::int64_t neighbours)
-      : whole_(whole),
-        contexts_(whole.x, static_cast<std::int64_t>(dim_x), neighbours),
-        order_(contexts_.order(whole.targets)) {}
+      : contexts_(whole.x, static_cast<std::int64_t>(dim_x), neighbours), cells_(contexts_.cells(whole.targets)) {}
 
   std::optional<LocalTile> next() {
     if (ready_.empty()) make_some();
@@ -51,27 +55,50 @@ class Tiles {
 
  private:
   void make_some() {
-    constexpr std::size_t kTogether = 512, kGroup = LocalContexts::kTileTargets;
-    const std::size_t groups = std::min((order_.size() - begin_ + kGroup - 1) / kGroup, kTogether);
-    std::vector<std::vector<LocalTile>> made(groups);
-    thread_pool().for_range(static_cast<std::int64_t>(groups), 8, [&](std::int64_t first, std::int64_t last) {
-      for (auto g = static_cast<std::size_t>(first); g < static_cast<std::size_t>(last); ++g) {
+    constexpr std::size_t kTogether = 512, kMostTargets = 4096;
+    const std::size_t count = std::min(cells_.size() - begin_, kTogether);
+    std::vector<std::vector<std::int64_t>> contexts(count);
+    thread_pool().for_range(static_cast<std::int64_t>(count), 8, [&](std::int64_t first, std::int64_t last) {
+      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
         throw_if_stopped();
-        const std::size_t from = begin_ + g * kGroup;
-        made[g] =
-            contexts_.tiles(whole_.targets, std::span(order_).subspan(from, std::min(kGroup, order_.size() - from)));
+        contexts[i] = contexts_.context(cells_[begin_ + i].box);
       }
     });
-    for (auto& tiles : made) std::ranges::move(tiles, std::back_inserter(ready_));
-    begin_ = std::min(order_.size(), begin_ + groups * kGroup);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<const std::int64_t> targets = cells_[begin_ + i].targets;
+      for (std::size_t from = 0; from < targets.size(); from += kMostTargets) {
+        const auto some = targets.subspan(from, std::min(kMostTargets, targets.size() - from));
+        ready_.push_back({{some.begin(), some.end()}, contexts[i]});
+      }
+    }
+    begin_ += count;
   }
 
-  const Series& whole_;
   LocalContexts contexts_;
-  std::vector<std::int64_t> order_;
+  std::vector<LocalCell> cells_;
   std::size_t begin_ = 0;
   std::deque<LocalTile> ready_;
 };
+
+/// Sorts the observed points by place and value: sums then do not depend on the order in which a table has its rows.
+void sort_points(Series& series, std::size_t dim_x) {
+  const std::size_t dim_y = series.value_names.size(), count = series.y.size() / dim_y;
+  const auto numbers = [&](std::size_t row, std::size_t c) {
+    return c < dim_x ? series.x[row * dim_x + c] : series.y[row * dim_y + c - dim_x];
+  };
+  const auto before = [&](std::int64_t a, std::int64_t b) {
+    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+    for (std::size_t c = 0; c < dim_x + dim_y; ++c)
+      if (numbers(i, c) != numbers(j, c)) return numbers(i, c) < numbers(j, c);
+    return false;
+  };
+  std::vector<std::int64_t> order(count);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  if (std::ranges::is_sorted(order, before)) return;
+  std::ranges::stable_sort(order, before);
+  series.x = rows_of(series.x, order, dim_x);
+  series.y = rows_of(series.y, order, dim_y);
+}
 
 /// The figures of some rows of targets, of as many numbers each, put where they belong.
 void scatter(const std::vector<double>& part, std::span<const std::int64_t> rows, std::size_t all,
@@ -115,11 +142,12 @@ class LocalPrediction {
       }
       std::optional<Series> series = next_();
       if (!series) return {};
+      predictor_.check_sizes(*series);
+      sort_points(*series, static_cast<std::size_t>(predictor_.dim_x()));
       if (std::ssize(series->y) / predictor_.dim_y() <= options_.largest_context || series->targets.empty()) {
         asked_.emplace_back();
         return series;
       }
-      predictor_.check_sizes(*series);
       begin(std::move(*series));
     }
   }
@@ -139,11 +167,16 @@ class LocalPrediction {
 
  private:
   void begin(Series series) {
-    whole_ = std::make_unique<Series>(std::move(series));
-    dim_x_ = whole_->x.size() / (whole_->y.size() / whole_->value_names.size());
+    dim_x_ = static_cast<std::size_t>(predictor_.dim_x());
     open_ = std::make_shared<Open>();
-    open_->answer.units = predictor_.units_of(*whole_);
-    open_->targets = open_->left = whole_->targets.size() / dim_x_;
+    open_->answer.units = predictor_.units_of(series);
+    open_->targets = open_->left = series.targets.size() / dim_x_;
+    if (options_.turn && dim_x_ == 2 && predictor_.dim_y() == 1) open_->answer.turn = find_turn(series.x, series.y);
+    if (const auto& turn = open_->answer.turn) {
+      series.x = turn->apply(series.x);
+      series.targets = turn->apply(series.targets);
+    }
+    whole_ = std::make_unique<Series>(std::move(series));
     tiles_.emplace(*whole_, dim_x_, options_.neighbours);
   }
 

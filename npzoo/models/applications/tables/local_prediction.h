@@ -6,18 +6,26 @@
 
 namespace npzoo {
 
-/// Which series are answered by tiles (see LocalContexts), and by how large ones.
+/// Which series are predicted cell by cell (see LocalContexts), and from how many points.
 struct LocalOptions {
-  std::int64_t largest_context = 1024;  // rows; a series with more goes as tiles
-  std::int64_t neighbours = 128;        // rows of a tile's context
+  std::int64_t largest_context = 1024;  // rows; a series with more is split into cells
+  std::int64_t neighbours = 128;        // rows of a cell's context
+  /// Of one value and two inputs: turns and stretches the inputs of a series that is split into cells if its points
+  /// vary further along a slanted line than across it (see find_turn). Both the choice of contexts and the model see
+  /// the turned inputs.
+  bool turn = true;
 };
 
-/// As `predictor.predict`, but series with large contexts are split into tiles, each standardised by itself, which the
-/// predictor answers as it does small series. What comes back is that of whole series, in their order and that of their
-/// targets, with the units that the whole series would have; samples are joint within a tile.
+/// Predicts as `predictor.predict` does, but splits series with large contexts into cells. Each cell is standardised by
+/// its own context and predicted as a small series. Results are those of whole series, in their order and that of their
+/// targets, with the units that the whole series would have.
 ///
-/// Tiles are made a batch at a time, on the threads of the pool; the bits of an answer do not depend on their number.
-/// Memory beyond the predictor's: that of LocalContexts of one series, and answers until the series has all of them.
+/// The result at a target depends on the observed points of its series and on the target's place: neither on the other
+/// targets, nor on the order of rows, nor on the number of threads, to the bit. Models that draw functions or predict
+/// targets jointly are the exception: they sample the targets of a cell together.
+///
+/// Contexts are made a batch of cells at a time, on the threads of the pool. Memory beyond the predictor's: that of
+/// LocalContexts of one series, and its results until all are there.
 void predict_locally(const SeriesPredictor& predictor, const LocalOptions& options, const SeriesPredictor::Next& next,
                      const SeriesPredictor::Take& take);
 

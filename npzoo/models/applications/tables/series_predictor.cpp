@@ -12,6 +12,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/tables/place_samples.h"
 #include "npzoo/models/predictions/independent.h"
 
 namespace npzoo {
@@ -158,13 +159,14 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
 
 namespace {
 
-/// What a prediction says of `count` leading targets of row `b`, appended to the answer.
+/// The figures of the leading targets of a row, appended to its result.
 class Figures {
  public:
   Figures(const Prediction& prediction, const SeriesOptions& options, Draws& draws)
-      : marginals_(on_host(prediction.marginals())), moments_(moments(marginals_)) {
+      : options_(options), marginals_(on_host(prediction.marginals())), moments_(moments(marginals_)) {
     for (const double p : options.quantiles) quantiles_.push_back(quantile(marginals_, p));
-    if (options.samples > 0) samples_ = prediction.sample(options.samples, draws);
+    if (options.samples > 0 && options.density != Density::marginal)
+      samples_ = prediction.sample(options.samples, draws);
   }
 
   /// `y` (B, Nt, Dy) in the units of the model, where there is a truth.
@@ -188,6 +190,20 @@ class Figures {
     }
   }
 
+  /// Samples of targets `places` (count, Dx) that are drawn each by itself.
+  void append_samples(std::int64_t b, const Series& series, std::span<const double> places,
+                      SeriesPrediction& out) const {
+    if (options_.samples == 0 || options_.density != Density::marginal) return;
+    const PlaceSamples samples(options_.seed, series.x, series.y);
+    const std::size_t dim_x = options_.x_names.size(), first = out.samples.size();
+    for (std::size_t i = 0; i < places.size() / dim_x; ++i)
+      samples.draw(marginals_, b, static_cast<std::int64_t>(i), places.subspan(i * dim_x, dim_x), options_.samples,
+                   out.samples);
+    const auto count = static_cast<std::size_t>(options_.samples);
+    for (std::size_t i = first; i < out.samples.size(); ++i)
+      out.samples[i] = out.units.values[(i - first) / count % out.units.values.size()].mean(out.samples[i]);
+  }
+
   void append_scores(std::int64_t b, std::span<const double> truth, SeriesPrediction& out) const {
     const std::vector<ValueMap>& maps = out.units.values;
     const std::size_t dim_y = maps.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
@@ -208,6 +224,7 @@ class Figures {
   }
 
  private:
+  const SeriesOptions& options_;
   Marginals marginals_;
   Moments moments_;
   std::vector<Tensor> quantiles_;
@@ -273,8 +290,10 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
     if (scored) figures.score(yt);
     for (std::int64_t b = 0; b < count; ++b) {
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];
-      const auto asked = std::ssize(part(series[m].targets, begin, width, dim_x)) / dim_x;
+      const std::span<const double> places = part(series[m].targets, begin, width, dim_x);
+      const auto asked = std::ssize(places) / dim_x;
       figures.append(b, asked, out[m]);
+      figures.append_samples(b, series[m], places, out[m]);
       figures.append_scores(b, part(series[m].truth, begin, asked, dim_y), out[m]);
     }
   }

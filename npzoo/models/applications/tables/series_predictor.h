@@ -10,6 +10,7 @@
 
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/tables/standardise.h"
+#include "npzoo/models/applications/tables/turned_inputs.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -31,11 +32,13 @@ struct SeriesPrediction {
   Standardisation units;               // by the series' own context
   std::vector<double> mean, std;       // (m, Dy)
   std::vector<double> quantiles{};     // (m, Dy, Q)
-  std::vector<double> samples{};       // (m, Dy, S), of all targets together where the model tells of functions
+  std::vector<double> samples{};       // (m, Dy, S), of all targets together if the model draws functions, otherwise
+                                       // of each by itself (see PlaceSamples)
   std::vector<double> log_density{};   // (m), nats, of the values of a target together; these three only where there is
                                        // a truth, NaN where it is not known
   std::vector<double> crps{};          // (m, Dy), continuous ranked probability score
   std::vector<double> central_mass{};  // (m, Dy), of the smallest central interval that holds the truth
+  std::optional<InputTurn> turn{};     // of the inputs, if they were turned (see LocalOptions)
 };
 
 struct SeriesOptions {
@@ -69,6 +72,7 @@ class SeriesPredictor {
   /// The model must live as long as this.
   SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);
 
+  std::int64_t dim_x() const { return model_.dim_x(); }
   std::int64_t dim_y() const { return model_.dim_y(); }
 
   /// Throws Error for arrays whose sizes do not fit together, and as `standardise` does.

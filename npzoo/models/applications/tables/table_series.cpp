@@ -214,6 +214,10 @@ TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& 
     count_outside({{}, {}, std::move(places_of.front())}, said.units, range, tally);
     places_of.pop_front();
     tally.constant += std::ranges::any_of(said.units.values, &ValueMap::constant);
+    if (said.turn) {
+      ++tally.turned;
+      if (!tally.turn || said.turn->ratio > tally.turn->ratio) tally.turn = said.turn;
+    }
     table.put(taken++, said);
     tally.units = std::move(said.units);
   });

@@ -48,6 +48,8 @@ struct SeriesTally {
   std::int64_t smallest = 0, largest = 0;  // contexts
   std::int64_t targets = 0, outside = 0;   // outside the range of inputs in training
   FarPoints far_inputs{}, far_values{};
+  std::int64_t turned = 0;          // series whose inputs were turned
+  std::optional<InputTurn> turn{};  // the largest ratio of these
   Standardisation units;  // of the last one
 };
 
