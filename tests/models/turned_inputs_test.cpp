@@ -22,7 +22,7 @@ struct Field {
 /// A stationary field as a sum of random waves, whose frequencies are those of a Matérn-3/2 kernel, with noise.
 /// Correlation reaches `ratio` times as far along `angle` (degrees) as across it.
 Field random_field(std::size_t count, double ratio, double angle, std::array<double, 2> unit, std::uint64_t seed) {
-  constexpr std::size_t kWaves = 400;
+  constexpr std::size_t kWaves = 3000;  // few would have a direction of their own
   constexpr double kLength = 0.08, kNoise = 0.1;
   const double turn = angle * std::numbers::pi / 180;
   Random random(seed);
@@ -85,15 +85,14 @@ TEST_CASE("turned inputs: a field without a direction stays as it is, also where
   Field wide = square;  // the same field, with an input in another unit
   for (std::size_t i = 0; i < wide.x.size(); i += 2) wide.x[i] *= 1000;
   CHECK_FALSE(find_turn(wide.x, wide.y));
-  Field strip = random_field(2700, 1, 0, {1, 1}, 6);  // a third of a square
+  const Field strip = random_field(2100, 1, 0, {1, 1}, 6);  // a third of a square
   Field part;
   for (std::size_t i = 0; i < strip.y.size(); ++i)
     if (strip.x[2 * i] < 100 + 1.0 / 3) {
       part.x.insert(part.x.end(), {strip.x[2 * i], strip.x[2 * i + 1]});
       part.y.push_back(strip.y[i]);
     }
-  const auto of_part = find_turn(part.x, part.y);
-  CHECK_MESSAGE(!of_part, (of_part ? of_part->ratio : 1) << ' ' << (of_part ? of_part->angle : 0) << ' ' << (of_part ? of_part->gain : 0));
+  CHECK_FALSE(find_turn(part.x, part.y));
 }
 
 TEST_CASE("turned inputs: neither the order of points, nor threads, nor a single odd value or place decides") {
