@@ -110,6 +110,17 @@ TEST_CASE("fill: one series has units, warnings and scores of the values that we
   CHECK(alone.columns[0].mean.size() == 3);
 }
 
+TEST_CASE("fill: the header tells of turned inputs") {
+  FillReport report;
+  report.columns = {{"a", "b"}, {"y"}, ""};
+  report.tally.series = report.tally.turned = 1;
+  report.tally.turn = InputTurn{.ratio = 2.16, .angle = 29.2};
+  CHECK(report.comments().back() == "inputs stretched 2.2 : 1 along 29°");
+  report.tally.series = 5;
+  report.tally.turned = 2;
+  CHECK(report.comments().back() == "inputs of 2 series stretched 2.2 : 1 along 29° at most");
+}
+
 TEST_CASE("fill: rows without a finite prediction are named") {
   const OnCpu cpu;
   const Column x{0, 1, 0, 1, 2, 2}, y{1e300, -1e300, 1, 2, kNaN, kNaN};

@@ -221,6 +221,33 @@ TEST_CASE("local prediction: the same bits for any number of threads") {
   }
 }
 
+TEST_CASE("local prediction: inputs of a slanted field are turned, unless the options say otherwise") {
+  const OnCpu cpu;
+  const Small small(2);
+  Series slanted;
+  Random random(4);
+  for (int i = 0; i < 300; ++i) {
+    const double a = random.uniform(0, 10), b = random.uniform(0, 10);
+    slanted.x.insert(slanted.x.end(), {a, b});
+    slanted.y.push_back(std::sin(a - b) + 0.1 * random.normal());
+    slanted.targets.insert(slanted.targets.end(), {b, a});
+  }
+  const SeriesPrediction turned = predict(small.predictor, {46, 20}, {slanted})[0];
+  REQUIRE(turned.turn);
+  CHECK(turned.turn->ratio > 2);
+  CHECK(std::abs(turned.turn->angle - 45) < 10);
+  CHECK(turned.units.inputs[0].from == small.predictor.units_of(slanted).inputs[0].from);
+  Series by_hand = slanted;
+  by_hand.x = turned.turn->apply(slanted.x);
+  by_hand.targets = turned.turn->apply(slanted.targets);
+  const LocalOptions as_is{46, 20, false};
+  check_alike(turned.mean, predict(small.predictor, as_is, {by_hand})[0].mean, turned.units.values[0].scale);
+  const SeriesPrediction plain = predict(small.predictor, as_is, {slanted})[0];
+  CHECK_FALSE(plain.turn);
+  CHECK(plain.mean != turned.mean);
+  CHECK_FALSE(predict(small.predictor, {300, 20}, {slanted})[0].turn);  // seen whole
+}
+
 TEST_CASE("local prediction: errors") {
   const OnCpu cpu;
   const Small small(2);
