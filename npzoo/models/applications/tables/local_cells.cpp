@@ -86,13 +86,14 @@ LocalCells::LocalCells(const ObservedPlaces& places, const CellLimits& limits) :
 /// The number of cells by a sample of places: each stands for one over the volume of its cell.
 double LocalCells::cost() const {
   constexpr std::size_t kSample = 64;
-  const std::size_t step = std::max<std::size_t>(1, places_.count() / kSample);
+  std::vector<ObservedPlaces::Index> near;  // places that are not far from all others
+  for (ObservedPlaces::Index p = 0; p < places_.count(); ++p)
+    if (std::ranges::all_of(places_.at(p), [](double x) { return 0 <= x && x <= 1; })) near.push_back(p);
+  const std::size_t step = std::max<std::size_t>(1, near.size() / kSample);
   double sum = 0;
-  for (std::size_t p = step / 2; p < places_.count(); p += step) {
+  for (std::size_t i = step / 2; i < near.size(); i += step) {
     throw_if_stopped();
-    const auto at = places_.at(static_cast<ObservedPlaces::Index>(p));
-    const std::size_t far = doublings(at);
-    if (far > 0) continue;
+    const auto at = places_.at(near[i]);
     CellBox cell = box(0);
     double inverse = 1;
     while (!small_enough(cell)) {

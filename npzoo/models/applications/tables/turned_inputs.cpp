@@ -95,22 +95,31 @@ void cut_extremes(std::vector<double>& y) {
   for (double& value : y) value = std::clamp(value, low - extent, high + extent);
 }
 
-/// The mean value at each place, with mean 0 and deviation 1 of them all; empty if they are as good as equal.
+bool inside(const ObservedPlaces& places, ObservedPlaces::Index p) {
+  return std::ranges::all_of(places.at(p), [](double x) { return 0 <= x && x <= 1; });
+}
+
+/// The mean value at each place, 0 at far ones, with mean 0 and deviation 1 of all others; empty if they are as good as
+/// equal.
 std::vector<double> values_of(const ObservedPlaces& places, std::span<const double> y) {
-  std::vector<double> values;
+  std::vector<double> values, all(places.count(), 0);
   for (ObservedPlaces::Index p = 0; p < places.count(); ++p) {
+    if (!inside(places, p)) continue;
     double mean = 0;
     for (const auto row : places.rows_of(p)) mean += y[row] / static_cast<double>(places.rows_of(p).size());
     values.push_back(mean);
   }
+  if (values.size() < 4) return {};
   cut_extremes(values);
   const auto count = static_cast<double>(values.size());
   double mean = 0, square = 0;
   for (const double v : values) mean += v / count;
   for (const double v : values) square += (v - mean) * (v - mean) / count;
   if (!(std::sqrt(square) > 1e-12 * std::abs(mean)) || !std::isfinite(square)) return {};
-  for (double& v : values) v = (v - mean) / std::sqrt(square);
-  return values;
+  std::size_t next = 0;
+  for (ObservedPlaces::Index p = 0; p < places.count(); ++p)
+    if (inside(places, p)) all[p] = (values[next++] - mean) / std::sqrt(square);
+  return all;
 }
 
 Eigen::Matrix2d rotation(double angle) {
@@ -182,7 +191,9 @@ std::optional<InputTurn> find_turn(std::span<const double> x, std::span<const do
   // Both "as it is" and "in the units of the table" are alike in all directions; where inputs have different units only
   // the former is natural.
   const double of_units = std::log(turn.extent[0]) - std::log(turn.extent[1]);
-  const StretchSearch search(likelihood, std::sqrt(1 / static_cast<double>(places.count())));
+  double near = 0;
+  for (ObservedPlaces::Index p = 0; p < places.count(); ++p) near += inside(places, p);
+  const StretchSearch search(likelihood, std::sqrt(1 / near));
   StretchFit plain = search.fit_kernel({0, 0});
   if (std::abs(of_units) > 0.01) {
     StretchFit in_units = search.fit_kernel({of_units, 0});
