@@ -22,7 +22,7 @@ PlainTable::PlainTable(const FillData& data)
   if (!data.lonlat) return;
   check_lonlat(x_, coordinates_);
   check_lonlat(targets_, coordinates_);
-  const SphereMap map(x_, coordinates_);
+  const SphereMap map(without_covariates(observed()), coordinates_);
   x_ = map(x_);
   targets_ = map(targets_);
   notes_.push_back(map.text());
@@ -36,11 +36,23 @@ std::vector<double> PlainTable::without_covariates(std::span<const double> x) co
   return kept;
 }
 
+/// The rows of inputs where a value is known: answers must not depend on the other rows that are asked for.
+std::vector<double> PlainTable::observed() const {
+  const auto dim_x = static_cast<std::size_t>(of_.dim_x);
+  std::vector<double> rows;
+  for (std::size_t i = 0; i < of_.x.size() / dim_x; ++i)
+    if (std::ranges::any_of(of_.values, [i](std::span<const double> y) { return !std::isnan(y[i]); }))
+      rows.insert(rows.end(), &of_.x[i * dim_x], &of_.x[i * dim_x] + dim_x);
+  return rows;
+}
+
 void PlainTable::subtract_linear_part() {
   const auto dim_x = static_cast<std::size_t>(of_.dim_x);
   const std::size_t rows = of_.x.size() / dim_x;
+  const std::vector<double> seen = observed();
   centers_.assign(dim_x, 0.0);
-  for (std::size_t i = 0; i < of_.x.size(); ++i) centers_[i % dim_x] += of_.x[i] / static_cast<double>(rows);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    centers_[i % dim_x] += seen[i] / static_cast<double>(seen.size() / dim_x);
   const GpInputs inputs{.dim_x = of_.dim_x,
                         .lonlat = of_.lonlat,
                         .x_groups = of_.x_groups,
@@ -60,8 +72,8 @@ void PlainTable::subtract_linear_part() {
         y.push_back(of_.values[v][i]);
       }
       GpPoints points = inputs.shape();
-      const std::vector<double> seen = inputs(x);
-      points.x = seen;
+      const std::vector<double> places = inputs(x);
+      points.x = places;
       points.y = y;
       std::vector<GpSlope> slopes = GaussianProcess::fit(points).found().slopes;
       for (GpSlope& slope : slopes) slope.input -= of_.lonlat ? 1 : 0;

@@ -24,6 +24,7 @@ class PlainTable {
  private:
   using SeriesKey = std::pair<std::size_t, std::uint32_t>;  // number of the value, group
 
+  std::vector<double> observed() const;
   void subtract_linear_part();
   /// The linear part of a row of inputs, in one series; 0 if no slope was fitted.
   double linear_part(const SeriesKey& series, std::span<const double> row) const;
@@ -33,7 +34,7 @@ class PlainTable {
   std::size_t coordinates_;
   std::vector<double> x_, targets_;             // coordinates alone, on the map
   std::vector<std::vector<double>> y_, truth_;  // without the linear part
-  std::vector<double> centers_;                 // of the covariates, over all rows
+  std::vector<double> centers_;                 // of the covariates, over observed rows
   std::map<SeriesKey, std::vector<GpSlope>> slopes_;
   std::vector<std::string> notes_;
 };
