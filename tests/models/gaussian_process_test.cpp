@@ -155,7 +155,7 @@ TEST_CASE("gaussian process: a fit finds the hyper-parameters that a field was d
   std::vector<double> other = x, scaled = y;
   for (std::size_t i = 1; i < other.size(); i += 2) other[i] = 1000 * other[i] - 7;
   for (double& value : scaled) value = 10 * value + 100;
-  const GpFit& same = GaussianProcess::fit({.dims = 2, .x = other, .y = scaled}).found();
+  const GpFit same = GaussianProcess::fit({.dims = 2, .x = other, .y = scaled}).found();
   CHECK(same.values[2].value == doctest::Approx(1000 * found.values[2].value).epsilon(1e-3));
   CHECK(same.noise() == doctest::Approx(10 * found.noise()).epsilon(1e-3));
 }
@@ -165,7 +165,7 @@ TEST_CASE("gaussian process: the slope of a covariate is found with its deviatio
   std::vector<double> y;
   for (std::size_t i = 0; i < 120; ++i) y.push_back(std::sin(6 * x[2 * i]) - 4 * x[2 * i + 1]);
   const GpPoints points{.dims = 2, .x = x, .y = y, .in_mean = {false, true}};
-  const GpFit& found = GaussianProcess::fit(points, {.kernel = "matern-5/2"}).found();
+  const GpFit found = GaussianProcess::fit(points, {.kernel = "matern-5/2"}).found();
   REQUIRE(found.slopes.size() == 1);
   CHECK(found.slopes[0].input == 1);
   CHECK(std::abs(found.slopes[0].value + 4) < 3 * found.slopes[0].std + 0.05);
