@@ -96,7 +96,7 @@ TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
         R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
   for (const ColumnChoice& twice :
        {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
-    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values and --group)");
+    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values, --covariates and --group)");
 }
 
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {

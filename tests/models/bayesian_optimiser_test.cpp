@@ -184,7 +184,7 @@ TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {
   CHECK(error_of([&] { optimiser.ask(0); }) == "[optimise] 0 points asked for, expected 1 or more");
   CHECK(error_of([&] { optimiser.beliefs(); }) == "[optimise] nothing was observed so far, expected one value or more");
   CHECK(error_of([] { BayesianOptimiser(one_axis(), {.surrogate = FittedGp{KernelKind::periodic}}); }) ==
-        "[optimise] a kernel periodic found, expected one without a period");
+        "[optimise] a kernel periodic found, expected rbf, matern32 or matern52");
   BayesianOptimiser few(SearchSpace({{.name = "n", .low = 0, .high = 1, .integer = true}}));
   few.tell(std::vector<double>{0, 1}, std::vector<double>{3, 4});
   CHECK(error_of([&] { few.ask(); }) == "[optimise] all 2 points are known");

@@ -337,7 +337,7 @@ def refused():
     yield "day,rate\n1,2\n2,\n", '[{}:1] has no column "x", found "day", "rate"', ("--inputs", "x")
     yield "day,rate\n1,2\n2,\n", '[{}:1] has no column "x", found "day", "rate"', ("--values", "x")
     yield "day,rate\n1,2\n2,\n", '[{}:1] has no column "x", found "day", "rate"', ("--group", "x")
-    yield "day,rate\n1,2\n2,\n", '[columns] "rate" is named twice by --inputs, --values and --group', ("--inputs", "rate", "--values",
+    yield "day,rate\n1,2\n2,\n", '[columns] "rate" is named twice by --inputs, --values, --covariates and --group', ("--inputs", "rate", "--values",
                                                                                               "rate")
     yield ("a,b,rate\n1,2,3\n2,3,\n", "[predict] 2 inputs found, a and b, tnp-d trained under quick/gp1d takes 1", ("--inputs", "a,b"))
     yield "id,day,rate\nx,1,2\n,2,\n", '[{}:3] column "id" is empty, expected the name of a group', ("--group", "id")

@@ -4,6 +4,7 @@
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/gaussian_process/gp_kernel.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
@@ -40,6 +41,16 @@ void check_flags(PredictCommand& c) {
         c.samples > 0 ? "--samples" : "--samples-out", c.samples > 0 ? "--samples-out" : "--samples");
   c.table = c.words.empty() ? c.context : std::filesystem::path(c.words[0]);
   c.strict = c.words.empty();
+  const bool gp = c.model == "gp" || !c.kernel.empty() || c.linear_mean;
+  check(c.checkpoint.empty() || (!gp && c.model == "auto"), "--checkpoint and {} found, expected one of them",
+        c.model != "auto"  ? "--model"
+        : c.kernel.empty() ? "--linear-mean"
+                           : "--kernel");
+  check(c.model != "weights" || !gp, "--model weights and {} found, expected --model gp",
+        c.kernel.empty() ? "--linear-mean" : "--kernel");
+  check(!c.baselines || !c.truth.empty(), "--baselines found without --truth, expected both");
+  if (gp) c.model = "gp";
+  if (!c.kernel.empty()) static_cast<void>(GpKernel::parse(c.kernel));
   c.quantiles.clear();
   for (const std::string& text : c.probability) {
     c.quantiles.push_back(probability(text));
@@ -58,7 +69,14 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "of events their sequence, time and mark: what comes after each sequence is predicted");
   add_optional_checkpoint(flags, c.checkpoint,
                           ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; "
-                          "tables of more inputs need weights of your own");
+                          "for more inputs, and with --covariates, a Gaussian process fitted to the table");
+  flags.choice("--model", c.model, {"auto", "weights", "gp"},
+               "of a table without --checkpoint: its weights, or a Gaussian process that is fitted to each series");
+  flags.text(
+      "--kernel", c.kernel,
+      "of a Gaussian process: sums and products of matern-1/2, matern-3/2, matern-5/2, rbf, periodic and linear, "
+      "such as 'matern-3/2 * periodic + linear'. Default: the likeliest of the first four");
+  flags.toggle("--linear-mean", c.linear_mean, "of a Gaussian process: a mean that is linear in all inputs");
   flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
   flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
   flags.text(
@@ -70,11 +88,17 @@ void add_flags(Flags& flags, PredictCommand& c) {
              "inputs; of groups the first six");
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
+  flags.texts("--covariates", c.columns.covariates,
+              "columns known at all rows that values are also linear in, such as elevation; words are categories");
+  flags.toggle("--lonlat", c.lonlat,
+               "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
   flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
   flags.whole("--digits", c.digits, {1, kMostStdDigits},
               "significant digits of standard deviations; means, quantiles and samples have as many decimals");
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
+  flags.toggle("--baselines", c.baselines,
+               "with --truth: also score a fitted Gaussian process, and interpolation, on the same rows");
   flags.toggle("--no-standardise", c.as_is,
                "use inputs and values as they are, instead of mapping those of the context to the range and the "
                "standard deviation of training");

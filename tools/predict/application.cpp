@@ -14,7 +14,8 @@ int run_tables(const PredictOptions& c, const TrainedModel& trained) { return pr
 /// Two tables are taken as they stand, unless a flag asks for more.
 int run_points(const PredictOptions& c, const TrainedModel& trained) {
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
-                     c.quantiles.empty() && c.truth.empty() && c.neighbours == 0;
+                     c.quantiles.empty() && c.truth.empty() && c.neighbours == 0 && c.columns.covariates.empty() &&
+                     !c.lonlat;
   return plain ? predict_points(c, trained) : predict_tables(c, &trained);
 }
 

@@ -17,6 +17,11 @@ namespace npzoo {
 struct PredictOptions {
   CommonOptions common;
   std::string checkpoint;              // empty: the weights for tables of as many inputs
+  std::string model = "auto";          // of tables without a checkpoint: auto, weights or gp
+  std::string kernel;                  // of a Gaussian process; empty: the likeliest of four
+  bool linear_mean = false;            // of a Gaussian process, in all inputs
+  bool lonlat = false;                 // the first two inputs are longitude and latitude
+  bool baselines = false;              // score other methods as well
   std::filesystem::path table;         // observed points and, without targets, those to fill
   bool strict = false;                 // the table came by --context: no value may be missing
   std::filesystem::path targets, out;  // empty: none

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "npzoo/models/applications/tables/fill_table.h"
+#include "npzoo/models/training/named_weights.h"
 #include "npzoo/ops/kriging/kriging.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
@@ -26,8 +27,11 @@ constexpr int kUnansweredExit = 3;
 FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
   Progress progress("read", 0, {.unit = "rows", .passing = true});
   const Table::Options options{.progress = [&](std::int64_t rows) { progress.update(rows); }};
-  TablesToFill tables{
-      .table = Table::read(c.table, options), .columns = c.columns, .complete = c.strict, .dim_x = dim_x};
+  TablesToFill tables{.table = Table::read(c.table, options),
+                      .columns = c.columns,
+                      .complete = c.strict,
+                      .dim_x = dim_x,
+                      .lonlat = c.lonlat};
   if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
   if (!c.truth.empty()) tables.truth = Table::read(c.truth);
   return read_fill_tables(std::move(tables));
@@ -131,6 +135,16 @@ void print_scores(const PredictOptions& c, const FillResult& result) {
   for (std::size_t v = 0; v < result.scores.size(); ++v)
     fmt::print(to, "{}\n", line(result.report.columns.values[v], result.scores[v]));
   if (result.scores.size() > 1) fmt::print(to, "{}\n", line("all", pooled(result.scores)));
+  for (const BaselineScores& other : result.baselines) {
+    for (std::size_t v = 0; v < other.scores.size(); ++v)
+      fmt::print(to, "{}\n", line(result.report.columns.values[v] + " by " + other.name, other.scores[v]));
+    if (other.scores.size() > 1) fmt::print(to, "{}\n", line("all by " + other.name, pooled(other.scores)));
+  }
+}
+
+/// True if a Gaussian process answers.
+bool asks_gp(const PredictOptions& c, std::int64_t inputs, std::int64_t covariates) {
+  return c.model == "gp" || (c.model == "auto" && usual_weights(inputs, covariates) == kGaussianProcess);
 }
 
 }  // namespace
@@ -139,8 +153,9 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
-  if (!trained) trained = &usual.emplace(load_model(default_weights(tables)));
-  check_fits(*trained, tables.columns.inputs, tables.columns.values);
+  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.covariates.names);
+  if (!trained && !asks_gp(c, inputs, covariates)) trained = &usual.emplace(load_model(default_weights(inputs)));
+  if (trained) check_fits(*trained, tables.columns.inputs, tables.columns.values);
   check_picture(c, tables);
   const std::vector<std::string> drawn = drawn_groups(c, tables);
   static_cast<void>(prediction_header(tables, c.quantiles));
@@ -149,20 +164,26 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
 
   const InterruptGuard interrupt;
   Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values), {.unit = "values"});
-  const FillResult result =
-      fill_tables(*trained, tables,
-                  {.quantiles = c.quantiles,
-                   .samples = c.samples,
-                   .standardise = !c.as_is,
-                   .neighbours = c.neighbours,
-                   .turn = !c.no_turn,
-                   .chunk = c.chunk,
-                   .stop = interrupt.token(),
-                   .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }});
+  const FillOptions options{
+      .quantiles = c.quantiles,
+      .samples = c.samples,
+      .standardise = !c.as_is,
+      .neighbours = c.neighbours,
+      .turn = !c.no_turn,
+      .chunk = c.chunk,
+      .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
+      .baselines = c.baselines,
+      .stop = interrupt.token(),
+      .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }};
+  const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);
   Outputs outputs(c, tables, result, drawn);
   if (interrupt.requested()) return kInterruptedExit;
   outputs.commit();
   progress.finish();
+  if (!trained && c.model == "auto")
+    progress.message(covariates > 0
+                         ? "npzoo: a Gaussian process answers, for its covariates: --model weights asks weights"
+                         : fmt::format("npzoo: a Gaussian process answers: no weights are for {} inputs", inputs));
   show_messages(c, tables, result, drawn.size(), progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)

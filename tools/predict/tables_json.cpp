@@ -23,6 +23,45 @@ JsonValue to_json(const FillReport& report) {
                                                       {"inputs", named(report.columns.inputs)},
                                                       {"values", named(report.columns.values)}});
   json.set("warnings", to_json(report.warnings()));
+  if (!report.notes.empty()) {
+    JsonValue notes = JsonValue::array();
+    for (const std::string& note : report.notes) notes.push_back(note);
+    json.set("notes", notes);
+  }
+  return json;
+}
+
+JsonValue to_json(const std::vector<NamedValue>& values) {
+  JsonValue json = JsonValue::object();
+  for (const auto& [name, value] : values) json.set(name, value);
+  return json;
+}
+
+/// The Gaussian processes of all series, in the order of values and groups.
+JsonValue to_json(const std::vector<SeriesProcess>& processes, const ColumnChoice& columns) {
+  JsonValue list = JsonValue::array();
+  for (const SeriesProcess& p : processes) {
+    JsonValue one = JsonValue::object({{"value", columns.values[p.value]}});
+    if (!columns.group.empty()) one.set("group", p.group);
+    one.update({{"points", p.fit.points},
+                {"fitted_points", p.fit.fitted_points},
+                {"kernel", p.fit.kernel.text()},
+                {"hyperparameters", to_json(p.values)},
+                {"slopes", to_json(p.slopes)},
+                {"log_density", p.fit.log_density}});
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+JsonValue to_json(const std::vector<BaselineScores>& baselines, const ColumnChoice& columns) {
+  JsonValue json = JsonValue::object();
+  for (const BaselineScores& b : baselines) {
+    JsonValue one = to_json(pooled(b.scores)), each = JsonValue::object();
+    for (std::size_t v = 0; v < b.scores.size(); ++v) each.set(columns.values[v], to_json(b.scores[v]));
+    one.set("scores", each);
+    json.set(b.name, one);
+  }
   return json;
 }
 
@@ -40,6 +79,8 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
                                         {"ratio", turn->ratio},
                                         {"angle", turn->angle},
                                         {"gain_nats", turn->gain}}));
+  json.set("model", result.weights.name());
+  if (!result.processes.empty()) json.set("processes", to_json(result.processes, columns));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
@@ -48,6 +89,7 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
   JsonValue each = JsonValue::object();
   for (std::size_t v = 0; v < result.scores.size(); ++v) each.set(columns.values[v], to_json(result.scores[v]));
   json.set("scores", each);
+  if (!result.baselines.empty()) json.set("baselines", to_json(result.baselines, columns));
   return json;
 }
 

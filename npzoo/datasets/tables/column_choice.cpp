@@ -33,11 +33,13 @@ bool holds(const Names& names, const std::string& name) { return std::ranges::fi
 void check_wishes(const Table& table, const ColumnChoice& wishes) {
   Names all = wishes.inputs;
   all.insert(all.end(), wishes.values.begin(), wishes.values.end());
+  all.insert(all.end(), wishes.covariates.begin(), wishes.covariates.end());
   if (!wishes.group.empty()) all.push_back(wishes.group);
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
-    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values and --group", in_quotes(name));
+    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values, --covariates and --group",
+          in_quotes(name));
   }
 }
 
@@ -47,6 +49,7 @@ Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept)
   std::unordered_set<std::string_view> taken{"", choice.group};
   taken.insert(choice.inputs.begin(), choice.inputs.end());
   taken.insert(choice.values.begin(), choice.values.end());
+  taken.insert(choice.covariates.begin(), choice.covariates.end());
   Names names;
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (!taken.contains(table.header()[i]) && accept(summaries[i])) names.push_back(table.header()[i]);
@@ -217,13 +220,15 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   if (choice.inputs.empty()) {
     targets.format().check_named();
     for (const std::string& name : targets.header())
-      if (name != choice.group && !holds(choice.values, name)) choice.inputs.push_back(name);
+      if (name != choice.group && !holds(choice.values, name) && !holds(choice.covariates, name))
+        choice.inputs.push_back(name);
     check(!choice.inputs.empty(), "[columns] {} has no column for an input", targets.format().name());
   }
   for (const std::string& name : choice.inputs) {
     static_cast<void>(table.format().column(name));
     static_cast<void>(targets.format().column(name));
   }
+  for (const std::string& name : choice.covariates) static_cast<void>(targets.format().column(name));
   if (!choice.group.empty()) static_cast<void>(targets.format().column(choice.group));
   if (choice.values.empty())
     choice.values = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number; });

@@ -12,7 +12,8 @@ namespace npzoo {
 /// Which columns of a table are what; the others are passed on and not looked at.
 struct ColumnChoice {
   std::vector<std::string> inputs{}, values{};
-  std::string group{};  // of rows that belong together; empty: all of them do
+  std::string group{};                    // of rows that belong together; empty: all of them do
+  std::vector<std::string> covariates{};  // known at all rows; they are never chosen, only named
 };
 
 /// Adds what `wishes` leaves open, where there is no doubt:

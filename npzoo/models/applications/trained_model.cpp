@@ -14,9 +14,12 @@ TrainedModel load_model(const std::string& weights) {
 }
 
 std::string WeightsUsed::made_by(std::string_view command) const {
+  if (protocol.empty()) return fmt::format("npzoo {} {}: {}, fitted to the table", kVersion, command, model);
   return fmt::format("npzoo {} {}: {} trained under {}, seed {}, {} steps", kVersion, command, model, protocol, seed,
                      steps);
 }
+
+std::string WeightsUsed::name() const { return protocol.empty() ? model : model + ":" + protocol; }
 
 WeightsUsed weights_used(const Checkpoint& checkpoint) {
   const TrainingRun& run = checkpoint.run;

@@ -20,12 +20,14 @@ TrainedModel load_model(const std::string& weights);
 
 /// The weights that made a result.
 struct WeightsUsed {
-  std::string model, protocol;  // "tnp-d", "tnp/gp-rbf"
-  std::uint64_t seed = 0;       // of the training
-  std::int64_t steps = 0;       // of the training
+  std::string model{}, protocol{};  // "tnp-d", "tnp/gp-rbf"; "gp" and none of a fitted Gaussian process
+  std::uint64_t seed = 0;           // of the training
+  std::int64_t steps = 0;           // of the training
 
   /// Returns the first line of a table of results: version, command and weights.
   std::string made_by(std::string_view command) const;
+  /// Returns "tnp-d:tnp/gp-rbf", or "gp".
+  std::string name() const;
 };
 
 WeightsUsed weights_used(const Checkpoint& checkpoint);

@@ -61,7 +61,7 @@ struct BayesianOptimiser::Answering {
 BayesianOptimiser::BayesianOptimiser(SearchSpace space, BayesianOptions options)
     : space_(std::move(space)), options_(std::move(options)), observed_{.dims = space_.dims()} {
   if (const auto* gp = std::get_if<FittedGp>(&options_.surrogate))
-    check(!has_period(gp->kernel), "[optimise] a kernel {} found, expected one without a period",
+    check(can_be_fitted(gp->kernel), "[optimise] a kernel {} found, expected rbf, matern32 or matern52",
           to_string(gp->kernel));
   if (const auto* own = std::get_if<OwnModelSurrogate>(&options_.surrogate))
     check(own->model && own->model->dim_x() == space_.dims(), "[optimise] {} axes that vary found, {} takes {} inputs",

@@ -42,7 +42,7 @@ struct OwnModelSurrogate {
 };
 /// A Gaussian process whose hyper-parameters are fitted to the evaluations.
 struct FittedGp {
-  KernelKind kernel = KernelKind::matern52;  // none with a period
+  KernelKind kernel = KernelKind::matern52;  // see can_be_fitted
 };
 using SurrogateChoice = std::variant<DefaultSurrogate, WeightsSurrogate, OwnModelSurrogate, FittedGp>;
 
@@ -84,7 +84,7 @@ struct Proposals {
 /// and of the evaluations, in their order: asking twice gives the same points. Calls of one object must not overlap.
 class BayesianOptimiser {
  public:
-  /// Reads no weights yet. Throws Error for a fitted kernel with a period.
+  /// Reads no weights yet. Throws Error for a kernel that cannot be fitted.
   explicit BayesianOptimiser(SearchSpace space, BayesianOptions options = {});
   ~BayesianOptimiser();
   BayesianOptimiser(BayesianOptimiser&&) noexcept;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -12,35 +11,31 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
+#include "npzoo/models/applications/gaussian_process/gp_fit.h"
 
 namespace npzoo {
 
 namespace {
 
 constexpr std::int64_t kMostFitted = 256;
-constexpr int kFitSteps = 60;
 constexpr std::size_t kPointsTogether = 64;  // of a task, which share a triangular solve
 
-/// Correlation and its derivative with respect to the squared distance, in lengthscales.
-struct Slope {
-  double value, d_square;
-};
+/// The factor that is fitted for a kernel without a period; none for others.
+std::optional<GpFactor> factor_of(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::rbf: return GpFactor::rbf;
+    case KernelKind::matern32: return GpFactor::matern32;
+    case KernelKind::matern52: return GpFactor::matern52;
+    default: return {};
+  }
+}
 
-Slope slope_of(const GpHyperparameters& h, double square) {
+CorrelationSlope slope_of(const GpHyperparameters& h, double square) {
   const double r = std::sqrt(square);
   switch (h.kind) {
-    case KernelKind::rbf: {
-      const double e = std::exp(-0.5 * square);
-      return {e, -0.5 * e};
-    }
-    case KernelKind::matern32: {
-      const double e = std::exp(-std::sqrt(3.0) * r);
-      return {(1 + std::sqrt(3.0) * r) * e, -1.5 * e};
-    }
-    case KernelKind::matern52: {
-      const double s = std::sqrt(5.0) * r, e = std::exp(-s);
-      return {(1 + s + s * s / 3) * e, -5.0 / 6 * (1 + s) * e};
-    }
+    case KernelKind::rbf:
+    case KernelKind::matern32:
+    case KernelKind::matern52: return correlation_slope(*factor_of(h.kind), square);
     case KernelKind::periodic: {
       const double l = h.lengthscales[0], w = std::numbers::pi * l / h.period, sine = std::sin(w * r);
       const double e = std::exp(-2 * sine * sine / (l * l));
@@ -88,24 +83,13 @@ SymmetricFactor factor_of(const GpHyperparameters& h, std::span<const double> x)
   return {std::move(k), static_cast<std::int64_t>(n)};
 }
 
-/// What a fit moves, in logarithms.
-struct LogNormal {
-  double center, width, low, high;
-};
-
+/// Of the scale, the lengthscales and the noise.
 std::vector<LogNormal> priors_of(std::size_t dims) {
-  std::vector<LogNormal> priors(
-      dims, {std::log(0.4) + 0.25 * std::log(static_cast<double>(dims)), 1, std::log(0.01), std::log(20.0)});
-  priors.push_back({0, 1, std::log(0.05), std::log(20.0)});
+  std::vector<LogNormal> priors{{0, 1, std::log(0.05), std::log(20.0)}};
+  priors.resize(dims + 1,
+                {std::log(0.4) + 0.25 * std::log(static_cast<double>(dims)), 1, std::log(0.01), std::log(20.0)});
   priors.push_back({std::log(1e-3), 2, std::log(1e-5), 0});
   return priors;
-}
-
-GpHyperparameters with_logs(GpHyperparameters h, const std::vector<double>& logs) {
-  for (std::size_t d = 0; d < h.lengthscales.size(); ++d) h.lengthscales[d] = std::exp(logs[d]);
-  h.scale = std::exp(logs[logs.size() - 2]);
-  h.noise = std::exp(logs.back());
-  return h;
 }
 
 /// Rows that are spread over all, as many as a fit looks at.
@@ -123,65 +107,27 @@ void thin(std::int64_t dims, std::vector<double>& x, std::vector<double>& y) {
 
 }  // namespace
 
-GpEvidence log_evidence(const GpHyperparameters& h, std::span<const double> x, std::span<const double> y) {
-  check(h.kind != KernelKind::periodic && h.kind != KernelKind::weakly_periodic,
-        "[gp] the evidence of a periodic kernel asked for, expected another kernel");
-  const std::size_t dims = h.lengthscales.size(), n = y.size();
-  const SymmetricFactor factor = factor_of(h, x);
-  std::vector<double> white(y.begin(), y.end());
-  factor.solve_lower(white);
-  std::vector<double> alpha = white;
-  factor.solve_upper(alpha);
-  GpEvidence evidence{0, std::vector<double>(dims + 2)};
-  const double square = std::inner_product(white.begin(), white.end(), white.begin(), 0.0);
-  evidence.log_density =
-      -0.5 * (square + factor.log_determinant() + static_cast<double>(n) * std::log(2 * std::numbers::pi));
-  const std::vector<double> precision = factor.inverse();
-  const double variance = h.scale * h.scale;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double weight = (i == j ? 0.5 : 1.0) * (alpha[i] * alpha[j] - precision[i * n + j]);
-      const Slope slope = slope_of(h, scaled_square(h, &x[i * dims], &x[j * dims]));
-      for (std::size_t d = 0; d < dims; ++d) {
-        const double off = (x[i * dims + d] - x[j * dims + d]) / h.lengthscales[d];
-        evidence.d_log[d] -= weight * variance * slope.d_square * 2 * off * off;
-      }
-      evidence.d_log[dims] += weight * 2 * variance * slope.value;
-      if (i == j) evidence.d_log[dims + 1] += weight * 2 * h.noise * h.noise;
-    }
-  return evidence;
-}
+bool can_be_fitted(KernelKind kind) { return factor_of(kind).has_value(); }
 
 GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double> x, std::span<const double> y) {
+  const std::optional<GpFactor> factor = factor_of(start.kind);
+  check(factor.has_value(), "[gp] a kernel {} to fit found, expected rbf, matern32 or matern52", to_string(start.kind));
   const std::size_t dims = start.lengthscales.size();
-  std::vector<double> some_x(x.begin(), x.end()), some_y(y.begin(), y.end());
-  thin(static_cast<std::int64_t>(dims), some_x, some_y);
+  GpBlock some{{x.begin(), x.end()}, {y.begin(), y.end()}};
+  thin(static_cast<std::int64_t>(dims), some.x, some.y);
+  std::vector<std::size_t> groups(dims);
+  std::iota(groups.begin(), groups.end(), std::size_t{0});
+  const GpCovariance covariance({{{*factor}}}, std::move(groups));
   const std::vector<LogNormal> priors = priors_of(dims);
   std::vector<double> logs;
   for (const LogNormal& p : priors) logs.push_back(p.center);
-  std::vector<double> best = logs, step(logs.size(), 0.2), before(logs.size());
-  double highest = -std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kFitSteps; ++i) {
-    throw_if_stopped();
-    GpEvidence e = log_evidence(with_logs(start, logs), some_x, some_y);
-    for (std::size_t k = 0; k < logs.size(); ++k) {
-      const double off = (logs[k] - priors[k].center) / priors[k].width;
-      e.log_density -= 0.5 * off * off;
-      e.d_log[k] -= off / priors[k].width;
-    }
-    if (e.log_density > highest) {
-      highest = e.log_density;
-      best = logs;
-    }
-    for (std::size_t k = 0; k < logs.size(); ++k) {
-      const double turn = e.d_log[k] * before[k];
-      step[k] = turn > 0 ? std::min(1.0, 1.2 * step[k]) : turn < 0 ? std::max(1e-4, 0.5 * step[k]) : step[k];
-      before[k] = turn < 0 ? 0 : e.d_log[k];
-      const double move = before[k] > 0 ? step[k] : before[k] < 0 ? -step[k] : 0;
-      logs[k] = std::clamp(logs[k] + move, priors[k].low, priors[k].high);
-    }
-  }
-  return with_logs(start, best);
+  const GpOptimum best =
+      climb_evidence([&](std::span<const double> at) { return log_evidence(covariance, at, some); }, priors, logs, {});
+  GpHyperparameters fitted = start;
+  fitted.scale = std::exp(best.logs[0]);
+  for (std::size_t d = 0; d < dims; ++d) fitted.lengthscales[d] = std::exp(best.logs[d + 1]);
+  fitted.noise = std::exp(best.logs.back());
+  return fitted;
 }
 
 struct GpSurrogate::Process {

@@ -18,18 +18,13 @@ struct GpHyperparameters {
   double second = 1;  // lengthscales of the other half of a mixture, relative to these
 };
 
-/// What they make of observations x (n, D) and y (n).
-struct GpEvidence {
-  double log_density = 0;     // log p(y), nats
-  std::vector<double> d_log;  // with respect to the logarithms of lengthscales, scale and noise: (D + 2)
-};
-/// Throws Error where the covariance is not positive definite, and for a kernel with a period, whose slope is not
-/// needed.
-GpEvidence log_evidence(const GpHyperparameters& hyperparameters, std::span<const double> x, std::span<const double> y);
+/// True for rbf, matern32 and matern52.
+bool can_be_fitted(KernelKind kind);
 
-/// Those of the largest posterior density given standardised values of a function of the unit cube, by gradient ascent
-/// (iRprop−; Igel and Hüsken, 2003) from `start`. Priors are log-normal: lengthscales around 0.4 D^¼ by a factor of e,
-/// the scale around 1 by e, the noise around 10⁻³ by e². A fit looks at 256 observations at most, spread over all.
+/// Returns the hyper-parameters of the largest posterior density given standardised values of a function of the unit
+/// cube (see climb_evidence), with the kind of `start`. Priors are log-normal: lengthscales around 0.4 D^¼ by a factor
+/// of e, the scale around 1 by e, the noise around 10⁻³ by e². A fit looks at 256 observations at most, spread over
+/// all. Throws Error for a kernel with a period and for the mixture.
 GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double> x, std::span<const double> y);
 
 /// Exact posteriors of Gaussian processes, one for each task, of the function itself without noise.

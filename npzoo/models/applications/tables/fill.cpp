@@ -7,7 +7,9 @@
 #include <limits>
 #include <unordered_map>
 
+#include "npzoo/datasets/tables/sphere.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/named_weights.h"
 
@@ -149,6 +151,64 @@ Warning no_prediction(const FillResult& result) {
   return {"no prediction", rows + " no prediction: inputs or values are too large for the model"};
 }
 
+/// Takes columns and tally of an answer, and completes the names in a result and its report.
+void take_answer(const CompleteData& c, const FillOptions& options, TableAnswer answer, FillResult& result) {
+  result.columns = std::move(answer.columns);
+  result.quantiles = options.quantiles;
+  result.samples = options.samples;
+  FillReport& report = result.report;
+  report.weights = result.weights;
+  report.columns = {c.data.x_names, c.data.value_names, c.data.group_name};
+  report.tally = std::move(answer.tally);
+  report.x_forms = c.data.x_forms;
+  if (!c.question.groups.empty() || !c.question.target_groups.empty()) report.groups = c.question.group_count;
+}
+
+/// Adds scores, warnings and the rows without a prediction.
+void finish_result(const CompleteData& c, FillResult& result) {
+  for (std::size_t v = 0; v < c.question.truth.size(); ++v)
+    result.scores.push_back(score(result.columns[v], c.question.truth[v]));
+  find_answered(result);
+  result.warnings = result.report.warnings();
+  if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
+}
+
+GpInputs gp_inputs(const FillData& d) {
+  return {.dim_x = d.dim_x, .lonlat = d.lonlat, .x_groups = d.x_groups, .covariates = d.covariates};
+}
+
+/// Returns the number of inputs that are no covariates.
+std::int64_t check_covariates(const FillData& d) {
+  check(d.covariates >= 0 && d.covariates < d.dim_x,
+        "[predict] {} covariates of {} inputs found, expected fewer than inputs", d.covariates, d.dim_x);
+  check(d.x_groups.empty() || std::ssize(d.x_groups) == d.dim_x, "[predict] groups of {} inputs found, expected {}",
+        d.x_groups.size(), d.dim_x);
+  return d.dim_x - d.covariates;
+}
+
+void check_gp_inputs(const CompleteData& c) {
+  const FillData& d = c.data;
+  const std::int64_t coordinates = check_covariates(d);
+  if (!d.lonlat) return;
+  const auto dim_x = static_cast<std::size_t>(d.dim_x);
+  check(coordinates >= 2, "[lonlat] {} inputs found, expected longitude and latitude first", coordinates);
+  check_lonlat(d.x, dim_x);
+  check_lonlat(c.question.targets, dim_x);
+}
+
+std::vector<SeriesProcess> processes_of(const std::vector<GpFit>& fits, const GpInputs& inputs, const CompleteData& c) {
+  const std::vector<std::string> names = inputs.names(c.data.x_names);
+  std::vector<SeriesProcess> all;
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    const auto groups = static_cast<std::size_t>(c.question.group_count);
+    SeriesProcess& process =
+        all.emplace_back(SeriesProcess{i / groups, static_cast<std::int64_t>(i % groups), fits[i]});
+    process.values = named_values(fits[i], inputs, c.data.x_names);
+    for (const GpSlope& slope : fits[i].slopes) process.slopes.push_back({names[slope.input], slope.value});
+  }
+  return all;
+}
+
 }  // namespace
 
 void check_fits(const TrainedModel& trained, std::span<const std::string> inputs, std::span<const std::string> values) {
@@ -161,12 +221,10 @@ void check_fits(const TrainedModel& trained, std::span<const std::string> inputs
         fmt::join(values, " and "), run.spec.name, run.protocol.name, model.dim_y());
 }
 
-FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
-  const StopScope scope(options.stop);
-  throw_if_stopped();
-  CompleteData c{data};
-  complete_data(c);
-  check_options(options);
+namespace {
+
+/// Predicts with weights a table of no other inputs than theirs.
+FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const FillOptions& options) {
   check_fits(trained, c.data.x_names, c.data.value_names);
   const Checkpoint& checkpoint = trained.checkpoint;
   const TrainingRange range = checkpoint.run.protocol.data->training_range();
@@ -187,30 +245,101 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
   const LocalOptions local = local_options(options, range);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
-  FillResult result{.columns = std::move(answer.columns),
-                    .report = {.weights = weights_used(checkpoint),
-                               .range = range,
-                               .columns = {c.data.x_names, c.data.value_names, c.data.group_name},
-                               .tally = std::move(answer.tally),
-                               .local = local,
-                               .standardised = options.standardise,
-                               .x_forms = c.data.x_forms},
+  FillResult result{.report = {.range = range, .local = local, .standardised = options.standardise},
                     .weights = weights_used(checkpoint),
-                    .quantiles = options.quantiles,
-                    .samples = options.samples,
                     .density = density};
-  if (!c.question.groups.empty() || !c.question.target_groups.empty()) result.report.groups = c.question.group_count;
+  take_answer(c, options, std::move(answer), result);
   compare_with_training(trained, c.question, result.report);
-  for (std::size_t v = 0; v < c.question.truth.size(); ++v)
-    result.scores.push_back(score(result.columns[v], c.question.truth[v]));
-  find_answered(result);
-  result.warnings = result.report.warnings();
-  if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
+  finish_result(c, result);
+  return result;
+}
+
+/// Adds the scores of other methods on the same rows.
+void add_baselines(const CompleteData& c, const FillOptions& options, FillResult& result) {
+  if (!options.baselines || result.scores.empty()) return;
+  if (!result.report.fitted) {
+    FillOptions plain{.gp = options.gp, .stop = options.stop};
+    result.baselines.push_back({std::string(kGaussianProcess), fill_with_gp(c.data, plain).scores});
+  }
+  result.baselines.push_back(score_interpolation(c.question, c.data.dim_x));
+}
+
+}  // namespace
+
+FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
+  const StopScope scope(options.stop);
+  throw_if_stopped();
+  CompleteData c{data};
+  complete_data(c);
+  check_options(options);
+  FillResult result;
+  if (data.lonlat || data.covariates > 0) {
+    check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(data))),
+               c.data.value_names);
+    const PlainTable plain(c.data);
+    CompleteData p{plain.data()};
+    complete_data(p);
+    result = fill_plain(trained, p, options);
+    plain.finish(result);
+  } else {
+    result = fill_plain(trained, c, options);
+  }
+  add_baselines(c, options, result);
+  return result;
+}
+
+FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
+  const StopScope scope(options.stop);
+  throw_if_stopped();
+  CompleteData c{data};
+  complete_data(c);
+  check_options(options);
+  check_gp_inputs(c);
+  GpSeriesOptions series{.inputs = gp_inputs(c.data),
+                         .gp = options.gp,
+                         .quantiles = options.quantiles,
+                         .samples = options.samples,
+                         .seed = options.seed.value_or(0)};
+  if (options.neighbours > 0) series.gp.largest_exact = series.gp.neighbours = options.neighbours;
+  if (options.progress)
+    series.progress = [&, done = std::int64_t{0}](std::int64_t targets) mutable {
+      options.progress(done += targets, c.values());
+    };
+  GpSeriesPredictor predictor(series);
+  const TrainingRange range{.inputs = {0, 1}, .max_context = std::numeric_limits<std::int64_t>::max()};
+  const auto units_of = [&](const Series& s) {
+    return standardise_by_context(s.x, s.y, c.data.x_names, s.value_names, range);
+  };
+  const auto predict = [&](const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
+    predictor.predict(next, take);
+  };
+  TableAnswer answer = predict_table(
+      {1, units_of, predict}, {.inputs = {-1e300, 1e300}, .max_context = range.max_context}, c.data.dim_x, c.question);
+  FillResult result{
+      .report = {.range = range,
+                 .local = {.largest_context = series.gp.largest_exact, .neighbours = series.gp.neighbours},
+                 .fitted = true},
+      .weights = {.model = std::string(kGaussianProcess)},
+      .density = predictor.drew_jointly() ? Density::joint : Density::marginal};
+  take_answer(c, options, std::move(answer), result);
+  result.processes = processes_of(predictor.fits(), series.inputs, c);
+  describe_inputs(c.question, 1, result.report);
+  if (c.data.lonlat) result.report.around_the_world = false;
+  if (result.processes.size() == 1)
+    result.report.notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
+  finish_result(c, result);
+  add_baselines(c, options, result);
   return result;
 }
 
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options) {
-  return fill(load_model(weights.empty() ? default_weights(data.dim_x) : weights), data, options);
+  const std::string name = weights.empty() ? usual_weights(data.dim_x, data.covariates) : weights;
+  return name == kGaussianProcess ? fill_with_gp(data, options) : fill(load_model(name), data, options);
+}
+
+std::string usual_weights(std::int64_t inputs, std::int64_t covariates) {
+  constexpr std::int64_t kMost = 2;  // inputs that there are weights for
+  return covariates > 0 || inputs > kMost ? std::string(kGaussianProcess) : default_weights(inputs);
 }
 
 GroupNumbers number_groups(std::span<const std::string> rows, std::span<const std::string> targets) {

@@ -6,9 +6,12 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "npzoo/models/applications/tables/baselines.h"
 #include "npzoo/models/applications/tables/fill_report.h"
+#include "npzoo/models/applications/tables/gp_series.h"
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/trained_model.h"
 
@@ -27,6 +30,9 @@ struct FillData {
   std::vector<std::string> x_names{}, value_names{};  // for messages; empty: x1 …, y1 …
   std::vector<ColumnForm> x_forms{};                  // how messages show inputs; empty: as numbers
   std::string group_name{};                           // of the column of groups, for messages
+  bool lonlat = false;                                // the first two inputs are longitude and latitude, in degrees
+  std::int64_t covariates = 0;          // of the inputs, the last ones: values are also linear in them (see fill)
+  std::vector<std::size_t> x_groups{};  // (Dx): inputs of one category have the same number; empty: each has its own
 
   std::int64_t places() const { return std::ssize(targets.value_or(x)) / dim_x; }
 };
@@ -39,14 +45,25 @@ struct FillOptions {
   std::int64_t neighbours = 0;          // observed points used for each target; 0: chosen from the training range
   bool turn = true;                     // turn and stretch two inputs of a series with many points (see LocalOptions)
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
+  GpOptions gp{};                       // of weights "gp"
+  bool baselines = false;               // score others on the same rows, where there is a truth
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
+/// A Gaussian process that was fitted to a series.
+struct SeriesProcess {
+  std::size_t value = 0;   // its column
+  std::int64_t group = 0;  // its number
+  GpFit fit;
+  std::vector<NamedValue> values{};  // of the fit's hyper-parameters
+  std::vector<NamedValue> slopes{};  // of its mean, per unit of each covariate
+};
+
 struct FillResult {
-  std::vector<PredictedColumn> columns;  // of each value column, in the units of the data
-  std::vector<TruthScores> scores{};     // of each value column; empty without a truth
+  std::vector<PredictedColumn> columns{};  // of each value column, in the units of the data
+  std::vector<TruthScores> scores{};       // of each value column; empty without a truth
   /// Reasons to doubt the figures. The kind "no prediction" names rows whose figures are not finite.
   std::vector<Warning> warnings{};
   std::vector<bool> answered{};        // (m): all figures of the row are finite
@@ -55,18 +72,33 @@ struct FillResult {
   double first_odd = 0;                // its first figure that is not finite
   FillReport report;                   // units, contexts and what else to say of the result
   WeightsUsed weights;
-  std::vector<double> quantiles{};      // as asked
-  std::int64_t samples = 0;             // as asked
-  Density density = Density::marginal;  // how samples were drawn: each place by itself (marginal) or together
+  std::vector<SeriesProcess> processes{};   // of weights "gp"
+  std::vector<BaselineScores> baselines{};  // if asked for
+  std::vector<double> quantiles{};          // as asked
+  std::int64_t samples = 0;                 // as asked
+  Density density = Density::marginal;      // how samples were drawn: each place by itself (marginal) or together
 };
+
+/// Weights that are none: a Gaussian process, fitted to each series.
+inline constexpr std::string_view kGaussianProcess = "gp";
 
 /// Predicts every value column at every place. Standardises each series by its own observed points; a series with
 /// many points is predicted from the nearest ones (see LocalContexts). The bits of the result do not depend on the
 /// number of threads. Throws Error if the arrays do not fit together or to the model, if a number is not finite, and
 /// as `standardise` does; throws Interrupted after a request to stop.
+///
+/// Longitude and latitude are mapped to a plane (see SphereMap). With covariates, a linear mean in them is fitted to
+/// each series by generalised least squares, with the covariance of a Gaussian process of the other inputs, and the
+/// model predicts what it leaves; the uncertainty of its slopes is not added.
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options = {});
-/// Predicts with weights given by their name or file; empty: the weights for tables of as many inputs.
+/// Predicts by Gaussian processes, fitted to each series: any number of inputs, longitudes and latitudes as points of
+/// the sphere, a mean that is linear in the covariates, and these as inputs as well. Progress and errors are as above.
+FillResult fill_with_gp(const FillData& data, const FillOptions& options = {});
+/// Predicts with weights given by their name or file, or by "gp"; empty: see usual_weights.
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options = {});
+
+/// Returns the name of the weights for tables of one or two inputs, and "gp" for more and with covariates.
+std::string usual_weights(std::int64_t inputs, std::int64_t covariates);
 
 /// Throws Error unless the model takes as many inputs, and one value or all of these together.
 void check_fits(const TrainedModel& trained, std::span<const std::string> inputs, std::span<const std::string> values);

@@ -33,24 +33,29 @@ std::vector<std::string> FillReport::comments() const {
   if (repeated.places > 0)
     lines.push_back(fmt::format("repeated inputs: {} with more than one observed row, {} rows in all",
                                 counted(repeated.places, "place"), repeated.rows));
-  if (tally.largest > local.largest_context)
+  if (tally.largest > local.largest_context && fitted)
+    lines.push_back(fmt::format("more than {} points: each target is predicted from the {} nearest",
+                                local.largest_context, local.neighbours));
+  else if (tally.largest > local.largest_context)
     lines.push_back(fmt::format("contexts of more than {} points: targets that are near to each other share {} of them",
                                 local.largest_context, local.neighbours));
   if (tally.turn)
     lines.push_back(fmt::format("inputs {}stretched {:.1f} : 1 along {:.0f}°{}",
                                 tally.series == 1 ? "" : fmt::format("of {} series ", tally.turned), tally.turn->ratio,
                                 tally.turn->angle, tally.turned > 1 ? " at most" : ""));
+  lines.insert(lines.end(), notes.begin(), notes.end());
   return lines;
 }
 
 void FillReport::warn_of_far_points(std::vector<Warning>& all) const {
   if (const FarPoints& far = tally.far_inputs; far.points > 0)
-    all.push_back({"far inputs",
-                   fmt::format("{} of {} series {} an observed point that is far from all others, such as {} = {}: {}",
-                               far.series, tally.series, far.series == 1 ? "has" : "have", columns.inputs[far.column],
-                               (x_forms.empty() ? ColumnForm() : x_forms[far.column]).text(far.furthest),
-                               tally.largest > local.largest_context ? "it is left out where the others are predicted"
-                                                                     : "beside it the others fall on one spot")});
+    all.push_back(
+        {"far inputs",
+         fmt::format("{} of {} series {} an observed point that is far from all others, such as {} = {}: {}",
+                     far.series, tally.series, far.series == 1 ? "has" : "have", columns.inputs[far.column],
+                     (x_forms.empty() ? ColumnForm() : x_forms[far.column]).text(far.furthest),
+                     !fitted && tally.largest > local.largest_context ? "it is left out where the others are predicted"
+                                                                      : "beside it the others fall on one spot")});
   if (const FarPoints& far = tally.far_values; far.points > 0)
     all.push_back(
         {"far values",
@@ -68,8 +73,8 @@ void FillReport::warn_of_inputs(std::vector<Warning>& all) const {
                                counted(repeated.places, "time"), *repeated_time)});
   if (around_the_world)
     all.push_back({"longitudes",
-                   "longitudes lie on both sides of 180 degrees and count as far apart: write them from 0 to 360 if "
-                   "places meet there"});
+                   "longitudes lie on both sides of 180 degrees and count as far apart: use --lonlat if places meet "
+                   "there"});
 }
 
 std::vector<Warning> FillReport::warnings_of_many() const {
@@ -152,15 +157,23 @@ void look_at_inputs(const TableQuestion& question, FillReport& report) {
       report.around_the_world = true;
 }
 
+/// True for columns that have a value in this row.
+auto known(std::size_t row) {
+  return [row](std::span<const double> y) { return !std::isnan(y[row]); };
+}
+
 }  // namespace
 
-void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report) {
+void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillReport& report) {
   look_at_inputs(question, report);
-  const std::size_t dim_x = report.columns.inputs.size();
-  const auto known = [](std::size_t row) { return [row](std::span<const double> y) { return !std::isnan(y[row]); }; };
   for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row)
-    report.context_rows += trained.model->dim_y() == 1 ? std::ranges::any_of(question.y, known(row))
-                                                       : std::ranges::all_of(question.y, known(row));
+    report.context_rows +=
+        dim_y == 1 ? std::ranges::any_of(question.y, known(row)) : std::ranges::all_of(question.y, known(row));
+}
+
+void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report) {
+  describe_inputs(question, trained.model->dim_y(), report);
+  const std::size_t dim_x = report.columns.inputs.size();
   if (report.tally.series != 1) return;
   PredictionReport& single = report.single.emplace(prediction_report(trained, report.standardised, report.tally.units,
                                                                      report.columns.inputs, report.columns.values));

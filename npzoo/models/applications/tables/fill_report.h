@@ -14,12 +14,14 @@ namespace npzoo {
 
 /// How the series of a table compare with those of training.
 struct FillReport {
-  WeightsUsed weights;
-  TrainingRange range;
-  ColumnChoice columns;  // names, for messages
+  WeightsUsed weights{};
+  TrainingRange range{};
+  ColumnChoice columns{};  // names, for messages
   SeriesTally tally{};
   LocalOptions local{};
   bool standardised = true;
+  bool fitted = false;                         // by Gaussian processes, so that there was no training
+  std::vector<std::string> notes{};            // more lines for `comments`: how inputs were taken, and what was fitted
   std::vector<ColumnForm> x_forms{};           // of the inputs
   RepeatedInputs repeated{};                   // among observed rows
   std::optional<std::string> repeated_time{};  // the first of them, if it is a wall-clock time of day
@@ -38,6 +40,8 @@ struct FillReport {
   std::vector<Warning> warnings_of_many() const;
 };
 
+/// Counts rows with a context, for a model of `dim_y` values, and looks at the inputs.
+void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillReport& report);
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "npzoo/datasets/tables/matching_rows.h"
@@ -118,6 +119,43 @@ void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, 
     for (const PredictedColumn& column : result.columns) add(column, column.quantiles[row * quantiles + q]);
 }
 
+/// Inputs of words are categories.
+void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
+  const auto is_word = [&](const std::string& name) { return holds_words(table, table.format().column(name)); };
+  std::ranges::copy_if(wishes.inputs, std::back_inserter(wishes.covariates), is_word);
+  const bool any = !wishes.inputs.empty();
+  std::erase_if(wishes.inputs, is_word);
+  check(!any || !wishes.inputs.empty(),
+        "[columns] {} has words in every column of --inputs, expected one of numbers or "
+        "dates",
+        table.format().name());
+}
+
+void add_covariates(FillTables& tables) {
+  tables.covariates =
+      read_covariates(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns.covariates);
+  tables.wide =
+      side_by_side(tables.observed.x, tables.covariates.of_rows, static_cast<std::size_t>(tables.table.rows()));
+  if (tables.at)
+    tables.wide_targets =
+        side_by_side(tables.at->x, tables.covariates.of_targets, static_cast<std::size_t>(tables.targets->rows()));
+}
+
+/// Names the lines of rows without a prediction.
+FillResult with_lines(const FillTables& tables, FillResult result) {
+  const Table& asked = tables.asked();
+  if (result.unanswered == 0) return result;
+  check(result.unanswered < asked.rows(),
+        "{} the prediction is {}, expected a finite number: inputs or values are too large for the model",
+        line_of(asked, result.first_unanswered), std::isnan(result.first_odd) ? "no number" : "infinite");
+  const std::string others =
+      result.unanswered == 1 ? " has" : fmt::format(" and {} others have", result.unanswered - 1);
+  result.warnings.back().text =
+      fmt::format("{}{} no prediction, so that the cells are blank: inputs or values are too large for the model",
+                  line_of(asked, result.first_unanswered), others);
+  return result;
+}
+
 }  // namespace
 
 FillData FillTables::data() const {
@@ -134,11 +172,22 @@ FillData FillTables::data() const {
     d.targets = at->x;
     d.target_groups = at->of_rows;
   }
+  d.lonlat = lonlat;
+  if (covariates.count() == 0) return d;
+  d.dim_x += static_cast<std::int64_t>(covariates.count());
+  d.covariates = static_cast<std::int64_t>(covariates.count());
+  d.x = wide;
+  if (at) d.targets = wide_targets;
+  d.x_names.insert(d.x_names.end(), covariates.names.begin(), covariates.names.end());
+  d.x_forms.resize(d.x_names.size());
+  for (std::size_t i = 0; i < columns.inputs.size(); ++i) d.x_groups.push_back(i);
+  for (const std::size_t column : covariates.columns) d.x_groups.push_back(columns.inputs.size() + column);
   return d;
 }
 
 FillTables read_fill_tables(TablesToFill tables) {
-  FillTables read{std::move(tables.table), std::move(tables.targets), {}, {}, {}, {}, {}};
+  take_words_as_covariates(tables.table, tables.columns);
+  FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
   read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
                               : choose_columns(read.table, tables.columns, tables.dim_x);
   read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
@@ -148,26 +197,18 @@ FillTables read_fill_tables(TablesToFill tables) {
     read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
     renumber(read.groups, *read.at);
   }
+  if (!read.columns.covariates.empty()) add_covariates(read);
   if (tables.truth) read.truth = read_truth(*tables.truth, read);
   return read;
 }
 
 FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options) {
-  FillResult result = fill(trained, tables.data(), options);
-  const Table& asked = tables.asked();
-  if (result.unanswered == 0) return result;
-  check(result.unanswered < asked.rows(),
-        "{} the prediction is {}, expected a finite number: inputs or values are too large for the model",
-        line_of(asked, result.first_unanswered), std::isnan(result.first_odd) ? "no number" : "infinite");
-  const std::string others =
-      result.unanswered == 1 ? " has" : fmt::format(" and {} others have", result.unanswered - 1);
-  result.warnings.back().text =
-      fmt::format("{}{} no prediction, so that the cells are blank: inputs or values are too large for the model",
-                  line_of(asked, result.first_unanswered), others);
-  return result;
+  return with_lines(tables, fill(trained, tables.data(), options));
 }
 
-std::string default_weights(const FillTables& tables) { return default_weights(std::ssize(tables.columns.inputs)); }
+FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& options) {
+  return with_lines(tables, fill_with_gp(tables.data(), options));
+}
 
 std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles) {
   std::vector<std::string> prefixes{"mean_", "std_"};

@@ -8,6 +8,7 @@
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/models/applications/tables/covariate_columns.h"
 #include "npzoo/models/applications/tables/fill.h"
 
 namespace npzoo {
@@ -20,6 +21,7 @@ struct TablesToFill {
   ColumnChoice columns{};               // wishes, see choose_columns
   bool complete = false;                // a missing value is an error
   std::optional<std::int64_t> dim_x{};  // inputs of the model, if it is known already
+  bool lonlat = false;                  // the first two inputs are longitude and latitude
 };
 
 /// Columns of a table as numbers; dates are days (see ColumnForm).
@@ -34,12 +36,15 @@ struct TableNumbers {
 /// Tables whose columns are chosen and read.
 struct FillTables {
   Table table;
-  std::optional<Table> targets;
-  ColumnChoice columns;
-  TableNumbers observed;
-  std::optional<TableNumbers> at;          // of the targets; groups have the same numbers as in `observed`
-  std::vector<std::string> groups;         // names, by their number
-  std::vector<std::vector<double>> truth;  // of each value column, at the rows asked for; empty: none
+  std::optional<Table> targets{};
+  ColumnChoice columns{};
+  TableNumbers observed{};
+  std::optional<TableNumbers> at{};          // of the targets; groups have the same numbers as in `observed`
+  std::vector<std::string> groups{};         // names, by their number
+  std::vector<std::vector<double>> truth{};  // of each value column, at the rows asked for; empty: none
+  CovariateColumns covariates{};
+  std::vector<double> wide{}, wide_targets{};  // inputs and covariates side by side; empty without covariates
+  bool lonlat = false;
 
   const Table& asked() const { return targets ? *targets : table; }
   const TableNumbers& asked_numbers() const { return at ? *at : observed; }
@@ -49,13 +54,13 @@ struct FillTables {
 
 /// Chooses columns, reads them, numbers the groups and looks up the truth of each row by its inputs and its group.
 /// Throws Error, naming table, column and line, if a choice is in doubt, a cell is no such number, the rows of the
-/// table are several series, or a column to fill has no value.
+/// table are several series, or a column to fill has no value. Inputs that hold words become covariates.
 FillTables read_fill_tables(TablesToFill tables);
 
 /// Predicts as `fill` does. Throws Error, naming the line of the first row, if no row has a finite prediction.
 FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options = {});
-/// The name of the weights for these tables.
-std::string default_weights(const FillTables& tables);
+/// The same as `fill_with_gp` does.
+FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& options = {});
 
 /// Returns the header of the table of predictions: the columns of the rows, and mean_, std_ and quantiles of each
 /// value. Throws Error if the rows have a column of that name already.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,15 @@ struct TableAnswer {
   std::vector<PredictedColumn> columns;  // one for each value
   SeriesTally tally;
 };
+
+/// Predicts series: takes them from `next` and gives their answers to `take`, in the same order.
+struct SeriesAnswerer {
+  std::int64_t dim_y = 1;                                  // values of a series
+  std::function<Standardisation(const Series&)> units_of;  // by its own points
+  std::function<void(const SeriesPredictor::Next&, const SeriesPredictor::Take&)> predict;
+};
+TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& range, std::int64_t dim_x,
+                          const TableQuestion& question);
 
 /// Series come value by value, of each the groups in their order. A series of fewer than two points has the units of
 /// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of

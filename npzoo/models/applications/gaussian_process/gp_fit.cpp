@@ -1,0 +1,195 @@
+#include "npzoo/models/applications/gaussian_process/gp_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <optional>
+
+#include "npzoo/datasets/symmetric_factor.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
+
+namespace npzoo {
+
+namespace {
+
+/// Solutions of one block: α = K⁻¹ (y − H β), the square (y − H β)ᵀ α, and G with K⁻¹ H A⁻¹ Hᵀ K⁻¹ = G Gᵀ.
+struct SolvedBlock {
+  std::vector<double> alpha;
+  std::vector<double> trend;  // G, (n, P)
+  double square = 0, log_determinant = 0;
+};
+
+SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block) {
+  const std::size_t n = block.size(), p = block.trend.size() / std::max<std::size_t>(n, 1);
+  std::vector<double> white = block.y, h = block.trend;
+  factor.solve_lower(white);
+  SolvedBlock solved{{}, {}, 0, factor.log_determinant()};
+  if (p > 0) {
+    factor.solve_lower(h);  // V = L⁻¹ H
+    std::vector<double> a(p * p), b(p);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < p; ++j) {
+        for (std::size_t k = 0; k < p; ++k) a[j * p + k] += h[i * p + j] * h[i * p + k];
+        b[j] += h[i * p + j] * white[i];
+      }
+    const SymmetricFactor of_trend(std::move(a), static_cast<std::int64_t>(p));
+    solved.log_determinant += of_trend.log_determinant();
+    of_trend.solve_lower(b);
+    std::vector<double> turned(p * n);  // R⁻¹ Vᵀ with A = R Rᵀ
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < p; ++j) turned[j * n + i] = h[i * p + j];
+    of_trend.solve_lower(turned);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < p; ++j) {
+        white[i] -= turned[j * n + i] * b[j];
+        h[i * p + j] = turned[j * n + i];
+      }
+    factor.solve_upper(h);
+    solved.trend = std::move(h);
+  }
+  solved.square = std::inner_product(white.begin(), white.end(), white.begin(), 0.0);
+  factor.solve_upper(white);
+  solved.alpha = std::move(white);
+  return solved;
+}
+
+SymmetricFactor factor_of_block(const GpCovariance& covariance, double noise, const GpBlock& block) {
+  const std::size_t n = block.size(), dims = covariance.dims();
+  std::vector<double> k(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) k[i * n + j] = covariance(&block.x[i * dims], &block.x[j * dims]);
+    k[i * n + i] += noise * noise;
+  }
+  return {std::move(k), static_cast<std::int64_t>(n)};
+}
+
+}  // namespace
+
+GpEvidence log_evidence(GpCovariance covariance, std::span<const double> logs, const GpBlock& block) {
+  covariance.set(logs);
+  const std::size_t n = block.size(), dims = covariance.dims(), count = logs.size();
+  const std::size_t p = block.trend.size() / std::max<std::size_t>(n, 1);
+  const double noise = std::exp(logs.back());
+  const SymmetricFactor factor = factor_of_block(covariance, noise, block);
+  const SolvedBlock solved = solve_block(factor, block);
+  GpEvidence evidence{0, std::vector<double>(count)};
+  evidence.log_density =
+      -0.5 * (solved.square + solved.log_determinant + static_cast<double>(n - p) * std::log(2 * std::numbers::pi));
+  const std::vector<double> precision = factor.inverse();
+  std::vector<double> slopes(count);
+  for (std::size_t i = 0; i < n; ++i) {
+    throw_if_stopped();
+    for (std::size_t j = 0; j <= i; ++j) {
+      double weight = solved.alpha[i] * solved.alpha[j] - precision[i * n + j];
+      for (std::size_t k = 0; k < p; ++k) weight += solved.trend[i * p + k] * solved.trend[j * p + k];
+      if (i == j) weight *= 0.5;
+      covariance.with_slopes(&block.x[i * dims], &block.x[j * dims], slopes.data());
+      for (std::size_t k = 0; k + 1 < count; ++k) evidence.d_log[k] += weight * slopes[k];
+      if (i == j) evidence.d_log.back() += weight * 2 * noise * noise;
+    }
+  }
+  return evidence;
+}
+
+GpEvidence log_evidence(const GpCovariance& covariance, std::span<const double> logs, std::span<const GpBlock> blocks) {
+  std::vector<GpEvidence> parts(blocks.size());
+  thread_pool().for_range(std::ssize(blocks), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      parts[at] = log_evidence(covariance, logs, blocks[at]);
+    }
+  });
+  GpEvidence sum{0, std::vector<double>(logs.size())};
+  for (const GpEvidence& part : parts) {
+    sum.log_density += part.log_density;
+    for (std::size_t k = 0; k < logs.size(); ++k) sum.d_log[k] += part.d_log[k];
+  }
+  return sum;
+}
+
+namespace {
+
+/// The ascent's place and steps.
+class Ascent {
+ public:
+  Ascent(std::span<const LogNormal> priors, std::vector<double> start)
+      : priors_(priors), logs_(std::move(start)), step_(logs_.size(), 0.2), before_(logs_.size()) {
+    best_ = {logs_, -std::numeric_limits<double>::infinity()};
+  }
+
+  const std::vector<double>& logs() const { return logs_; }
+  const GpOptimum& best() const { return best_; }
+
+  void add_priors(GpEvidence& e) const {
+    for (std::size_t k = 0; k < logs_.size(); ++k) {
+      const double off = (logs_[k] - priors_[k].center) / priors_[k].width;
+      e.log_density -= 0.5 * off * off;
+      e.d_log[k] -= off / priors_[k].width;
+    }
+  }
+
+  void move(const GpEvidence& e) {
+    if (e.log_density > best_.log_density) best_ = {logs_, e.log_density};
+    for (std::size_t k = 0; k < logs_.size(); ++k) {
+      const double turn = e.d_log[k] * before_[k];
+      step_[k] = turn > 0 ? std::min(1.0, 1.2 * step_[k]) : turn < 0 ? std::max(1e-4, 0.5 * step_[k]) : step_[k];
+      before_[k] = turn < 0 ? 0 : e.d_log[k];
+      const double by = before_[k] > 0 ? step_[k] : before_[k] < 0 ? -step_[k] : 0;
+      logs_[k] = std::clamp(logs_[k] + by, priors_[k].low, priors_[k].high);
+    }
+  }
+
+  void go_back() {
+    logs_ = best_.logs;
+    std::ranges::fill(before_, 0.0);
+    for (double& step : step_) step = std::max(1e-4, 0.25 * step);
+  }
+
+ private:
+  std::span<const LogNormal> priors_;
+  std::vector<double> logs_, step_, before_;
+  GpOptimum best_;
+};
+
+/// Gives all that are tied the sum of their slopes.
+void tie(const std::vector<std::size_t>& tied, std::vector<double>& d_log) {
+  if (tied.empty()) return;
+  std::vector<double> sums(*std::ranges::max_element(tied) + 1);
+  for (std::size_t k = 0; k < tied.size(); ++k) sums[tied[k]] += d_log[k];
+  for (std::size_t k = 0; k < tied.size(); ++k) d_log[k] = sums[tied[k]];
+}
+
+}  // namespace
+
+GpOptimum climb_evidence(const std::function<GpEvidence(std::span<const double> logs)>& evidence,
+                         std::span<const LogNormal> priors, std::vector<double> start, const ClimbOptions& options) {
+  constexpr int kPatience = 8;
+  Ascent ascent(priors, std::move(start));
+  double mark = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i < options.steps; ++i) {
+    throw_if_stopped();
+    GpEvidence e;
+    try {
+      e = evidence(ascent.logs());
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      if (i == 0) throw;
+      ascent.go_back();
+      continue;
+    }
+    ascent.add_priors(e);
+    tie(options.tied, e.d_log);
+    ascent.move(e);
+    if (options.least_gain == 0 || i % kPatience != kPatience - 1) continue;
+    if (ascent.best().log_density - mark < options.least_gain) break;
+    mark = ascent.best().log_density;
+  }
+  return ascent.best();
+}
+
+}  // namespace npzoo

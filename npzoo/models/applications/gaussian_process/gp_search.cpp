@@ -1,0 +1,203 @@
+#include "npzoo/models/applications/gaussian_process/gp_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <optional>
+
+#include "npzoo/datasets/permutation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::size_t kWhole = 400, kBlockPoints = 128, kBlocks = 8;
+constexpr std::uint64_t kOrderSeed = 0x6a7;
+constexpr int kStartSteps = 12, kSteps = 80;
+constexpr double kLeastGain = 0.02;  // nats
+constexpr auto kAutoKernels = {"matern-1/2", "matern-3/2", "matern-5/2", "rbf"};
+
+void add_row(const GpBlock& from, std::size_t dims, std::size_t row, GpBlock& to) {
+  const std::size_t p = from.trend.size() / from.size();
+  to.x.insert(to.x.end(), &from.x[row * dims], &from.x[row * dims] + dims);
+  to.y.push_back(from.y[row]);
+  to.trend.insert(to.trend.end(), from.trend.begin() + static_cast<std::ptrdiff_t>(row * p),
+                  from.trend.begin() + static_cast<std::ptrdiff_t>((row + 1) * p));
+}
+
+/// Keeps independent columns of a block's trend: within a block an input may not vary.
+void drop_dependent(GpBlock& block) {
+  const std::size_t n = block.size(), p = block.trend.size() / n;
+  if (p == 0) return;
+  std::vector<double> trend;
+  const std::vector<std::size_t> columns = independent_columns(block.trend, n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (const std::size_t j : columns) trend.push_back(block.trend[i * p + j]);
+  block.trend = std::move(trend);
+}
+
+/// Periods of the highest peaks of the periodogram along the first input; at most three.
+std::vector<double> likely_periods(const GpBlock& block, std::size_t dims) {
+  constexpr double kStep = 0.25;
+  const std::size_t n = block.size();
+  std::vector<double> power;
+  for (double cycles = 1; cycles < static_cast<double>(n) / 2; cycles += kStep) {
+    double c = 0, s = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double angle = 2 * std::numbers::pi * cycles * block.x[i * dims];
+      c += block.y[i] * std::cos(angle);
+      s += block.y[i] * std::sin(angle);
+    }
+    power.push_back(c * c + s * s);
+  }
+  std::vector<std::size_t> peaks;
+  for (std::size_t k = 1; k + 1 < power.size(); ++k)
+    if (power[k] > power[k - 1] && power[k] >= power[k + 1]) peaks.push_back(k);
+  std::ranges::stable_sort(peaks, std::ranges::greater(), [&](std::size_t k) { return power[k]; });
+  peaks.resize(std::min<std::size_t>(peaks.size(), 3));
+  std::vector<double> periods;
+  for (const std::size_t k : peaks) periods.push_back(1 / (1 + kStep * static_cast<double>(k)));
+  return periods;
+}
+
+/// Gives the lengthscales of one term the same number, and each other hyper-parameter its own.
+std::vector<std::size_t> ties(const GpCovariance& covariance) {
+  std::vector<std::size_t> tied;
+  const std::vector<GpParameter>& all = covariance.parameters();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const bool follows = k > 0 && all[k].kind == GpParameter::Kind::lengthscale && all[k].group > 0;
+    tied.push_back(follows ? tied.back() : k);
+  }
+  return tied;
+}
+
+struct Start {
+  GpCovariance covariance;
+  std::vector<double> logs;
+};
+
+/// A start for long and for short lengthscales and for each period.
+std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::size_t>& group_of,
+                             const GpBlock& block) {
+  const GpCovariance covariance(GpKernel::parse(kernel), group_of);
+  std::vector<double> center;
+  bool periodic = false;
+  for (const LogNormal& prior : weak_priors(covariance)) center.push_back(prior.center);
+  for (const GpParameter& p : covariance.parameters()) periodic = periodic || p.kind == GpParameter::Kind::period;
+  std::vector<double> periods;
+  if (periodic) periods = likely_periods(block, group_of.size());
+  if (periods.empty()) periods.push_back(0);
+  std::vector<Start> starts;
+  for (const double period : periods)
+    for (const double shorter : {0.0, std::log(5.0)}) {
+      Start start{covariance, center};
+      for (std::size_t k = 0; k < center.size(); ++k) {
+        const GpParameter::Kind kind = covariance.parameters()[k].kind;
+        if (kind == GpParameter::Kind::lengthscale) start.logs[k] -= shorter;
+        if (kind == GpParameter::Kind::period && period > 0) start.logs[k] = std::log(period);
+      }
+      starts.push_back(std::move(start));
+    }
+  return starts;
+}
+
+GpOptimum climb_from(const GpCovariance& covariance, const std::vector<double>& logs, std::span<const GpBlock> blocks,
+                     const ClimbOptions& options) {
+  return climb_evidence([&](std::span<const double> at) { return log_evidence(covariance, at, blocks); },
+                        weak_priors(covariance), logs, options);
+}
+
+}  // namespace
+
+std::vector<std::size_t> independent_columns(const std::vector<double>& trend, std::size_t n) {
+  const std::size_t p = trend.size() / std::max<std::size_t>(n, 1);
+  std::vector<std::vector<double>> kept;  // orthonormal
+  std::vector<std::size_t> columns;
+  std::vector<double> c(n);
+  const auto length = [&] { return std::sqrt(std::inner_product(c.begin(), c.end(), c.begin(), 0.0)); };
+  for (std::size_t j = 0; j < p && (columns.empty() || 3 * (columns.size() + 1) <= n); ++j) {
+    for (std::size_t i = 0; i < n; ++i) c[i] = trend[i * p + j];
+    const double before = length();
+    for (int twice = 0; twice < 2; ++twice)
+      for (const std::vector<double>& q : kept) {
+        const double along = std::inner_product(q.begin(), q.end(), c.begin(), 0.0);
+        for (std::size_t i = 0; i < n; ++i) c[i] -= along * q[i];
+      }
+    const double after = length();
+    if (!(after > 1e-6 * before)) continue;
+    for (double& v : c) v /= after;
+    kept.push_back(c);
+    columns.push_back(j);
+  }
+  return columns;
+}
+
+std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims) {
+  const std::size_t n = all.size();
+  std::vector<GpBlock> blocks;
+  if (n <= kWhole) {
+    blocks.push_back(all);
+  } else {
+    const Permutation order(static_cast<std::int64_t>(n), kOrderSeed, 0);
+    const NeighbourTree tree(all.x, dims);
+    for (std::size_t b = 0; b < kBlocks / 2; ++b) {
+      GpBlock& spread = blocks.emplace_back();
+      for (std::size_t i = 0; i < kBlockPoints; ++i)
+        add_row(all, dims, static_cast<std::size_t>(order(static_cast<std::int64_t>((b * kBlockPoints + i) % n))),
+                spread);
+    }
+    for (std::size_t b = 0; b < kBlocks / 2; ++b) {
+      const auto center = static_cast<std::size_t>(order(static_cast<std::int64_t>(n - 1 - b)));
+      GpBlock& near = blocks.emplace_back();
+      for (const std::uint32_t row : tree.nearest(&all.x[center * dims], kBlockPoints)) add_row(all, dims, row, near);
+    }
+  }
+  return blocks;
+}
+
+std::vector<LogNormal> weak_priors(const GpCovariance& covariance) {
+  const double of_inputs = std::log(0.4 * std::sqrt(static_cast<double>(covariance.groups())));
+  std::vector<LogNormal> priors;
+  for (const GpParameter& p : covariance.parameters()) switch (p.kind) {
+      case GpParameter::Kind::scale: priors.push_back({0, 1.5, std::log(1e-3), std::log(30.0)}); break;
+      case GpParameter::Kind::lengthscale: priors.push_back({of_inputs, 2, std::log(1e-4), std::log(100.0)}); break;
+      case GpParameter::Kind::period: priors.push_back({std::log(0.2), 3, std::log(1e-5), std::log(2.0)}); break;
+      case GpParameter::Kind::roughness: priors.push_back({0, 1, std::log(0.1), std::log(10.0)}); break;
+      case GpParameter::Kind::noise: priors.push_back({std::log(0.1), 2, std::log(1e-4), std::log(3.0)}); break;
+    }
+  return priors;
+}
+
+GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::vector<std::size_t>& group_of,
+                                      const std::string& kernel) {
+  const std::size_t dims = group_of.size();
+  GpBlock few;  // which decides between the starts
+  const std::size_t n = blocks.front().size(), count = std::min(n, kBlockPoints);
+  for (std::size_t i = 0; i < count; ++i) add_row(blocks.front(), dims, i * n / count, few);
+  drop_dependent(few);
+  for (GpBlock& block : blocks) drop_dependent(block);
+  std::vector<Start> starts;
+  for (const std::string& name :
+       kernel == "auto" ? std::vector<std::string>(kAutoKernels.begin(), kAutoKernels.end()) : std::vector{kernel})
+    for (Start& start : starts_of(name, group_of, few)) starts.push_back(std::move(start));
+  const ClimbOptions equal{.steps = kStartSteps};
+  std::optional<Start> best;
+  double highest = 0;
+  for (Start& start : starts) {
+    ClimbOptions options = equal;
+    options.tied = ties(start.covariance);
+    GpOptimum found = climb_from(start.covariance, start.logs, std::span(&few, 1), options);
+    if (best && found.log_density <= highest) continue;
+    highest = found.log_density;
+    best = Start{std::move(start.covariance), std::move(found.logs)};
+  }
+  GpOptimum last = climb_from(best->covariance, best->logs, blocks, {.steps = kSteps, .least_gain = kLeastGain});
+  GpSearchResult result{best->covariance.kernel(), std::move(last.logs), last.log_density};
+  for (const GpBlock& block : blocks) result.fitted_points += static_cast<std::int64_t>(block.size());
+  return result;
+}
+
+}  // namespace npzoo

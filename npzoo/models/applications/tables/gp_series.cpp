@@ -1,0 +1,172 @@
+#include "npzoo/models/applications/tables/gp_series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "npzoo/datasets/gaussian_mixture.h"
+#include "npzoo/datasets/normal_distribution.h"
+#include "npzoo/datasets/tables/sphere.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/parallel.h"
+
+namespace npzoo {
+
+std::vector<double> GpInputs::operator()(std::span<const double> x) const {
+  if (lonlat) return on_sphere(x, static_cast<std::size_t>(dim_x));
+  return {x.begin(), x.end()};
+}
+
+GpPoints GpInputs::shape() const {
+  const std::size_t more = lonlat ? 1 : 0, dims = static_cast<std::size_t>(dim_x) + more;
+  GpPoints points{.dims = static_cast<std::int64_t>(dims)};
+  std::vector<std::size_t> numbers;  // of the table's groups, in the order in which they appear
+  for (std::size_t d = 0; d < dims; ++d) {
+    const bool of_mean = d + static_cast<std::size_t>(covariates) >= dims;
+    points.in_mean.push_back(of_mean);
+    if (lonlat && d < 3) {
+      points.group_of.push_back(0);
+      if (d == 2) numbers.push_back(std::numeric_limits<std::size_t>::max());
+    } else if (of_mean && !covariates_in_kernel) {
+      points.group_of.push_back(kMeanOnly);
+    } else {
+      const std::size_t group = x_groups.empty() ? d : x_groups[d - more];
+      const auto at = std::ranges::find(numbers, group);
+      points.group_of.push_back(static_cast<std::size_t>(at - numbers.begin()));
+      if (at == numbers.end()) numbers.push_back(group);
+    }
+  }
+  return points;
+}
+
+std::vector<std::string> GpInputs::names(std::span<const std::string> of_table) const {
+  std::vector<std::string> all(of_table.begin(), of_table.end());
+  if (!lonlat) return all;
+  const std::string place = all[0] + " and " + all[1];
+  all.erase(all.begin(), all.begin() + 2);
+  all.insert(all.begin(), 3, place);
+  return all;
+}
+
+std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names) {
+  using Kind = GpParameter::Kind;
+  const std::vector<std::string> names = inputs.names(x_names);
+  const std::vector<std::size_t> group_of = inputs.shape().group_of;
+  std::vector<NamedValue> all;
+  for (const auto& [parameter, value] : fit.values) {
+    const std::string term = fit.kernel.terms.size() > 1 && parameter.kind != Kind::noise
+                                 ? fmt::format(" of {}", GpKernel{{fit.kernel.terms[parameter.term]}}.text())
+                                 : "";
+    const auto input = std::ranges::find(group_of, parameter.group) - group_of.begin();
+    switch (parameter.kind) {
+      case Kind::scale: all.push_back({"scale" + term, value}); break;
+      case Kind::lengthscale:
+        all.push_back({fmt::format("lengthscale of {}{}", names[static_cast<std::size_t>(input)],
+                                   term.empty() ? "" : " in" + term.substr(3)),
+                       value});
+        break;
+      case Kind::period: all.push_back({"period" + term, value}); break;
+      case Kind::roughness: all.push_back({"roughness" + term, value}); break;
+      case Kind::noise: all.push_back({"noise", value}); break;
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : named_values(fit, inputs, x_names))
+    parts.push_back(fmt::format("{} {:.4g}", name, value));
+  std::vector<std::string> lines{fmt::format("kernel: {}; {}", fit.kernel.text(), fmt::join(parts, ", "))};
+  const std::vector<std::string> names = inputs.names(x_names);
+  for (const GpSlope& slope : fit.slopes)
+    lines.push_back(
+        fmt::format("linear part: {:.5g} ± {:.2g} for each unit of {}", slope.value, slope.std, names[slope.input]));
+  return lines;
+}
+
+struct GpSeriesPredictor::Answer {
+  SeriesPrediction prediction;
+  GpFit fit;
+  bool jointly = true;
+};
+
+namespace {
+
+void add_scores(std::span<const double> truth, SeriesPrediction& p) {
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double y = truth[i];
+    const GaussianMixture one{{&p.mean[i], 1}, {&p.std[i], 1}};
+    p.log_density.push_back(std::isnan(y) ? y : log_normal_density(y, p.mean[i], p.std[i] * p.std[i]));
+    p.crps.push_back(std::isnan(y) ? y : crps(one, y));
+    p.central_mass.push_back(std::isnan(y) ? y : central_mass(one, y));
+  }
+}
+
+}  // namespace
+
+GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::uint64_t number) const {
+  const GpInputs& inputs = options_.inputs;
+  const std::vector<double> x = inputs(series.x), targets = inputs(series.targets);
+  GpPoints points = inputs.shape();
+  points.x = x;
+  points.y = series.y;
+  GpOptions gp = options_.gp;
+  if (series.usual) {
+    gp.usual_mean = series.usual->values[0].shift;
+    gp.usual_std = series.usual->values[0].scale;
+  }
+  const GaussianProcess process = GaussianProcess::fit(points, gp);
+  GpFigures figures = process.predict(targets);
+  Answer answer{{}, process.found()};
+  SeriesPrediction& p = answer.prediction;
+  p.units = leave_as_is(static_cast<std::size_t>(inputs.dim_x), 1, {.inputs = {-1e300, 1e300}});
+  p.units.values[0].constant =
+      series.y.size() > 1 && std::ranges::all_of(series.y, [&](double y) { return y == series.y[0]; });
+  p.mean = std::move(figures.mean);
+  p.std = std::move(figures.std);
+  for (std::size_t i = 0; i < p.mean.size(); ++i)
+    for (const double q : options_.quantiles) p.quantiles.push_back(p.mean[i] + p.std[i] * normal_quantile(q));
+  if (options_.samples > 0) {
+    Random random(options_.seed, number);
+    p.samples = process.sample(targets, options_.samples, random);
+    answer.jointly = process.draws_jointly(std::ssize(p.mean));
+  }
+  add_scores(series.truth, p);
+  return answer;
+}
+
+void GpSeriesPredictor::predict(const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
+  constexpr std::size_t kHeld = 64;  // series that are worked on at the same time
+  std::mutex told;
+  for (bool more = true; more;) {
+    throw_if_stopped();
+    std::vector<Series> held;
+    while (held.size() < kHeld && more) {
+      std::optional<Series> one = next();
+      more = one.has_value();
+      if (more) held.push_back(std::move(*one));
+    }
+    std::vector<Answer> answers(held.size());
+    const std::uint64_t first = fits_.size();
+    thread_pool().for_range(std::ssize(held), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        answers[at] = answer(held[at], first + at);
+        const std::lock_guard lock(told);
+        if (options_.progress) options_.progress(std::ssize(answers[at].prediction.mean));
+      }
+    });
+    for (Answer& answer : answers) {
+      jointly_ = jointly_ && answer.jointly;
+      fits_.push_back(std::move(answer.fit));
+      take(std::move(answer.prediction));
+    }
+  }
+}
+
+}  // namespace npzoo

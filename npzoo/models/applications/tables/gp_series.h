@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npzoo/models/applications/gaussian_process/gaussian_process.h"
+#include "npzoo/models/applications/tables/series_predictor.h"
+
+namespace npzoo {
+
+/// How a Gaussian process sees the inputs of a table: longitude and latitude as a point of the unit sphere.
+struct GpInputs {
+  std::int64_t dim_x = 1;  // of the table
+  bool lonlat = false;     // the first two are longitude and latitude, in degrees
+  std::vector<std::size_t>
+      x_groups{};                    // (Dx): inputs with the same number share a lengthscale; empty: each has its own
+  std::int64_t covariates = 0;       // the last ones: in the mean as well
+  bool covariates_in_kernel = true;  // else in the mean alone
+
+  /// The inputs as `GaussianProcess` takes them: (n, Dx) → (n, D).
+  std::vector<double> operator()(std::span<const double> x) const;
+  /// The shape of the points, without arrays.
+  GpPoints shape() const;
+  /// The names of inputs (D).
+  std::vector<std::string> names(std::span<const std::string> of_table) const;
+};
+
+/// A hyper-parameter by its name, such as "lengthscale of lon and lat". Lengthscales of the sphere are in its radii.
+struct NamedValue {
+  std::string name;
+  double value = 0;
+};
+std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
+/// Lines for a table of predictions: what a fit found.
+std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
+
+struct GpSeriesOptions {
+  GpInputs inputs{};
+  GpOptions gp{};
+  std::vector<double> quantiles{};
+  std::int64_t samples = 0;
+  std::uint64_t seed = 0;  // of samples
+  /// Called with the number of targets since the last call, by one thread at a time.
+  std::function<void(std::int64_t)> progress{};
+};
+
+/// Predicts series by Gaussian processes, one fitted to each.
+class GpSeriesPredictor {
+ public:
+  explicit GpSeriesPredictor(GpSeriesOptions options) : options_(std::move(options)) {}
+
+  /// Gives the answers to `take` in the order of the series. Each series has one value.
+  void predict(const SeriesPredictor::Next& next, const SeriesPredictor::Take& take);
+  /// The fits so far, in the order of the series.
+  const std::vector<GpFit>& fits() const { return fits_; }
+  /// True if the samples of every series so far are of all its targets together.
+  bool drew_jointly() const { return jointly_; }
+
+ private:
+  struct Answer;
+  Answer answer(const Series& series, std::uint64_t number) const;
+
+  GpSeriesOptions options_;
+  std::vector<GpFit> fits_;
+  bool jointly_ = true;
+};
+
+}  // namespace npzoo

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "npzoo/models/applications/tables/fill.h"
+
+namespace npzoo {
+
+/// Turns a table into one that weights can answer: longitudes and latitudes become places of a map, and values lose
+/// their linear part in the covariates.
+class PlainTable {
+ public:
+  /// `data` has names, and must outlive this.
+  explicit PlainTable(const FillData& data);
+
+  /// The table to ask. It lives as long as this.
+  FillData data() const;
+  /// Adds the linear parts to an answer, and says in its notes what was done.
+  void finish(FillResult& answer) const;
+
+ private:
+  using SeriesKey = std::pair<std::size_t, std::uint32_t>;  // number of the value, group
+
+  std::vector<double> observed() const;
+  void subtract_linear_part();
+  /// The linear part of a row of inputs, in one series; 0 if no slope was fitted.
+  double linear_part(const SeriesKey& series, std::span<const double> row) const;
+  std::vector<double> without_covariates(std::span<const double> x) const;
+
+  const FillData& of_;
+  std::size_t coordinates_;
+  std::vector<double> x_, targets_;             // coordinates alone, on the map
+  std::vector<std::vector<double>> y_, truth_;  // without the linear part
+  std::vector<double> centers_;                 // of the covariates, over observed rows
+  std::map<SeriesKey, std::vector<GpSlope>> slopes_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace npzoo

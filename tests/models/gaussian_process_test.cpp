@@ -1,0 +1,271 @@
+#include "npzoo/models/applications/gaussian_process/gaussian_process.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "npzoo/datasets/gaussian_processes/posterior.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/gaussian_process/gp_fit.h"
+#include "npzoo/models/applications/gaussian_process/gp_search.h"
+#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+std::vector<double> uniform_places(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> x(count);
+  for (double& value : x) value = random.uniform();
+  return x;
+}
+
+/// A draw of the process with the logarithms `logs` at x.
+std::vector<double> drawn_field(GpCovariance covariance, const std::vector<double>& logs, const std::vector<double>& x,
+                                std::uint64_t seed) {
+  covariance.set(logs);
+  std::vector<double> k = covariance.between(x, x);
+  const std::size_t n = x.size() / covariance.dims();
+  for (std::size_t i = 0; i < n; ++i) k[i * n + i] += std::exp(2 * logs.back());
+  std::vector<double> z(n);
+  Random(seed).fill_normal(z);
+  return SymmetricFactor(std::move(k), static_cast<std::int64_t>(n)).multiply(z);
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("gaussian process: kernels are read by their names, and other texts are refused") {
+  CHECK(GpKernel::parse("matern-3/2*periodic +linear").text() == "matern-3/2 * periodic + linear");
+  CHECK(GpKernel::parse("rbf").terms == std::vector<std::vector<GpFactor>>{{GpFactor::rbf}});
+  for (const char* text : {"matern", "", "rbf +", "rbf ** rbf"})
+    CHECK(error_of([&] { GpKernel::parse(text); }) ==
+          std::string("[gp] kernel '") + text +
+              "' found, expected sums and products of matern-1/2, matern-3/2, matern-5/2, rbf, periodic and linear, "
+              "such as 'matern-3/2 * periodic + linear'");
+  CHECK(error_of([] { GpCovariance(GpKernel::parse("rbf"), std::vector<std::size_t>(257)); }) ==
+        "[gp] 257 inputs found, expected 1 to 256");
+}
+
+TEST_CASE("gaussian process: slopes of the evidence are central differences, with a trend and shared lengthscales") {
+  const std::vector<double> x = uniform_places(3 * 12, 1), y = uniform_places(12, 2);
+  for (const char* text : {"matern-1/2", "matern-3/2", "matern-5/2", "rbf", "matern-3/2 * periodic + linear",
+                           "rbf * linear + matern-5/2 * matern-1/2"})
+    for (const bool trend : {false, true}) {
+      const GpCovariance covariance(GpKernel::parse(text), {0, 1, 1});
+      GpBlock block{x, y};
+      for (std::size_t i = 0; trend && i < y.size(); ++i) block.trend.insert(block.trend.end(), {1, x[3 * i + 1]});
+      std::vector<double> logs;
+      for (std::size_t k = 0; k < covariance.parameters().size(); ++k)
+        logs.push_back(-0.7 + 0.2 * std::sin(static_cast<double>(k)));
+      const GpEvidence evidence = log_evidence(covariance, logs, block);
+      for (std::size_t k = 0; k < logs.size(); ++k) {
+        const auto moved = [&](double by) {
+          std::vector<double> other = logs;
+          other[k] += by;
+          return log_evidence(covariance, other, block).log_density;
+        };
+        CAPTURE(text);
+        CHECK(evidence.d_log[k] == doctest::Approx((moved(1e-5) - moved(-1e-5)) / 2e-5).epsilon(1e-6));
+      }
+    }
+}
+
+TEST_CASE("gaussian process: posterior, evidence and covariance equal the exact posterior of the data sets") {
+  const std::vector<double> x = uniform_places(2 * 25, 3), y = uniform_places(25, 4),
+                            targets = uniform_places(2 * 9, 5);
+  for (const auto& [text, kind] : {std::pair{"rbf", KernelKind::rbf},
+                                   {"matern-3/2", KernelKind::matern32},
+                                   {"matern-5/2", KernelKind::matern52}}) {
+    const GpPosterior exact({.kind = kind, .lengthscale = 0.4, .scale = 1.3}, {x, 2}, y, 0.1);
+    const GpPoints points{.dims = 2, .x = x, .y = y, .group_of = {0, 0}};
+    const std::vector<double> values{1.3, 0.4, 0.1};
+    const GaussianProcess process = GaussianProcess::with(points, values, {.kernel = text, .mean = GpMean::zero});
+    const GpFigures found = process.predict(targets);
+    GpMarginals known = exact.marginals({targets, 2}, 0.1);
+    CHECK(largest_difference(found.mean, known.mean) < 1e-10);
+    for (double& variance : known.variance) variance = std::sqrt(variance);
+    CHECK(largest_difference(found.std, known.variance) < 1e-10);
+    const std::vector<double> cov = process.covariance(targets);
+    for (std::size_t i = 0; i < 9; ++i) CHECK(std::sqrt(cov[i * 10]) == doctest::Approx(found.std[i]).epsilon(1e-10));
+    std::vector<double> logs;
+    for (const double value : values) logs.push_back(std::log(value));
+    CHECK(log_evidence(GpCovariance(GpKernel::parse(text), {0, 0}), logs, {x, y}).log_density ==
+          doctest::Approx(exact.log_evidence()).epsilon(1e-10));
+  }
+}
+
+TEST_CASE("gaussian process: a mean of a flat prior equals that of a wide one") {
+  const std::vector<double> x = uniform_places(20, 6), targets = uniform_places(7, 7);
+  std::vector<double> y;
+  for (const double at : x) y.push_back(5 + 3 * at + std::sin(9 * at));
+  const GpPoints points{.dims = 1, .x = x, .y = y, .in_mean = {true}};
+  const GpFigures flat =
+      GaussianProcess::with(points, std::vector<double>{1, 0.2, 0.1}, {.kernel = "matern-5/2"}).predict(targets);
+  // A constant and a slope of deviation 1000.
+  const auto wide_kernel = [](double a, double b) {
+    const double r = std::sqrt(5.0) * std::abs(a - b) / 0.2;
+    return 1e6 * (1 + a * b) + (1 + r + r * r / 3) * std::exp(-r);
+  };
+  const std::size_t n = x.size(), m = targets.size();
+  std::vector<double> k(n * n), cross(n * m), white = y;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) k[i * n + j] = wide_kernel(x[i], x[j]) + (i == j ? 0.01 : 0);
+    for (std::size_t j = 0; j < m; ++j) cross[i * m + j] = wide_kernel(x[i], targets[j]);
+  }
+  const SymmetricFactor factor(std::move(k), static_cast<std::int64_t>(n));
+  factor.solve_lower(white);
+  factor.solve_lower(cross);
+  for (std::size_t j = 0; j < m; ++j) {
+    double mean = 0, variance = wide_kernel(targets[j], targets[j]) + 0.01;
+    for (std::size_t i = 0; i < n; ++i) {
+      mean += cross[i * m + j] * white[i];
+      variance -= cross[i * m + j] * cross[i * m + j];
+    }
+    CHECK(flat.mean[j] == doctest::Approx(mean).epsilon(1e-5));
+    CHECK(flat.std[j] == doctest::Approx(std::sqrt(variance)).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("gaussian process: a fit finds the hyper-parameters that a field was drawn with") {
+  const std::vector<double> x = uniform_places(2 * 300, 8);
+  const GpCovariance covariance(GpKernel::parse("matern-3/2"), {0, 1});
+  const std::vector<double> y =
+      drawn_field(covariance, {std::log(2.0), std::log(0.2), std::log(0.8), std::log(0.3)}, x, 9);
+  const GaussianProcess process = GaussianProcess::fit({.dims = 2, .x = x, .y = y});
+  const GpFit& found = process.found();
+  CHECK(found.kernel.text() == "matern-3/2");
+  CHECK(found.values[1].value == doctest::Approx(0.2).epsilon(0.35));
+  CHECK(found.values[2].value == doctest::Approx(0.8).epsilon(0.35));
+  CHECK(found.values[0].value == doctest::Approx(2.0).epsilon(0.35));
+  CHECK(found.noise() == doctest::Approx(0.3).epsilon(0.15));
+  CHECK(found.fitted_points == 300);
+  // The same in other units.
+  std::vector<double> other = x, scaled = y;
+  for (std::size_t i = 1; i < other.size(); i += 2) other[i] = 1000 * other[i] - 7;
+  for (double& value : scaled) value = 10 * value + 100;
+  const GpFit same = GaussianProcess::fit({.dims = 2, .x = other, .y = scaled}).found();
+  CHECK(same.values[2].value == doctest::Approx(1000 * found.values[2].value).epsilon(1e-3));
+  CHECK(same.noise() == doctest::Approx(10 * found.noise()).epsilon(1e-3));
+}
+
+TEST_CASE("gaussian process: the slope of a covariate is found with its deviation") {
+  const std::vector<double> x = uniform_places(2 * 120, 10);
+  std::vector<double> y;
+  for (std::size_t i = 0; i < 120; ++i) y.push_back(std::sin(6 * x[2 * i]) - 4 * x[2 * i + 1]);
+  const GpPoints points{.dims = 2, .x = x, .y = y, .in_mean = {false, true}};
+  const GpFit found = GaussianProcess::fit(points, {.kernel = "matern-5/2"}).found();
+  REQUIRE(found.slopes.size() == 1);
+  CHECK(found.slopes[0].input == 1);
+  CHECK(std::abs(found.slopes[0].value + 4) < 3 * found.slopes[0].std + 0.05);
+}
+
+TEST_CASE("gaussian process: a cycle goes on beyond the points with a periodic kernel") {
+  std::vector<double> x, y;
+  for (int i = 0; i < 60; ++i) {
+    x.push_back(i);
+    y.push_back(std::sin(2 * 3.14159265 * i / 7) + (i % 7 == 0 ? 1 : 0));
+  }
+  const GaussianProcess process =
+      GaussianProcess::fit({.dims = 1, .x = x, .y = y}, {.kernel = "matern-3/2 * periodic"});
+  const std::vector<double> targets{63, 64, 65};
+  const GpFigures ahead = process.predict(targets);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(ahead.mean[i] == doctest::Approx(y[7 * 8 + i]).epsilon(0.1));
+}
+
+TEST_CASE("gaussian process: beyond the exact size the nearest points answer, each target by itself") {
+  const std::vector<double> x = uniform_places(2 * 600, 11), targets = uniform_places(2 * 5, 12);
+  std::vector<double> y;
+  for (std::size_t i = 0; i < 600; ++i) y.push_back(std::sin(7 * x[2 * i]) * std::cos(5 * x[2 * i + 1]));
+  const GpPoints points{.dims = 2, .x = x, .y = y};
+  const std::vector<double> values{1, 0.3, 0.4, 0.05};
+  const GpFigures whole = GaussianProcess::with(points, values, {.kernel = "matern-3/2"}).predict(targets);
+  const GaussianProcess local =
+      GaussianProcess::with(points, values, {.kernel = "matern-3/2", .largest_exact = 500, .neighbours = 60});
+  CHECK_FALSE(local.exact());
+  const GpFigures near = local.predict(targets);
+  CHECK(largest_difference(whole.mean, near.mean) < 0.01);
+  CHECK(largest_difference(whole.std, near.std) < 0.005);
+  const GpFigures alone = local.predict(std::span(targets).subspan(4, 2));
+  CHECK(alone.mean[0] == near.mean[2]);
+  CHECK(alone.std[0] == near.std[2]);
+  CHECK(error_of([&] { local.covariance(targets); }) ==
+        "[gp] the covariance of targets given 600 points asked for, expected at most 500");
+}
+
+TEST_CASE("gaussian process: few points, equal values and equal places have finite answers") {
+  const std::vector<double> targets{0.5, 3};
+  for (const std::vector<double>& y : {std::vector<double>{}, {4}, {4, 6}, {5, 5, 5, 5, 5}, {0, 0, 0, 0}}) {
+    for (const bool one_place : {false, true}) {
+      std::vector<double> x(y.size());
+      if (!one_place) std::iota(x.begin(), x.end(), 0.0);
+      const GpFigures found = GaussianProcess::fit({.dims = 1, .x = x, .y = y}).predict(targets);
+      for (std::size_t i = 0; i < 2; ++i) {
+        CAPTURE(y.size());
+        CHECK(std::isfinite(found.mean[i]));
+        CHECK(found.std[i] > 0);
+        CHECK(std::isfinite(found.std[i]));
+      }
+    }
+  }
+  const GpFigures usual =
+      GaussianProcess::fit({.dims = 1}, {.usual_mean = 50, .usual_std = 7}).predict(std::vector<double>{1});
+  CHECK(usual.mean[0] == 50);
+  CHECK(usual.std[0] == doctest::Approx(7).epsilon(0.01));
+}
+
+TEST_CASE("gaussian process: samples have the predicted means and covariances") {
+  const std::vector<double> x{0, 1, 2, 3, 4}, y{0, 1, 0, -1, 0}, targets{1.4, 1.5};
+  const GaussianProcess process =
+      GaussianProcess::with({.dims = 1, .x = x, .y = y}, std::vector<double>{1, 1.5, 0.1}, {.kernel = "rbf"});
+  Random random(13);
+  const std::vector<double> drawn = process.sample(targets, 4000, random), cov = process.covariance(targets);
+  const GpFigures known = process.predict(targets);
+  double mean = 0, product = 0;
+  for (std::size_t k = 0; k < 4000; ++k) {
+    mean += drawn[k] / 4000;
+    product += (drawn[k] - known.mean[0]) * (drawn[4000 + k] - known.mean[1]) / 4000;
+  }
+  CHECK(mean == doctest::Approx(known.mean[0]).epsilon(0.02));
+  CHECK(product == doctest::Approx(cov[1]).epsilon(0.1));
+}
+
+TEST_CASE("neighbour tree: the nearest of all points, in order, at repeated places as well") {
+  std::vector<double> x = uniform_places(3 * 400, 14);
+  for (std::size_t i = 0; i < 60; ++i) x[i] = 0.5;  // twenty points at one place
+  const NeighbourTree tree(x, 3);
+  for (const std::vector<double>& at : {std::vector<double>{0.5, 0.5, 0.5}, {0, 0, 0}, {0.2, 0.9, 3}}) {
+    std::vector<std::pair<double, std::uint32_t>> all;
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      double square = 0;
+      for (std::size_t d = 0; d < 3; ++d) square += (x[3 * i + d] - at[d]) * (x[3 * i + d] - at[d]);
+      all.emplace_back(square, i);
+    }
+    std::ranges::sort(all);
+    const std::vector<std::uint32_t> found = tree.nearest(at.data(), 30);
+    REQUIRE(found.size() == 30);
+    for (std::size_t i = 0; i < 30; ++i) CHECK(found[i] == all[i].second);
+  }
+  CHECK(tree.nearest(x.data(), 500).size() == 400);
+}
+
+TEST_CASE("gaussian process: sizes that do not fit are refused") {
+  const std::vector<double> x{0, 1, 2}, y{0, 1};
+  CHECK(error_of([&] { GaussianProcess::fit({.dims = 1, .x = x, .y = y}); }) ==
+        "[gp] 3 inputs and 2 values found, expected 1 inputs for each value");
+  CHECK(error_of([&] { GaussianProcess::fit({.dims = 3, .x = x, .y = std::span(y).first(1), .group_of = {0}}); }) ==
+        "[gp] groups of 1 inputs found, expected 3");
+  CHECK(error_of([&] { GaussianProcess::fit({.dims = 3, .x = x, .y = std::span(y).first(1), .in_mean = {true}}); }) ==
+        "[gp] 1 inputs of the mean found, expected 3");
+}

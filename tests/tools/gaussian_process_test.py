@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Tests of `npzoo predict` by a Gaussian process: gaussian_process_test.py PATH_TO_NPZOO"""
+
+import math
+import random
+import sys
+
+from cli_support import HERE, as_json, case, expect, fail, npzoo, run_cases, succeed, write, wrong_usage
+from predict_support import comments, figures
+
+
+def three_inputs():
+    draw = random.Random(1)
+    rows = ["a,b,c,y"]
+    for i in range(90):
+        a, b, c = (round(draw.random(), 4) for _ in range(3))
+        rows.append(f"{a},{b},{c},{'' if i % 5 == 0 else math.sin(5 * a) + 2 * b}")
+    return write("three.csv", "\n".join(rows) + "\n")
+
+
+@case
+def three_inputs_are_answered_by_a_gaussian_process():
+    done = npzoo("predict", three_inputs(), "--inputs", "a,b,c")
+    expect("a Gaussian process answers: no weights are for 3 inputs" in done.stderr, done.stderr)
+    expect("gp, fitted to the table" in comments(done.stdout)[0] and "# kernel: " in done.stdout, done.stdout)
+    for line, (mean, _) in zip([r for r in done.stdout.splitlines() if not r.startswith(("#", "a"))], figures(done.stdout, "y")):
+        a, b = (float(v) for v in line.split(",")[:2])
+        expect(abs(mean - math.sin(5 * a) - 2 * b) < 0.05, line)
+    result = as_json("predict", HERE / "three.csv", "--inputs", "a,b,c", "--kernel", "matern-5/2", "--out", HERE / "out.csv")
+    expect(result["model"] == "gp" and result["processes"][0]["kernel"] == "matern-5/2", result)
+    expect(set(result["processes"][0]["hyperparameters"]) >= {"scale", "lengthscale of a", "noise"}, result)
+
+
+@case
+def covariates_and_categories_have_a_linear_part():
+    draw = random.Random(2)
+    rows, truth = ["lon,lat,height,soil,t"], ["lon,lat,t"]
+    for i in range(120):
+        lon, lat, height, soil = draw.random() * 5, draw.random() * 5, draw.random() * 2000, draw.choice(("clay", "sand"))
+        t = 15 - 0.0065 * height + math.sin(lon) + (3 if soil == "clay" else 0)
+        rows.append(f"{lon},{lat},{height},{soil},{t if i % 4 else ''}")
+        truth.append(f"{lon},{lat},{t}")
+    table, truth = write("cov.csv", "\n".join(rows) + "\n"), write("cov_truth.csv", "\n".join(truth) + "\n")
+    args = ("predict", table, "--covariates", "height,soil", "--truth", truth)
+    both = as_json(*args, "--baselines")
+    expect(both["model"] == "gp" and both["crps"] < 0.2, both)
+    expect(abs(both["processes"][0]["slopes"]["height"] + 0.0065) < 0.001, both["processes"])
+    expect(both["baselines"]["inverse distance"]["crps"] > 2 * both["crps"], both["baselines"])
+    weights = as_json(*args, "--model", "weights")
+    expect(weights["model"].startswith("kriging-tnp") and weights["crps"] < 0.4, weights)
+    expect(any("for each unit of height" in note for note in weights["notes"]), weights["notes"])
+
+
+@case
+def longitudes_meet_and_a_pole_is_one_place():
+    draw = random.Random(3)
+    rows = ["lon,lat,z"]
+    for _ in range(80):
+        lon, lat = draw.uniform(173, 187), draw.uniform(-5, 5)
+        rows.append(f"{lon if lon <= 180 else lon - 360},{lat},{math.sin(lon / 3) + lat / 5}")
+    table = write("seam.csv", "\n".join([*rows, "180,1,", "-180,1,", "30,90,", "-100,90,", ""]))
+    for model, pole in (("gp", True), ("weights", True)):
+        found = figures(succeed("predict", table, "--lonlat", "--model", model), "z")
+        expect(found[-4] == found[-3], model, found[-4:-2])
+        expect(abs(found[-4][0] - math.sin(60) - 0.2) < 0.05, model, found[-4])
+        expect(not pole or abs(found[-1][0] - found[-2][0]) < 1e-3 * found[-1][1], model, found[-2:])
+    fail("predict", write("swapped.csv", "lon,lat,z\n1,100,2\n2,50,\n"), "--lonlat", naming=["the latitude of row 0 is 100"])
+
+
+@case
+def bad_kernels_and_columns_have_one_line():
+    table = three_inputs()
+    wrong_usage("predict", table, "--inputs", "a,b,c", "--kernel", "foo", naming=["[gp] kernel 'foo' found"])
+    wrong_usage("predict", table, "--checkpoint", "npzoo/any-2d", "--kernel", "rbf", naming=["--checkpoint and --kernel found"])
+    wrong_usage("predict", table, "--model", "weights", "--kernel", "rbf", naming=["--model weights and --kernel found"])
+    wrong_usage("predict", table, "--baselines", naming=["--baselines found without --truth"])
+    fail("predict", table, "--inputs", "a,b", "--covariates", "nope", naming=['no column "nope"'])
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
