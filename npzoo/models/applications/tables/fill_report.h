@@ -19,6 +19,7 @@ struct FillReport {
   ColumnChoice columns;  // names, for messages
   SeriesTally tally{};
   LocalOptions local{};
+  std::int64_t combined_ends = 0;  // series whose end was forecast by a combination
   bool standardised = true;
   std::vector<ColumnForm> x_forms{};           // of the inputs
   RepeatedInputs repeated{};                   // among observed rows
