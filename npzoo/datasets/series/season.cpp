@@ -17,24 +17,33 @@ struct Whitened {
   double count = 0, variance = 0;
 };
 
-/// What is left of each value by its predecessor; steps without two known values are 0.
+/// What the predecessor of each value leaves of it, or a share of the value where the predecessor is unknown. `y` has a
+/// mean of 0; unknown values give 0.
 Whitened whiten(std::span<const double> y, double correlation) {
   Whitened w{std::vector<double>(y.size(), 0)};
-  double sum = 0, squares = 0;
-  for (std::size_t t = 1; t < y.size(); ++t) {
-    if (std::isnan(y[t]) || std::isnan(y[t - 1])) continue;
-    w.values[t] = y[t] - correlation * y[t - 1];
-    sum += w.values[t];
+  const double alone = std::sqrt(1 - correlation * correlation);
+  double squares = 0;
+  for (std::size_t t = 0; t < y.size(); ++t) {
+    if (std::isnan(y[t])) continue;
+    w.values[t] = t == 0 || std::isnan(y[t - 1]) ? alone * y[t] : y[t] - correlation * y[t - 1];
+    squares += w.values[t] * w.values[t];
     ++w.count;
   }
-  const double mean = w.count > 0 ? sum / w.count : 0;
-  for (std::size_t t = 1; t < y.size(); ++t) {
-    if (std::isnan(y[t]) || std::isnan(y[t - 1])) continue;
-    w.values[t] -= mean;
-    squares += w.values[t] * w.values[t];
-  }
-  w.variance = w.count > 1 ? squares / (w.count - 1) : 0;
+  w.variance = w.count > 0 ? squares / w.count : 0;
   return w;
+}
+
+/// Takes the mean of the known values away, and returns the largest that was known.
+double centre(std::vector<double>& y) {
+  double sum = 0, count = 0, largest = 0;
+  for (const double v : y) {
+    if (std::isnan(v)) continue;
+    sum += v;
+    ++count;
+    largest = std::max(largest, std::abs(v));
+  }
+  for (double& v : y) v -= sum / count;
+  return largest;
 }
 
 /// The spectrum without its peaks: medians over neighbouring frequencies, as the variance of white noise that has them.
@@ -168,8 +177,10 @@ std::vector<double> find_periods(std::span<const double> all, std::span<const st
     std::vector<double> left(y.begin(), y.end());
     for (std::size_t t = 0; t < left.size(); ++t)
       left[t] -= trend.season(static_cast<double>(t)) + trend.slope() * static_cast<double>(t);
+    constexpr double kRounding = 1e-12;
+    const double largest = kRounding * centre(left);
     const Whitened w = whiten(left, trend.correlation());
-    if (!(w.count > kFewest / 2) || !(w.variance > 0)) return found;
+    if (!(w.variance > largest * largest)) return found;
     const Background background(w);
     const double floor = 1e-3 * w.variance;
     const auto size = static_cast<std::int64_t>(known);

@@ -11,6 +11,7 @@
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/normal_distribution.h"
+#include "npzoo/datasets/series/following_times.h"
 #include "npzoo/datasets/series/season.h"
 #include "npzoo/datasets/series/time_series.h"
 #include "npzoo/engine/error.h"
@@ -75,24 +76,6 @@ double period_in_steps(const std::string& text, const TimeSeries& s, bool busine
   return number;
 }
 
-/// The place of each row if all are business days and one of them follows on a Friday; none otherwise.
-std::vector<std::int64_t> business_places(std::span<const Row> rows, const ColumnForm& form) {
-  if (form.kind != ColumnForm::Kind::time) return {};
-  std::vector<std::int64_t> places;
-  for (const Row& row : rows) {
-    if (row.x != std::floor(row.x)) return {};
-    constexpr std::int64_t kThursday = 3;  // 1970-01-01, from Monday on
-    const auto day = static_cast<std::int64_t>(row.x) + form.epoch + kThursday;
-    const std::int64_t of_week = (day % 7 + 7) % 7;
-    if (of_week > 4) return {};
-    places.push_back((day - of_week) / 7 * 5 + of_week);
-  }
-  const std::int64_t first = places.front(), size = places.back() - first + 1, count = std::ssize(places);
-  if (count < 10 || 4 * count < 3 * size) return {};
-  for (std::int64_t& place : places) place -= first;
-  return places;
-}
-
 /// Rows at one place each, with equal steps.
 struct Grid {
   std::vector<std::int64_t> places;  // of the rows
@@ -118,7 +101,8 @@ std::optional<Grid> grid_of(std::span<const Row> rows, const ColumnForm& form) {
     m.time.push_back(row.x);
     m.y.push_back(row.y);
   }
-  Grid grid{.places = business_places(rows, form), .series = order_by_time(std::move(m), 1, "series")};
+  Grid grid{.places = business_days(m.time, form), .series = {}};
+  grid.series = order_by_time(std::move(m), 1, "series");
   grid.business_days = !grid.places.empty();
   if (grid.business_days) return grid;
   if (!grid.series.regular && !nearly_equal_steps(rows)) return {};
