@@ -109,6 +109,41 @@ double score_period(const Whitened& w, const Background& background, std::int64_
 /// Two periods must differ by half of the shorter one.
 bool is_near(double period, double other) { return period < 1.5 * other && other < 1.5 * period; }
 
+/// The period with the highest score. If that is not likely, a shorter one with a good part of it: long periods also
+/// explain the harmonics of others. 0 if there is none.
+std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t known,
+                              std::span<const std::int64_t> likely, std::span<const double> found) {
+  constexpr double kTie = 1.02, kPart = 0.35;
+  const auto is_likely = [likely](std::int64_t p) { return std::ranges::find(likely, p) != likely.end(); };
+  const Background background(w);
+  std::vector<std::pair<std::int64_t, double>> scores;
+  double best = 0;
+  std::int64_t longest = 0;
+  for (std::int64_t p = 2; p <= std::min(size / 2, kLongestPeriod); ++p) {
+    const bool known_before = is_likely(p);
+    if (!known_before && (3 * p > size || p < 3)) continue;
+    if (!found.empty() && is_near(static_cast<double>(p), found[0])) continue;
+    double score = score_period(w, background, p, 1e-3 * w.variance);
+    if (!known_before) score = 0.95 * score - 2 * std::log(static_cast<double>(known));
+    scores.emplace_back(p, score);
+    if (score > kTie * best) {
+      best = score;
+      longest = p;
+    }
+  }
+  if (is_likely(longest)) return longest;
+  for (const auto& [p, score] : scores)
+    if (p < longest && score > kPart * best && (is_likely(p) || longest % p != 0)) return p;
+  return longest;
+}
+
+/// A multiple replaces the period that it contains, unless it is too long for a season that changes.
+void add_period(double period, std::vector<double>& found) {
+  constexpr double kLongestSeason = 60;
+  if (!found.empty() && std::fmod(period, found[0]) == 0 && period <= kLongestSeason) found.clear();
+  found.push_back(period);
+}
+
 double lag_one(std::span<const double> y) {
   double both = 0, squares = 0, pairs = 0, known = 0;
   for (std::size_t t = 0; t < y.size(); ++t) {
@@ -181,25 +216,9 @@ std::vector<double> find_periods(std::span<const double> all, std::span<const st
     const double largest = kRounding * centre(left);
     const Whitened w = whiten(left, trend.correlation());
     if (!(w.variance > largest * largest)) return found;
-    const Background background(w);
-    const double floor = 1e-3 * w.variance;
-    const auto size = static_cast<std::int64_t>(known);
-    double best = 0;
-    std::int64_t period = 0;
-    for (std::int64_t p = 2; p <= std::min(size / 2, kLongestPeriod); ++p) {
-      const bool is_likely = std::ranges::find(likely, p) != likely.end();
-      if (!is_likely && (3 * p > size || p < 3)) continue;
-      if (!found.empty() && is_near(static_cast<double>(p), found[0])) continue;
-      double score = score_period(w, background, p, floor);
-      if (!is_likely) score -= 2 * std::log(static_cast<double>(size)) + 0.05 * score;
-      constexpr double kTie = 1.02;
-      if (score > kTie * best) {
-        best = score;
-        period = p;
-      }
-    }
+    const std::int64_t period = strongest_period(w, std::ssize(y), known, likely, found);
     if (period == 0) return found;
-    found.push_back(static_cast<double>(period));
+    add_period(static_cast<double>(period), found);
   }
   return found;
 }
