@@ -113,7 +113,7 @@ bool is_near(double period, double other) { return period < 1.5 * other && other
 /// explain the harmonics of others. 0 if there is none.
 std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t known,
                               std::span<const std::int64_t> likely, std::span<const double> found) {
-  constexpr double kTie = 1.02, kPart = 0.35;
+  constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7;
   const auto is_likely = [likely](std::int64_t p) { return std::ranges::find(likely, p) != likely.end(); };
   const Background background(w);
   std::vector<std::pair<std::int64_t, double>> scores;
@@ -133,7 +133,7 @@ std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t
   }
   if (is_likely(longest)) return longest;
   for (const auto& [p, score] : scores)
-    if (p < longest && score > kPart * best && (is_likely(p) || longest % p != 0)) return p;
+    if (p < longest && score > (is_likely(p) ? kPart : kMost) * best && (is_likely(p) || longest % p != 0)) return p;
   return longest;
 }
 
