@@ -13,10 +13,10 @@ def fitted_processes_are_scored_alike_by_oracle():
     with tempfile.TemporaryDirectory() as name:
         table, process = pathlib.Path(name) / "events.csv", pathlib.Path(name) / "best.toml"
         succeed("sample", "events/hawkes", "--tasks", "4", "--out", table)
-        fitted = as_json(succeed("fit", "events", table, "--clock", "10", "--parts", "2", "--out", process, "--json"))
+        fitted = as_json("fit", "events", table, "--clock", "10", "--parts", "2", "--out", process)
         expect([f["process"] for f in fitted] == ["Poisson", "clock Poisson", "Hawkes"], fitted)
         best = min(fitted, key=lambda f: f["aic"])
-        scored = as_json(succeed("oracle", table, "--process", process, "--json"))
+        scored = as_json("oracle", table, "--process", process)
         expect(abs(scored["total"] - best["total"]) < 1e-9 * abs(best["total"]), scored, best)
         expect("excitation of 1 by 0" in succeed("fit", "events", table), "parameters have names")
 
