@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "npzoo/datasets/series/following_times.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "npzoo/models/applications/tables/fill.h"
@@ -86,8 +87,8 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                      const std::vector<std::string>& x_names, const std::vector<std::string>& value_names,
                      const std::vector<Form>& x_forms, const std::string& group_name,
                      const std::vector<double>& quantiles, std::int64_t samples, std::optional<std::uint64_t> seed,
-                     bool standardise, std::int64_t neighbours, std::int64_t chunk, nb::object progress,
-                     bool turn) {
+                     bool standardise, std::int64_t neighbours, std::int64_t chunk, bool turn,
+                     const std::vector<std::string>& periods, nb::object progress) {
   const TrainedModel& trained = in_float32(model, "fill");
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
@@ -111,6 +112,7 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                  .neighbours = neighbours,
                  .turn = turn,
                  .chunk = chunk,
+                 .periods = periods,
                  .progress = watch.progress(progress)});
   }));
 }
@@ -151,9 +153,17 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
 void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a, "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a, "target_groups"_a,
              "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a, "samples"_a, "seed"_a,
-             "standardise"_a, "neighbours"_a, "chunk"_a, "progress"_a.none(), "turn"_a);
+             "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "progress"_a.none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
+  module.def(
+      "following_times",
+      [](const Doubles& times, const Form& form, std::int64_t count) {
+        std::vector<double> next = following_times(span_of(times), form_of(form), count);
+        const std::size_t size = next.size();
+        return array_from(std::move(next), {size});
+      },
+      "times"_a.noconvert(), "form"_a, "count"_a);
   module.def(
       "pooled_scores",
       [](const std::vector<std::tuple<std::int64_t, double, double, double, double>>& rows) {

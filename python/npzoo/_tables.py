@@ -104,12 +104,15 @@ def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | 
 
 def forecast(data, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
              weights: str | os.PathLike | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
-             seed: int | None = None, progress: Callable[[int, int], object] | None = None):
+             seed: int | None = None, progress: Callable[[int, int], object] | None = None,
+             period: int | float | str | Sequence[int | float | str] | None = None):
     """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
 
     Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
     ``sampleK_VALUE``. ``weights`` are those of a model of forecasts, such as :func:`npzoo.train` makes under
-    ``taylorformer/exchange``; by default the weights for tables extend the series, which suits a few steps.
+    ``taylorformer/exchange``; by default the weights for tables are combined with exponential smoothing, Theta, drift
+    and the last season, by their scores on held-out parts. ``period`` is the length of a season, or several: steps, or
+    of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found.
     ``time`` is by default the column of dates; ``values`` are all other columns of numbers.
 
     >>> import npzoo, numpy
@@ -130,8 +133,11 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
     if weights is None:
         if horizon is None or horizon < 1:
             raise _core.InvalidInput(f"[forecast] horizon {horizon} found, expected 1 or more")
-        places, figures = _extended(frame, time, x, form, chosen, model, horizon, quantiles, samples, seed, progress)
+        places, figures = _extended(frame, time, x, form, chosen, model, horizon, quantiles, samples, seed, progress,
+                                    _periods(period))
     else:
+        if period is not None:
+            raise _core.InvalidInput(f"[forecast] period {period!r} found beside weights of forecasts, expected none")
         y = np.ascontiguousarray(np.stack([frame.numbers(name) for name in chosen], axis=1))
         result = _core.forecast(model._core, x, y, form, chosen, horizon or 0, quantiles, samples, seed, progress)
         warn(text for _, text in result["warnings"])
@@ -141,15 +147,21 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
     return frame.made({time: _as_times(places, form), **figures})
 
 
-def _extended(frame, time, x, form, chosen, model, horizon, quantiles, samples, seed, progress):
+def _periods(period) -> list[str]:
+    if period is None:
+        return []
+    return [str(one) for one in (period if isinstance(period, (list, tuple)) else [period])]
+
+
+def _extended(frame, time, x, form, chosen, model, horizon, quantiles, samples, seed, progress, periods):
     """Times behind the last, in the usual step, and the weights for tables there."""
     steps = np.diff(np.sort(x))
     if len(steps) == 0 or not (steps > 0).all():
         raise _core.InvalidInput(f"[forecast] the times of {time!r} are equal or a single one, expected rows at different times")
-    places = x.max() + np.median(steps) * np.arange(1, horizon + 1)
+    places = _core.following_times(np.ascontiguousarray(x, dtype=np.float64), form, horizon)
     question = _Question(frame, [time], chosen, None, None)
     question.targets = np.ascontiguousarray(places[:, None])
-    result = question.answer(model, quantiles, samples, seed, True, 0, 4096, progress)
+    result = question.answer(model, quantiles, samples, seed, True, 0, 4096, progress, periods=periods)
     warn(text for about, text in result["warnings"] if about != "targets outside")
     return places, question.figures(result, quantiles, samples)
 
@@ -257,11 +269,11 @@ class _Question:
         groups = np.zeros(len(x)) if groups is None else groups
         return [row.tobytes() for row in np.ascontiguousarray(np.column_stack([x, groups]), dtype=np.float64)]
 
-    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True):
+    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True, periods=()):
         model = _as_model(weights, len(self.inputs))
         return _core.fill(model._core, self.x, self.y, self.groups, self.targets, self.target_groups, list(truth),
                           self.inputs, self.values, self.forms, self.group or "", quantiles, samples, seed, standardise,
-                          neighbours, chunk, progress, turn)
+                          neighbours, chunk, turn, list(periods), progress)
 
     def figures(self, result, quantiles, samples) -> dict[str, np.ndarray]:
         for column in result["columns"]:

@@ -216,7 +216,7 @@ TEST_CASE("events: parameters that cannot be") {
     return text.replace(text.find(before), before.size(), after);
   };
   CHECK(error("kind = \"cox\"\n") ==
-        "[oracle] p.toml: kind is 'cox', expected one of \"poisson\", \"hawkes\", \"self-correcting\", \"renewal\"");
+        "[oracle] p.toml: kind is 'cox', expected one of \"poisson\", \"clock-poisson\", \"hawkes\", \"self-correcting\", \"renewal\"");
   CHECK(error("kind = \"poisson\"\nrates = []\n") ==
         "[oracle] p.toml: rates is a TOML array, expected an array of numbers");
   CHECK(error("kind = \"poisson\"\nrates = [0, 0.0]\n") ==

@@ -37,7 +37,7 @@ void add_flags(Flags& flags, OracleCommand& c) {
       .required();
   const Flag process = flags.text(
       "--process", c.process,
-      "TOML file of a process with given parameters, kind poisson, hawkes, self-correcting or renewal, that a table of "
+      "TOML file of a process with given parameters, kind poisson, clock-poisson, hawkes, self-correcting or renewal, that a table of "
       "events is scored under: the log-likelihood per event, observed from time 0, or the file's start, to each "
       "sequence's last event, or the file's end");
   flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")

@@ -57,7 +57,7 @@ void check_flags(PredictCommand& c) {
     check(std::ranges::count(c.quantiles, c.quantiles.back()) == 1, "--quantiles {} found twice, expected each once",
           text);
   }
-  const bool other_result = c.common.json || !c.plot.empty() || !c.truth.empty() || c.samples > 0;
+  const bool other_result = c.common.json || c.check || !c.plot.empty() || !c.truth.empty() || c.samples > 0;
   if (c.out.empty() && !other_result) c.out = "-";
 }
 
@@ -112,6 +112,15 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "
               "draws functions, then takes all targets at once; others draw each target by itself");
+  flags.choice("--ends", c.ends, {"combined", "weights"},
+               "how to forecast behind the last known value of a series with equal steps: by a combination of the "
+               "weights with exponential smoothing, theta, drift and the last season, or by the weights alone");
+  flags.texts("--period", c.periods,
+              "periods of the seasons in those forecasts, the main one first: in steps, such as 12, or of dates a time "
+              "such as 1y, 3m, 7d or 24h. Default: found from the data and the calendar");
+  flags.toggle("--check", c.check,
+               "print how well each method forecasts the last season of the series, hidden from it, with the skill "
+               "beside the seasonal naive forecast");
   flags.positive(
       "--horizon", c.horizon,
       "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones "

@@ -36,6 +36,9 @@ struct PredictOptions {
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none
+  std::string ends = "combined";      // or "weights": how to forecast behind the end of a series
+  std::vector<std::string> periods;   // of its seasons; empty: found
+  bool check = false;                 // score forecasts of the last season
   std::optional<double> now;          // of events, in the table's unit: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
 };

@@ -125,6 +125,23 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
   warn_of_failed_factorisations(failed_factorisations());
 }
 
+/// Prints how well each method forecasts the hidden last season.
+void print_check(const PredictOptions& c, const FillResult& result) {
+  if (!c.check) return;
+  std::FILE* to = c.out == "-" || c.samples_out == "-" ? stderr : stdout;
+  if (result.end_scores.empty()) {
+    fmt::print(to, "check: no series with equal steps is long enough to hide its last season\n");
+    return;
+  }
+  const auto naive = std::ranges::find(result.end_scores, name_of(EndMethod::seasonal_naive), &EndScore::method);
+  const auto best = std::ranges::min_element(result.end_scores, {}, &EndScore::crps);
+  fmt::print(to, "{:35} {:>8} {:>8} {:>10} {:>8}\n", "last season hidden", "MASE", "CRPS", "95 %", "skill");
+  for (const EndScore& s : result.end_scores)
+    fmt::print(to, "{:35} {:8.3f} {:8.3f} {:8.1f} % {:+6.0f} %\n", s.method, s.mase, s.crps, 100 * s.coverage_95,
+               100 * (1 - s.crps / naive->crps));
+  fmt::print(to, "lowest CRPS: {}, {} values\n", best->method, best->values);
+}
+
 std::string line(const std::string& name, const TruthScores& s) {
   return fmt::format("{}: MAE {:.5g}, RMSE {:.5g}, CRPS {:.5g}, {:.1f} % within the 95 % interval, {} values", name,
                      s.mae, s.rmse, s.crps, 100 * s.coverage_95, s.rows);
@@ -173,6 +190,9 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
       .chunk = c.chunk,
       .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
       .baselines = c.baselines,
+      .combine_ends = c.ends == "combined",
+      .periods = c.periods,
+      .check_ends = c.check,
       .stop = interrupt.token(),
       .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }};
   const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);
@@ -188,8 +208,10 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)
     print_json(to_json(result, c, tables.asked().rows(), seconds.count()));
-  else
+  else {
+    print_check(c, result);
     print_scores(c, result);
+  }
   return result.unanswered > 0 ? kUnansweredExit : 0;
 }
 

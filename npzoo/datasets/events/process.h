@@ -67,10 +67,11 @@ class Poisson final : public PointProcess {
   std::vector<double> rates_;
 };
 
-/// The table of a process: `kind`, one of "poisson", "hawkes", "self-correcting" and "renewal", and the parameters of
-/// that kind; other keys are left to the caller.
+/// The table of a process: `kind`, one of "poisson", "clock-poisson", "hawkes", "self-correcting" and "renewal", and
+/// the parameters of that kind; other keys are left to the caller.
 ///
 /// - poisson: `rates` [μ_k].
+/// - clock-poisson: `period`, `rates` [[μ_kp]] for each of its equal parts p, from the start of observation on.
 /// - hawkes: `baseline` [μ_k], `excitation` [[α_kj]], `decay` [[β_kj]]; mark k has intensity μ_k + Σ α_kj exp(−β_kj (t
 /// −
 ///   t_i)) over earlier events i of mark j (Hawkes, "Spectra of some self-exciting and mutually exciting point

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "npzoo/datasets/events/clock_poisson.h"
 #include "npzoo/datasets/events/hawkes.h"
 #include "npzoo/datasets/events/renewal.h"
 #include "npzoo/datasets/events/self_correcting.h"
@@ -37,6 +38,18 @@ std::shared_ptr<const PointProcess> read_hawkes(TomlReader& table) {
                                         square_matrix(table, "decay", marks, kPositive));
 }
 
+std::shared_ptr<const PointProcess> read_clock_poisson(TomlReader& table) {
+  const double period = table.number("period", kPositive);
+  const std::vector<std::vector<double>> rows = table.rows("rates", kNonNegative);
+  std::vector<double> all;
+  for (const std::vector<double>& row : rows) all.insert(all.end(), row.begin(), row.end());
+  if (rows.empty() || rows[0].empty() ||
+      std::ranges::any_of(rows, [&](const auto& row) { return row.size() != rows[0].size(); }))
+    table.reject("rates", fmt::format("of {} rows with {} numbers in all", rows.size(), all.size()),
+                 "rows of equal length, one for each mark");
+  return std::make_shared<const ClockPoisson>(period, std::ssize(rows[0]), std::move(all));
+}
+
 std::shared_ptr<const PointProcess> read_renewal(TomlReader& table) {
   TomlReader gaps = table.table("gaps");
   const std::string kind = gaps.choice("kind", {"gamma", "weibull", "log-normal"});
@@ -54,8 +67,9 @@ std::shared_ptr<const PointProcess> read_renewal(TomlReader& table) {
 }  // namespace
 
 std::shared_ptr<const PointProcess> read_process(TomlReader& table) {
-  const std::string kind = table.choice("kind", {"poisson", "hawkes", "self-correcting", "renewal"});
+  const std::string kind = table.choice("kind", {"poisson", "clock-poisson", "hawkes", "self-correcting", "renewal"});
   if (kind == "poisson") return std::make_shared<const Poisson>(read_rates(table, "rates"));
+  if (kind == "clock-poisson") return read_clock_poisson(table);
   if (kind == "hawkes") return read_hawkes(table);
   if (kind == "renewal") return read_renewal(table);
   const double rate = table.number("rate", kPositive);

@@ -124,6 +124,32 @@ LocalOptions local_options(const FillOptions& options, const TrainingRange& rang
       .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
+/// What became of the ends of series.
+struct Ends {
+  std::int64_t combined = 0;
+  std::vector<EndScore> scores{};
+};
+
+/// Forecasts the ends of series in `columns`, and scores such forecasts if the options ask for it.
+Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, SeriesOptions series,
+                   const TrainingRange& range, std::vector<PredictedColumn>& columns) {
+  const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
+                   trained.checkpoint.run.protocol.data->application() == Application::tables;
+  check(fit || (options.periods.empty() && !options.check_ends),
+        "[predict] a period or a check of forecasts found, expected one input, and weights for tables");
+  if (!fit) return {};
+  series.quantiles.clear();
+  series.samples = 0;
+  const SeriesPredictor predictor(*trained.model, range, series);
+  const TableEndOptions ends{.form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0],
+                             .periods = options.periods,
+                             .quantiles = options.quantiles};
+  Ends found;
+  if (options.combine_ends) found.combined = forecast_table_ends(predictor, c.question, ends, columns);
+  if (options.check_ends) found.scores = check_table_ends(predictor, c.question, ends);
+  return found;
+}
+
 /// Finds the rows whose figures are all finite.
 void find_answered(FillResult& result) {
   const std::size_t rows = result.columns.front().mean.size();
@@ -245,7 +271,13 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   const LocalOptions local = local_options(options, range);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
-  FillResult result{.report = {.range = range, .local = local, .standardised = options.standardise},
+  series.progress = {};
+  Ends ends = end_forecasts(trained, c, options, series, range, answer.columns);
+  FillResult result{.end_scores = std::move(ends.scores),
+                    .report = {.range = range,
+                               .local = local,
+                               .combined_ends = ends.combined,
+                               .standardised = options.standardise},
                     .weights = weights_used(checkpoint),
                     .density = density};
   take_answer(c, options, std::move(answer), result);

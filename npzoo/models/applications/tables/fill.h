@@ -12,6 +12,7 @@
 #include "npzoo/models/applications/tables/baselines.h"
 #include "npzoo/models/applications/tables/fill_report.h"
 #include "npzoo/models/applications/tables/gp_series.h"
+#include "npzoo/models/applications/tables/table_ends.h"
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/trained_model.h"
 
@@ -47,7 +48,11 @@ struct FillOptions {
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
   GpOptions gp{};                       // of weights "gp"
   bool baselines = false;               // score others on the same rows, where there is a truth
-  std::stop_token stop{};               // after a request the call throws Interrupted
+  /// Forecasts behind the end of regular series of one input, if the weights are for tables: see TableEndOptions.
+  bool combine_ends = true;
+  std::vector<std::string> periods{};  // of seasons, for those forecasts; empty: found
+  bool check_ends = false;             // score those forecasts on the last season, hidden
+  std::stop_token stop{};              // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
@@ -70,6 +75,7 @@ struct FillResult {
   std::int64_t unanswered = 0;         // rows without that
   std::int64_t first_unanswered = -1;  // the first of these rows
   double first_odd = 0;                // its first figure that is not finite
+  std::vector<EndScore> end_scores{};  // with `check_ends`: the combination, then each method
   FillReport report;                   // units, contexts and what else to say of the result
   WeightsUsed weights;
   std::vector<SeriesProcess> processes{};   // of weights "gp"

@@ -19,6 +19,7 @@ struct FillReport {
   ColumnChoice columns{};  // names, for messages
   SeriesTally tally{};
   LocalOptions local{};
+  std::int64_t combined_ends = 0;  // series whose end was forecast by a combination
   bool standardised = true;
   bool fitted = false;                         // by Gaussian processes, so that there was no training
   std::vector<std::string> notes{};            // more lines for `comments`: how inputs were taken, and what was fitted

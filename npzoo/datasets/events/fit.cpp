@@ -1,0 +1,299 @@
+#include "npzoo/datasets/events/fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "npzoo/datasets/events/clock_poisson.h"
+#include "npzoo/datasets/events/hawkes.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr double kUnseen = 0.5, kNan = std::numeric_limits<double>::quiet_NaN();
+
+double observed_time(std::span<const EventSequence> sequences) {
+  double observed = 0;
+  std::int64_t events = 0;
+  for (const EventSequence& s : sequences) {
+    observed += s.end;
+    events += s.events();
+  }
+  check(observed > 0 && events > 0, "[events] {} events in a time of {} found, expected more to fit a process to",
+        events, observed);
+  return observed;
+}
+
+double total(const PointProcess& process, std::span<const EventSequence> sequences) {
+  double sum = 0;
+  for (const EventSequence& s : sequences) sum += process.log_likelihood(s, 0);
+  return sum;
+}
+
+void complete(FittedProcess& fitted, std::span<const EventSequence> sequences) {
+  fitted.log_likelihood = total(*fitted.process, sequences);
+  fitted.criterion = 2 * static_cast<double>(fitted.parameters.size()) - 2 * fitted.log_likelihood;
+}
+
+/// Rows of a square matrix, as TOML.
+std::string matrix(std::span<const double> values, std::size_t columns) {
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < values.size(); i += columns)
+    rows.push_back(fmt::format("[{}]", fmt::join(values.subspan(i, columns), ", ")));
+  return fmt::format("[{}]", fmt::join(rows, ", "));
+}
+
+/// Parameters of a Hawkes process by their logarithms: baselines, excitations row by row, and one decay.
+class HawkesFit {
+ public:
+  HawkesFit(std::span<const EventSequence> sequences, std::int64_t marks)
+      : sequences_(sequences), m_(static_cast<std::size_t>(marks)) {
+    const double observed = observed_time(sequences);
+    double gaps = 0, events = 0;
+    std::vector<double> counts(m_, kUnseen);
+    for (const EventSequence& s : sequences)
+      for (std::size_t i = 0; i < s.times.size(); ++i) {
+        ++counts[static_cast<std::size_t>(s.marks[i])];
+        gaps += s.times[i] - (i == 0 ? 0 : s.times[i - 1]);
+        ++events;
+      }
+    const double decay = events / std::max(gaps, 1e-300);
+    for (const double count : counts) values_.push_back(0.5 * count / observed);
+    values_.insert(values_.end(), m_ * m_, 0.4 * decay / static_cast<double>(m_));
+    values_.push_back(decay);
+  }
+
+  std::shared_ptr<const Hawkes> process(std::span<const double> values) const {
+    const auto part = [&](std::size_t begin, std::size_t size) {
+      return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 values.begin() + static_cast<std::ptrdiff_t>(begin + size));
+    };
+    return std::make_shared<const Hawkes>(part(0, m_), part(m_, m_ * m_), std::vector<double>(m_ * m_, values.back()));
+  }
+  double likelihood(std::span<const double> values) const { return total(*process(values), sequences_); }
+
+  void maximise() {
+    constexpr int kExpectations = 100;
+    for (int i = 0; i < kExpectations; ++i) expect();
+    constexpr int kSteps = 40;
+    for (int i = 0; i < kSteps && newton(); ++i) throw_if_stopped();
+  }
+
+  const std::vector<double>& values() const { return values_; }
+
+  /// Of each value; NaN where the likelihood does not depend on it.
+  std::vector<double> standard_errors() const {
+    const std::vector<std::size_t> inner = inner_parameters();
+    const Curvature c = curvature(inner);
+    std::vector<double> errors(values_.size(), kNan);
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      std::vector<double> unit(inner.size(), 0);
+      unit[i] = 1;
+      const std::vector<double> column = solve(c.hessian, unit, 0);
+      if (!column.empty() && column[i] > 0) errors[inner[i]] = values_[inner[i]] * std::sqrt(column[i]);
+    }
+    return errors;
+  }
+
+ private:
+  struct Curvature {
+    std::vector<double> gradient, hessian;  // of minus the log-likelihood, by the logarithms
+  };
+
+  /// A step of expectation maximisation. Event i of mark k stems from the baseline or from an earlier event.
+  void expect() {
+    throw_if_stopped();
+    const double decay = values_.back(), observed = observed_time(sequences_);
+    std::vector<double> base(m_, 0), caused(m_ * m_, 0), reach(m_, 0);
+    double waited = 0, children = 0;
+    for (const EventSequence& s : sequences_) {
+      std::vector<double> sums(m_, 0), delays(m_, 0);
+      double before = 0;
+      for (std::size_t i = 0; i < s.times.size(); ++i) {
+        const auto k = static_cast<std::size_t>(s.marks[i]);
+        const double gap = s.times[i] - before, faded = std::exp(-decay * gap);
+        double intensity = values_[k], delay = 0;
+        for (std::size_t j = 0; j < m_; ++j) {
+          delays[j] = (delays[j] + gap * sums[j]) * faded;
+          sums[j] *= faded;
+          intensity += values_[m_ + k * m_ + j] * sums[j];
+          delay += values_[m_ + k * m_ + j] * delays[j];
+        }
+        base[k] += values_[k] / intensity;
+        for (std::size_t j = 0; j < m_; ++j) {
+          const double share = values_[m_ + k * m_ + j] * sums[j] / intensity;
+          caused[k * m_ + j] += share;
+          children += share;
+        }
+        waited += delay / intensity;
+        ++sums[k];
+        before = s.times[i];
+        reach[k] += -std::expm1(-decay * (s.end - s.times[i]));
+      }
+    }
+    const double next = waited > 0 ? children / waited : decay;
+    constexpr double kLeast = 1e-12;
+    for (std::size_t k = 0; k < m_; ++k) {
+      values_[k] = std::max(base[k], kLeast) / observed;
+      for (std::size_t j = 0; j < m_; ++j)
+        values_[m_ + k * m_ + j] = decay * std::max(caused[k * m_ + j], kLeast) / std::max(reach[j], kLeast);
+    }
+    values_.back() = next;
+  }
+
+  /// Those that are not at the border: at least a thousandth of an event stems from them.
+  std::vector<std::size_t> inner_parameters() const {
+    std::vector<std::size_t> inner;
+    const double observed = observed_time(sequences_);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      constexpr double kEvents = 1e-3;
+      const double events = i < m_ ? values_[i] * observed : values_[i] / values_.back();
+      if (i + 1 == values_.size() || events > kEvents) inner.push_back(i);
+    }
+    return inner;
+  }
+
+  double moved(std::size_t i, double by, std::size_t j, double and_by) const {
+    std::vector<double> values = values_;
+    values[i] *= std::exp(by);
+    values[j] *= std::exp(and_by);
+    return -likelihood(values);
+  }
+
+  Curvature curvature(std::span<const std::size_t> inner) const {
+    constexpr double kStep = 1e-4;
+    const std::size_t n = inner.size();
+    const double here = -likelihood(values_);
+    Curvature c{std::vector<double>(n), std::vector<double>(n * n)};
+    for (std::size_t a = 0; a < n; ++a) {
+      throw_if_stopped();
+      const double up = moved(inner[a], kStep, inner[a], 0), down = moved(inner[a], -kStep, inner[a], 0);
+      c.gradient[a] = (up - down) / (2 * kStep);
+      c.hessian[a * n + a] = (up - 2 * here + down) / (kStep * kStep);
+      for (std::size_t b = 0; b < a; ++b) {
+        const double same = moved(inner[a], kStep, inner[b], kStep) + moved(inner[a], -kStep, inner[b], -kStep),
+                     other = moved(inner[a], kStep, inner[b], -kStep) + moved(inner[a], -kStep, inner[b], kStep);
+        c.hessian[a * n + b] = c.hessian[b * n + a] = (same - other) / (4 * kStep * kStep);
+      }
+    }
+    return c;
+  }
+
+  /// (A + ridge · diagonal) x = b by Cholesky's factors; empty if that is not positive definite.
+  static std::vector<double> solve(std::vector<double> a, std::vector<double> b, double ridge) {
+    const std::size_t n = b.size();
+    for (std::size_t i = 0; i < n; ++i) a[i * n + i] += ridge * (1 + std::abs(a[i * n + i]));
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) {
+        double sum = a[i * n + j];
+        for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
+        if (i == j && !(sum > 0)) return {};
+        a[i * n + j] = i == j ? std::sqrt(sum) : sum / a[j * n + j];
+      }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
+      b[i] /= a[i * n + i];
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
+      b[i] /= a[i * n + i];
+    }
+    return b;
+  }
+
+  /// Returns false if no step makes the events more likely.
+  bool newton() {
+    const std::vector<std::size_t> inner = inner_parameters();
+    const Curvature c = curvature(inner);
+    const double here = likelihood(values_);
+    constexpr double kMostRidge = 1e6, kLargestStep = 2, kSame = 1e-10;
+    for (double ridge = 0; ridge <= kMostRidge; ridge = ridge == 0 ? 1e-4 : 10 * ridge) {
+      std::vector<double> step = solve(c.hessian, c.gradient, ridge);
+      if (step.empty() || std::ranges::any_of(step, [](double v) { return !(std::abs(v) < kLargestStep); })) continue;
+      std::vector<double> values = values_;
+      for (std::size_t i = 0; i < inner.size(); ++i) values[inner[i]] *= std::exp(-step[i]);
+      const double there = likelihood(values);
+      if (!(there > here)) continue;
+      values_ = std::move(values);
+      return there > here + kSame * std::abs(here);
+    }
+    return false;
+  }
+
+  std::span<const EventSequence> sequences_;
+  std::size_t m_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t marks) {
+  const double observed = observed_time(sequences);
+  const auto process = Poisson::fitted(sequences, marks);
+  FittedProcess fitted{.process = process, .parameters = {}, .text = {}};
+  for (std::size_t k = 0; k < process->rates().size(); ++k) {
+    const double rate = process->rates()[k];
+    fitted.parameters.push_back({fmt::format("rate {}", k), rate, std::sqrt(rate / observed)});
+  }
+  fitted.text = fmt::format("kind = \"poisson\"\nrates = [{}]\n", fmt::join(process->rates(), ", "));
+  complete(fitted, sequences);
+  return fitted;
+}
+
+FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::int64_t marks, double period,
+                                std::int64_t parts) {
+  static_cast<void>(observed_time(sequences));
+  check(period > 0 && parts >= 1, "[events] a period of {} with {} parts found, expected numbers above 0", period,
+        parts);
+  const auto size = static_cast<std::size_t>(parts);
+  std::vector<double> time(size, 0), rates(static_cast<std::size_t>(marks) * size, 0);
+  for (const EventSequence& s : sequences) {
+    const std::vector<double> exposure = ClockPoisson::exposure(s.end, period, parts);
+    for (std::size_t p = 0; p < size; ++p) time[p] += exposure[p];
+    for (std::size_t i = 0; i < s.times.size(); ++i)
+      ++rates[static_cast<std::size_t>(s.marks[i] * parts + ClockPoisson::part_at(s.times[i], period, parts))];
+  }
+  FittedProcess fitted{.process = nullptr, .parameters = {}, .text = {}};
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const double shown = time[i % size];
+    check(shown > 0, "[events] part {} of the period {} is never observed, expected fewer parts", i % size, period);
+    const double count = std::max(rates[i], kUnseen);
+    rates[i] = count / shown;
+    fitted.parameters.push_back(
+        {fmt::format("rate {}, part {}", i / size, i % size), rates[i], std::sqrt(count) / shown});
+  }
+  fitted.text = fmt::format("kind = \"clock-poisson\"\nperiod = {}\nrates = {}\n", period, matrix(rates, size));
+  fitted.process = std::make_shared<const ClockPoisson>(period, parts, std::move(rates));
+  complete(fitted, sequences);
+  return fitted;
+}
+
+FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks) {
+  HawkesFit fit(sequences, marks);
+  fit.maximise();
+  const std::vector<double>& values = fit.values();
+  const std::vector<double> errors = fit.standard_errors();
+  const auto m = static_cast<std::size_t>(marks);
+  FittedProcess fitted{.process = fit.process(values), .parameters = {}, .text = {}};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t pair = i - m;
+    const std::string name = i < m                    ? fmt::format("baseline {}", i)
+                             : i + 1 == values.size() ? std::string("decay")
+                                                      : fmt::format("excitation of {} by {}", pair / m, pair % m);
+    fitted.parameters.push_back({name, values[i], errors[i]});
+  }
+  const std::span<const double> all = values;
+  fitted.text =
+      fmt::format("kind = \"hawkes\"\nbaseline = [{}]\nexcitation = {}\ndecay = {}\n", fmt::join(all.first(m), ", "),
+                  matrix(all.subspan(m, m * m), m), matrix(std::vector<double>(m * m, values.back()), m));
+  complete(fitted, sequences);
+  return fitted;
+}
+
+}  // namespace npzoo

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace npzoo {
+
+/// A Gaussian for each place behind a series.
+struct GaussianPath {
+  std::vector<double> mean, std;
+};
+
+/// Additive exponential smoothing with a trend and a season that changes, in innovations form (Hyndman, Koehler,
+/// Ord and Snyder, "Forecasting with Exponential Smoothing", 2008, chapters 3 and 6): with e = y − (l + φ b + s),
+/// l ← l + φ b + α e, b ← φ b + α β e and season of that place s ← s + γ e.
+class ExponentialSmoothing {
+ public:
+  /// No trend; one that never changes; one that changes; one that changes and dies away (φ < 1).
+  enum class Trend : std::uint8_t { none, fixed, local, damped };
+  struct Form {
+    Trend trend = Trend::none;
+    std::int64_t period = 1;  // 1: no season. It begins at 0, so `y` must come without its mean season
+    bool relative = false;    // errors grow with the level, which must be positive
+  };
+
+  /// Fits level, trend and smoothing by maximum likelihood (Nelder and Mead, Computer Journal 1965). `y` has NaN where
+  /// a value is missing, and at least three values. `spent`: numbers fitted to `y` before, for the criterion.
+  ExponentialSmoothing(std::span<const double> y, Form form, double spent = 0);
+
+  GaussianPath forecast(std::int64_t horizon) const;
+  /// Akaike's information criterion with its correction for short series; infinite if `y` has too few values.
+  double criterion() const { return criterion_; }
+
+ private:
+  struct State;
+  State run(std::span<const double> y, std::span<const double> parameters) const;
+
+  Form form_;
+  double scale_ = 1, base_ = 0;  // of the values, for starting points
+  double level_ = 0, trend_ = 0, alpha_ = 0, beta_ = 0, gamma_ = 0, damping_ = 1, variance_ = 0;
+  double criterion_ = 0;
+  std::vector<double> season_;  // of the places behind the series
+};
+
+/// The Theta method: simple exponential smoothing with half the slope of the straight line that fits best as its drift
+/// (Hyndman and Billah, International Journal of Forecasting 2003). `y` must come without its season.
+GaussianPath theta_forecast(std::span<const double> y, std::int64_t horizon);
+/// The last season again, with errors that grow as those of a random walk from season to season.
+GaussianPath seasonal_naive_path(std::span<const double> y, std::int64_t horizon, std::int64_t period);
+/// The line through the first and the last value, with the errors of a random walk with drift.
+GaussianPath drift_path(std::span<const double> y, std::int64_t horizon);
+
+}  // namespace npzoo

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/series/smoothing.h"
+#include "npzoo/models/applications/tables/series_predictor.h"
+
+namespace npzoo {
+
+/// A regular series, and how far to forecast behind its last known value.
+struct SeriesEnd {
+  std::vector<double> y;                  // of each step, NaN where missing; the last one is known
+  std::int64_t horizon = 0;               // steps behind the last one
+  std::vector<double> periods{};          // steps; empty: found
+  std::vector<std::int64_t> likely = {};  // periods that need less evidence to be found
+};
+
+/// The ways to forecast that a combination is made of.
+enum class EndMethod : std::uint8_t { smoothing, theta, drift, seasonal_naive, remainder, values };
+inline constexpr std::size_t kEndMethods = 6;
+std::string_view name_of(EndMethod method);
+
+struct EndForecast {
+  std::vector<double> periods;                      // steps
+  GaussianPath combined;                            // (horizon)
+  std::array<GaussianPath, kEndMethods> methods{};  // by EndMethod
+  std::array<double, kEndMethods> shares{};         // of the combination; their sum is 1
+};
+
+/// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season and the
+/// weights, which answer twice: for the values, and for what a straight line and the mean season leave of them.
+///
+/// Means and standard deviations are averaged (quantile averaging of Gaussians). A method's share falls with the square
+/// of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon. Series too
+/// short for that get the usual shares. Deterministic, whatever the number of threads. Throws Interrupted as
+/// `predictor` does, and Error for a series without three known values.
+std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends);
+
+/// Mean CRPS of the Gaussians at the known values among `truth`; NaN if none is known.
+double crps(const GaussianPath& path, std::span<const double> truth);
+
+}  // namespace npzoo

@@ -1,0 +1,100 @@
+#include "npzoo/datasets/series/season.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "npzoo/datasets/series/following_times.h"
+#include "npzoo/datasets/series/smoothing.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/random.h"
+
+using namespace npzoo;
+
+namespace {
+
+std::vector<double> sharp_cycle(std::size_t size, std::size_t period, double slope, double noise, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> y;
+  for (std::size_t t = 0; t < size; ++t)
+    y.push_back(slope * static_cast<double>(t) +
+                (t % period == 2   ? 6
+                 : t % period == 5 ? -3
+                                   : 0) +
+                noise * random.normal());
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("find_periods finds a sharp cycle with half of the values missing, and none in a random walk") {
+  std::vector<double> y = sharp_cycle(120, 12, 0.05, 0.5, 1);
+  const std::vector<std::int64_t> likely{4, 7, 12};
+  CHECK(find_periods(y, likely) == std::vector<double>{12});
+  CHECK(find_periods(y, {}) == std::vector<double>{12});
+  Random random(3);
+  std::vector<double> half = sharp_cycle(160, 12, 0.05, 0.5, 1);
+  for (double& v : half)
+    if (random.uniform() < 0.5) v = std::nan("");
+  CHECK(find_periods(half, likely) == std::vector<double>{12});
+  std::vector<double> walk{0};
+  for (int t = 1; t < 150; ++t) walk.push_back(walk.back() + random.normal());
+  CHECK(find_periods(walk, likely).empty());
+  CHECK(find_periods(std::vector<double>(50, 2.0), likely).empty());
+  CHECK(find_periods(std::vector<double>{1, 2}, likely).empty());
+}
+
+TEST_CASE("SeriesTrend separates a line from a season and states their uncertainty") {
+  const std::vector<double> y = sharp_cycle(96, 12, 0.3, 0.2, 5);
+  const SeriesTrend trend(y, std::vector<double>{12});
+  CHECK(trend.slope() == doctest::Approx(0.3).epsilon(0.02));
+  CHECK(std::abs(trend.slope() - 0.3) < 4 * std::sqrt(trend.slope_variance()));
+  CHECK(trend.season(2 + 12 * 9) - trend.season(0) == doctest::Approx(6).epsilon(0.1));
+  CHECK(trend.season(98) == doctest::Approx(trend.season(2)));
+  CHECK(trend.season_variance() < 0.05);
+  CHECK(trend.correlation() < 0.4);
+}
+
+TEST_CASE("exponential smoothing continues a line and a level, also with missing values") {
+  using Trend = ExponentialSmoothing::Trend;
+  std::vector<double> y;
+  Random random(7);
+  for (int t = 0; t < 60; ++t) y.push_back(t % 7 == 3 ? std::nan("") : 5 + 2.0 * t + 0.1 * random.normal());
+  const ExponentialSmoothing level(y, {}), line(y, {.trend = Trend::fixed});
+  CHECK(line.criterion() < level.criterion());
+  const GaussianPath path = line.forecast(3);
+  CHECK(path.mean[2] == doctest::Approx(5 + 2.0 * 62).epsilon(0.003));
+  CHECK(path.std[2] >= path.std[0]);
+  const ExponentialSmoothing relative(y, {.trend = Trend::fixed, .relative = true});
+  CHECK(relative.forecast(2).std[1] > 0);
+  const GaussianPath theta = theta_forecast(y, 2);
+  CHECK(theta.mean[1] > theta.mean[0]);
+}
+
+TEST_CASE("bands of the naive forecasts grow as those of random walks") {
+  const std::vector<double> y{1, 3, 2, 5, 3, 6, 4, 8};
+  const GaussianPath naive = seasonal_naive_path(y, 4, 2), drift = drift_path(y, 4);
+  CHECK(naive.mean == std::vector<double>{4, 8, 4, 8});
+  CHECK(naive.std[0] == naive.std[1]);
+  CHECK(naive.std[2] == doctest::Approx(std::sqrt(2.0) * naive.std[0]));
+  CHECK(drift.mean[0] == doctest::Approx(9));
+  CHECK(drift.std[3] > drift.std[0]);
+}
+
+TEST_CASE("following_times keeps month ends, leap days and weekends") {
+  const ColumnForm dates{.kind = ColumnForm::Kind::time};
+  const auto day = [](int y, unsigned m, unsigned d) {
+    using namespace std::chrono;
+    return static_cast<double>(sys_days(year(y) / month(m) / std::chrono::day(d)).time_since_epoch().count());
+  };
+  const std::vector<double> ends{day(2023, 11, 30), day(2023, 12, 31), day(2024, 1, 31)};
+  CHECK(following_times(ends, dates, 2) == std::vector<double>{day(2024, 2, 29), day(2024, 3, 31)});
+  std::vector<double> work;
+  for (int week = 0; week < 3; ++week)
+    for (unsigned d = 1; d <= 5; ++d) work.push_back(day(2024, 1, d) + 7 * week);
+  CHECK(following_times(work, dates, 2) == std::vector<double>{day(2024, 1, 22), day(2024, 1, 23)});
+  const std::vector<double> numbers{3, 1, 2};
+  CHECK(following_times(numbers, {}, 2) == std::vector<double>{4, 5});
+  CHECK_THROWS_AS(following_times(std::vector<double>{1, 1}, {}, 1), Error);
+}

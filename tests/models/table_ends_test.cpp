@@ -1,0 +1,101 @@
+#include "npzoo/models/applications/tables/table_ends.h"
+
+#include <cmath>
+
+#include "npzoo/engine/error.h"
+#include "npzoo/models/applications/tables/fill.h"
+#include "npzoo/models/training/named_weights.h"
+#include "tests/models/trained_fixture.h"
+#include "tests/models/training_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+const TrainedModel& any_1d() {
+  static const TrainedModel trained = load_model("npzoo/any-1d");
+  return trained;
+}
+
+/// Two groups of a rising series with a sharp cycle of four steps, and eight steps behind each.
+struct RisingExample {
+  std::vector<double> x, y, truth;
+  std::vector<std::uint32_t> groups;
+
+  RisingExample() {
+    Random random(3);
+    for (std::uint32_t g = 0; g < 2; ++g)
+      for (int t = 0; t < 56; ++t) {
+        const double value = 10 + 0.5 * t + (t % 4 == 1 ? 5 : 0) + 0.1 * random.normal();
+        x.push_back(t);
+        y.push_back(t < 48 ? value : kNaN);
+        truth.push_back(t < 48 ? kNaN : value);
+        groups.push_back(g);
+      }
+  }
+  FillData data() const { return {.x = x, .values = {y}, .groups = groups, .truth = {truth}}; }
+};
+
+}  // namespace
+
+TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by default") {
+  const RisingExample e;
+  const FillOptions options{.quantiles = {0.1, 0.5}, .samples = 3};
+  FillOptions weights_alone = options;
+  weights_alone.combine_ends = false;
+  const FillResult combined = fill(any_1d(), e.data(), options), alone = fill(any_1d(), e.data(), weights_alone);
+  CHECK(combined.report.combined_ends == 2);
+  CHECK(alone.report.combined_ends == 0);
+  CHECK(combined.scores[0].mae < 0.5);
+  CHECK(combined.scores[0].crps < 0.5 * alone.scores[0].crps);
+  CHECK(combined.columns[0].mean[3] == alone.columns[0].mean[3]);
+  const PredictedColumn& c = combined.columns[0];
+  for (const std::size_t row : {std::size_t{50}, std::size_t{111}}) {
+    CHECK(c.quantiles[2 * row] < c.quantiles[2 * row + 1]);
+    CHECK(c.quantiles[2 * row + 1] == doctest::Approx(c.mean[row]));
+  }
+  set_threads(1);
+  const FillResult again = fill(any_1d(), e.data(), options);
+  set_threads(0);
+  CHECK(again.columns[0].mean == c.mean);
+  CHECK(again.columns[0].samples == c.samples);
+}
+
+TEST_CASE("a told period is used, and a bad one is an error") {
+  const RisingExample e;
+  CHECK(fill(any_1d(), e.data(), {.periods = {"4"}}).scores[0].mae < 0.5);
+  CHECK_THROWS_WITH_AS(static_cast<void>(fill(any_1d(), e.data(), {.periods = {"1y"}})),
+                       doctest::Contains("the period 1y found, expected two or more steps"), Error);
+  CHECK_THROWS_AS(static_cast<void>(fill(any_1d(), e.data(), {.periods = {"1"}})), Error);
+}
+
+TEST_CASE("the check of forecasts scores every method on the hidden last season") {
+  const RisingExample e;
+  const std::vector<EndScore> scores = fill(any_1d(), e.data(), {.check_ends = true}).end_scores;
+  REQUIRE(scores.size() == kEndMethods + 1);
+  CHECK(scores[0].method == "combination");
+  CHECK(scores[0].values == 12);
+  for (const EndScore& s : scores) CHECK((s.crps > 0 && s.coverage_95 <= 1));
+  const std::vector<double> x{1, 2, 3}, y{1, 2, 3};
+  CHECK(fill(any_1d(), {.x = x, .values = {y}}, {.check_ends = true}).end_scores.empty());
+}
+
+TEST_CASE("counts that are often 0 are never forecast below 0") {
+  std::vector<double> x, y, truth;
+  Random random(9);
+  for (int t = 0; t < 40; ++t) {
+    x.push_back(t);
+    truth.push_back(t < 32 ? kNaN : t % 3 == 0 ? 4 : 0);
+    y.push_back(t < 32 ? (random.uniform() < 0.6 ? 0 : 4 * random.uniform()) : kNaN);
+  }
+  const FillResult result =
+      fill(any_1d(), {.x = x, .values = {y}, .truth = {truth}}, {.quantiles = {0.05}, .samples = 20});
+  const PredictedColumn& c = result.columns[0];
+  for (std::size_t row = 32; row < 40; ++row) {
+    CHECK(c.quantiles[row] == 0);
+    CHECK(c.mean[row] > 0);
+    for (std::size_t k = 0; k < 20; ++k) CHECK(c.samples[20 * row + k] >= 0);
+    CHECK((c.crps[row] >= 0 && c.crps[row] <= std::abs(truth[row] - c.mean[row]) + c.std[row]));
+  }
+}
