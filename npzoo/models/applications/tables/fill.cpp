@@ -81,6 +81,28 @@ void check_data(const FillData& d) {
   check_columns(d.truth, d.value_names, d.places(), "truths");
 }
 
+/// The observed values as their transforms take them, and these.
+struct TransformedValues {
+  std::vector<ValueTransform> transforms;
+  std::vector<std::vector<double>> columns{};  // of those with a transform; empty for the others
+};
+
+TransformedValues transform_values(const TransformOptions& options, const SeriesPredictor& predictor,
+                                   const LocalOptions& local, TableQuestion& question) {
+  TransformedValues all;
+  for (std::size_t v = 0; v < question.y.size(); ++v)
+    all.transforms.push_back(options.automatic ? choose_transform(options, question, v, predictor, local)
+                                               : named_transform(options, question.y[v], question.y_names[v]));
+  if (std::ranges::none_of(all.transforms, &ValueTransform::active)) return all;
+  question.transforms = all.transforms;
+  for (std::size_t v = 0; v < question.y.size(); ++v) {
+    std::vector<double>& column = all.columns.emplace_back(question.y[v].begin(), question.y[v].end());
+    for (double& y : column) y = std::isnan(y) ? y : all.transforms[v].forward(y);
+  }
+  question.y = as_columns(all.columns);
+  return all;
+}
+
 void check_options(const FillOptions& options) {
   for (const double p : options.quantiles)
     check(p > 0 && p < 1, "[predict] the quantile {} found, expected a number above 0 and below 1", p);
@@ -182,16 +204,27 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
       options.progress(done += targets * together, c.values());
     };
   const LocalOptions local = local_options(options.neighbours, range);
+  SeriesOptions quiet = series;  // a choice among transforms makes no progress
+  quiet.progress = nullptr;
+  quiet.quantiles.clear();
+  quiet.samples = 0;
+  const std::vector<std::span<const double>> observed = c.question.y;
+  const TransformedValues values =
+      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, c.question);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
+  if (FarPoints& far = answer.tally.far_values; far.points > 0)
+    far.furthest = values.transforms[far.column].inverse(far.furthest);
   FillResult result{.columns = std::move(answer.columns),
+                    .transforms = values.transforms,
                     .report = {.weights = weights_used(checkpoint),
                                .range = range,
                                .columns = {c.data.x_names, c.data.value_names, c.data.group_name},
                                .tally = std::move(answer.tally),
                                .local = local,
                                .standardised = options.standardise,
-                               .x_forms = c.data.x_forms},
+                               .x_forms = c.data.x_forms,
+                               .transforms = values.transforms},
                     .weights = weights_used(checkpoint),
                     .quantiles = options.quantiles,
                     .samples = options.samples,
@@ -201,6 +234,8 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
   for (std::size_t v = 0; v < c.question.truth.size(); ++v)
     result.scores.push_back(score(result.columns[v], c.question.truth[v]));
   find_answered(result);
+  for (std::size_t v = 0; v < observed.size(); ++v)
+    look_for_limit(observed[v], result.columns[v], v, result.report);
   result.warnings = result.report.warnings();
   if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
   return result;

@@ -10,6 +10,7 @@
 
 #include "npzoo/models/applications/tables/fill_report.h"
 #include "npzoo/models/applications/tables/table_series.h"
+#include "npzoo/models/applications/tables/transform_choice.h"
 #include "npzoo/models/applications/trained_model.h"
 
 namespace npzoo {
@@ -38,13 +39,15 @@ struct FillOptions {
   bool standardise = true;              // map inputs and values to the units of the training
   std::int64_t neighbours = 0;          // observed points used for each target; 0: chosen from the training range
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
+  TransformOptions transform{};         // limits of the values, and the scale on which they are predicted
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
 struct FillResult {
-  std::vector<PredictedColumn> columns;  // of each value column, in the units of the data
+  std::vector<PredictedColumn> columns;     // of each value column, in the units of the data
+  std::vector<ValueTransform> transforms{};  // of each value column: a named one, or the one chosen
   std::vector<TruthScores> scores{};     // of each value column; empty without a truth
   /// Reasons to doubt the figures. The kind "no prediction" names rows whose figures are not finite.
   std::vector<Warning> warnings{};
