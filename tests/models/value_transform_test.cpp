@@ -99,7 +99,7 @@ TEST_CASE("value transform: densities and probabilities of values add up to 1") 
           sum += std::exp(log_density(t, mean, std, limit));
       for (int i = 0; i < kSteps; ++i) sum += step * std::exp(log_density(t, mean, std, t.low + (i + 0.5) * step));
     }
-    CHECK(sum == doctest::Approx(1).epsilon(2e-3));
+    CHECK(sum == doctest::Approx(1).epsilon(1e-2));  // the density of a square has a pole at 0
     CHECK(log_density(t, mean, std, t.low - 1) == -kUnlimited);
   }
 }

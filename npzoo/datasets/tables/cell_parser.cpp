@@ -201,7 +201,7 @@ std::optional<double> CellParser::grouped(std::string_view cell) {
 
 ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
   double value;
-  const bool comma_possible = format_->separator() != ',';
+  const bool comma_possible = format_->separator() != ',' || rules_.decimal == ',';
   if (plain_number(cell, value) || (comma_possible && with_comma(cell))) return ColumnForm::Kind::number;
   if (date(cell, DateOrder::unknown)) return ColumnForm::Kind::time;
   return grouped(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
@@ -216,7 +216,7 @@ double CellParser::number(const Place& at) {
   }
   double value = 0;
   bool known = plain_number(at.cell, value);
-  if (!known && format_->separator() != ',') {
+  if (!known && (format_->separator() != ',' || rules_.decimal == ',')) {
     const auto comma = with_comma(at.cell);
     const bool has_comma = at.cell.find(',') != std::string_view::npos;
     if (comma && has_comma && decimal_ == '.') refuse(at, "a decimal point as in other numbers of the table");

@@ -156,7 +156,7 @@ bool are_coordinates(const Names& names) {
 void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name :
-       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text && s.odd_row < 0; })) {
+       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text; })) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && looks_like_date(first[column][0].text))
       fail("[columns] {} has dates in column {} that cannot be read: {}; or name the inputs with --inputs",
