@@ -75,6 +75,10 @@ nb::dict as_dict(FillResult result) {
     if (!result.answered[row]) blank.append(row);
   all["blank"] = blank;
   all["weights"] = result.weights.model + ":" + result.weights.protocol;
+  nb::list transforms;
+  for (const ValueTransform& t : result.transforms)
+    transforms.append(nb::make_tuple(transform_name(t.kind), t.low, t.high, t.counts));
+  all["transforms"] = transforms;
   nb::list comments;
   for (const std::string& line : result.report.comments()) comments.append(line);
   all["comments"] = comments;
@@ -88,8 +92,12 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                      const std::vector<Form>& x_forms, const std::string& group_name,
                      const std::vector<double>& quantiles, std::int64_t samples, std::optional<std::uint64_t> seed,
                      bool standardise, std::int64_t neighbours, std::int64_t chunk, bool turn,
-                     const std::vector<std::string>& periods, nb::object progress) {
+                     const std::vector<std::string>& periods, const std::string& transform,
+                     const std::tuple<double, double>& bounds, bool counts, nb::object progress) {
   const TrainedModel& trained = in_float32(model, "fill");
+  TransformOptions limits{
+      .automatic = transform == "auto", .low = std::get<0>(bounds), .high = std::get<1>(bounds), .counts = counts};
+  if (!transform.empty() && !limits.automatic) limits.kind = transform_kind(transform);
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
                 .x = span_of(x),
@@ -113,6 +121,7 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                  .turn = turn,
                  .chunk = chunk,
                  .periods = periods,
+                 .transform = limits,
                  .progress = watch.progress(progress)});
   }));
 }
@@ -153,7 +162,8 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
 void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a, "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a, "target_groups"_a,
              "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a, "samples"_a, "seed"_a,
-             "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "progress"_a.none());
+             "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "transform"_a, "bounds"_a, "counts"_a,
+             "progress"_a.none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

@@ -21,8 +21,10 @@ _DAY = 86_400_000_000_000  # ns
 def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
          group: str | None = None, weights: str | os.PathLike | Model | None = None, *,
          quantiles: Iterable[float] = (), samples: int = 0, targets=None, seed: int | None = None,
-         standardise: bool = True, neighbours: int = 0, chunk: int = 4096,
-         progress: Callable[[int, int], object] | None = None, turn: bool = True):
+         standardise: bool = True, neighbours: int = 0, chunk: int = 4096, transform: str | None = None,
+         bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
+         missing: Iterable[float | str] = (), turn: bool = True,
+         progress: Callable[[int, int], object] | None = None):
     """Predicts the values of a table, known or missing, with their uncertainty.
 
     ``data`` is a pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
@@ -42,6 +44,12 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     far. ``turn=False`` leaves two inputs of a table with many points as they are; by default they are turned and
     stretched if values vary less along a slanted line than across it.
 
+    ``bounds`` are a lower and an upper limit of the values, either of which may be None; no figure leaves them.
+    ``transform`` predicts a function of the values: ``"log"`` above the lower limit (0), ``"sqrt"`` from it on,
+    ``"logit"`` between two limits, or ``"auto"``, for each column the one that predicts left-out values best.
+    ``counts`` are whole numbers from 0 on, and so are their quantiles and samples. All figures and scores are in the
+    unit of the table. ``missing`` are numbers and texts that stand for a missing value, such as -9999.
+
     Reasons to doubt a figure are warnings (:class:`PredictionWarning`). Figures that are not finite become NaN.
 
     Columns of float64 are read where they lie if there is one input; several inputs are copied into one array. Dates
@@ -56,10 +64,10 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     >>> bool(filled["std_level"][4] > filled["std_level"][3])
     True
     """
-    question = _Question(as_frame(data, "fill"), inputs, values, group, targets)
+    question = _Question(as_frame(data, "fill"), inputs, values, group, targets, list(missing))
     quantiles = _probabilities(quantiles)
     result = question.answer(weights, quantiles, samples, seed, standardise, neighbours, chunk, progress,
-                             turn=turn)
+                             turn=turn, limits=_limits(transform, bounds, counts))
     warn(text for _, text in result["warnings"])
     columns = question.figures(result, quantiles, samples)
     question.check_free(columns)
@@ -67,18 +75,21 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     attributes = getattr(made, "attrs", None)
     if isinstance(attributes, dict):
         attributes["npzoo"] = {"weights": result["weights"], "inputs": question.inputs, "values": question.values,
-                               "group": question.group}
+                               "group": question.group,
+                               "transforms": [name for name, *_ in result["transforms"]]}
     return made
 
 
 def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
           group: str | None = None, weights: str | os.PathLike | Model | None = None, *, seed: int | None = None,
-          standardise: bool = True, neighbours: int = 0, turn: bool = True) -> Table:
+          standardise: bool = True, neighbours: int = 0, turn: bool = True, transform: str | None = None,
+          bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
+          missing: Iterable[float | str] = ()) -> Table:
     """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
 
     Returns a row for each value column, and the row ``"all"`` if there are several: MAE, RMSE and CRPS in the units of
     the table, and ``coverage_95``, the share of true values inside the central interval of 95 %. Values that ``data``
-    shows do not count.
+    shows do not count. ``transform``, ``bounds``, ``counts`` and ``missing`` are those of :func:`fill`.
 
     >>> import npzoo, numpy
     >>> day = numpy.arange(20.0)
@@ -86,14 +97,15 @@ def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | 
     >>> npzoo.score({"day": day, "level": numpy.where(day % 4 == 2, numpy.nan, level)}, {"day": day, "level": level})[0]["rows"]
     5
     """
-    question = _Question(as_frame(data, "score"), inputs, values, group, truth)
-    known = [question.asked.numbers(name) for name in question.values]
+    question = _Question(as_frame(data, "score"), inputs, values, group, truth, list(missing))
+    known = [question.numbers(question.asked, name) for name in question.values]
     seen: dict[bytes, int] = {row: i for i, row in enumerate(question.keys(question.x, question.groups))}
     at = np.array([seen.get(row, -1) for row in question.keys(question.targets, question.target_groups)], dtype=np.int64)
     for i, column in enumerate(question.y):
         shown = (at >= 0) & ~np.isnan(np.append(column, np.nan)[at])
         known[i] = np.where(shown, np.nan, known[i])
-    result = question.answer(weights, [], 0, seed, standardise, neighbours, 4096, None, truth=known, turn=turn)
+    result = question.answer(weights, [], 0, seed, standardise, neighbours, 4096, None, truth=known, turn=turn,
+                             limits=_limits(transform, bounds, counts))
     warn(text for _, text in result["warnings"])
     rows = [{"value": name, **scores} for name, scores in zip(question.values, result["scores"])]
     if len(rows) > 1:
@@ -193,20 +205,22 @@ class _Axis:
 class _Question:
     """What is asked of a table: its columns as arrays, and the places to predict at."""
 
-    def __init__(self, frame: Frame, inputs, values, group, targets):
+    def __init__(self, frame: Frame, inputs, values, group, targets, missing=()):
+        self._missing = missing
         asked = frame if targets is None else as_frame(targets, "targets")
         self.frame, self.asked, self.group = frame, asked, group
         self._check_names(frame, _names(inputs) + _names(values) + ([] if group is None else [group]))
         self.inputs = _names(inputs) or _choose_inputs(frame, {*_names(values), group}, asked if asked is not frame else None)
         self._check_kinds(frame, self.inputs, ("number", "time"), "input")
         self.values = _names(values) or self._choose_values(asked is not frame)
-        self._check_kinds(frame, self.values, ("number",), "value")
+        if not missing:
+            self._check_kinds(frame, self.values, ("number",), "value")
         if targets is not None:
             self._check_names(asked, self.inputs + ([] if group is None else [group]))
         columns = [_Axis(frame, name).days() for name in self.inputs]
         self.forms = [form for _, form in columns]
         self.x = _side_by_side([x for x, _ in columns])
-        self.y = [frame.numbers(name) for name in self.values]
+        self.y = [self.numbers(frame, name) for name in self.values]
         self.targets = None
         if asked is not frame:
             self.targets = _side_by_side([self._at(asked, name, form) for name, form in zip(self.inputs, self.forms)])
@@ -240,10 +254,26 @@ class _Question:
     def _choose_values(self, complete: bool) -> list[str]:
         open_columns = [name for name in self.frame.names if name not in self.inputs and name != self.group
                         and self.frame.kind(name) == "number" and name not in getattr(self.frame, "coordinates", ())]
-        chosen = open_columns if complete else [name for name in open_columns if self.frame.missing(name).any()]
+        chosen = open_columns if complete else [name for name in open_columns if self.frame.missing(name).any()
+                                                or np.isnan(self.numbers(self.frame, name)).any()]
         if not chosen:
             raise _core.InvalidInput("[fill] no column of numbers misses a value, expected values to name the columns to predict")
         return chosen
+
+    def numbers(self, frame: Frame, name: str) -> np.ndarray:
+        """A column of values, NaN where one is missing."""
+        if not self._missing:
+            return frame.numbers(name)
+        column = frame.column(name)
+        if column.dtype.kind not in "fiu":
+            column = np.array([np.nan if value in self._missing or value is None else value for value in column], dtype=object)
+            try:
+                return column.astype(np.float64)
+            except (TypeError, ValueError):
+                raise _core.InvalidInput(f"[fill] value {name!r} holds texts that are no numbers, expected missing to name them") from None
+        numbers = np.array(column, dtype=np.float64)
+        numbers[np.isin(numbers, [value for value in self._missing if not isinstance(value, str)])] = np.nan
+        return numbers
 
     def _check_one_series(self) -> None:
         if len(np.unique(self.x, axis=0)) == len(self.x):
@@ -269,11 +299,12 @@ class _Question:
         groups = np.zeros(len(x)) if groups is None else groups
         return [row.tobytes() for row in np.ascontiguousarray(np.column_stack([x, groups]), dtype=np.float64)]
 
-    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True, periods=()):
+    def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True, periods=(),
+               limits=("", (-np.inf, np.inf), False)):
         model = _as_model(weights, len(self.inputs))
         return _core.fill(model._core, self.x, self.y, self.groups, self.targets, self.target_groups, list(truth),
                           self.inputs, self.values, self.forms, self.group or "", quantiles, samples, seed, standardise,
-                          neighbours, chunk, turn, list(periods), progress)
+                          neighbours, chunk, turn, list(periods), *limits, progress)
 
     def figures(self, result, quantiles, samples) -> dict[str, np.ndarray]:
         for column in result["columns"]:
@@ -332,6 +363,11 @@ _loaded: dict[str, Model] = {}  # the default weights
 
 def _names(names) -> list[str]:
     return [] if names is None else [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _limits(transform, bounds, counts) -> tuple[str, tuple[float, float], bool]:
+    low, high = bounds
+    return transform or "", (-np.inf if low is None else float(low), np.inf if high is None else float(high)), bool(counts)
 
 
 def _probabilities(quantiles) -> list[float]:

@@ -96,7 +96,7 @@ TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
         R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
   for (const ColumnChoice& twice :
        {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
-    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values, --covariates and --group)");
+    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
 }
 
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
@@ -123,29 +123,46 @@ TEST_CASE("columns: a cell that keeps a column from being numbers or dates is to
   CHECK(refused("note,x,y\na,1,2\nb,2,\nb,3,5 %\nb,4,abc\n") ==
         nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
   CHECK(refused("id,day,y\n1,2024-02-28,2\n2b,2024-02-30,\n", {.group = "id"}) ==
-        "[columns] t.csv has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
-        "it; "
-        R"(line 3 has "2024-02-30" in column "day", unlike those before)");
+        R"([columns] t.csv has dates in column "day" that cannot be read: line 3: column "day" holds "2024-02-30", )"
+        "expected a date, as others of the column are; or name the inputs with --inputs");
   CHECK(refused("day,y\n1,2\n2020-01-01,\n")
             .ends_with(R"(it; line 3 has "2020-01-01" in column "day", unlike those before)"));
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
 }
 
 TEST_CASE("columns: a notation that is not read is told with its cell") {
-  const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30";
-  const auto by_date = [&](const std::string& first) {
+  const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01",
+                    time = " or 2020-02-01T12:30", order = "; or the order of its numbers: --dates dmy, mdy or ymd";
+  const auto by_date = [&](const std::string& first, const std::string& more) {
     return R"([columns] t.csv has dates in column "date" that cannot be read: line 2: column "date" holds ")" + first +
-           "\", " + iso + "; or name the inputs with --inputs";
+           "\", " + iso + more + "; or name the inputs with --inputs";
   };
-  for (const std::string first : {"13/06/2018", "01/02/2026", "2022-10-30 00:00 UTC", "1:00 PM", "2006-Q1", "Jan-20",
-                                  "1 Feb 2020", "2020-01-01T12"}) {
-    CHECK(refused("date,y\n" + first + ",1\nx,\n") == by_date(first));
-    CHECK(refused("date,n,y\n" + first + ",5,1\nx,6,\n") == by_date(first));  // no other number takes its place
+  const auto by_odd_cell = [](const std::string&, const std::string&) -> std::string {
+    return R"([columns] t.csv has dates in column "date" that cannot be read: line 3: column "date" holds "x", )"
+           "expected a date, as others of the column are; or name the inputs with --inputs";
+  };
+  struct Case {
+    std::string first, more;
+    bool read = false;
+  };
+  for (const auto& [first, more, read] : std::vector<Case>{{"13/06/2018", order},
+                                                           {"01/02/2026", order},
+                                                           {"1:00 PM", time},
+                                                           {"2020-01-01T12", time},
+                                                           {"2022-10-30 00:00 UTC", "", true},
+                                                           {"2006-Q1", "", true},
+                                                           {"Jan-20", "", true},
+                                                           {"1 Feb 2020", "", true}}) {
+    const std::string expected = read ? by_odd_cell(first, more) : by_date(first, more);
+    CHECK(refused("date,y\n" + first + ",1\nx,\n") == expected);
+    CHECK(refused("date,n,y\n" + first + ",5,1\nx,6,\n") == expected);  // no other number takes its place
   }
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("x,y\n1,12%\n2,\n") == nothing + R"(; line 2: column "y" holds "12%", expected a number)");
-  CHECK(refused("x;y\n1;1.234,5\n2;\n") ==
-        nothing + R"(; line 2: column "y" holds "1.234,5", expected a number without thousands separators)");
+  CHECK(refused("x;y\n1;1.234,5\n2;\n") == "no error");
+  CHECK(refused("x,y\n1,\"1,234\"\n2,\n") ==
+        nothing + R"(; line 2: column "y" holds "1,234", expected a number without thousands separators, or )"
+                  "--decimal . or , to name the decimal sign");
   const char* unit =
       R"([columns] t.csv: line 2 has "°C" in column "y", unlike those below: if it is a row of units, remove it)";
   CHECK(refused("x,y\n,°C\n1,2\n2,\n3,4\n") == unit);

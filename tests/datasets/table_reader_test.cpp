@@ -130,11 +130,6 @@ TEST_CASE("tables: decimal commas where the separator leaves no doubt") {
   CHECK(parse_error("x;y\n1,5;2\n1;2.5\n") ==
         R"([t.csv:3] column "y" holds "2.5", expected a decimal comma as in other numbers of the table)");
   CHECK(parse_error("x,y\n1,\"2,5\"\n") == R"([t.csv:2] column "y" holds "2,5", expected a number)");
-  for (const char* text : {"1.234,5", "1,234.5", "1.234.567", "-12,345,678"})
-    CHECK(parse_error(fmt::format("x;y\n1;{}\n", text)) ==
-          fmt::format(R"([t.csv:2] column "y" holds "{}", expected a number without thousands separators)", text));
-  CHECK(parse_error("x,y\n1,\"1,234\"\n") ==
-        R"([t.csv:2] column "y" holds "1,234", expected a number without thousands separators)");
 }
 
 TEST_CASE("tables: dates become days") {
@@ -151,7 +146,12 @@ TEST_CASE("tables: dates become days") {
   CHECK(parse_error("t,y\n5,2\n2020-02-28,1\n") ==
         R"([t.csv:3] column "t" holds "2020-02-28", expected a number, as others of the column are)");
   CHECK(parse_error("t,y\n2020-02-28,2\n,1\n") == R"([t.csv:3] column "t" is empty, expected a date)");
-  for (const char* text : {"01/02/2020", "1.2.2020", "2020-02-30", "12:30"})
+  for (const char* text : {"01/02/2020", "1.2.2020"})
+    CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
+          fmt::format(R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; )"
+                      "or the order of its numbers: --dates dmy, mdy or ymd",
+                      text));
+  for (const char* text : {"2020-02-30", "12:30"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
           fmt::format(
               R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01 or )"

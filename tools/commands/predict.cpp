@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/cancellation.h"
@@ -22,6 +23,7 @@ struct PredictCommand : PredictOptions {
   std::filesystem::path context;         // the same by its flag
   std::vector<std::string> probability;  // of quantiles, as they were written
   std::string data;
+  std::string transform_name, bounds, date_order, decimal;  // as they were written
 };
 
 double probability(const std::string& text) {
@@ -30,6 +32,34 @@ double probability(const std::string& text) {
   check(error == std::errc() && end == text.data() + text.size() && p > 0 && p < 1,
         "--quantiles {} found, expected numbers above 0 and below 1", text);
   return p;
+}
+
+/// An end of --bounds; empty: no limit.
+double bound(const std::string& text, double none, const std::string& all) {
+  if (text.empty()) return none;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
+        "--bounds {} found, expected LOW,HIGH, such as 0,100, or one of them: 0, or ,100", all);
+  return value;
+}
+
+void read_cell_flags(PredictCommand& c) {
+  TransformOptions& t = c.transform;
+  const bool counts = t.counts;
+  t = {.automatic = c.transform_name == "auto", .counts = counts};
+  if (!c.transform_name.empty() && !t.automatic) t.kind = transform_kind(c.transform_name);
+  const std::size_t comma = c.bounds.find(',');
+  t.low = bound(c.bounds.substr(0, comma), t.low, c.bounds);
+  if (comma != std::string::npos) t.high = bound(c.bounds.substr(comma + 1), t.high, c.bounds);
+  check(t.low < t.high, "--bounds {} found, expected a lower bound and a higher one", c.bounds);
+  check(t.kind != ValueTransform::Kind::logit || (std::isfinite(t.low) && std::isfinite(t.high)),
+        "--transform logit found without --bounds LOW,HIGH, expected both");
+  c.cells.dates = c.date_order == "dmy"   ? DateOrder::dmy
+                  : c.date_order == "mdy" ? DateOrder::mdy
+                  : c.date_order == "ymd" ? DateOrder::ymd
+                                          : DateOrder::unknown;
+  c.cells.decimal = c.decimal.empty() ? '\0' : c.decimal[0];
 }
 
 void check_flags(PredictCommand& c) {
@@ -51,6 +81,7 @@ void check_flags(PredictCommand& c) {
   check(!c.baselines || !c.truth.empty(), "--baselines found without --truth, expected both");
   if (gp) c.model = "gp";
   if (!c.kernel.empty()) static_cast<void>(GpKernel::parse(c.kernel));
+  read_cell_flags(c);
   c.quantiles.clear();
   for (const std::string& text : c.probability) {
     c.quantiles.push_back(probability(text));
@@ -85,7 +116,7 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "nothing else is asked for. Rows without a finite prediction stay blank, with a warning and exit status 3");
   flags.text("--plot", c.plot,
              "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
-             "inputs; of groups the first six");
+             "inputs; of groups the first twelve");
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.texts("--covariates", c.columns.covariates,
@@ -93,9 +124,33 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.toggle("--lonlat", c.lonlat,
                "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
+  flags.choice(
+      "--dates", c.date_order, {"dmy", "mdy", "ymd"},
+      "the order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
+      "that all dates of a column fit; columns that fit several are refused");
+  flags.texts("--date", c.columns.date,
+              "columns that are an input together: year,month,day, also with hour, minute and second, or date,time");
+  flags.repeated("--missing", c.cells.missing,
+                 "number or text that stands for a missing value, such as -9999; may be given several times");
+  flags.choice("--decimal", c.decimal, {".", ","},
+               "the decimal sign; the other sign may then stand between groups of three digits. Default: the numbers "
+               "decide");
+  flags.whole("--skip-rows", c.skip_rows, {0}, "lines before the header of each table, which are not read");
+  flags.choice(
+      "--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
+      "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, logit "
+      "between two bounds; auto: the one that predicts left-out values best, for each column. Figures and "
+      "scores are in the table's unit. Default: sqrt for counts, else none");
+  flags.text("--bounds", c.bounds,
+             "LOW,HIGH: limits of the values, of which one may be left out (0 or ,100); no figure leaves them");
+  flags.toggle("--counts", c.transform.counts, "values are whole numbers from 0 on: so are quantiles and samples");
   flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
   flags.whole("--digits", c.digits, {1, kMostStdDigits},
               "significant digits of standard deviations; means, quantiles and samples have as many decimals");
+  flags.toggle(
+      "--header", c.header,
+      "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of to "
+      "standard error");
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
   flags.toggle("--baselines", c.baselines,
                "with --truth: also score a fitted Gaussian process, and interpolation, on the same rows");

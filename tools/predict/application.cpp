@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "tools/cli/messages.h"
 
 namespace npzoo {
 
@@ -15,7 +18,7 @@ int run_tables(const PredictOptions& c, const TrainedModel& trained) { return pr
 int run_points(const PredictOptions& c, const TrainedModel& trained) {
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
                      c.quantiles.empty() && c.truth.empty() && c.neighbours == 0 && c.columns.covariates.empty() &&
-                     !c.lonlat;
+                     !c.lonlat && !c.has_cell_flags();
   return plain ? predict_points(c, trained) : predict_tables(c, &trained);
 }
 
@@ -55,6 +58,24 @@ const PredictApplication& application_of(const TrainedModel& trained, const Pred
   const PredictApplication& row = row_of(trained.checkpoint.run.protocol.data->application());
   check_flags(row, c);
   return row;
+}
+
+bool PredictOptions::has_cell_flags() const {
+  const TransformOptions& t = transform;
+  return skip_rows > 0 || cells.any() || !columns.date.empty() || t.kind || t.automatic || t.counts ||
+         std::isfinite(t.low) || std::isfinite(t.high);
+}
+
+void check_no_cell_flags(const PredictOptions& c) {
+  check(
+      !c.has_cell_flags(),
+      "[predict] --skip-rows, --dates, --date, --missing, --decimal, --transform, --bounds or --counts found, expected "
+      "a model of tables");
+}
+
+void show_facts(const PredictOptions& c, std::span<const std::string> facts) {
+  if (c.header || c.common.json) return;
+  for (const std::string& fact : facts) fmt::print(stderr, "npzoo: {}\n", one_line(fact));
 }
 
 void check_flags_of_tables(const PredictOptions& c) { check_flags(row_of(Application::tables), c); }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "npzoo/models/applications/trained_model.h"
 #include "tools/predict/options.h"
 
@@ -16,6 +19,11 @@ struct PredictApplication {
 
 /// The row for these weights. Throws Error if the options have a flag that this application does not take.
 const PredictApplication& application_of(const TrainedModel& trained, const PredictOptions& options);
+/// Throws Error if the options say how cells are read, or what limits values have: forecasts and events do not look.
+void check_no_cell_flags(const PredictOptions& options);
+/// Prints the facts of a prediction to standard error, unless they are in the table or in the JSON.
+void show_facts(const PredictOptions& options, std::span<const std::string> facts);
+
 /// Throws Error if the options have a flag that tables without weights do not take.
 void check_flags_of_tables(const PredictOptions& options);
 

@@ -25,12 +25,13 @@ void check_event_flags(const PredictOptions& c) {
 
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_event_flags(c);
+  check_no_cell_flags(c);
   const InterruptGuard interrupt;
   const StopScope stop(interrupt.token());
   const EventData data = read_events(trained, c.table, c.columns);
   EventOptions options{.now = c.now, .samples = c.samples, .horizon = c.horizon.value_or(0)};
   if (!c.quantiles.empty()) options.quantiles = c.quantiles;
-  EventWriter writer(trained, data, options, c.out, c.samples_out);
+  EventWriter writer(trained, data, options, c.out, c.samples_out, c.header);
   Progress progress("predict", std::ssize(data.sequences), {.unit = "sequences", .passing = true});
   options.progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); };
   predict_following_events(trained, data, options, [&](std::size_t sequence, const FollowingEvents& following) {

@@ -64,6 +64,7 @@ JsonValue to_json(const ForecastResult& r, const PredictOptions& c, double secon
                                       {"last", r.time(r.forecast.time.size() - 1)},
                                       {"seconds", seconds},
                                       {"warnings", to_json(r.warnings)}});
+  json.set("facts", JsonValue::array(r.comments()));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
@@ -76,6 +77,7 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   const auto began = std::chrono::steady_clock::now();
   const std::string& model = trained.checkpoint.run.spec.name;
   check_forecast_flags(c, model);
+  check_no_cell_flags(c);
   const ForecastColumns columns = forecast_columns(trained, c.columns);
   check_drawn_names(c.plot, columns.values);
   check_drawn_names(c.plot, std::span(&columns.time, 1));
@@ -99,8 +101,8 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
                                           .progress = show});
   std::unique_ptr<TableWriter> out, samples;
   std::optional<PredictionPicture> picture;
-  if (!c.out.empty()) out = write_forecast(result, c.out, c.table, c.digits);
-  if (c.samples > 0) samples = write_paths(result, c.samples_out, c.table, c.digits);
+  if (!c.out.empty()) out = write_forecast(result, c.out, c.table, c.digits, c.header);
+  if (c.samples > 0) samples = write_paths(result, c.samples_out, c.table, c.digits, c.header);
   if (!c.plot.empty()) {
     const std::vector<PictureAxis> axis{{columns.time, result.series.time_form}};
     picture.emplace(c.plot, model, axis, columns.values);
@@ -110,6 +112,7 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   if (samples) samples->commit();
   if (picture) picture->commit();
   if (steps) steps->finish();
+  show_facts(c, result.comments());
   for (const Warning& warning : result.warnings) fmt::print(stderr, "npzoo: warning: {}\n", one_line(warning.text));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json) print_json(to_json(result, c, seconds.count()));

@@ -9,6 +9,8 @@
 
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/datasets/tables/table.h"
+#include "npzoo/models/applications/tables/transform_choice.h"
 #include "tools/cli/common_options.h"
 
 namespace npzoo {
@@ -29,6 +31,10 @@ struct PredictOptions {
   ColumnChoice columns;                // empty where nothing was said
   std::vector<double> quantiles;
   std::int64_t digits = kStdDigits;  // significant ones of a standard deviation
+  bool header = false;               // lines `# …` before the header of tables
+  std::int64_t skip_rows = 0;        // of each table that is read
+  CellRules cells;
+  TransformOptions transform;
   std::filesystem::path truth;       // empty: not known
   bool as_is = false;                // no standardisation
   std::int64_t neighbours = 0;       // 0: as many as the weights are good for
@@ -41,6 +47,9 @@ struct PredictOptions {
   bool check = false;                 // score forecasts of the last season
   std::optional<double> now;          // of events, in the table's unit: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
+
+  /// Flags that only tables with columns of any form take.
+  bool has_cell_flags() const;
 };
 
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();

@@ -89,7 +89,8 @@ std::unique_ptr<TableWriter> open_predictions(const PredictOptions& c, const Que
                                               const PointPredictor& predictor) {
   if (c.out.empty()) return {};
   return std::make_unique<TableWriter>(c.out, prediction_header({}, question.x_names, question.y_names, c.targets),
-                                       predictor.report().comments(), question.targets->style());
+                                       c.header ? predictor.report().comments() : std::vector<std::string>(),
+                                       question.targets->style());
 }
 
 std::unique_ptr<TableWriter> open_samples(const PredictOptions& c, const Question& question,
@@ -99,6 +100,7 @@ std::unique_ptr<TableWriter> open_samples(const PredictOptions& c, const Questio
   comments.push_back(
       fmt::format("samples: {} of {}", c.samples,
                   predictor.density() == Density::marginal ? "each target by itself" : "all targets together"));
+  if (!c.header) comments.clear();
   return std::make_unique<TableWriter>(c.samples_out,
                                        sample_header(question.x_names, question.y_names, c.targets, c.table), comments,
                                        question.targets->style());
@@ -143,6 +145,7 @@ void draw_figures(const TargetRows& rows, const PointFigures& figures, std::int6
 JsonValue result(const PredictOptions& c, const PredictionReport& report, double seconds) {
   JsonValue json = to_json(report);
   json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"seconds", seconds}});
+  json.set("facts", JsonValue::array(report.comments()));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
@@ -203,6 +206,7 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   if (samples) samples->commit();
   if (picture) picture->commit();
   progress.finish();
+  show_facts(c, predictor.report().comments());
   for (const Warning& warning : predictor.report().warnings())
     progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());

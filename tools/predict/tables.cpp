@@ -26,14 +26,15 @@ constexpr int kUnansweredExit = 3;
 
 FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
   Progress progress("read", 0, {.unit = "rows", .passing = true});
-  const Table::Options options{.progress = [&](std::int64_t rows) { progress.update(rows); }};
+  const Table::Options options{
+      .progress = [&](std::int64_t rows) { progress.update(rows); }, .skip_rows = c.skip_rows, .cells = c.cells};
   TablesToFill tables{.table = Table::read(c.table, options),
                       .columns = c.columns,
                       .complete = c.strict,
                       .dim_x = dim_x,
                       .lonlat = c.lonlat};
   if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
-  if (!c.truth.empty()) tables.truth = Table::read(c.truth);
+  if (!c.truth.empty()) tables.truth = Table::read(c.truth, {.skip_rows = c.skip_rows, .cells = c.cells});
   return read_fill_tables(std::move(tables));
 }
 
@@ -57,7 +58,7 @@ void check_picture(const PredictOptions& c, const FillTables& tables) {
 
 /// The groups that a picture has room for, from the first one on.
 std::vector<std::string> drawn_groups(const PredictOptions& c, const FillTables& tables) {
-  constexpr std::size_t kMostGroups = 6;
+  constexpr std::size_t kMostGroups = 12;
   const std::vector<std::string>& groups = tables.groups;
   const std::size_t room = std::max<std::size_t>(1, kMostPanels / tables.columns.values.size());
   const std::vector<std::string> drawn(
@@ -91,8 +92,8 @@ class Outputs {
  public:
   Outputs(const PredictOptions& c, const FillTables& tables, const FillResult& result,
           const std::vector<std::string>& groups) {
-    if (!c.out.empty()) predictions_ = write_predictions(tables, result, c.out, c.digits);
-    if (c.samples > 0) samples_ = write_samples(tables, result, c.samples_out, c.digits);
+    if (!c.out.empty()) predictions_ = write_predictions(tables, result, c.out, c.digits, c.header);
+    if (c.samples > 0) samples_ = write_samples(tables, result, c.samples_out, c.digits, c.header);
     if (c.plot.empty()) return;
     std::vector<PictureAxis> axes;
     for (std::size_t i = 0; i < tables.columns.inputs.size(); ++i)
@@ -120,6 +121,12 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
   if (!c.plot.empty() && drawn < tables.groups.size())
     progress.message(
         fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn, tables.groups.size()));
+  if (!c.header && !c.common.json)
+    for (const std::string& fact : result.report.comments()) progress.message("npzoo: " + one_line(fact));
+  if (const std::vector<std::string>& names = tables.table.header(); names.size() > 1 && names[0].empty())
+    progress.message(
+        fmt::format("npzoo: the first column of {} has no name: it is called row and is no input by itself",
+                    tables.table.format().name()));
   for (const Warning& warning : result.warnings) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
   warn_of_failed_factorisations(failed_factorisations());
@@ -193,6 +200,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
       .combine_ends = c.ends == "combined",
       .periods = c.periods,
       .check_ends = c.check,
+      .transform = c.transform,
       .stop = interrupt.token(),
       .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }};
   const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);

@@ -1,5 +1,8 @@
 #include "tools/predict/tables_json.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tools/reports/prediction_report.h"
 
 namespace npzoo {
@@ -15,6 +18,13 @@ JsonValue named(const std::vector<std::string>& names) {
 JsonValue to_json(const TruthScores& s) {
   return JsonValue::object(
       {{"mae", s.mae}, {"rmse", s.rmse}, {"crps", s.crps}, {"coverage_95", s.coverage_95}, {"scored", s.rows}});
+}
+
+JsonValue to_json(const ValueTransform& t) {
+  JsonValue json = JsonValue::object({{"name", transform_name(t.kind)}, {"counts", t.counts}});
+  if (std::isfinite(t.low)) json.set("low", t.low);
+  if (std::isfinite(t.high)) json.set("high", t.high);
+  return json;
 }
 
 JsonValue to_json(const FillReport& report) {
@@ -81,6 +91,11 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
                                         {"gain_nats", turn->gain}}));
   json.set("model", result.weights.name());
   if (!result.processes.empty()) json.set("processes", to_json(result.processes, columns));
+  json.set("facts", JsonValue::array(report.comments()));
+  JsonValue transforms = JsonValue::object();
+  for (std::size_t v = 0; v < result.transforms.size(); ++v)
+    if (result.transforms[v].active()) transforms.set(columns.values[v], to_json(result.transforms[v]));
+  if (std::ranges::any_of(result.transforms, &ValueTransform::active)) json.set("transforms", transforms);
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});

@@ -64,6 +64,12 @@ bool names_month(std::string_view text) {
   return false;
 }
 
+/// Three numbers between separators, of which the first is no year.
+bool needs_order(std::string_view cell) {
+  return std::ranges::any_of(std::array{DateOrder::dmy, DateOrder::mdy, DateOrder::ymd},
+                             [&](DateOrder order) { return parse_date_notation(cell, order, true).has_value(); });
+}
+
 }  // namespace
 
 bool looks_like_date(std::string_view text) {
@@ -97,8 +103,34 @@ std::string ColumnForm::text(double value) const {
   return kind == Kind::time ? format_date_time(epoch, value, zoned) : fmt::format("{}", value);
 }
 
-CellParser::CellParser(const TableFormat& format)
-    : format_(&format), decimal_(format.separator() == ',' ? '.' : '\0'), forms_(format.columns()) {}
+CellParser::CellParser(const TableFormat& format, const CellRules& rules)
+    : format_(&format),
+      rules_(rules),
+      decimal_(rules.decimal != '\0'        ? rules.decimal
+               : format.separator() == ',' ? '.'
+                                           : '\0'),
+      decimal_certain_(rules.decimal != '\0'),
+      forms_(format.columns()) {
+  for (const std::string& text : rules.missing) {
+    double value = 0;
+    if (parse(text, value).ptr == text.data() + text.size() && std::isfinite(value)) missing_numbers_.push_back(value);
+  }
+}
+
+bool CellParser::is_missing(std::string_view cell) const {
+  if (npzoo::is_missing(cell)) return true;
+  if (rules_.missing.empty()) return false;
+  if (std::ranges::find(rules_.missing, cell) != rules_.missing.end()) return true;
+  double value = 0;
+  return !missing_numbers_.empty() && parse(cell, value).ptr == cell.data() + cell.size() &&
+         std::ranges::find(missing_numbers_, value) != missing_numbers_.end();
+}
+
+std::optional<DateTime> CellParser::date(std::string_view cell, DateOrder order) const {
+  if (const auto found = parse_date_time(cell)) return found;
+  const bool known = rules_.dates != DateOrder::unknown;
+  return parse_date_notation(cell, known ? rules_.dates : order, known);
+}
 
 void CellParser::refuse(const Place& at, std::string_view expected) const {
   fail("[{}:{}] column {} holds {}, expected {}", format_->name(), at.line, format_->title(at.column),
@@ -110,13 +142,13 @@ bool CellParser::plain_number(std::string_view cell, double& value) {
   if (decimal_ == ',') return false;
   const auto [end, error] = parse(cell, value);
   if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) return false;
-  if (decimal_ == '\0' && cell.find('.') != std::string_view::npos) decimal_ = '.';
+  if (!decimal_certain_ && cell.find('.') != std::string_view::npos) decimal_ = '.', decimal_certain_ = true;
   return true;
 }
 
 double CellParser::optional(std::string_view cell, std::size_t column, std::int64_t line) {
   double value;
-  if (forms_[column].kind == ColumnForm::Kind::number && plain_number(cell, value)) [[likely]]
+  if (rules_.missing.empty() && forms_[column].kind == ColumnForm::Kind::number && plain_number(cell, value)) [[likely]]
     return value;
   cell = trim(cell);
   return is_missing(cell) ? kNaN : number({cell, column, line});
@@ -124,7 +156,7 @@ double CellParser::optional(std::string_view cell, std::size_t column, std::int6
 
 double CellParser::required(std::string_view cell, std::size_t column, std::int64_t line) {
   double value;
-  if (forms_[column].kind == ColumnForm::Kind::number && plain_number(cell, value)) [[likely]]
+  if (rules_.missing.empty() && forms_[column].kind == ColumnForm::Kind::number && plain_number(cell, value)) [[likely]]
     return value;
   const Place at{trim(cell), column, line};
   const bool times = forms_[column].kind == ColumnForm::Kind::time;
@@ -148,40 +180,67 @@ std::optional<double> CellParser::with_comma(std::string_view cell) const {
   return whole ? std::optional(value) : std::nullopt;
 }
 
+/// A number whose digits stand in groups of three; none if the decimal sign is in doubt or another than that of the
+/// table.
+std::optional<double> CellParser::grouped(std::string_view cell) {
+  if (!has_thousands(cell)) return {};
+  const char separator = cell[cell.find_first_of(",.")], last = cell[cell.find_last_of(",.")];
+  const bool several = std::ranges::count(cell, separator) > 1;
+  const char decimal = separator == ',' ? '.' : ',';
+  if (decimal_ != '\0' && decimal_ != decimal) return {};
+  if (last == separator && !several && !decimal_certain_) return {};
+  std::string plain(cell);
+  std::erase(plain, separator);
+  std::ranges::replace(plain, ',', '.');
+  double value = 0;
+  if (parse(plain, value).ptr != plain.data() + plain.size() || !std::isfinite(value)) return {};
+  decimal_ = decimal;
+  decimal_certain_ = true;
+  return value;
+}
+
 ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
   double value;
-  const bool comma_possible = format_->separator() != ',';
+  const bool comma_possible = format_->separator() != ',' || rules_.decimal == ',';
   if (plain_number(cell, value) || (comma_possible && with_comma(cell))) return ColumnForm::Kind::number;
-  return parse_date_time(cell) ? ColumnForm::Kind::time : ColumnForm::Kind::unknown;
+  if (date(cell, DateOrder::unknown)) return ColumnForm::Kind::time;
+  return grouped(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
 }
 
 double CellParser::number(const Place& at) {
   ColumnForm& form = forms_[at.column];
-  if (const auto found = parse_date_time(at.cell)) return time(*found, at);
+  if (const auto found = date(at.cell, form.order)) return time(*found, at);
   if (form.kind == ColumnForm::Kind::time) {
     if (const auto found = parse_compact_date(at.cell)) return time(*found, at);
     refuse(at, "a date, as others of the column are");
   }
   double value = 0;
   bool known = plain_number(at.cell, value);
-  if (!known && format_->separator() != ',') {
+  if (!known && (format_->separator() != ',' || rules_.decimal == ',')) {
     const auto comma = with_comma(at.cell);
     const bool has_comma = at.cell.find(',') != std::string_view::npos;
     if (comma && has_comma && decimal_ == '.') refuse(at, "a decimal point as in other numbers of the table");
     if (comma) {
-      if (has_comma) decimal_ = ',';
+      if (has_comma) decimal_ = ',', decimal_certain_ = true;
       value = *comma;
       known = true;
     }
+  }
+  if (const auto found = known ? std::nullopt : grouped(at.cell)) {
+    value = *found;
+    known = true;
   }
   if (known) {
     form.kind = ColumnForm::Kind::number;
     return value;
   }
-  if (has_thousands(at.cell)) refuse(at, "a number without thousands separators");
+  if (has_thousands(at.cell)) refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
   if (decimal_ == ',' && at.cell.find('.') != std::string_view::npos &&
       parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
     refuse(at, "a decimal comma as in other numbers of the table");
+  if (needs_order(at.cell))
+    refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its numbers: --dates dmy, mdy or "
+               "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
   const auto [end, error] = parse(at.cell, value);
   if (end != at.cell.data() + at.cell.size()) refuse(at, "a number");
@@ -192,7 +251,7 @@ double CellParser::number(const Place& at) {
 double CellParser::time(const DateTime& found, const Place& at) {
   ColumnForm& form = forms_[at.column];
   if (form.kind == ColumnForm::Kind::number) refuse(at, "a number, as others of the column are");
-  if (form.kind == ColumnForm::Kind::unknown) form = {ColumnForm::Kind::time, found.zoned, found.day};
+  if (form.kind == ColumnForm::Kind::unknown) form = {ColumnForm::Kind::time, found.zoned, found.day, form.order};
   if (form.zoned != found.zoned)
     refuse(at, form.zoned ? "a time with a zone (Z or +01:00), as others of the column have"
                           : "a time without a zone, as others of the column have none");

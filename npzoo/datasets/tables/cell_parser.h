@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npzoo/datasets/tables/date_notations.h"
 #include "npzoo/datasets/tables/date_time.h"
 #include "npzoo/datasets/tables/table_format.h"
 
@@ -25,18 +26,32 @@ struct ColumnForm {
   Kind kind = Kind::unknown;
   bool zoned = false;      // of times: moments, and not the clock on the wall
   std::int64_t epoch = 0;  // of times: they are days since the midnight that this day begins with
+  DateOrder order = DateOrder::unknown;  // in which the column writes dates of three numbers
 
   /// A value of the column as text.
   std::string text(double value) const;
 };
 
-/// Makes numbers of a table's cells: decimal ones, and dates and times, which become days. In a column of dates
-/// YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the first number with
-/// one of them decides for the table. Numbers have no thousands separators. Throws Error, naming the line and the
-/// column, for cells that are no such number, and where a column has times with a zone and without.
+/// What the caller knows of the cells of a table.
+struct CellRules {
+  DateOrder dates = DateOrder::unknown;  // of dates of three numbers, which may then have years of two digits
+  std::vector<std::string> missing{};    // texts, and numbers by their value, that stand for a missing value
+  char decimal = '\0';                   // the decimal sign, '.' or ','; zero: the numbers decide
+
+  bool any() const { return dates != DateOrder::unknown || !missing.empty() || decimal != '\0'; }
+};
+
+/// Makes numbers of a table's cells: decimal ones, and dates and times, which become days (see date_notations.h). In a
+/// column of dates YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the
+/// first number with one of them decides for the table. Digits may stand in groups of three if the decimal sign is
+/// certain: 1,234.5 and 1,234,567, and 1,234 behind a number with a point. Throws Error, naming the line and the column,
+/// for cells that are no such number, and where a column has times with a zone and without.
 class CellParser {
  public:
-  explicit CellParser(const TableFormat& format);
+  explicit CellParser(const TableFormat& format, const CellRules& rules = {});
+
+  /// As the function of this name, or one of the rules' texts and numbers.
+  bool is_missing(std::string_view cell) const;
 
   /// NaN where it is missing.
   double optional(std::string_view cell, std::size_t column, std::int64_t line);
@@ -59,11 +74,16 @@ class CellParser {
   bool plain_number(std::string_view cell, double& value);
   double number(const Place& at);
   std::optional<double> with_comma(std::string_view cell) const;
+  std::optional<double> grouped(std::string_view cell);
+  std::optional<DateTime> date(std::string_view cell, DateOrder order) const;
   double time(const DateTime& found, const Place& at);
   [[noreturn]] void refuse(const Place& at, std::string_view expected) const;
 
   const TableFormat* format_;
-  char decimal_ = '\0';  // not known yet
+  CellRules rules_;
+  std::vector<double> missing_numbers_;
+  char decimal_ = '\0';          // not known yet
+  bool decimal_certain_ = false;  // a number has shown it
   std::vector<ColumnForm> forms_;
 };
 

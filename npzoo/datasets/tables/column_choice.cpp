@@ -34,12 +34,13 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
   Names all = wishes.inputs;
   all.insert(all.end(), wishes.values.begin(), wishes.values.end());
   all.insert(all.end(), wishes.covariates.begin(), wishes.covariates.end());
+  all.insert(all.end(), wishes.date.begin(), wishes.date.end());
   if (!wishes.group.empty()) all.push_back(wishes.group);
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
-    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values, --covariates and --group",
-          in_quotes(name));
+    check(seen.insert(name).second,
+          "[columns] {} is named twice by --inputs, --values, --covariates, --group and --date", in_quotes(name));
   }
 }
 
@@ -50,6 +51,7 @@ Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept)
   taken.insert(choice.inputs.begin(), choice.inputs.end());
   taken.insert(choice.values.begin(), choice.values.end());
   taken.insert(choice.covariates.begin(), choice.covariates.end());
+  taken.insert(choice.date.begin(), choice.date.end());
   Names names;
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (!taken.contains(table.header()[i]) && accept(summaries[i])) names.push_back(table.header()[i]);
@@ -67,11 +69,12 @@ std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
   constexpr std::size_t kLooked = 4;
   constexpr std::int64_t kRows = 64;
   std::vector<std::vector<ShownCell>> found(table.header().size());
+  const CellParser parser(table.format(), table.rules());
   Cells cells;
   for (std::int64_t row = 0; row < std::min(table.rows(), kRows); ++row) {
     table.format().split(table.text(row), table.line(row), cells);
     for (std::size_t c = 0; c < found.size(); ++c)
-      if (found[c].size() < kLooked && !is_missing(cells.text[c]))
+      if (found[c].size() < kLooked && !parser.is_missing(cells.text[c]))
         found[c].push_back({row, std::string(cells.text[c])});
   }
   return found;
@@ -80,7 +83,7 @@ std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
 /// "line 2: column "y" holds "12 %", expected a number"; empty if its reader accepts the column.
 std::string complaint(Table& table, std::size_t column) {
   try {
-    static_cast<void>(table.numbers(std::array{column}, {}));
+    static_cast<void>(table.numbers(std::array{column}, table.input_forms(std::array{column})));
   } catch (const Error& error) {
     const std::string text = error.what(), begin = fmt::format("[{}:", table.format().name());
     const std::size_t end = text.find("] ", begin.size());
@@ -98,7 +101,7 @@ bool is_nearly_data(const std::string& text) {
 
 /// Throws Error if the first row holds neither a number nor a date, and stands above columns of them: a row of units.
 void check_units(const Table& table) {
-  CellParser parser(table.format());
+  CellParser parser(table.format(), table.rules());
   const auto is_data = [&](const ShownCell& cell) { return parser.kind_of(cell.text) != ColumnForm::Kind::unknown; };
   const std::vector<std::vector<ShownCell>> all = first_cells(table);
   const auto is_above_data = [&](const std::vector<ShownCell>& cells) {
@@ -156,7 +159,7 @@ bool are_coordinates(const Names& names) {
 void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name :
-       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text && s.odd_row < 0; })) {
+       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text; })) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && looks_like_date(first[column][0].text))
       fail("[columns] {} has dates in column {} that cannot be read: {}; or name the inputs with --inputs",
@@ -164,9 +167,22 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
+/// The columns of dates as ISO 8601 writes them.
+Names iso_dates(const Table& table, const Names& times) {
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  Names found;
+  for (const std::string& name : times) {
+    const std::vector<ShownCell>& cells = first[table.format().column(name)];
+    if (!cells.empty() && parse_date_time(cells[0].text)) found.push_back(name);
+  }
+  return found;
+}
+
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   const std::string& file = table.format().name();
-  const Names times = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::time; });
+  Names times = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::time; });
+  if (times.size() > 1)
+    if (Names iso = iso_dates(table, times); iso.size() == 1) times = std::move(iso);
   if (times.empty() && dim_x.value_or(1) == 1) check_no_other_dates(table, choice);
   check(times.size() < 2, "[columns] {} has {} columns of dates, {}, expected --inputs to name the inputs", file,
         times.size(), listed(times));
@@ -185,6 +201,8 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
 }
 
 }  // namespace
+
+std::string ColumnChoice::date_name() const { return fmt::format("{}", fmt::join(date, "-")); }
 
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
   check_wishes(table, wishes);
@@ -210,21 +228,26 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
                             [&](const std::string& name) { return summaries[*table.format().find(name)].missing > 0; }),
         "[columns] {} misses no value of {}, expected rows to fill, or --targets", file, listed(choice.values));
   }
-  if (choice.inputs.empty()) choice.inputs = choose_inputs(table, choice, dim_x);
+  if (!choice.date.empty())
+    choice.inputs.insert(choice.inputs.begin(), choice.date_name());
+  else if (choice.inputs.empty())
+    choice.inputs = choose_inputs(table, choice, dim_x);
   return choice;
 }
 
 ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes) {
   check_wishes(table, wishes);
   ColumnChoice choice = wishes;
-  if (choice.inputs.empty()) {
+  if (choice.inputs.empty() && choice.date.empty()) {
     targets.format().check_named();
     for (const std::string& name : targets.header())
       if (name != choice.group && !holds(choice.values, name) && !holds(choice.covariates, name))
         choice.inputs.push_back(name);
     check(!choice.inputs.empty(), "[columns] {} has no column for an input", targets.format().name());
   }
-  for (const std::string& name : choice.inputs) {
+  Names all = choice.inputs;
+  all.insert(all.end(), choice.date.begin(), choice.date.end());
+  for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
     static_cast<void>(targets.format().column(name));
   }
@@ -235,6 +258,7 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   check(!choice.values.empty(),
         "[columns] {} has no column of numbers besides the inputs, expected --values to name one",
         table.format().name());
+  if (!choice.date.empty()) choice.inputs.insert(choice.inputs.begin(), choice.date_name());
   return choice;
 }
 

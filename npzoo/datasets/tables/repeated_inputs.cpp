@@ -69,7 +69,9 @@ void check_one_series(Table& table, const ColumnChoice& choice, std::span<const 
   const RepeatedInputs found = repeated_inputs({x}, dim_x, rows);
   if (found.places < 2 || 2 * found.rows < table.rows()) return;
   const auto used = [&](const std::string& name) {
-    return std::ranges::count(choice.inputs, name) + std::ranges::count(choice.values, name) > 0;
+    return std::ranges::count(choice.inputs, name) + std::ranges::count(choice.values, name) +
+               std::ranges::count(choice.date, name) >
+           0;
   };
   int left = 64;  // columns to look at
   for (const auto kind : {ColumnSummary::Kind::text, ColumnSummary::Kind::number})

@@ -19,11 +19,35 @@ void poll_row(std::int64_t row) {
   if (row % kPollRows == 0) throw_if_stopped();
 }
 
+/// Finds the only order of day and month that all dates of a column may have.
+class OrderOfDates {
+ public:
+  void add(std::string_view cell) {
+    any_ = true;
+    day_first_ = day_first_ && parse(cell, DateOrder::dmy);
+    month_first_ = month_first_ && parse(cell, DateOrder::mdy);
+  }
+  /// False as soon as the cells are no such dates.
+  bool open() const { return day_first_ || month_first_; }
+  DateOrder found() const {
+    if (!any_ || day_first_ == month_first_) return DateOrder::unknown;
+    return day_first_ ? DateOrder::dmy : DateOrder::mdy;
+  }
+
+ private:
+  static bool parse(std::string_view cell, DateOrder order) {
+    return cell.find_first_of("/.-") != std::string_view::npos && parse_date_notation(cell, order, false);
+  }
+
+  bool any_ = false, day_first_ = true, month_first_ = true;
+};
+
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
-  TableReader reader(path);
+  TableReader reader(path, options.skip_rows);
   Table table(reader.format());
+  table.rules_ = options.cells;
   table.first_line_ = reader.format().header_line() + 1;
   while (reader.next()) {
     reader.cells();  // as many as there are columns
@@ -51,8 +75,9 @@ const std::vector<ColumnSummary>& Table::summaries() {
   std::vector<ColumnSummary>& all = summaries_;
   if (!all.empty()) return all;
   all.resize(format_.columns());
-  CellParser parser(format_);
+  CellParser parser(format_, rules_);
   Cells cells;
+  std::vector<OrderOfDates> orders(all.size());
   std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
   for (std::int64_t row = 0; row < rows(); ++row) {
     poll_row(row);
@@ -60,9 +85,12 @@ const std::vector<ColumnSummary>& Table::summaries() {
     for (std::size_t c = 0; c < all.size(); ++c) {
       compact[c] = compact[c] && parse_compact_date(cells.text[c]);
       const std::string_view cell = trim(cells.text[c]);
-      if (is_missing(cell)) {
+      if (parser.is_missing(cell)) {
         ++all[c].missing;
-      } else if (all[c].kind != Kind::text) {
+        continue;
+      }
+      if (orders[c].open()) orders[c].add(cell);
+      if (all[c].kind != Kind::text) {
         const ColumnForm::Kind kind = parser.kind_of(cell);
         const Kind found = kind == ColumnForm::Kind::number ? Kind::number
                            : kind == ColumnForm::Kind::time ? Kind::time
@@ -73,7 +101,7 @@ const std::vector<ColumnSummary>& Table::summaries() {
     }
   }
   for (std::size_t c = 0; c < all.size(); ++c)
-    if (compact[c]) all[c].kind = Kind::time;
+    if (compact[c] || orders[c].found() != DateOrder::unknown) all[c].kind = Kind::time, all[c].odd_row = -1;
   return all;
 }
 
@@ -96,12 +124,47 @@ std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns)
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (const auto first = first_compact_date(columns[i]))
       forms[i] = {.kind = ColumnForm::Kind::time, .epoch = first->day};
+    else
+      forms[i].order = date_order(columns[i]);
   return forms;
+}
+
+DateOrder Table::date_order(std::size_t column) const {
+  if (rules_.dates != DateOrder::unknown) return rules_.dates;
+  const CellParser parser(format_, rules_);
+  OrderOfDates order;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows() && order.open(); ++row) {
+    poll_row(row);
+    format_.split(text(row), 0, cells);
+    const std::string_view cell = trim(cells.text[column]);
+    if (!parser.is_missing(cell)) order.add(cell);
+  }
+  return order.found();
+}
+
+NumberColumn Table::joined_times(std::span<const std::size_t> columns, const ColumnForm& form) const {
+  CellParser parser(format_, rules_);
+  parser.set_form(columns[0], form);
+  NumberColumn joined;
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
+    format_.split(text(row), 0, cells);
+    std::vector<std::string_view> parts;
+    for (const std::size_t c : columns) parts.push_back(trim(cells.text[c]));
+    joined.values.push_back(parser.required(joined_time(parts), columns[0], line(row)));
+    if (parser.form(columns[0]).kind != ColumnForm::Kind::time)
+      fail("[{}:{}] the columns of --date hold {}, expected year, month and day, or a date and a time of day",
+           format_.name(), line(row), in_quotes(joined_time(parts)));
+  }
+  joined.form = parser.form(columns[0]);
+  return joined;
 }
 
 std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                          std::span<const std::size_t> required) {
-  CellParser parser(format_);
+  CellParser parser(format_, rules_);
   std::vector<NumberColumn> all(columns.size());
   std::vector<bool> whole(format_.columns());
   for (const std::size_t column : required) whole[column] = true;

@@ -34,6 +34,8 @@ class Table {
  public:
   struct Options {
     std::function<void(std::int64_t)> progress{};  // called with the rows so far, every few thousand
+    std::int64_t skip_rows = 0;                    // lines before the header
+    CellRules cells{};
   };
 
   /// Throws Error as TableReader does, also for rows that have too many or too few cells.
@@ -41,6 +43,7 @@ class Table {
   static Table read(const std::filesystem::path& path) { return read(path, Options()); }
 
   const TableFormat& format() const { return format_; }
+  const CellRules& rules() const { return rules_; }
   const std::vector<std::string>& header() const { return format_.header(); }
   std::int64_t rows() const { return std::ssize(begins_) - 1; }
   /// As it stands, without the line's end.
@@ -58,8 +61,11 @@ class Table {
   std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                     std::span<const std::size_t> required = {});
   /// The forms of input columns that their first cells do not decide: dates where every cell of a column is YYYYMMDD,
-  /// else unknown.
+  /// else of unknown kind, with the order of dates of three numbers if all cells fit only one.
   std::vector<ColumnForm> input_forms(std::span<const std::size_t> columns) const;
+  /// Columns such as year, month and day [, hour, minute, second], or a date and a time of day, as one column of times.
+  /// Throws Error, naming the line, for a row that is none.
+  NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
   /// they appear. Throws Error where a cell is missing.
   struct Labels {
@@ -72,8 +78,10 @@ class Table {
   explicit Table(const TableFormat& format) : format_(format) {}
   /// The first date of a column of nothing but YYYYMMDD, at least two; none for any other column.
   std::optional<DateTime> first_compact_date(std::size_t column) const;
+  DateOrder date_order(std::size_t column) const;
 
   TableFormat format_;
+  CellRules rules_;
   std::int64_t first_line_ = 0;
   std::string text_;                      // of all rows, one behind the other
   std::vector<std::uint64_t> begins_{0};  // of each row in it, and its end

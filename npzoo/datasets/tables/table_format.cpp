@@ -14,6 +14,7 @@ namespace npzoo {
 
 namespace {
 
+constexpr std::string_view kUnnamedColumn = "row";  // in front
 constexpr std::string_view kSeparators = ",;\t";
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -77,7 +78,10 @@ TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view h
       line_(line),
       separator_(separator ? *separator : separator_of(header, fmt::format("{}:{}", name_, line))) {
   Cells cells;
-  split_quoted(header, line, cells);
+  if (separator_ == ' ')
+    split_blanks(header, line, cells);
+  else
+    split_quoted(header, line, cells);
   header_.assign(cells.text.begin(), cells.text.end());
   check_names();
 }
@@ -114,8 +118,9 @@ void TableFormat::check_named() const {
 std::optional<std::size_t> TableFormat::find(std::string_view name) const {
   const auto name_of = [this](std::size_t column) -> std::string_view { return header_[column]; };
   const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);
-  if (at == by_name_.end() || name_of(*at) != name) return {};
-  return *at;
+  if (at != by_name_.end() && name_of(*at) == name) return *at;
+  return header_.size() > 1 && header_[0].empty() && name == kUnnamedColumn ? std::optional<std::size_t>(0)
+                                                                           : std::nullopt;
 }
 
 std::size_t TableFormat::column(std::string_view name) const {
@@ -126,7 +131,9 @@ std::size_t TableFormat::column(std::string_view name) const {
 
 void TableFormat::split(std::string_view row, std::int64_t line, Cells& cells) const {
   cells.text.clear();
-  if (row.find('"') != std::string_view::npos) {
+  if (separator_ == ' ') {
+    split_blanks(row, line, cells);
+  } else if (row.find('"') != std::string_view::npos) {
     split_quoted(row, line, cells);
   } else {
     std::size_t begin = 0;
@@ -137,11 +144,28 @@ void TableFormat::split(std::string_view row, std::int64_t line, Cells& cells) c
     cells.text.push_back(trim(row.substr(begin)));
   }
   const std::size_t found = cells.text.size();
+  if (found != columns() && (columns() == 1 || separator_ == ' '))
+    fail("[{}] found {} fields, expected {}; use --skip-rows if the names of the columns are not in line {}",
+         where(line), found, columns(), line_);
   if (found < columns())
     fail("[{}] column {} is missing, found {} fields, expected {}", where(line), title(found), found, columns());
   if (found > columns())
     fail("[{}] goes on after the last column {}, found {} fields, expected {}", where(line), title(columns() - 1),
          found, columns());
+}
+
+void TableFormat::split_blanks(std::string_view row, std::int64_t line, Cells& cells) const {
+  constexpr std::string_view kBlanks = " \t";
+  cells.text.clear();
+  for (std::size_t begin = row.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    const bool quoted = row[begin] == '"';
+    std::size_t end = quoted ? row.find('"', begin + 1) : row.find_first_of(kBlanks, begin);
+    check(!quoted || end != std::string_view::npos, "[{}] column {} has an opening quote and no closing one",
+          where(line), title(cells.text.size()));
+    cells.text.push_back(row.substr(begin + quoted, end == std::string_view::npos ? end : end - begin - quoted));
+    if (end != std::string_view::npos) end += quoted;
+    begin = end == std::string_view::npos ? end : row.find_first_not_of(kBlanks, end);
+  }
 }
 
 void TableFormat::split_quoted(std::string_view row, std::int64_t line, Cells& cells) const {

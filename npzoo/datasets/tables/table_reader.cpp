@@ -41,15 +41,43 @@ bool is_binary(std::string_view text) {
   });
 }
 
+/// Words between blanks, each of which may stand in quotes.
+std::size_t count_words(std::string_view text) {
+  std::size_t count = 0;
+  bool quoted = false, inside = false;
+  for (const char c : text) {
+    quoted = quoted != (c == '"');
+    const bool blank = !quoted && (c == ' ' || c == '\t' || c == '\r');
+    count += !blank && !inside;
+    inside = !blank;
+  }
+  return count;
+}
+
 }  // namespace
 
-TableReader::TableReader(const std::filesystem::path& path)
+TableReader::TableReader(const std::filesystem::path& path, std::int64_t skip_rows)
     : bytes_(path), buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)), capacity_(kFirstCapacity) {
-  const std::string_view header = header_line();
+  std::string header(header_line(skip_rows));
+  if (!separator_ && between_blanks(header)) separator_ = ' ';
   format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_);
 }
 
-std::string_view TableReader::header_line() {
+/// True if the header has several words and no separator, and the first row as many, or one more: then adds the name
+/// of the column in front.
+bool TableReader::between_blanks(std::string& header) {
+  if (header.find_first_of(",;") != std::string::npos || trim(header).find_first_of(" \t") == std::string_view::npos)
+    return false;
+  if (header.find('\t') != std::string::npos) return false;
+  const std::string_view row = trim(pending_.substr(0, line_end(0, false)));
+  if (CellParser(TableFormat("", 0, "cell", ',')).kind_of(row) != ColumnForm::Kind::unknown) return false;
+  const std::size_t names = count_words(header), cells = count_words(row);
+  if (names < 2 || (cells != names && cells != names + 1)) return false;
+  if (cells > names) header = "row " + header;
+  return true;
+}
+
+std::string_view TableReader::header_line(std::int64_t skip_rows) {
   static_cast<void>(line_end(0, false));
   for (const Magic& magic : kNoTables)
     if (pending_.starts_with(magic.bytes) && is_binary(pending_))
@@ -58,6 +86,7 @@ std::string_view TableReader::header_line() {
   auto line = next_line();
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());
+  for (std::int64_t i = 0; i < skip_rows && line; ++i) line = next_line();
   bool commented = false;
   for (; line && line->starts_with('#'); line = next_line()) commented = true;
   if (line && names_separator(*line)) line = next_line();

@@ -17,14 +17,15 @@ namespace npzoo {
 ///
 /// Text in UTF-8, or any other that has ASCII in common with it, as it is or compressed by gzip or xz. Lines that begin
 /// with `#` may come first and are skipped, and so is a line `sep=;` behind them. The next line names the columns (see
-/// TableFormat); every other row has a cell for each. Line ends may be LF or CRLF; a byte order mark and blank lines at
+/// TableFormat); every other row has a cell for each. Without any other separator, names and cells may stand between
+/// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF or CRLF; a byte order mark and blank lines at
 /// the end are accepted. Anything else throws an Error that names the file, and the line where there is one.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;
 
-  /// Opens `path` (`-` is standard input) and reads the header.
-  explicit TableReader(const std::filesystem::path& path);
+  /// Opens `path` (`-` is standard input) and reads the header, behind `skip_rows` lines of any other text.
+  explicit TableReader(const std::filesystem::path& path, std::int64_t skip_rows = 0);
 
   const TableFormat& format() const { return *format_; }
   const std::vector<std::string>& header() const { return format_->header(); }
@@ -39,7 +40,8 @@ class TableReader {
 
  private:
   std::optional<std::string_view> next_line();
-  std::string_view header_line();
+  std::string_view header_line(std::int64_t skip_rows);
+  bool between_blanks(std::string& header);
   /// True for the line `sep=;` that spreadsheets write before the header; keeps the separator.
   bool names_separator(std::string_view line);
   std::size_t line_end(std::size_t from, bool quoted);

@@ -62,7 +62,10 @@ void TableWriter::write(std::string_view cells, std::span<const double> numbers)
 
 void TableWriter::write_blank(std::string_view cells, std::size_t blank) {
   line_.assign(cells);
-  line_.append(cells.empty() && blank > 0 ? blank - 1 : blank, style_.separator);
+  if (style_.separator == ' ')
+    for (std::size_t i = 0; i < blank; ++i) line_ += " NA";  // blanks alone would be no cells
+  else
+    line_.append(cells.empty() && blank > 0 ? blank - 1 : blank, style_.separator);
   line_ += '\n';
   file_.write(std::string_view(line_));
   ++lines_;

@@ -7,7 +7,7 @@
 namespace npzoo {
 
 EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, const EventOptions& options,
-                         const std::filesystem::path& next, const std::filesystem::path& paths)
+                         const std::filesystem::path& next, const std::filesystem::path& paths, bool facts)
     : data_(data) {
   const EventTableForm& form = data.form;
   const std::string model =
@@ -19,7 +19,7 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
       header.push_back(fmt::format("p_{}_{}", form.mark, k));
     std::vector<std::string> comments{model, "the next event of each sequence, given all before it"};
     if (options.now) comments.push_back(fmt::format("given that nothing more has happened until {}", *options.now));
-    next_.emplace(next, header, comments);
+    next_.emplace(next, header, facts ? comments : std::vector<std::string>());
   }
   if (options.samples == 0 || paths.empty()) return;
   std::vector<std::string> header{form.sequence, "sample", form.time};
@@ -27,7 +27,7 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
   const std::vector<std::string> comments{
       model,
       fmt::format("free-running: {} paths of each sequence over a horizon of {}", options.samples, options.horizon)};
-  paths_.emplace(paths, header, comments);
+  paths_.emplace(paths, header, facts ? comments : std::vector<std::string>());
 }
 
 void EventWriter::write(std::size_t sequence, const FollowingEvents& f) {

@@ -14,9 +14,9 @@ namespace npzoo {
 /// files appear with `commit()`.
 class EventWriter {
  public:
-  /// An empty path: no such table. `data` must live as long as this.
+  /// An empty path: no such table. With `facts` lines of comments come first. `data` must live as long as this.
   EventWriter(const TrainedModel& trained, const EventData& data, const EventOptions& options,
-              const std::filesystem::path& next, const std::filesystem::path& paths);
+              const std::filesystem::path& next, const std::filesystem::path& paths, bool facts = true);
 
   void write(std::size_t sequence, const FollowingEvents& following);
   void commit();

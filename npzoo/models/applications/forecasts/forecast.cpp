@@ -141,12 +141,12 @@ ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const Fo
 }
 
 std::unique_ptr<TableWriter> write_forecast(const ForecastResult& r, const std::filesystem::path& path,
-                                            const std::filesystem::path& table, std::int64_t digits) {
+                                            const std::filesystem::path& table, std::int64_t digits, bool facts) {
   std::vector<std::string> prefixes{"mean_", "std_"};
   for (const double p : r.quantiles) prefixes.push_back(fmt::format("q{}_", p));
   const std::vector<std::string> time{r.columns.time};
   const std::vector<std::string> header = prediction_header({}, time, prefixes, r.columns.values, table);
-  auto out = std::make_unique<TableWriter>(path, header, r.comments());
+  auto out = std::make_unique<TableWriter>(path, header, facts ? r.comments() : std::vector<std::string>());
   const std::size_t channels = r.columns.values.size(), quantiles = r.quantiles.size();
   const SeriesForecast& f = r.forecast;
   for (std::size_t h = 0; h < f.time.size(); ++h) {
@@ -164,10 +164,11 @@ std::unique_ptr<TableWriter> write_forecast(const ForecastResult& r, const std::
 }
 
 std::unique_ptr<TableWriter> write_paths(const ForecastResult& r, const std::filesystem::path& path,
-                                         const std::filesystem::path& table, std::int64_t digits) {
+                                         const std::filesystem::path& table, std::int64_t digits, bool facts) {
   const auto count = static_cast<std::size_t>(r.samples), channels = r.columns.values.size();
   std::vector<std::string> comments = r.comments();
   comments.push_back(fmt::format("samples: {} paths", count));
+  if (!facts) comments.clear();
   const std::vector<std::string> time{r.columns.time};
   auto out = std::make_unique<TableWriter>(path, sample_header(time, r.columns.values, table, table), comments);
   const SeriesForecast& f = r.forecast;

@@ -83,6 +83,28 @@ void check_data(const FillData& d) {
   check_columns(d.truth, d.value_names, d.places(), "truths");
 }
 
+/// The observed values as their transforms take them, and these.
+struct TransformedValues {
+  std::vector<ValueTransform> transforms;
+  std::vector<std::vector<double>> columns{};  // of those with a transform; empty for the others
+};
+
+TransformedValues transform_values(const TransformOptions& options, const SeriesPredictor& predictor,
+                                   const LocalOptions& local, TableQuestion& question) {
+  TransformedValues all;
+  for (std::size_t v = 0; v < question.y.size(); ++v)
+    all.transforms.push_back(options.automatic ? choose_transform(options, question, v, predictor, local)
+                                               : named_transform(options, question.y[v], question.y_names[v]));
+  if (std::ranges::none_of(all.transforms, &ValueTransform::active)) return all;
+  question.transforms = all.transforms;
+  for (std::size_t v = 0; v < question.y.size(); ++v) {
+    std::vector<double>& column = all.columns.emplace_back(question.y[v].begin(), question.y[v].end());
+    for (double& y : column) y = std::isnan(y) ? y : all.transforms[v].forward(y);
+  }
+  question.y = as_columns(all.columns);
+  return all;
+}
+
 void check_options(const FillOptions& options) {
   for (const double p : options.quantiles)
     check(p > 0 && p < 1, "[predict] the quantile {} found, expected a number above 0 and below 1", p);
@@ -269,19 +291,31 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
       options.progress(done += targets * together, c.values());
     };
   const LocalOptions local = local_options(options, range);
+  SeriesOptions quiet = series;  // a choice among transforms makes no progress
+  quiet.progress = nullptr;
+  quiet.quantiles.clear();
+  quiet.samples = 0;
+  const std::vector<std::span<const double>> observed = c.question.y;
+  const TransformedValues values =
+      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, c.question);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
+  if (FarPoints& far = answer.tally.far_values; far.points > 0)
+    far.furthest = values.transforms[far.column].inverse(far.furthest);
   series.progress = {};
   Ends ends = end_forecasts(trained, c, options, series, range, answer.columns);
-  FillResult result{.end_scores = std::move(ends.scores),
+  FillResult result{.transforms = values.transforms,
+                    .end_scores = std::move(ends.scores),
                     .report = {.range = range,
                                .local = local,
                                .combined_ends = ends.combined,
-                               .standardised = options.standardise},
+                               .standardised = options.standardise,
+                               .transforms = values.transforms},
                     .weights = weights_used(checkpoint),
                     .density = density};
   take_answer(c, options, std::move(answer), result);
   compare_with_training(trained, c.question, result.report);
+  for (std::size_t v = 0; v < observed.size(); ++v) look_for_limit(observed[v], result.columns[v], v, result.report);
   finish_result(c, result);
   return result;
 }

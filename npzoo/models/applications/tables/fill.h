@@ -14,6 +14,7 @@
 #include "npzoo/models/applications/tables/gp_series.h"
 #include "npzoo/models/applications/tables/table_ends.h"
 #include "npzoo/models/applications/tables/table_series.h"
+#include "npzoo/models/applications/tables/transform_choice.h"
 #include "npzoo/models/applications/trained_model.h"
 
 namespace npzoo {
@@ -52,6 +53,7 @@ struct FillOptions {
   bool combine_ends = true;
   std::vector<std::string> periods{};  // of seasons, for those forecasts; empty: found
   bool check_ends = false;             // score those forecasts on the last season, hidden
+  TransformOptions transform{};        // limits of the values, and the scale on which they are predicted
   std::stop_token stop{};              // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
@@ -67,8 +69,9 @@ struct SeriesProcess {
 };
 
 struct FillResult {
-  std::vector<PredictedColumn> columns{};  // of each value column, in the units of the data
-  std::vector<TruthScores> scores{};       // of each value column; empty without a truth
+  std::vector<PredictedColumn> columns{};    // of each value column, in the units of the data
+  std::vector<ValueTransform> transforms{};  // of each value column: a named one, or the one chosen
+  std::vector<TruthScores> scores{};         // of each value column; empty without a truth
   /// Reasons to doubt the figures. The kind "no prediction" names rows whose figures are not finite.
   std::vector<Warning> warnings{};
   std::vector<bool> answered{};        // (m): all figures of the row are finite

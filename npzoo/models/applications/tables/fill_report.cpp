@@ -13,6 +13,16 @@ std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// "rain from 0 on, predicted as sqrt(rain)".
+std::string described(const ValueTransform& t, const std::string& name) {
+  std::string text = name;
+  if (std::isfinite(t.low)) text += fmt::format(" from {}", t.low);
+  if (std::isfinite(t.high)) text += fmt::format(" to {}", t.high);
+  if (std::isfinite(t.low) && std::isinf(t.high)) text += " on";
+  if (t.counts) text += ", whole numbers";
+  return text + (t.kind == ValueTransform::Kind::none ? "" : ", predicted as " + t.scaled(name));
+}
+
 }  // namespace
 
 std::vector<std::string> FillReport::comments() const {
@@ -30,6 +40,8 @@ std::vector<std::string> FillReport::comments() const {
                                 tally.largest == 1 ? "" : "s",
                                 standardised ? "each standardised by itself" : "used as they are"));
   }
+  for (std::size_t v = 0; v < transforms.size(); ++v)
+    if (transforms[v].active()) lines.push_back("limits: " + described(transforms[v], columns.values[v]));
   if (repeated.places > 0)
     lines.push_back(fmt::format("repeated inputs: {} with more than one observed row, {} rows in all",
                                 counted(repeated.places, "place"), repeated.rows));
@@ -65,9 +77,9 @@ void FillReport::warn_of_far_points(std::vector<Warning>& all) const {
     all.push_back(
         {"far values",
          fmt::format("{} of {} series {} a value far from all others: {} = {} is {:.3g} standard deviations of the "
-                     "others away; leave it blank if it stands for a missing value",
+                     "others away; if it stands for a missing value, leave it blank or use --missing {}",
                      far.series, tally.series, far.series == 1 ? "has" : "have", columns.values[far.column],
-                     far.furthest, far.distance)});
+                     far.furthest, far.distance, far.furthest)});
 }
 
 void FillReport::warn_of_inputs(std::vector<Warning>& all) const {
@@ -120,6 +132,7 @@ std::vector<Warning> FillReport::warnings() const {
   }
   warn_of_far_points(all);
   warn_of_inputs(all);
+  all.insert(all.end(), limits.begin(), limits.end());
   return all;
 }
 
@@ -180,8 +193,11 @@ void compare_with_training(const TrainedModel& trained, const TableQuestion& que
   describe_inputs(question, trained.model->dim_y(), report);
   const std::size_t dim_x = report.columns.inputs.size();
   if (report.tally.series != 1) return;
-  PredictionReport& single = report.single.emplace(prediction_report(trained, report.standardised, report.tally.units,
-                                                                     report.columns.inputs, report.columns.values));
+  std::vector<std::string> names = report.columns.values;
+  for (std::size_t v = 0; v < names.size() && !report.transforms.empty(); ++v)
+    names[v] = report.transforms[v].scaled(names[v]);
+  PredictionReport& single = report.single.emplace(
+      prediction_report(trained, report.standardised, report.tally.units, report.columns.inputs, names));
   single.x_forms = report.x_forms;
   std::vector<double> values(question.y.size());
   for (std::size_t row = 0; row < static_cast<std::size_t>(question.rows()); ++row) {
@@ -192,6 +208,27 @@ void compare_with_training(const TrainedModel& trained, const TableQuestion& que
   }
   single.unit_rows = single.context.rows();
   single.targets.add(question.targets);
+}
+
+void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
+                    FillReport& report) {
+  constexpr std::int64_t kFewest = 10, kShare = 20;
+  constexpr double kBound = 1.959963984540054;
+  if (!report.transforms.empty() && report.transforms[column].active()) return;
+  const auto known = std::ranges::count_if(observed, [](double y) { return !std::isnan(y); });
+  if (known < kFewest || std::ranges::any_of(observed, [](double y) { return y < 0; })) return;
+  std::int64_t below = 0, all = 0;
+  for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
+    if (!std::isfinite(predicted.mean[i])) continue;
+    ++all;
+    below += predicted.mean[i] - kBound * predicted.std[i] < 0;
+  }
+  if (below == 0 || kShare * below < all) return;
+  report.limits.push_back(
+      {"below the values",
+       fmt::format("{} of {} predictions of {} have a lower 95 % bound below 0, and no observed value is negative: use "
+                   "--bounds 0, or --transform auto if {} cannot be negative",
+                   below, all, report.columns.values[column], report.columns.values[column])});
 }
 
 }  // namespace npzoo

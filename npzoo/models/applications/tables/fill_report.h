@@ -29,6 +29,8 @@ struct FillReport {
   bool around_the_world = false;               // longitudes on both sides of 180 degrees
   std::int64_t groups = 0;                     // 0: the table has no column of groups
   std::int64_t context_rows = 0;               // observed rows that are in the context of a series
+  std::vector<ValueTransform> transforms{};    // of each value
+  std::vector<Warning> limits{};               // of bounds beyond a limit that the values seem to have
   std::optional<PredictionReport> single{};    // of the series, if there is only one
 
   /// Returns the lines in front of a table of predictions: version, weights, columns, units.
@@ -45,5 +47,10 @@ struct FillReport {
 void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillReport& report);
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
+
+/// Adds a warning if the observed values of column `column` are never negative, but a twentieth of the lower 95 %
+/// bounds of its predictions are, and the column has no limit.
+void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
+                    FillReport& report);
 
 }  // namespace npzoo

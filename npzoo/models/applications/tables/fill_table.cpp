@@ -29,14 +29,31 @@ struct NumberRules {
   std::span<const ColumnForm> forms{};  // of the inputs of another table, whose days count from the same one
 };
 
+/// The forms of input columns: those of another table from the `skipped`-th on, if there are any, in the own order of
+/// dates.
+std::vector<ColumnForm> input_forms(const Table& table, std::span<const std::size_t> columns,
+                                    std::span<const ColumnForm> others, std::size_t skipped) {
+  std::vector<ColumnForm> own = table.input_forms(columns);
+  for (std::size_t i = 0; i < own.size() && !others.empty(); ++i) {
+    const DateOrder order = own[i].order;
+    own[i] = others[skipped + i];
+    if (order != DateOrder::unknown) own[i].order = order;
+  }
+  return own;
+}
+
 TableNumbers read_numbers(Table& table, const ColumnChoice& columns, const NumberRules& rules) {
-  std::vector<std::size_t> required = positions(table, columns.inputs), all = required;
+  const std::size_t dim_x = columns.inputs.size(), joined = columns.date.empty() ? 0 : 1;
+  std::vector<std::size_t> required = positions(table, std::span(columns.inputs).subspan(joined)), all = required;
   for (const std::size_t at : positions(table, rules.values)) all.push_back(at);
   if (rules.complete) required = all;
-  const std::size_t dim_x = columns.inputs.size();
-  std::vector<ColumnForm> known(rules.forms.begin(), rules.forms.end());
-  if (known.empty()) known = table.input_forms(std::span(all).first(dim_x));
-  std::vector<NumberColumn> found = table.numbers(all, known, required);
+  std::vector<NumberColumn> found =
+      table.numbers(all, input_forms(table, std::span(all).first(dim_x - joined), rules.forms, joined), required);
+  if (joined > 0) {
+    const ColumnForm form = rules.forms.empty() ? ColumnForm() : rules.forms[0];
+    found.insert(found.begin(), table.joined_times(positions(table, columns.date), form));
+    all.insert(all.begin(), table.format().column(columns.date[0]));
+  }
   TableNumbers numbers;
   for (std::size_t i = 0; i < dim_x; ++i) numbers.forms.push_back(found[i].form);
   numbers.x.resize(static_cast<std::size_t>(table.rows()) * dim_x);
@@ -106,17 +123,27 @@ std::string line_of(const Table& table, std::int64_t row) {
   return fmt::format("[{}:{}]", table.format().name(), table.line(row));
 }
 
+/// Rounds a figure of value column `v` to its standard deviation or, near a limit, to the distance from that: a skewed
+/// distribution is narrow there.
+double rounded(const FillResult& result, std::size_t v, std::size_t row, double value, std::int64_t digits) {
+  double size = result.columns[v].std[row];
+  if (const ValueTransform& t = result.transforms[v]; t.kind != ValueTransform::Kind::none)
+    for (const double limit : {t.low, t.high})
+      if (value != limit) size = std::min(size, std::abs(value - limit));
+  return round_to_std(value, size, digits);
+}
+
 /// The figures of a row, as their columns come.
 void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, std::vector<double>& numbers) {
   numbers.clear();
-  const auto add = [&](const PredictedColumn& column, double value) {
-    numbers.push_back(round_to_std(value, column.std[row], digits));
-  };
-  for (const PredictedColumn& column : result.columns) add(column, column.mean[row]);
-  for (const PredictedColumn& column : result.columns) add(column, column.std[row]);
-  const std::size_t quantiles = result.quantiles.size();
+  const std::size_t values = result.columns.size(), quantiles = result.quantiles.size();
+  for (std::size_t v = 0; v < values; ++v)
+    numbers.push_back(rounded(result, v, row, result.columns[v].mean[row], digits));
+  for (std::size_t v = 0; v < values; ++v)
+    numbers.push_back(round_to_std(result.columns[v].std[row], result.columns[v].std[row], digits));
   for (std::size_t q = 0; q < quantiles; ++q)
-    for (const PredictedColumn& column : result.columns) add(column, column.quantiles[row * quantiles + q]);
+    for (std::size_t v = 0; v < values; ++v)
+      numbers.push_back(rounded(result, v, row, result.columns[v].quantiles[row * quantiles + q], digits));
 }
 
 /// Inputs of words are categories.
@@ -218,9 +245,10 @@ std::vector<std::string> prediction_header(const FillTables& tables, std::span<c
 }
 
 std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
-                                               const std::filesystem::path& path, std::int64_t digits) {
+                                               const std::filesystem::path& path, std::int64_t digits, bool facts) {
   const Table& asked = tables.asked();
-  auto out = std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles), result.report.comments(),
+  auto out = std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles),
+                                           facts ? result.report.comments() : std::vector<std::string>(),
                                            style_of(asked));
   std::vector<double> numbers;
   for (std::int64_t row = 0; row < asked.rows(); ++row) {
@@ -234,12 +262,13 @@ std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const F
 }
 
 std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
-                                           const std::filesystem::path& path, std::int64_t digits) {
+                                           const std::filesystem::path& path, std::int64_t digits, bool facts) {
   const Table& asked = tables.asked();
   std::vector<std::string> comments = result.report.comments(), names = tables.columns.values;
   comments.push_back(
       fmt::format("samples: {} of {}", result.samples,
                   result.density == Density::marginal ? "each target by itself" : "all targets together"));
+  if (!facts) comments.clear();
   if (!tables.targets)  // its columns have these names already
     for (std::string& name : names) name = "sample_" + name;
   auto out = std::make_unique<TableWriter>(
@@ -251,8 +280,8 @@ std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillR
     for (std::size_t k = 0; k < count; ++k) {
       const auto at = static_cast<std::size_t>(row);
       numbers.assign(1, static_cast<double>(k + 1));
-      for (const PredictedColumn& column : result.columns)
-        numbers.push_back(round_to_std(column.samples[at * count + k], column.std[at], digits));
+      for (std::size_t v = 0; v < result.columns.size(); ++v)
+        numbers.push_back(rounded(result, v, at, result.columns[v].samples[at * count + k], digits));
       if (result.answered[at])
         out->write(asked.text(row), numbers);
       else

@@ -67,11 +67,14 @@ FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& opti
 std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles);
 
 /// Writes the rows as they stand with their figures, each with as many decimals as its standard deviation has with
-/// `digits` significant digits. Rows without a finite prediction stay blank. The file appears with `commit()`.
+/// `digits` significant digits. Rows without a finite prediction stay blank. With `facts` the report's comments come
+/// first, behind `#`. The file appears with `commit()`.
 std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
-                                               const std::filesystem::path& path, std::int64_t digits = kStdDigits);
+                                               const std::filesystem::path& path, std::int64_t digits = kStdDigits,
+                                               bool facts = true);
 /// Writes each row once for each sample, with the sample's number from 1 on.
 std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
-                                           const std::filesystem::path& path, std::int64_t digits = kStdDigits);
+                                           const std::filesystem::path& path, std::int64_t digits = kStdDigits,
+                                           bool facts = true);
 
 }  // namespace npzoo

@@ -36,7 +36,8 @@ Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) 
           .targets = rows_of(whole.targets, tile.targets, dim_x),
           .truth = whole.truth.empty() ? std::vector<double>()
                                        : rows_of(whole.truth, tile.targets, whole.value_names.size()),
-          .value_names = whole.value_names};
+          .value_names = whole.value_names,
+          .transforms = whole.transforms};
 }
 
 /// A large series, a batch of tiles at a time.

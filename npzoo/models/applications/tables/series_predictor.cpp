@@ -56,6 +56,8 @@ void SeriesPredictor::check_sizes(const Series& s) const {
   check(std::ssize(s.targets) % dim_x == 0, "[series] {} numbers of targets found, expected {} for each",
         s.targets.size(), dim_x);
   const std::int64_t known = std::ssize(s.targets) / dim_x * dim_y;
+  check(s.transforms.empty() || std::ssize(s.transforms) == dim_y, "[series] {} transforms found, expected {}",
+        s.transforms.size(), dim_y);
   check(s.truth.empty() || std::ssize(s.truth) == known, "[series] {} numbers of truth found, expected {}",
         s.truth.size(), known);
 }
@@ -159,6 +161,39 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
 
 namespace {
 
+/// The Gaussians of a value of marginals, at place `i` among (B, Nt, Dy), on the scale that `map` maps from.
+class Gaussians {
+ public:
+  Gaussians(const Marginals& m, const ValueMap& map, std::int64_t i) {
+    const std::int64_t count = m.mean.dim(0), all = m.mean.numel() / count, dim_y = m.mean.dim(3);
+    const auto at = [](const Tensor& t, std::int64_t k) { return t.values<double>()[static_cast<std::size_t>(k)]; };
+    for (std::int64_t k = 0; k < count; ++k) {
+      const double mean = map.mean(at(m.mean, k * all + i));
+      mean_.push_back(mean);
+      std_.push_back(map.std(at(m.std, k * all + i), mean));
+      if (m.log_weight.defined()) weight_.push_back(std::exp(at(m.log_weight, (k * all + i) / dim_y)));
+    }
+  }
+
+  GaussianMixture mixture() const { return {mean_, std_, weight_}; }
+
+ private:
+  std::vector<double> mean_, std_, weight_;
+};
+
+/// log of the mean of exp(`logs`), weighted unless `weights` are empty.
+double log_of_mean(std::span<const double> logs, std::span<const double> weights) {
+  const double most = *std::ranges::max_element(logs);
+  if (!std::isfinite(most)) return most;
+  double sum = 0, all = 0;
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    const double weight = weights.empty() ? 1 : weights[k];
+    sum += weight * std::exp(logs[k] - most);
+    all += weight;
+  }
+  return most + std::log(sum / all);
+}
+
 /// The figures of the leading targets of a row, appended to its result.
 class Figures {
  public:
@@ -167,6 +202,47 @@ class Figures {
     for (const double p : options.quantiles) quantiles_.push_back(quantile(marginals_, p));
     if (options.samples > 0 && options.density != Density::marginal)
       samples_ = prediction.sample(options.samples, draws);
+  }
+
+  /// The same through transforms of the values.
+  void append_transformed(std::int64_t b, std::int64_t count, std::span<const ValueTransform> transforms,
+                          SeriesPrediction& out) const {
+    const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
+    const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
+    for (std::int64_t i = first; i < first + count * dim_y; ++i) {
+      const auto c = static_cast<std::size_t>(i % dim_y);
+      const ValueMap& map = out.units.values[c];
+      const ValueTransform& transform = transforms[c];
+      const ValueMoments value = npzoo::moments(transform, Gaussians(marginals_, map, i).mixture());
+      out.mean.push_back(value.mean);
+      out.std.push_back(value.std);
+      for (const Tensor& q : quantiles_) out.quantiles.push_back(transform.inverse(map.mean(at(q, i))));
+      if (samples_.defined())
+        for (std::int64_t k = 0; k < samples_.dim(0); ++k)
+          out.samples.push_back(transform.inverse(map.mean(at(samples_, k * moments_.mean.numel() + i))));
+    }
+  }
+
+  /// Scores of values in the units of the table.
+  void append_transformed_scores(std::int64_t b, std::span<const double> truth,
+                                 std::span<const ValueTransform> transforms, SeriesPrediction& out) const {
+    const std::size_t dim_y = transforms.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
+    for (std::size_t i = 0; i < truth.size() / dim_y; ++i) {
+      std::vector<double> densities(static_cast<std::size_t>(marginals_.mean.dim(0)));  // of each component
+      std::vector<double> weights;
+      for (std::size_t c = 0; c < dim_y; ++c) {
+        const double y = truth[i * dim_y + c];
+        const Gaussians gaussians(marginals_, out.units.values[c], static_cast<std::int64_t>((first + i) * dim_y + c));
+        const GaussianMixture z = gaussians.mixture();
+        const bool known = !std::isnan(y);
+        out.crps.push_back(known ? npzoo::crps(transforms[c], z, y) : y);
+        out.central_mass.push_back(known ? npzoo::central_mass(transforms[c], z, y) : y);
+        for (std::size_t k = 0; k < densities.size(); ++k)
+          densities[k] += known ? npzoo::log_density(transforms[c], z.mean[k], z.std[k], y) : y;
+        weights.assign(z.weight.begin(), z.weight.end());
+      }
+      out.log_density.push_back(log_of_mean(densities, weights));
+    }
   }
 
   /// `y` (B, Nt, Dy) in the units of the model, where there is a truth.
@@ -200,8 +276,11 @@ class Figures {
       samples.draw(marginals_, b, static_cast<std::int64_t>(i), places.subspan(i * dim_x, dim_x), options_.samples,
                    out.samples);
     const auto count = static_cast<std::size_t>(options_.samples);
-    for (std::size_t i = first; i < out.samples.size(); ++i)
-      out.samples[i] = out.units.values[(i - first) / count % out.units.values.size()].mean(out.samples[i]);
+    for (std::size_t i = first; i < out.samples.size(); ++i) {
+      const std::size_t c = (i - first) / count % out.units.values.size();
+      const double value = out.units.values[c].mean(out.samples[i]);
+      out.samples[i] = series.transforms.empty() ? value : series.transforms[c].inverse(value);
+    }
   }
 
   void append_scores(std::int64_t b, std::span<const double> truth, SeriesPrediction& out) const {
@@ -292,9 +371,15 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];
       const std::span<const double> places = part(series[m].targets, begin, width, dim_x);
       const auto asked = std::ssize(places) / dim_x;
-      figures.append(b, asked, out[m]);
+      const auto truth = part(series[m].truth, begin, asked, dim_y);
+      if (series[m].transforms.empty()) {
+        figures.append(b, asked, out[m]);
+        figures.append_scores(b, truth, out[m]);
+      } else {
+        figures.append_transformed(b, asked, series[m].transforms, out[m]);
+        figures.append_transformed_scores(b, truth, series[m].transforms, out[m]);
+      }
       figures.append_samples(b, series[m], places, out[m]);
-      figures.append_scores(b, part(series[m].truth, begin, asked, dim_y), out[m]);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/tables/standardise.h"
 #include "npzoo/models/applications/tables/turned_inputs.h"
+#include "npzoo/models/applications/tables/value_transform.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -25,6 +26,9 @@ struct Series {
   /// Of all series that are like this one: its units if it has fewer than two points. Without a point it is predicted
   /// to have their mean and standard deviation. None: the units of its own context.
   std::optional<Standardisation> usual{};
+  /// Of each of the Dy values; empty: none. Then `y` holds what `forward` returns, and `truth` the values themselves.
+  /// The caller owns it.
+  std::span<const ValueTransform> transforms{};
 };
 
 /// What a model says of a series, in the units of the table.

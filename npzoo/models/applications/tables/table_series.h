@@ -23,6 +23,7 @@ struct TableQuestion {
   std::vector<std::span<const double>> truth{};    // of each value column (places), NaN where unknown; empty: nowhere
   std::int64_t group_count = 1;
   std::vector<std::string> y_names;
+  std::vector<ValueTransform> transforms{};  // of each value column; empty: none. See Series
 
   std::int64_t rows() const { return y.empty() ? 0 : std::ssize(y[0]); }
 };
@@ -51,7 +52,7 @@ struct SeriesTally {
   FarPoints far_inputs{}, far_values{};
   std::int64_t turned = 0;          // series whose inputs were turned
   std::optional<InputTurn> turn{};  // the largest ratio of these
-  Standardisation units;  // of the last one
+  Standardisation units;            // of the last one
 };
 
 struct TableAnswer {

@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <optional>
+
+#include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/date_notations.h"
+#include "npzoo/datasets/tables/table.h"
+#include "tests/datasets/table_fixtures.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+/// A table in a file of its own.
+class MessyTable {
+ public:
+  MessyTable(const char* name, std::string_view text, const Table::Options& options = {}) {
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+    table_.emplace(Table::read(directory_ / name, options));
+  }
+  Table& operator*() { return *table_; }
+
+ private:
+  TemporaryDirectory directory_;
+  std::optional<Table> table_;
+};
+
+/// A date in a notation, as ISO 8601 writes it; "none" if it is not read.
+std::string iso(std::string_view text, DateOrder order = DateOrder::unknown, bool short_years = false) {
+  const auto found = parse_date_notation(text, order, short_years);
+  return found ? format_date_time(found->day, days_since(found->day, *found), found->zoned) : "none";
+}
+
+}  // namespace
+
+TEST_CASE("date notations: each is read as its ISO date, or not at all") {
+  struct Case {
+    const char *text, *expected;
+    DateOrder order = DateOrder::unknown;
+    bool short_years = false;
+  };
+  for (const Case& c : std::vector<Case>{{"1960 Q1", "1960-01-01"},
+                                         {"2006-Q3", "2006-07-01"},
+                                         {"2006Q4", "2006-10-01"},
+                                         {"Q2 2006", "2006-04-01"},
+                                         {"2006-Q5", "none"},
+                                         {"Jan-20", "2020-01-01"},
+                                         {"Dec-69", "1969-12-01"},
+                                         {"20-Jan", "none"},
+                                         {"Jan 2020", "2020-01-01"},
+                                         {"2020 January", "2020-01-01"},
+                                         {"5 Feb 2020", "2020-02-05"},
+                                         {"Feb 5, 2020", "2020-02-05"},
+                                         {"30 Feb 2020", "none"},
+                                         {"05-Feb-20", "none"},
+                                         {"05-Feb-20", "2020-02-05", DateOrder::dmy, true},
+                                         {"Mayor 2020", "none"},
+                                         {"2020/1/5", "2020-01-05"},
+                                         {"2020/13/5", "none"},
+                                         {"3.4.2020", "none"},
+                                         {"3.4.2020", "2020-04-03", DateOrder::dmy},
+                                         {"03/04/2020", "2020-03-04", DateOrder::mdy},
+                                         {"03/13/2020", "none", DateOrder::dmy},
+                                         {"03.04.20", "none", DateOrder::dmy},
+                                         {"03.04.20", "2020-04-03", DateOrder::dmy, true},
+                                         {"20-04-03", "2020-04-03", DateOrder::ymd, true},
+                                         {"3.4/2020", "none", DateOrder::dmy},
+                                         {"3.4.2020 13:05", "2020-04-03T13:05:00", DateOrder::dmy},
+                                         {"2022-10-30 00:00 UTC", "2022-10-30T00:00:00Z"},
+                                         {"2022-10-30 1:05:00 PM", "2022-10-30T13:05:00"},
+                                         {"2022-10-30 12:30 am", "2022-10-30T00:30:00"},
+                                         {"2022-10-30 13:00 PM", "none"},
+                                         {"2022-10-30 1:00 +02:00", "2022-10-29T23:00:00Z"},
+                                         {"1:00 PM", "none"},
+                                         {"12", "none"},
+                                         {"a-b-c 1", "none"}}) {
+    CAPTURE(c.text);
+    CHECK(iso(c.text, c.order, c.short_years) == c.expected);
+  }
+}
+
+TEST_CASE("tables: digits in groups of three where the decimal sign is certain") {
+  CHECK(parse("x;y\n1;1.234,5\n2;1.250\n").values == Values{1, 1234.5, 2, 1250});
+  CHECK(parse("x;y\n1;1,234.5\n").values == Values{1, 1234.5});
+  CHECK(parse("x;y\n1;1.234.567\n").values == Values{1, 1234567});
+  CHECK(parse("x,y\n1,\"-12,345,678\"\n1.5,\"1,234\"\n").values == Values{1, -12345678, 1.5, 1234});
+  CHECK(parse("x;y\n1;1.234\n").values == Values{1, 1.234});
+  const std::string remedy = "expected a number without thousands separators, or --decimal . or , to name the decimal sign";
+  CHECK(parse_error("x,y\n1,\"1,234\"\n") == R"([t.csv:2] column "y" holds "1,234", )" + remedy);
+  CHECK(parse_error("x,y\n1.5,\"1.234,5\"\n") == R"([t.csv:2] column "y" holds "1.234,5", )" + remedy);
+  CHECK(parse_error("x;y\n1,5;1,234.5\n") == R"([t.csv:2] column "y" holds "1,234.5", )" + remedy);
+}
+
+TEST_CASE("tables: names and cells may stand between blanks") {
+  CHECK(parse("x   y\n1  2\n  3\t4  \n").values == Values{1, 2, 3, 4});
+  CHECK(parse("x\n1\n").values == Values{1});
+  CHECK(parse_error("x y\n1 2\n3\n") ==
+        "[t.csv:3] found 1 fields, expected 2; use --skip-rows if the names of the columns are not in line 1");
+  CHECK(parse_error("Station\nx,y\n1,2\n") ==
+        "[t.csv:2] found 2 fields, expected 1; use --skip-rows if the names of the columns are not in line 1");
+  MessyTable rows("t.txt", "date \"the y\"\n\"a b\" 2020-01-01 1\nc 2020-01-02 NA\n");  // as R writes them
+  CHECK((*rows).header() == std::vector<std::string>{"row", "date", "the y"});
+  CHECK((*rows).labels(0).names == std::vector<std::string>{"a b", "c"});
+  CHECK((*MessyTable("t.csv", "a time\n2020-01-01 12:00\n2020-01-02 12:00\n")).header().size() == 1);
+}
+
+TEST_CASE("tables: a first column without a name can be called row") {
+  MessyTable file("t.csv", ",date,y\n5,2020-01-01,1\n7,2020-01-02,\n");
+  CHECK((*file).format().column("row") == 0);
+  CHECK((*file).header()[0].empty());
+  CHECK(choose_columns(*file, {}, std::nullopt).inputs == std::vector<std::string>{"date"});
+}
+
+TEST_CASE("tables: what the caller knows of cells") {
+  const auto numbers = [](const char* text, const CellRules& rules) {
+    MessyTable file("t.csv", text, {.cells = rules});
+    return (*file).numbers(std::array<std::size_t, 1>{1}, {})[0].values;
+  };
+  const Values read = numbers("x,y\n1,-9999\n2,-9999.0\n3,calm\n4,7\n", {.missing = {"-9999", "calm"}});
+  CHECK(std::isnan(read[0]));
+  CHECK(std::isnan(read[1]));
+  CHECK(std::isnan(read[2]));
+  CHECK(read[3] == 7);
+  CHECK(numbers("x,y\n1,\"1,234\"\n", {.decimal = '.'}) == Values{1234});
+  CHECK(numbers("x,y\n1,\"1,234\"\n", {.decimal = ','}) == Values{1.234});
+  CHECK(numbers("x,y\n1,03/04/20\n2,05/04/20\n", {.dates = DateOrder::dmy}) == Values{0, 2});
+  CHECK(numbers("x,y\n1,03/04/20\n2,05/04/20\n", {.dates = DateOrder::ymd})[1] == doctest::Approx(731));
+  CHECK((*MessyTable("t.csv", "Station 5\nx,y,z\nx,y\n1,2\n", {.skip_rows = 2})).rows() == 1);
+}
+
+TEST_CASE("tables: the order of day and month follows from a column that fits only one") {
+  const auto order = [](const char* text) {
+    MessyTable file("t.csv", text);
+    return (*file).input_forms(std::array<std::size_t, 1>{0})[0].order;
+  };
+  CHECK(order("t,y\n03/04/2020,1\n13/04/2020,1\n") == DateOrder::dmy);
+  CHECK(order("t,y\n03/04/2020,1\n04/13/2020,1\n") == DateOrder::mdy);
+  CHECK(order("t,y\n03/04/2020,1\n04/03/2020,1\n") == DateOrder::unknown);
+  CHECK(order("t,y\n13/04/2020,1\n04/13/2020,1\n") == DateOrder::unknown);
+  CHECK(order("t,y\n1.5,1\n2,1\n") == DateOrder::unknown);
+}
+
+TEST_CASE("tables: year, month and day of their own columns are a date") {
+  const auto joined = [](const char* text, std::vector<std::size_t> columns) {
+    MessyTable file("t.csv", text);
+    return (*file).joined_times(columns).values;
+  };
+  CHECK(joined("y,m,d,v\n2020,2,28,1\n2020,3,1,2\n", {0, 1, 2}) == Values{0, 2});
+  CHECK(joined("y,m,d,h,v\n2020,2,28,0,1\n2020,2,28,12,2\n", {0, 1, 2, 3}) == Values{0, 0.5});
+  CHECK(joined("day,time,v\n2020-02-28,1:00 AM,1\n2020-02-28,1:00 PM,2\n", {0, 1})[1] == doctest::Approx(13. / 24));
+  CHECK(short_error([&] { joined("y,m,d,v\n2020,2,30,1\n", {0, 1, 2}); }).find("2020-02-30") != std::string::npos);
+  CHECK(short_error([&] { joined("y,m,v\n5,2,1\n", {0, 1}); }) ==
+        R"([t.csv:2] column "y" holds "5 2", expected a number)");
+}
