@@ -156,9 +156,10 @@ struct Ends {
 Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, SeriesOptions series,
                    const TrainingRange& range, std::vector<PredictedColumn>& columns) {
   const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
+                   c.question.transforms.empty() &&
                    trained.checkpoint.run.protocol.data->application() == Application::tables;
   check(fit || (options.periods.empty() && !options.check_ends),
-        "[predict] a period or a check of forecasts found, expected one input, and weights for tables");
+        "[predict] a period or a check of forecasts found, expected one input, no transform, and weights for tables");
   if (!fit) return {};
   series.quantiles.clear();
   series.samples = 0;
@@ -342,6 +343,8 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
   if (data.lonlat || data.covariates > 0) {
     check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(data))),
                c.data.value_names);
+    check(data.covariates == 0 || !options.transform.any(),
+          "[predict] covariates and a transform or bounds of values found, expected one of them");
     const PlainTable plain(c.data);
     CompleteData p{plain.data()};
     complete_data(p);
@@ -361,6 +364,9 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
   complete_data(c);
   check_options(options);
   check_gp_inputs(c);
+  check(!options.transform.any(),
+        "[predict] a transform or bounds of values found, expected weights for tables, and not a "
+        "Gaussian process");
   GpSeriesOptions series{.inputs = gp_inputs(c.data),
                          .gp = options.gp,
                          .quantiles = options.quantiles,

@@ -154,6 +154,11 @@ Candidates candidates_of(const TransformOptions& options, std::span<const double
 
 }  // namespace
 
+bool TransformOptions::any() const {
+  return (kind && *kind != ValueTransform::Kind::none) || automatic || counts || std::isfinite(low) ||
+         std::isfinite(high);
+}
+
 Kind transform_kind(const std::string& name) {
   if (name == "none") return Kind::none;
   if (name == "log") return Kind::log;
