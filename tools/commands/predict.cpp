@@ -102,9 +102,10 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
-  flags.choice("--dates", c.date_order, {"dmy", "mdy", "ymd"},
-               "the order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
-               "that all dates of a column fit; columns that fit several are refused");
+  flags.choice(
+      "--dates", c.date_order, {"dmy", "mdy", "ymd"},
+      "the order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
+      "that all dates of a column fit; columns that fit several are refused");
   flags.texts("--date", c.columns.date,
               "columns that are an input together: year,month,day, also with hour, minute and second, or date,time");
   flags.repeated("--missing", c.cells.missing,
@@ -113,19 +114,21 @@ void add_flags(Flags& flags, PredictCommand& c) {
                "the decimal sign; the other sign may then stand between groups of three digits. Default: the numbers "
                "decide");
   flags.whole("--skip-rows", c.skip_rows, {0}, "lines before the header of each table, which are not read");
-  flags.choice("--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
-               "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, logit "
-               "between two bounds; auto: the one that predicts left-out values best, for each column. Figures and "
-               "scores are in the table's unit. Default: sqrt for counts, else none");
+  flags.choice(
+      "--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
+      "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, logit "
+      "between two bounds; auto: the one that predicts left-out values best, for each column. Figures and "
+      "scores are in the table's unit. Default: sqrt for counts, else none");
   flags.text("--bounds", c.bounds,
              "LOW,HIGH: limits of the values, of which one may be left out (0 or ,100); no figure leaves them");
   flags.toggle("--counts", c.transform.counts, "values are whole numbers from 0 on: so are quantiles and samples");
   flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
   flags.whole("--digits", c.digits, {1, kMostStdDigits},
               "significant digits of standard deviations; means, quantiles and samples have as many decimals");
-  flags.toggle("--header", c.header,
-               "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of to "
-               "standard error");
+  flags.toggle(
+      "--header", c.header,
+      "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of to "
+      "standard error");
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
   flags.toggle("--no-standardise", c.as_is,
                "use inputs and values as they are, instead of mapping those of the context to the range and the "

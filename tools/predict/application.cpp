@@ -66,9 +66,10 @@ bool PredictOptions::has_cell_flags() const {
 }
 
 void check_no_cell_flags(const PredictOptions& c) {
-  check(!c.has_cell_flags(),
-        "[predict] --skip-rows, --dates, --date, --missing, --decimal, --transform, --bounds or --counts found, expected "
-        "a model of tables");
+  check(
+      !c.has_cell_flags(),
+      "[predict] --skip-rows, --dates, --date, --missing, --decimal, --transform, --bounds or --counts found, expected "
+      "a model of tables");
 }
 
 void show_facts(const PredictOptions& c, std::span<const std::string> facts) {

@@ -30,9 +30,9 @@ struct PredictOptions {
   std::int64_t skip_rows = 0;        // of each table that is read
   CellRules cells;
   TransformOptions transform;
-  std::filesystem::path truth;       // empty: not known
-  bool as_is = false;                // no standardisation
-  std::int64_t neighbours = 0;       // 0: as many as the weights are good for
+  std::filesystem::path truth;  // empty: not known
+  bool as_is = false;           // no standardisation
+  std::int64_t neighbours = 0;  // 0: as many as the weights are good for
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none

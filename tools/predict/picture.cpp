@@ -62,7 +62,8 @@ void PredictionPicture::add(std::size_t value, std::span<const double> x, double
 plot::Figure PredictionPicture::bands() const {
   constexpr std::size_t kManyPanels = 4;  // small ones from here on
   const bool many = values_.size() >= kManyPanels;
-  plot::Figure figure{.columns = many ? 3 : 1, .panel_width = many ? 280.0 : 480.0, .panel_height = many ? 160.0 : 220.0};
+  plot::Figure figure{
+      .columns = many ? 3 : 1, .panel_width = many ? 280.0 : 480.0, .panel_height = many ? 160.0 : 220.0};
   const PictureAxis& axis = axes_[0];
   const std::optional<plot::TimeAxis> time =
       is_time(axis) ? std::optional(plot::TimeAxis{axis.form.epoch}) : std::nullopt;

@@ -25,9 +25,8 @@ constexpr int kUnansweredExit = 3;
 
 FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
   Progress progress("read", 0, {.unit = "rows", .passing = true});
-  const Table::Options options{.progress = [&](std::int64_t rows) { progress.update(rows); },
-                               .skip_rows = c.skip_rows,
-                               .cells = c.cells};
+  const Table::Options options{
+      .progress = [&](std::int64_t rows) { progress.update(rows); }, .skip_rows = c.skip_rows, .cells = c.cells};
   TablesToFill tables{
       .table = Table::read(c.table, options), .columns = c.columns, .complete = c.strict, .dim_x = dim_x};
   if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
@@ -121,8 +120,9 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
   if (!c.header && !c.common.json)
     for (const std::string& fact : result.report.comments()) progress.message("npzoo: " + one_line(fact));
   if (const std::vector<std::string>& names = tables.table.header(); names.size() > 1 && names[0].empty())
-    progress.message(fmt::format("npzoo: the first column of {} has no name: it is called row and is no input by itself",
-                                 tables.table.format().name()));
+    progress.message(
+        fmt::format("npzoo: the first column of {} has no name: it is called row and is no input by itself",
+                    tables.table.format().name()));
   for (const Warning& warning : result.warnings) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of_clamped_denominators(clamped_denominators());
   warn_of_failed_factorisations(failed_factorisations());

@@ -38,7 +38,8 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
-    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values, --group and --date", in_quotes(name));
+    check(seen.insert(name).second, "[columns] {} is named twice by --inputs, --values, --group and --date",
+          in_quotes(name));
   }
 }
 

@@ -12,7 +12,7 @@ namespace npzoo {
 /// Which columns of a table are what; the others are passed on and not looked at.
 struct ColumnChoice {
   std::vector<std::string> inputs{}, values{};
-  std::string group{};  // of rows that belong together; empty: all of them do
+  std::string group{};              // of rows that belong together; empty: all of them do
   std::vector<std::string> date{};  // columns that are the first input together, such as year, month and day
 
   /// The name of that input: "year-month-day".

@@ -234,8 +234,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
   for (std::size_t v = 0; v < c.question.truth.size(); ++v)
     result.scores.push_back(score(result.columns[v], c.question.truth[v]));
   find_answered(result);
-  for (std::size_t v = 0; v < observed.size(); ++v)
-    look_for_limit(observed[v], result.columns[v], v, result.report);
+  for (std::size_t v = 0; v < observed.size(); ++v) look_for_limit(observed[v], result.columns[v], v, result.report);
   result.warnings = result.report.warnings();
   if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
   return result;

@@ -46,9 +46,9 @@ struct FillOptions {
 };
 
 struct FillResult {
-  std::vector<PredictedColumn> columns;     // of each value column, in the units of the data
+  std::vector<PredictedColumn> columns;      // of each value column, in the units of the data
   std::vector<ValueTransform> transforms{};  // of each value column: a named one, or the one chosen
-  std::vector<TruthScores> scores{};     // of each value column; empty without a truth
+  std::vector<TruthScores> scores{};         // of each value column; empty without a truth
   /// Reasons to doubt the figures. The kind "no prediction" names rows whose figures are not finite.
   std::vector<Warning> warnings{};
   std::vector<bool> answered{};        // (m): all figures of the row are finite

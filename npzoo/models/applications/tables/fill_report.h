@@ -43,8 +43,8 @@ struct FillReport {
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
 
-/// Adds a warning if the observed values of column `column` are never negative, but a twentieth of the lower 95 % bounds
-/// of its predictions are, and the column has no limit.
+/// Adds a warning if the observed values of column `column` are never negative, but a twentieth of the lower 95 %
+/// bounds of its predictions are, and the column has no limit.
 void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
                     FillReport& report);
 

@@ -230,8 +230,7 @@ class Figures {
       std::vector<double> weights;
       for (std::size_t c = 0; c < dim_y; ++c) {
         const double y = truth[i * dim_y + c];
-        const Gaussians gaussians(marginals_, out.units.values[c],
-                                  static_cast<std::int64_t>((first + i) * dim_y + c));
+        const Gaussians gaussians(marginals_, out.units.values[c], static_cast<std::int64_t>((first + i) * dim_y + c));
         const GaussianMixture z = gaussians.mixture();
         const bool known = !std::isnan(y);
         out.crps.push_back(known ? npzoo::crps(transforms[c], z, y) : y);

@@ -33,16 +33,17 @@ ValueTransform limits_of(const TransformOptions& options) {
 void check_within(const ValueTransform& t, std::span<const double> y, const std::string& name) {
   for (const double value : y) {
     if (std::isnan(value)) continue;
-    check(value >= t.low, "[predict] column {} holds {}, expected values of at least {}: use --bounds or leave it blank",
+    check(value >= t.low,
+          "[predict] column {} holds {}, expected values of at least {}: use --bounds or leave it blank",
           in_quotes(name), value, t.low);
-    check(value <= t.high, "[predict] column {} holds {}, expected values of at most {}: use --bounds or leave it blank",
+    check(value <= t.high,
+          "[predict] column {} holds {}, expected values of at most {}: use --bounds or leave it blank",
           in_quotes(name), value, t.high);
     check(!t.counts || value == std::floor(value), "[predict] column {} holds {}, expected whole numbers for --counts",
           in_quotes(name), value);
     check(std::isfinite(t.forward(value)),
           "[predict] column {} holds {}, expected values off the limit for the transform {}: use --transform {}",
-          in_quotes(name), value, transform_name(t.kind),
-          t.kind == Kind::log ? "sqrt" : "none, or wider --bounds");
+          in_quotes(name), value, transform_name(t.kind), t.kind == Kind::log ? "sqrt" : "none, or wider --bounds");
   }
 }
 

@@ -30,10 +30,10 @@ ValueTransform named_transform(const TransformOptions& options, std::span<const 
 
 /// Chooses the transform of value column `column`: predicts at most 256 observed values from the others under none,
 /// log, sqrt and logit, as far as the values allow each, and compares the log-likelihoods of the values (a density of
-/// the transformed number times its Jacobian). Returns the best kind if it gains at least 3 nats and two standard errors
-/// over none, else none. Without limits, values that are 0 three times and never negative are limited by 0; other
-/// values have limits only through a chosen kind. Throws Error as `named_transform` does, and for a model of several
-/// values.
+/// the transformed number times its Jacobian). Returns the best kind if it gains at least 3 nats and two standard
+/// errors over none, else none. Without limits, values that are 0 three times and never negative are limited by 0;
+/// other values have limits only through a chosen kind. Throws Error as `named_transform` does, and for a model of
+/// several values.
 ValueTransform choose_transform(const TransformOptions& options, const TableQuestion& question, std::size_t column,
                                 const SeriesPredictor& predictor, const LocalOptions& local);
 
