@@ -89,7 +89,8 @@ TEST_CASE("tables: digits in groups of three where the decimal sign is certain")
   CHECK(parse("x;y\n1;1.234.567\n").values == Values{1, 1234567});
   CHECK(parse("x,y\n1,\"-12,345,678\"\n1.5,\"1,234\"\n").values == Values{1, -12345678, 1.5, 1234});
   CHECK(parse("x;y\n1;1.234\n").values == Values{1, 1.234});
-  const std::string remedy = "expected a number without thousands separators, or --decimal . or , to name the decimal sign";
+  const std::string remedy =
+      "expected a number without thousands separators, or --decimal . or , to name the decimal sign";
   CHECK(parse_error("x,y\n1,\"1,234\"\n") == R"([t.csv:2] column "y" holds "1,234", )" + remedy);
   CHECK(parse_error("x,y\n1.5,\"1.234,5\"\n") == R"([t.csv:2] column "y" holds "1.234,5", )" + remedy);
   CHECK(parse_error("x;y\n1,5;1,234.5\n") == R"([t.csv:2] column "y" holds "1,234.5", )" + remedy);
@@ -153,6 +154,7 @@ TEST_CASE("tables: year, month and day of their own columns are a date") {
   CHECK(joined("y,m,d,h,v\n2020,2,28,0,1\n2020,2,28,12,2\n", {0, 1, 2, 3}) == Values{0, 0.5});
   CHECK(joined("day,time,v\n2020-02-28,1:00 AM,1\n2020-02-28,1:00 PM,2\n", {0, 1})[1] == doctest::Approx(13. / 24));
   CHECK(short_error([&] { joined("y,m,d,v\n2020,2,30,1\n", {0, 1, 2}); }).find("2020-02-30") != std::string::npos);
-  CHECK(short_error([&] { joined("y,m,v\n5,2,1\n", {0, 1}); }) ==
-        R"([t.csv:2] column "y" holds "5 2", expected a number)");
+  CHECK(short_error([&] {
+          joined("y,m,v\n5,2,1\n", {0, 1});
+        }) == R"([t.csv:2] column "y" holds "5 2", expected a number)");
 }

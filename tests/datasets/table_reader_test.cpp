@@ -148,9 +148,10 @@ TEST_CASE("tables: dates become days") {
   CHECK(parse_error("t,y\n2020-02-28,2\n,1\n") == R"([t.csv:3] column "t" is empty, expected a date)");
   for (const char* text : {"01/02/2020", "1.2.2020"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
-          fmt::format(R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; )"
-                      "or the order of its numbers: --dates dmy, mdy or ymd",
-                      text));
+          fmt::format(
+              R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; )"
+              "or the order of its numbers: --dates dmy, mdy or ymd",
+              text));
   for (const char* text : {"2020-02-30", "12:30"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
           fmt::format(

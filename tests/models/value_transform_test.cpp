@@ -59,7 +59,8 @@ TEST_CASE("value transform: figures are those of the values of many quantiles") 
     for (const double y : {values[500], values[11'000], values[19'000]}) {
       const auto at_most = static_cast<double>(std::ranges::count_if(values, [y](double v) { return v <= y; }));
       CHECK(cdf(t, kMixture, y) == doctest::Approx(at_most / n).epsilon(1e-3));
-      // The mean over thresholds of a step function's squared distance is that of all pairs; sorted values make it a sum.
+      // The mean over thresholds of a step function's squared distance is that of all pairs; sorted values make it a
+      // sum.
       double distance = 0, spread = 0;
       for (std::size_t i = 0; i < values.size(); ++i) {
         distance += std::abs(values[i] - y) / n;
@@ -122,8 +123,10 @@ TEST_CASE("fill: values with limits stay within them, in the units of the table"
     y.push_back(i % 3 == 0 ? kNaN : i % 5);
   }
   const FillData data{.x = x, .values = {y}, .truth = {truth}};
-  for (const TransformOptions& options :
-       {TransformOptions{.low = 0}, {.kind = Kind::sqrt}, {.kind = Kind::logit, .low = -1, .high = 9}, {.counts = true}}) {
+  for (const TransformOptions& options : {TransformOptions{.low = 0},
+                                          {.kind = Kind::sqrt},
+                                          {.kind = Kind::logit, .low = -1, .high = 9},
+                                          {.counts = true}}) {
     const FillResult found = fill(trained, data, {.quantiles = {0.001, 0.999}, .samples = 5, .transform = options});
     const ValueTransform& t = found.transforms[0];
     for (const auto* figures : {&found.columns[0].mean, &found.columns[0].quantiles, &found.columns[0].samples})
@@ -141,7 +144,8 @@ TEST_CASE("fill: a transform refuses values that it does not take") {
   const TrainedModel trained = as_trained(small_run(), make_model(small_run().spec, {.seed = 3}));
   const std::vector<double> x{1, 2, 3, 4}, y{0, 2.5, 3, kNaN}, negative{1, -2, 3, kNaN};
   const auto error = [&](const std::vector<double>& values, const TransformOptions& options) {
-    return error_of([&] { fill(trained, {.x = x, .values = {values}, .value_names = {"rain"}}, {.transform = options}); });
+    return error_of(
+        [&] { fill(trained, {.x = x, .values = {values}, .value_names = {"rain"}}, {.transform = options}); });
   };
   CHECK(error(y, {.kind = Kind::log}) ==
         "[predict] column \"rain\" holds 0, expected values off the limit for the transform log: use --transform sqrt");
@@ -152,8 +156,7 @@ TEST_CASE("fill: a transform refuses values that it does not take") {
   CHECK(error(y, {.counts = true}) == "[predict] column \"rain\" holds 2.5, expected whole numbers for --counts");
   CHECK(error(y, {.kind = Kind::logit}) ==
         "[predict] the transform logit found, expected --bounds LOW,HIGH and no --counts");
-  CHECK(error(y, {.low = 3, .high = 2}) ==
-        "[predict] bounds from 3 to 2 found, expected a lower and a higher one");
+  CHECK(error(y, {.low = 3, .high = 2}) == "[predict] bounds from 3 to 2 found, expected a lower and a higher one");
   CHECK(error_of([] { transform_kind("ln"); }) ==
         "[predict] the transform \"ln\" found, expected none, log, sqrt, logit or auto");
 }

@@ -75,10 +75,10 @@ def what_comes_next_is_written_with_bands_paths_and_a_picture():
 
 @case
 def a_horizon_is_shortened_and_gone_beyond():
-    near = rows_of(write("near.csv", succeed("predict", table(), "--checkpoint", trained(), "--horizon", 3)))[1]
-    far = succeed("predict", table(), "--checkpoint", trained(), "--horizon", 30, "--quantiles", 0.5)
+    near = rows_of(write("near.csv", succeed("predict", "--header", table(), "--checkpoint", trained(), "--horizon", 3)))[1]
+    far = succeed("predict", "--header", table(), "--checkpoint", trained(), "--horizon", 30, "--quantiles", 0.5)
     expect("one-shot, exact; from step 9 on free-running, 200 paths of windows of 8, each at one shot" in far, far)
-    all_of_it = rows_of(write("far.csv", succeed("predict", table(), "--checkpoint", trained())))[1]
+    all_of_it = rows_of(write("far.csv", succeed("predict", "--header", table(), "--checkpoint", trained())))[1]
     expect(near == all_of_it[:3], near, all_of_it)
     far = rows_of(write("far.csv", far))[1]
     expect(len(far) == 30 and far[-1][0] == when(429), far)

@@ -33,7 +33,7 @@ def neighbours():
     context = "a,b,value\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows)
     targets = "a,b\n" + "".join(f"{a + 0.01},{b}\n" for a, b, _ in rows)
     args = ["predict", write("many.csv", context), "--targets", write("asked.csv", targets), "--checkpoint", checkpoint_2d(),
-            "--inputs", "a,b", "--values", "value", "--out", "-"]
+            "--inputs", "a,b", "--values", "value", "--out", "-", "--header"]
     few = succeed(*args, "--neighbours", 8)
     expect("targets that are near to each other share 8 of them" in few, few[:800])
     asked = [line.split(",")[:2] for line in few.splitlines() if not line.startswith("#")][1:]

@@ -36,7 +36,7 @@ def one_table_of_two_values():
     at, rows = checkpoint_of_two_values(), ["-1,0.5,10", "0,0.1,6", "1.5,-0.3,2"]
     two = numbers(predicted(at=at, context="x,u,v\n" + "\n".join(rows), targets="x\n-1\n0.5\n0\n1\n1.5\n"))
     table = write("one.csv", "\n".join(["x,u,v", rows[0], "0.5,,7", rows[1], "1,NA,-", rows[2], ""]))
-    one = succeed("predict", table, "--digits", 9, "--checkpoint", at, "--inputs", "x", "--values", "u,v")
+    one = succeed("predict", "--header", table, "--digits", 9, "--checkpoint", at, "--inputs", "x", "--values", "u,v")
     lines = [line.split(",") for line in one.splitlines() if not line.startswith("#")]
     expect(lines[0] == ["x", "u", "v", "mean_u", "mean_v", "std_u", "std_v"] and lines[2][:3] == ["0.5", "", "7"], one)
     check_close([[float(field) for field in line[3:]] for line in lines[1:]], [row[1:] for row in two])
@@ -79,8 +79,8 @@ def groups_quantiles_and_truth():
     write("truth.csv", text_of(reversed(truth)))
     more = ["--inputs", "x", "--group", "id", "--quantiles", ".1,.9"]
     small = checkpoint("small", small_protocol(), steps=60)
-    one = succeed("predict", HERE / "one.csv", "--digits", 9, "--checkpoint", small, "--values", "u", *more)
-    args = ["predict", HERE / "two.csv", "--digits", 9, "--checkpoint", checkpoint_of_two_values(), "--values", "u,v", *more]
+    one = succeed("predict", "--header", HERE / "one.csv", "--digits", 9, "--checkpoint", small, "--values", "u", *more)
+    args = ["predict", "--header", HERE / "two.csv", "--digits", 9, "--checkpoint", checkpoint_of_two_values(), "--values", "u,v", *more]
     two = succeed(*args)
     header, found = rows_of(two)
     expect(header[4:] == ["mean_u", "mean_v", "std_u", "std_v", "q0.1_u", "q0.1_v", "q0.9_u", "q0.9_v"], header)
@@ -109,12 +109,12 @@ def targets_of_their_own_and_neighbours():
     at = checkpoint_of_two_values()
     rows = "".join(f"{i / 10},{math.sin(i / 9):.4f},{10 * math.sin(i / 9) + 5:.3f},note {i}\n" for i in range(60))
     table, targets = write("table.csv", "x,u,v,note\n" + rows), write("targets.csv", "x\n0.25\n5\n")
-    args = ["predict", table, "--digits", 9, "--targets", targets, "--checkpoint", at]
+    args = ["predict", "--header", table, "--digits", 9, "--targets", targets, "--checkpoint", at]
     text = succeed(*args)
     expect(rows_of(text)[0] == ["x", "mean_u", "mean_v", "std_u", "std_v"] and len(rows_of(text)[1]) == 2, text)
     expect("# contexts of more than 7 points: targets that are near to each other share 7 of them" in text, text)
     expect("share 5 of them" in succeed(*args, "--neighbours", 5, "--values", "u,v"), "neighbours")
-    whole = ["predict", "--digits", 9, "--context", write("whole.csv", "x,u,v\n0,1,15\n1,0,5\n2,.5,10\n"), "--targets", targets, "--checkpoint", at]
+    whole = ["predict", "--header", "--digits", 9, "--context", write("whole.csv", "x,u,v\n0,1,15\n1,0,5\n2,.5,10\n"), "--targets", targets, "--checkpoint", at]
     streamed, held = succeed(*whole), succeed(*whole, "--quantiles", ".5")
     check_close([[float(cell) for cell in row[:5]] for row in rows_of(held)[1]], numbers(streamed))
     succeed(*args, "--samples", 2, "--samples-out", HERE / "s.csv")

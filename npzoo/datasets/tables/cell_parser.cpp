@@ -106,7 +106,7 @@ std::string ColumnForm::text(double value) const {
 CellParser::CellParser(const TableFormat& format, const CellRules& rules)
     : format_(&format),
       rules_(rules),
-      decimal_(rules.decimal != '\0'        ? rules.decimal
+      decimal_(rules.decimal != '\0'       ? rules.decimal
                : format.separator() == ',' ? '.'
                                            : '\0'),
       decimal_certain_(rules.decimal != '\0'),
@@ -234,13 +234,15 @@ double CellParser::number(const Place& at) {
     form.kind = ColumnForm::Kind::number;
     return value;
   }
-  if (has_thousands(at.cell)) refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
+  if (has_thousands(at.cell))
+    refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
   if (decimal_ == ',' && at.cell.find('.') != std::string_view::npos &&
       parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
     refuse(at, "a decimal comma as in other numbers of the table");
   if (needs_order(at.cell))
-    refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its numbers: --dates dmy, mdy or "
-               "ymd");
+    refuse(at,
+           "a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its numbers: --dates dmy, mdy or "
+           "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
   const auto [end, error] = parse(at.cell, value);
   if (end != at.cell.data() + at.cell.size()) refuse(at, "a number");

@@ -24,8 +24,8 @@ struct ColumnForm {
   enum class Kind : std::uint8_t { unknown, number, time };
 
   Kind kind = Kind::unknown;
-  bool zoned = false;      // of times: moments, and not the clock on the wall
-  std::int64_t epoch = 0;  // of times: they are days since the midnight that this day begins with
+  bool zoned = false;                    // of times: moments, and not the clock on the wall
+  std::int64_t epoch = 0;                // of times: they are days since the midnight that this day begins with
   DateOrder order = DateOrder::unknown;  // in which the column writes dates of three numbers
 
   /// A value of the column as text.
@@ -44,8 +44,8 @@ struct CellRules {
 /// Makes numbers of a table's cells: decimal ones, and dates and times, which become days (see date_notations.h). In a
 /// column of dates YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the
 /// first number with one of them decides for the table. Digits may stand in groups of three if the decimal sign is
-/// certain: 1,234.5 and 1,234,567, and 1,234 behind a number with a point. Throws Error, naming the line and the column,
-/// for cells that are no such number, and where a column has times with a zone and without.
+/// certain: 1,234.5 and 1,234,567, and 1,234 behind a number with a point. Throws Error, naming the line and the
+/// column, for cells that are no such number, and where a column has times with a zone and without.
 class CellParser {
  public:
   explicit CellParser(const TableFormat& format, const CellRules& rules = {});
@@ -82,7 +82,7 @@ class CellParser {
   const TableFormat* format_;
   CellRules rules_;
   std::vector<double> missing_numbers_;
-  char decimal_ = '\0';          // not known yet
+  char decimal_ = '\0';           // not known yet
   bool decimal_certain_ = false;  // a number has shown it
   std::vector<ColumnForm> forms_;
 };

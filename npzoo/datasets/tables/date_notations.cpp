@@ -42,8 +42,9 @@ int year_of(std::string_view digits) {
 
 /// The number of a month by its name or the first three letters of it; 0 for any other word.
 int month_of(std::string_view word) {
-  constexpr std::array<std::string_view, 12> kMonths = {"january", "february", "march",     "april",   "may",      "june",
-                                                        "july",    "august",   "september", "october", "november", "december"};
+  constexpr std::array<std::string_view, 12> kMonths = {"january",   "february", "march",    "april",
+                                                        "may",       "june",     "july",     "august",
+                                                        "september", "october",  "november", "december"};
   constexpr std::size_t kLetters = 3;
   for (std::size_t m = 0; m < kMonths.size(); ++m)
     if (equals(word, kMonths[m]) || equals(word, kMonths[m].substr(0, kLetters))) return static_cast<int>(m) + 1;
@@ -165,8 +166,8 @@ std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder ord
   if (!date) date = named_date(parts, order, short_years);
   if (!date && time.empty()) date = quarter_date(parts);
   if (!date) return {};
-  return parse_date_time(fmt::format("{:04}-{:02}-{:02}{}{}", date->year, date->month, date->day,
-                                     time.empty() ? "" : "T", time));
+  return parse_date_time(
+      fmt::format("{:04}-{:02}-{:02}{}{}", date->year, date->month, date->day, time.empty() ? "" : "T", time));
 }
 
 std::string joined_time(std::span<const std::string_view> parts) {

@@ -20,8 +20,8 @@ enum class DateOrder : std::uint8_t { unknown, dmy, mdy, ymd };
 /// `short_years` they may end (ymd: begin) with a year of two digits. None for anything else.
 std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder order, bool short_years);
 
-/// The text of a date whose parts are cells of their own: numbers from the year on (2020, 1, 5 is 2020-01-05), or a date
-/// and a time of day. Other parts are joined by blanks.
+/// The text of a date whose parts are cells of their own: numbers from the year on (2020, 1, 5 is 2020-01-05), or a
+/// date and a time of day. Other parts are joined by blanks.
 std::string joined_time(std::span<const std::string_view> parts);
 
 }  // namespace npzoo

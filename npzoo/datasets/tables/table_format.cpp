@@ -120,7 +120,7 @@ std::optional<std::size_t> TableFormat::find(std::string_view name) const {
   const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);
   if (at != by_name_.end() && name_of(*at) == name) return *at;
   return header_.size() > 1 && header_[0].empty() && name == kUnnamedColumn ? std::optional<std::size_t>(0)
-                                                                           : std::nullopt;
+                                                                            : std::nullopt;
 }
 
 std::size_t TableFormat::column(std::string_view name) const {

@@ -22,7 +22,8 @@ class TableFormat {
  public:
   /// `header` is line `line` of the file `name`. The separator is the one of `,`, `;` and tab that stands between names
   /// (RFC 4180; names and cells may be quoted), or `separator` if the file names one; where there is none the table has
-  /// one column. The separator ' ' means any number of blanks and tabs. A first column without a name can be named `row`. Throws Error for a header that has several of them, a name twice, or numbers alone.
+  /// one column. The separator ' ' means any number of blanks and tabs. A first column without a name can be named
+  /// `row`. Throws Error for a header that has several of them, a name twice, or numbers alone.
   TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {});
 
   const std::string& name() const { return name_; }

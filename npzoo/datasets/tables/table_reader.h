@@ -18,8 +18,9 @@ namespace npzoo {
 /// Text in UTF-8, or any other that has ASCII in common with it, as it is or compressed by gzip or xz. Lines that begin
 /// with `#` may come first and are skipped, and so is a line `sep=;` behind them. The next line names the columns (see
 /// TableFormat); every other row has a cell for each. Without any other separator, names and cells may stand between
-/// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF or CRLF; a byte order mark and blank lines at
-/// the end are accepted. Anything else throws an Error that names the file, and the line where there is one.
+/// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF or
+/// CRLF; a byte order mark and blank lines at the end are accepted. Anything else throws an Error that names the file,
+/// and the line where there is one.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;

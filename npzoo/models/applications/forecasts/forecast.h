@@ -58,14 +58,14 @@ ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const Fo
                         const ForecastOptions& options = {});
 
 /// Writes the time of each step, and of each value mean_, std_ and the quantiles, with as many decimals as the standard
-/// deviation has with `digits` significant digits. With `facts` the comments of the result come first. Messages call the table of the series `table`. The file appears with
-/// `commit()`.
+/// deviation has with `digits` significant digits. With `facts` the comments of the result come first. Messages call
+/// the table of the series `table`. The file appears with `commit()`.
 std::unique_ptr<TableWriter> write_forecast(const ForecastResult& result, const std::filesystem::path& path,
                                             const std::filesystem::path& table, std::int64_t digits = kStdDigits,
                                             bool facts = true);
 /// Writes each step once for each path, with the path's number from 1 on.
 std::unique_ptr<TableWriter> write_paths(const ForecastResult& result, const std::filesystem::path& path,
                                          const std::filesystem::path& table, std::int64_t digits = kStdDigits,
-                                            bool facts = true);
+                                         bool facts = true);
 
 }  // namespace npzoo

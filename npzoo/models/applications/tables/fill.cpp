@@ -153,8 +153,8 @@ struct Ends {
 };
 
 /// Forecasts the ends of series in `columns`, and scores such forecasts if the options ask for it.
-Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, SeriesOptions series,
-                   const TrainingRange& range, std::vector<PredictedColumn>& columns) {
+Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, bool transformed,
+                   SeriesOptions series, const TrainingRange& range, std::vector<PredictedColumn>& columns) {
   const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
                    c.question.transforms.empty() &&
                    trained.checkpoint.run.protocol.data->application() == Application::tables;
@@ -296,15 +296,16 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   quiet.progress = nullptr;
   quiet.quantiles.clear();
   quiet.samples = 0;
-  const std::vector<std::span<const double>> observed = c.question.y;
+  TableQuestion question = c.question;
   const TransformedValues values =
-      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, c.question);
+      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, question);
   TableAnswer answer =
-      predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, c.question);
+      predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)
     far.furthest = values.transforms[far.column].inverse(far.furthest);
   series.progress = {};
-  Ends ends = end_forecasts(trained, c, options, series, range, answer.columns);
+  const bool transformed = !question.transforms.empty();
+  Ends ends = end_forecasts(trained, c, options, transformed, series, range, answer.columns);
   FillResult result{.transforms = values.transforms,
                     .end_scores = std::move(ends.scores),
                     .report = {.range = range,
@@ -315,8 +316,9 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
                     .weights = weights_used(checkpoint),
                     .density = density};
   take_answer(c, options, std::move(answer), result);
-  compare_with_training(trained, c.question, result.report);
-  for (std::size_t v = 0; v < observed.size(); ++v) look_for_limit(observed[v], result.columns[v], v, result.report);
+  compare_with_training(trained, question, result.report);
+  for (std::size_t v = 0; v < result.columns.size(); ++v)
+    look_for_limit(c.question.y[v], result.columns[v], v, result.report);
   finish_result(c, result);
   return result;
 }

@@ -247,9 +247,9 @@ std::vector<std::string> prediction_header(const FillTables& tables, std::span<c
 std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
                                                const std::filesystem::path& path, std::int64_t digits, bool facts) {
   const Table& asked = tables.asked();
-  auto out = std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles),
-                                           facts ? result.report.comments() : std::vector<std::string>(),
-                                           style_of(asked));
+  auto out =
+      std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles),
+                                    facts ? result.report.comments() : std::vector<std::string>(), style_of(asked));
   std::vector<double> numbers;
   for (std::int64_t row = 0; row < asked.rows(); ++row) {
     figures_of(result, static_cast<std::size_t>(row), digits, numbers);

@@ -17,9 +17,9 @@ namespace {
 using Kind = ValueTransform::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTail = 9;            // standard deviations; less than 1e-18 is beyond
-constexpr double kMostSteps = 4096;    // whole numbers that are summed; more of them are as good as a continuum
-constexpr double kSmoothWidth = 2;     // of a panel, for the logistic function, whose poles are at ±πi
+constexpr double kTail = 9;          // standard deviations; less than 1e-18 is beyond
+constexpr double kMostSteps = 4096;  // whole numbers that are summed; more of them are as good as a continuum
+constexpr double kSmoothWidth = 2;   // of a panel, for the logistic function, whose poles are at ±πi
 constexpr std::size_t kMostPanels = 4096;
 
 double offset(const ValueTransform& t) { return t.counts && t.kind == Kind::log ? 0.5 : 0; }
@@ -51,8 +51,7 @@ double inverse_of_raw(const ValueTransform& t, double y) {
     case Kind::none: return y;
     case Kind::log: return y - t.low + offset(t) > 0 ? std::log(y - t.low + offset(t)) : -kInfinity;
     case Kind::sqrt: return y > t.low ? std::sqrt(y - t.low) : 0;
-    case Kind::logit:
-      return y <= t.low ? -kInfinity : y >= t.high ? kInfinity : std::log((y - t.low) / (t.high - y));
+    case Kind::logit: return y <= t.low ? -kInfinity : y >= t.high ? kInfinity : std::log((y - t.low) / (t.high - y));
   }
   return y;
 }
@@ -85,8 +84,8 @@ double upper_probability(const GaussianMixture& mixture, double z) {
 /// ∫ f over [from, to] in panels of at most `width`.
 double integral(double from, double to, double width, const auto& f) {
   if (!(to > from)) return 0;
-  const auto panels = static_cast<std::size_t>(
-      std::clamp(std::ceil((to - from) / width), 1.0, static_cast<double>(kMostPanels)));
+  const auto panels =
+      static_cast<std::size_t>(std::clamp(std::ceil((to - from) / width), 1.0, static_cast<double>(kMostPanels)));
   const double step = (to - from) / static_cast<double>(panels);
   double sum = 0;
   for (std::size_t i = 0; i < panels; ++i) {
