@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "npzoo/datasets/gaussian_processes/cholesky.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 
@@ -68,4 +69,14 @@ TEST_CASE("[cholesky] a matrix without a factor is an error") {
   CHECK_THROWS_WITH_AS(Cholesky({std::nan("")}, 1),
                        "[cholesky] 1 x 1 matrix is not positive definite: pivot 0 is nan, expected > 0", Error);
   CHECK_THROWS_WITH_AS(Cholesky({1, 2, 3}, 2), "[cholesky] 3 elements are no 2 x 2 matrix", Error);
+}
+
+TEST_CASE("[cholesky] a stop request interrupts a large factorisation") {
+  const std::int64_t n = 512;
+  std::vector<double> identity(n * n);
+  for (std::int64_t i = 0; i < n; ++i) identity[i * n + i] = 1;
+  std::stop_source source;
+  source.request_stop();
+  const StopScope scope(source.get_token());
+  CHECK_THROWS_AS(Cholesky(identity, n), Interrupted);
 }

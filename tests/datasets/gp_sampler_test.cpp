@@ -11,6 +11,7 @@
 #include "npzoo/datasets/kinds/gp/oracle.h"
 #include "npzoo/datasets/kinds/gp/sampler.h"
 #include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/concat/concat.h"
@@ -47,6 +48,17 @@ TEST_CASE("[gp sampler] a batch is a function of seed, split and index") {
   CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 6, Split::training}).task(3)));
   CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 5, Split::validation}).task(3)));
   CHECK_FALSE(same(sampler.task(3), GpSampler(d, {4, 5, Split::evaluation}).task(3)));
+}
+
+TEST_CASE("[gp sampler] a stop request interrupts drawing, and the same batch can then be drawn") {
+  const GpSampler sampler(*gp_distribution(*load_protocol("tnp/gp-rbf").data), {4, 5, Split::training});
+  const Task undisturbed = sampler.task(3);
+  for (const int look : {1, 3}) {
+    int looks = 0;
+    const StopScope stop([&looks, look] { return ++looks == look; });
+    CHECK_THROWS_AS(sampler.task(3), Interrupted);
+    CHECK(same(sampler.task(3), undisturbed));
+  }
 }
 
 TEST_CASE("[gp sampler] float32 tasks are the rounded float64 tasks") {

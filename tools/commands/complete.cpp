@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "npzoo/datasets/pictures/encode_png.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/models/applications/images/picture_completion.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
@@ -84,7 +86,7 @@ class PixelProgress {
   std::optional<Progress> progress_;
 };
 
-CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSize& size) {
+CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSize& size, std::stop_token stop) {
   PixelProgress progress;
   CompletionRequest request{.model = c.checkpoint,
                             .picture = c.image,
@@ -93,7 +95,8 @@ CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSiz
                             .width = size.width,
                             .samples = c.samples,
                             .seed = c.seed,
-                            .progress = [&](std::int64_t done, std::int64_t all) { progress.show(done, all); }};
+                            .progress = [&](std::int64_t done, std::int64_t all) { progress.show(done, all); },
+                            .stop = std::move(stop)};
   if (!c.mask.empty()) request.shown = c.mask;
   return complete_picture(request);
 }
@@ -124,7 +127,7 @@ JsonValue as_json(const CompleteCommand& c, const CompletedPicture& completed, d
                             {"seconds", seconds}});
 }
 
-int run(const CompleteCommand& c) {
+int complete(const CompleteCommand& c) {
   apply(c.common);
   check_outputs("complete", c.common, {{"--out", c.out}, {"--panels", c.panels}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--image", c.image}, {"--mask", c.mask}});
@@ -134,8 +137,9 @@ int run(const CompleteCommand& c) {
   if (!c.panels.empty()) static_cast<void>(plot::format_of(c.panels));
   for (const auto& path : {c.out, c.panels})
     if (!path.empty()) check_can_be_written(path);
+  const InterruptGuard interrupt;
   const auto began = std::chrono::steady_clock::now();
-  const CompletedPicture completed = complete_with_progress(c, size);
+  const CompletedPicture completed = complete_with_progress(c, size, interrupt.token());
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   write_outputs(c, completed);
   if (c.common.json) {
@@ -148,6 +152,10 @@ int run(const CompleteCommand& c) {
     fmt::print("mse {:.4g}, log-likelihood {:.4g} of the pixels that were not shown\n", *completed.squared_error,
                *completed.log_likelihood);
   return 0;
+}
+
+int run(const CompleteCommand& c) try { return complete(c); } catch (const Interrupted&) {
+  return kInterruptedExit;
 }
 
 }  // namespace

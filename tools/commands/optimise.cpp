@@ -4,8 +4,10 @@
 #include <optional>
 
 #include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/optimise/bayesian_optimiser.h"
 #include "tools/cli/command.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
@@ -57,8 +59,8 @@ void add_flags(Flags& flags, OptimiseCommand& c) {
   });
 }
 
-BayesianOptions options_of(const OptimiseCommand& c) {
-  BayesianOptions options{.maximise = c.maximise, .seed = c.seed};
+BayesianOptions options_of(const OptimiseCommand& c, std::stop_token stop) {
+  BayesianOptions options{.maximise = c.maximise, .seed = c.seed, .stop = std::move(stop)};
   options.acquisition.kind = acquisition_kind(c.acquisition);
   if (c.batch == "thompson") options.batch = BatchRule::thompson;
   if (c.gaussian_process) options.surrogate = FittedGp();
@@ -87,11 +89,12 @@ void print_proposals(const OptimiseCommand& c, const SearchSpace& space, const P
   print_json(JsonValue::object({{"proposals", all}}));
 }
 
-int run(const OptimiseCommand& c) {
+int optimise(const OptimiseCommand& c) {
   apply(c.common);
   check_outputs("optimise", c.common, {{"--plot", c.plot}}, {{"--space", c.space}, {"--tell", c.tell}});
   if (!c.plot.empty()) plot::format_of(c.plot);
-  BayesianOptimiser optimiser(SearchSpace::read(c.space), options_of(c));
+  const InterruptGuard interrupt;
+  BayesianOptimiser optimiser(SearchSpace::read(c.space), options_of(c, interrupt.token()));
   const Evaluations evaluations = read_evaluations(c.tell, optimiser.space());
   optimiser.tell(evaluations.points, evaluations.values);
   std::optional<Progress> progress(std::in_place, "optimise", 0, Progress::Options{.unit = "points", .passing = true});
@@ -107,6 +110,10 @@ int run(const OptimiseCommand& c) {
                found == 1 ? "is" : "are");
   print_proposals(c, optimiser.space(), proposals);
   return 0;
+}
+
+int run(const OptimiseCommand& c) try { return optimise(c); } catch (const Interrupted&) {
+  return kInterruptedExit;
 }
 
 }  // namespace

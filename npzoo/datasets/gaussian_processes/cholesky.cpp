@@ -3,11 +3,14 @@
 #include <cmath>
 #include <utility>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
 
 namespace {
+
+constexpr std::int64_t kLook = 20'000'000;  // products between two looks at the stop token
 
 /// Four sums hide the latency of the additions.
 double dot(const double* a, const double* b, std::int64_t n) {
@@ -27,7 +30,12 @@ double dot(const double* a, const double* b, std::int64_t n) {
 
 Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(matrix)), n_(n) {
   check(static_cast<std::int64_t>(l_.size()) == n * n, "[cholesky] {} elements are no {} x {} matrix", l_.size(), n, n);
+  std::int64_t products = 0;
   for (std::int64_t i = 0; i < n; ++i) {
+    if ((products += i * i) > kLook) {
+      throw_if_stopped();
+      products = 0;
+    }
     double* row = l_.data() + i * n;
     for (std::int64_t j = 0; j < i; ++j) {
       const double* other = l_.data() + j * n;

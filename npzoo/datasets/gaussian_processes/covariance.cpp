@@ -1,6 +1,7 @@
 #include "npzoo/datasets/gaussian_processes/covariance.h"
 
 #include "npzoo/datasets/gaussian_processes/correlation.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -21,6 +22,11 @@ bool has_period(KernelKind kind) { return kind == KernelKind::periodic || kind =
 
 namespace {
 
+/// Looks at the stop token after every 64 rows: never for few points.
+void look_after(std::int64_t rows) {
+  if (rows > 0 && rows % 64 == 0) throw_if_stopped();
+}
+
 /// Covariances of one point with the first `n` of `b`.
 template <class Correlation>
 void fill_row(const Kernel& kernel, const Correlation& correlation, const double* a, Inputs b, std::int64_t n,
@@ -36,8 +42,10 @@ std::vector<double> covariance(const Kernel& kernel, Inputs a, Inputs b) {
   const std::int64_t n = a.size(), m = b.size();
   std::vector<double> out(static_cast<std::size_t>(n * m));
   with_correlation(kernel, [&](const auto& correlation) {
-    for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t i = 0; i < n; ++i) {
+      look_after(i);
       fill_row(kernel, correlation, a.values.data() + i * a.dims, b, m, out.data() + i * m);
+    }
   });
   return out;
 }
@@ -47,6 +55,7 @@ std::vector<double> covariance(const Kernel& kernel, Inputs a) {
   std::vector<double> out(static_cast<std::size_t>(n * n));
   with_correlation(kernel, [&](const auto& correlation) {
     for (std::int64_t i = 0; i < n; ++i) {
+      look_after(i);
       fill_row(kernel, correlation, a.values.data() + i * a.dims, a, i + 1, out.data() + i * n);
       for (std::int64_t j = 0; j < i; ++j) out[j * n + i] = out[i * n + j];
     }

@@ -7,6 +7,7 @@
 
 #include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/datasets/kinds/gp/draw.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/measure/machine.h"
 #include "npzoo/engine/memory.h"
@@ -76,6 +77,7 @@ Functions draw_functions(const GpDistribution& d, std::int64_t batch_size, std::
   std::vector<double> x, z(points);
   std::optional<Cholesky> factor;
   for (std::int64_t b = 0; b < batch_size; ++b) {
+    throw_if_stopped();
     if (!d.shared || b == 0) {
       kernel = draw_kernel(d, random);
       x = draw_locations(d, points, random);

@@ -70,9 +70,11 @@ double scaled_square(const GpHyperparameters& h, const double* a, const double* 
 std::vector<double> covariance_of(const GpHyperparameters& h, std::span<const double> a, std::span<const double> b) {
   const std::size_t dims = h.lengthscales.size(), n = a.size() / dims, m = b.size() / dims;
   std::vector<double> k(n * m);
-  for (std::size_t i = 0; i < n; ++i)
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i > 0 && i % 64 == 0) throw_if_stopped();
     for (std::size_t j = 0; j < m; ++j)
       k[i * m + j] = h.scale * h.scale * slope_of(h, scaled_square(h, &a[i * dims], &b[j * dims])).value;
+  }
   return k;
 }
 
@@ -295,6 +297,7 @@ std::vector<double> GpSurrogate::sample(std::span<const double> x, Draws& draws)
   const Tensor normal = draws.normal(1, tasks(), {static_cast<std::int64_t>(each)}, DType::float64, Device::cpu);
   std::vector<double> values;
   for (std::size_t b = 0; b < processes_.size(); ++b) {
+    throw_if_stopped();
     const Process& p = processes_[b];
     const std::span<const double> points = x.subspan(b * each * dims, each * dims);
     const std::vector<double> v = p.explained(points), mean = p.means(v, each);
