@@ -155,8 +155,7 @@ struct Ends {
 /// Forecasts the ends of series in `columns`, and scores such forecasts if the options ask for it.
 Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, bool transformed,
                    SeriesOptions series, const TrainingRange& range, std::vector<PredictedColumn>& columns) {
-  const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
-                   c.question.transforms.empty() &&
+  const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise && !transformed &&
                    trained.checkpoint.run.protocol.data->application() == Application::tables;
   check(fit || (options.periods.empty() && !options.check_ends),
         "[predict] a period or a check of forecasts found, expected one input, no transform, and weights for tables");
