@@ -11,7 +11,6 @@ def output(*args):
 
 
 for page in map(pathlib.Path, pages):
-    name = page.stem.partition('-')[2]
-    # npzoo-bench-train-step.1 is of `npzoo bench train-step`.
-    words = ['bench', name.removeprefix('bench-')] if name.startswith('bench-') else [name] if name else []
+    command, _, rest = page.stem.partition('-')[2].partition('-')  # npzoo-bench-train-step.1 is of `npzoo bench train-step`
+    words = [word for word in (command, rest) if word]
     page.write_text(output('help', '--man', *words), encoding='utf-8')
