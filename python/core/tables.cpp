@@ -74,7 +74,7 @@ nb::dict as_dict(FillResult result) {
   for (std::size_t row = 0; row < rows && result.unanswered > 0; ++row)
     if (!result.answered[row]) blank.append(row);
   all["blank"] = blank;
-  all["weights"] = result.weights.model + ":" + result.weights.protocol;
+  all["weights"] = result.weights.name();
   nb::list transforms;
   for (const ValueTransform& t : result.transforms)
     transforms.append(nb::make_tuple(transform_name(t.kind), t.low, t.high, t.counts));
@@ -85,7 +85,8 @@ nb::dict as_dict(FillResult result) {
   return all;
 }
 
-nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vector<Doubles>& values,
+/// Without a model a Gaussian process is fitted.
+nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vector<Doubles>& values,
                      const std::optional<Groups>& groups, const std::optional<Doubles>& targets,
                      const std::optional<Groups>& target_groups, const std::vector<Doubles>& truth,
                      const std::vector<std::string>& x_names, const std::vector<std::string>& value_names,
@@ -93,8 +94,9 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                      const std::vector<double>& quantiles, std::int64_t samples, std::optional<std::uint64_t> seed,
                      bool standardise, std::int64_t neighbours, std::int64_t chunk, bool turn,
                      const std::vector<std::string>& periods, const std::string& transform,
-                     const std::tuple<double, double>& bounds, bool counts, nb::object progress) {
-  const TrainedModel& trained = in_float32(model, "fill");
+                     const std::tuple<double, double>& bounds, bool counts, const std::string& kernel, bool lonlat,
+                     nb::object progress) {
+  const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
   TransformOptions limits{
       .automatic = transform == "auto", .low = std::get<0>(bounds), .high = std::get<1>(bounds), .counts = counts};
   if (!transform.empty() && !limits.automatic) limits.kind = transform_kind(transform);
@@ -107,22 +109,24 @@ nb::dict fill_arrays(const LoadedModel& model, const Doubles& x, const std::vect
                 .truth = spans_of(truth),
                 .x_names = x_names,
                 .value_names = value_names,
-                .group_name = group_name};
+                .group_name = group_name,
+                .lonlat = lonlat};
   if (targets) data.targets = span_of(*targets);
   for (const Form& form : x_forms) data.x_forms.push_back(form_of(form));
   CallWatch watch;
   return as_dict(unlocked(watch, [&] {
-    return fill(trained, data,
-                {.quantiles = quantiles,
-                 .samples = samples,
-                 .seed = seed,
-                 .standardise = standardise,
-                 .neighbours = neighbours,
-                 .turn = turn,
-                 .chunk = chunk,
-                 .periods = periods,
-                 .transform = limits,
-                 .progress = watch.progress(progress)});
+    const FillOptions options{.quantiles = quantiles,
+                              .samples = samples,
+                              .seed = seed,
+                              .standardise = standardise,
+                              .neighbours = neighbours,
+                              .turn = turn,
+                              .chunk = chunk,
+                              .gp = {.kernel = kernel},
+                              .periods = periods,
+                              .transform = limits,
+                              .progress = watch.progress(progress)};
+    return trained ? fill(*trained, data, options) : fill_with_gp(data, options);
   }));
 }
 
@@ -153,17 +157,17 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
   all["samples"] = array_from(std::move(f.samples), {steps, width, static_cast<std::size_t>(samples)});
   all["how"] = f.how;
   all["warnings"] = texts_of(result.warnings);
-  all["weights"] = result.weights.model + ":" + result.weights.protocol;
+  all["weights"] = result.weights.name();
   return all;
 }
 
 }  // namespace
 
 void add_tables(nb::module_& module) {
-  module.def("fill", &fill_arrays, "model"_a, "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a, "target_groups"_a,
-             "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a, "samples"_a, "seed"_a,
-             "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "transform"_a, "bounds"_a, "counts"_a,
-             "progress"_a.none());
+  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a,
+             "target_groups"_a, "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a,
+             "samples"_a, "seed"_a, "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "transform"_a,
+             "bounds"_a, "counts"_a, "kernel"_a, "lonlat"_a, "progress"_a.none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

@@ -130,7 +130,7 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         columns = self._columns()
         names = [f"x{i}" for i in range(X.shape[1])], [f"y{i}" for i in range(len(columns))]
         result = _core.fill(self.model_._core, self.X_train_, columns, None, X, None, [], *names, [], "", list(quantiles),
-                            samples, seed, True, 0, 4096, "", (-np.inf, np.inf), False, None)
+                            samples, seed, True, 0, 4096, True, [], "", (-np.inf, np.inf), False, "auto", False, None)
         warn((text for about, text in result["warnings"] if about == "no prediction"), level=4)
         return tuple(zip(*result["columns"]))
 

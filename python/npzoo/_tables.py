@@ -23,7 +23,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
          quantiles: Iterable[float] = (), samples: int = 0, targets=None, seed: int | None = None,
          standardise: bool = True, neighbours: int = 0, chunk: int = 4096, transform: str | None = None,
          bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
-         missing: Iterable[float | str] = (), turn: bool = True,
+         missing: Iterable[float | str] = (), turn: bool = True, kernel: str | None = None, lonlat: bool = False,
          progress: Callable[[int, int], object] | None = None):
     """Predicts the values of a table, known or missing, with their uncertainty.
 
@@ -38,7 +38,9 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     In an xarray object the inputs are its dimensions but that of the group.
 
     ``weights`` are trained weights by name, file or :class:`Model`; by default those for any table of one or two
-    inputs, which need no training. ``seed`` is that of what is random, by default that of the training.
+    inputs, which need no training. ``"gp"`` fits a Gaussian process instead, as is done for three or more inputs;
+    ``kernel`` names its kernel, such as ``"matern-3/2 * periodic + linear"``. With ``lonlat`` the first two inputs are
+    longitude and latitude in degrees, and distances those on the sphere. ``seed`` is that of what is random, by default that of the training.
     ``standardise=False`` takes inputs and values as they are. ``neighbours`` is the number of observed points used for
     each target, by default chosen from the training. ``progress(done, all)`` is called with the values predicted so
     far. ``turn=False`` leaves two inputs of a table with many points as they are; by default they are turned and
@@ -67,7 +69,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     question = _Question(as_frame(data, "fill"), inputs, values, group, targets, list(missing))
     quantiles = _probabilities(quantiles)
     result = question.answer(weights, quantiles, samples, seed, standardise, neighbours, chunk, progress,
-                             turn=turn, limits=_limits(transform, bounds, counts))
+                             turn=turn, limits=_limits(transform, bounds, counts), kernel=kernel, lonlat=lonlat)
     warn(text for _, text in result["warnings"])
     columns = question.figures(result, quantiles, samples)
     question.check_free(columns)
@@ -84,7 +86,7 @@ def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | 
           group: str | None = None, weights: str | os.PathLike | Model | None = None, *, seed: int | None = None,
           standardise: bool = True, neighbours: int = 0, turn: bool = True, transform: str | None = None,
           bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
-          missing: Iterable[float | str] = ()) -> Table:
+          missing: Iterable[float | str] = (), kernel: str | None = None, lonlat: bool = False) -> Table:
     """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
 
     Returns a row for each value column, and the row ``"all"`` if there are several: MAE, RMSE and CRPS in the units of
@@ -105,7 +107,7 @@ def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | 
         shown = (at >= 0) & ~np.isnan(np.append(column, np.nan)[at])
         known[i] = np.where(shown, np.nan, known[i])
     result = question.answer(weights, [], 0, seed, standardise, neighbours, 4096, None, truth=known, turn=turn,
-                             limits=_limits(transform, bounds, counts))
+                             limits=_limits(transform, bounds, counts), kernel=kernel, lonlat=lonlat)
     warn(text for _, text in result["warnings"])
     rows = [{"value": name, **scores} for name, scores in zip(question.values, result["scores"])]
     if len(rows) > 1:
@@ -300,11 +302,14 @@ class _Question:
         return [row.tobytes() for row in np.ascontiguousarray(np.column_stack([x, groups]), dtype=np.float64)]
 
     def answer(self, weights, quantiles, samples, seed, standardise, neighbours, chunk, progress, truth=(), turn=True, periods=(),
-               limits=("", (-np.inf, np.inf), False)):
-        model = _as_model(weights, len(self.inputs))
-        return _core.fill(model._core, self.x, self.y, self.groups, self.targets, self.target_groups, list(truth),
+               limits=("", (-np.inf, np.inf), False), kernel=None, lonlat=False):
+        gaussian = weights == "gp" or (weights is None and (kernel is not None or len(self.inputs) > 2))
+        if kernel is not None and not gaussian:
+            raise _core.InvalidInput(f"[fill] kernel {kernel!r} found beside weights, expected it with weights='gp'")
+        core = None if gaussian else _as_model(weights, len(self.inputs))._core
+        return _core.fill(core, self.x, self.y, self.groups, self.targets, self.target_groups, list(truth),
                           self.inputs, self.values, self.forms, self.group or "", quantiles, samples, seed, standardise,
-                          neighbours, chunk, turn, list(periods), *limits, progress)
+                          neighbours, chunk, turn, list(periods), *limits, kernel or "auto", lonlat, progress)
 
     def figures(self, result, quantiles, samples) -> dict[str, np.ndarray]:
         for column in result["columns"]:

@@ -64,6 +64,27 @@ def test_the_figures_of_the_program_for_groups_and_maps(program, tmp_path):
     assert_same(npzoo.fill(table, "x", ["a", "b"], "station"), rows, ["mean_a", "std_a", "mean_b", "std_b"])
 
 
+def test_the_figures_of_the_program_for_a_gaussian_process(program, tmp_path):
+    rng = np.random.default_rng(2)
+    a, b, c = rng.uniform(0, 1, (3, 40))
+    table = {"a": a, "b": b, "c": c, "y": np.where(rng.uniform(size=40) < 0.3, np.nan, a + np.sin(5 * b))}
+    rows = by_the_program(program, table, tmp_path, "--inputs", "a,b,c")
+    assert_same(npzoo.fill(table, ["a", "b", "c"]), rows, ["mean_y", "std_y"])
+    rows = by_the_program(program, table, tmp_path, "--inputs", "a,b", "--kernel", "matern-3/2")
+    assert_same(npzoo.fill(table, ["a", "b"], weights="gp", kernel="matern-3/2"), rows, ["mean_y", "std_y"])
+    with pytest.raises(ValueError, match="matern-7/2"):
+        npzoo.fill(table, ["a", "b"], weights="gp", kernel="matern-7/2")
+
+
+def test_values_stay_within_their_limits(program, tmp_path):
+    x, y = series()
+    table = {"x": x, "y": np.exp(y - 6)}
+    rows = by_the_program(program, table, tmp_path, "--transform", "log", "--quantiles", "0.05")
+    filled = npzoo.fill(table, transform="log", quantiles=[0.05])
+    assert_same(filled, rows, ["mean_y", "std_y"])
+    assert filled["q0.05_y"].min() > 0
+
+
 def test_the_figures_of_the_program_for_dates(program, tmp_path):
     start = pandas.Timestamp("2024-02-27T10:30")
     times = start + pandas.to_timedelta(np.cumsum(np.random.default_rng(0).integers(1, 9, 50)), unit="h")
