@@ -217,6 +217,8 @@ void finish_result(const CompleteData& c, FillResult& result) {
   for (std::size_t v = 0; v < c.question.truth.size(); ++v)
     result.scores.push_back(score(result.columns[v], c.question.truth[v]));
   find_answered(result);
+  for (std::size_t v = 0; v < result.columns.size(); ++v)
+    look_for_limit(c.question.y[v], result.columns[v], v, result.report);
   result.warnings = result.report.warnings();
   if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
 }
@@ -316,8 +318,6 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
                     .density = density};
   take_answer(c, options, std::move(answer), result);
   compare_with_training(trained, question, result.report);
-  for (std::size_t v = 0; v < result.columns.size(); ++v)
-    look_for_limit(c.question.y[v], result.columns[v], v, result.report);
   finish_result(c, result);
   return result;
 }
@@ -389,6 +389,7 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
   TableAnswer answer = predict_table(
       {1, units_of, predict}, {.inputs = {-1e300, 1e300}, .max_context = range.max_context}, c.data.dim_x, c.question);
   FillResult result{
+      .transforms = std::vector<ValueTransform>(c.data.values.size()),
       .report = {.range = range,
                  .local = {.largest_context = series.gp.largest_exact, .neighbours = series.gp.neighbours},
                  .fitted = true},

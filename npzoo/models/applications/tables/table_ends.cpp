@@ -38,7 +38,7 @@ struct Row {
 /// Periods of the calendar, in steps.
 std::vector<std::int64_t> likely_periods(const TimeSeries& s, bool business_days) {
   if (business_days) return {5};
-  if (s.time_form.kind != ColumnForm::Kind::time) return {4, 7, 12, 24, 52};
+  if (s.time_form.kind != ColumnForm::Kind::time) return {};
   if (s.calendar && 12 % s.calendar->months == 0 && s.calendar->months < 12) return {12 / s.calendar->months};
   if (s.calendar) return {};
   constexpr double kWeek = 7;
