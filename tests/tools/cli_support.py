@@ -255,7 +255,7 @@ TARGETS = "x\n" + "".join(f"{-2 + 0.4 * i:.1f}\n" for i in range(11))
 
 def predict_args(context=CONTEXT, targets=TARGETS, at=None, out="out.csv"):
     """With as many digits as a model knows, so that figures can be compared, and with the facts."""
-    return ["predict", "--header", "--digits", 9, "--checkpoint", at or checkpoint(), "--context", write("context.csv", context), "--targets",
+    return ["predict", "--digits", 9, "--header", "--checkpoint", at or checkpoint(), "--context", write("context.csv", context), "--targets",
             write("targets.csv", targets), "--out", HERE / out]
 
 

@@ -195,7 +195,7 @@ def a_model_of_events_from_training_to_picture():
     expect("the model is" in text and " below)" in text and "nats per event, teacher-forced" in text and "Poisson" in text, text)
 
     out, paths = HERE / "next.csv", HERE / "paths.csv"
-    told = as_json("predict", table(), "--checkpoint", weights, "--quantiles", "0.1,0.9", "--out", out, "--samples", 4, "--horizon", 5,
+    told = as_json("predict", table(), "--header", "--checkpoint", weights, "--quantiles", "0.1,0.9", "--out", out, "--samples", 4, "--horizon", 5,
                    "--samples-out", paths)
     expect((told["sequences"], told["events"], told["samples"]) == (3, 7, 4), told)
     rows = [line.split(",") for line in out.read_text().splitlines() if not line.startswith("#")]

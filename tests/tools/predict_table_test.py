@@ -179,7 +179,7 @@ def two_inputs_by_their_names():
     expect("kriging-tnp trained under npzoo/any-2d" in comments(succeed("predict", "--header", HERE / "t.csv"))[0], "the weights for tables")
     write("t.csv", "a,b,c,temp\n1,2,3,4\n2,3,4,\n")
     fail("predict", HERE / "t.csv", naming=['"a", "b" and "c" might be inputs, expected --inputs to name them'])
-    fail("predict", HERE / "t.csv", "--inputs", "a,b,c", naming=["3 inputs found, weights for any table take 1 or 2"])
+    fail("predict", HERE / "t.csv", "--inputs", "a,b,c", "--model", "weights", naming=["3 inputs found, weights for any table take 1 or 2"])
 
 
 @case

@@ -44,7 +44,7 @@ def what_may_take_long_shows_how_far_it_is():
     steps = ["--protocol", protocol, "--steps", 2]
     commands = {
         "known rbf": ["oracle", protocol, "--tasks", 2], "eval rbf": ["eval", "--checkpoint", checkpoint(), "--batches", 2],
-        "predict": predict_args(), "stream": ["stream", "--checkpoint", checkpoint("streaming", "tnp/gp-rbf", "cmanp", steps=2, batch=2), *predict_args()[5:]], "gradcheck": ["gradcheck", "concat"],
+        "predict": predict_args(), "stream": ["stream", "--checkpoint", checkpoint("streaming", "tnp/gp-rbf", "cmanp", steps=2, batch=2), *predict_args()[6:]], "gradcheck": ["gradcheck", "concat"],
         "parity": ["parity", GOLDEN / "cnp.a.safetensors"], "warm-up": ["bench", "train-step", *steps, "--model", "cnp"],
         "bench": ["bench", "forward", *steps, "--model", "cnp"], "bench ": ["bench", "data", *steps],
         "bench attention": ["bench", "attention", "--queries", 3, "--repeats", 1],
