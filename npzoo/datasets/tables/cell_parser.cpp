@@ -49,7 +49,6 @@ bool has_thousands(std::string_view text) {
   return text.empty();
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Whether a month's name stands in it, or its first three letters do, with nothing but letters behind them.
 bool names_month(std::string_view text) {

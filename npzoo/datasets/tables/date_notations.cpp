@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kYearDigits = 4, kShortYearDigits = 2;
 
 char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 bool equals(std::string_view text, std::string_view lower) {

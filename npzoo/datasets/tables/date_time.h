@@ -7,6 +7,9 @@
 
 namespace npzoo {
 
+/// Whether a byte is 0 … 9, whatever the locale.
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// A date, or a date and a time of day, as ISO 8601 writes them: a moment where it has a zone, and what a clock on the
 /// wall showed where it has none.
 struct DateTime {
