@@ -55,14 +55,14 @@ bool halve(const ObservedPlaces& places, std::span<const double> targets, LocalC
   const std::size_t side = cell.box.longest_side();
   const double middle = cell.box.middle()[side];
   if (!can_be_halved(cell.box, side, middle)) return false;
-  const auto above = std::ranges::stable_partition(cell.targets, [&](std::int64_t row) {
+  const auto above = std::stable_partition(cell.targets.begin(), cell.targets.end(), [&](std::int64_t row) {
     return !is_above(places.scaled(targets[static_cast<std::size_t>(row) * places.width() + side], side), middle);
   });
-  if (!above.empty()) {
-    upper.emplace(LocalCell{cell.box, {above.begin(), above.end()}});
+  if (above != cell.targets.end()) {
+    upper.emplace(LocalCell{cell.box, {above, cell.targets.end()}});
     upper->box.low[side] = middle;
   }
-  cell.targets.erase(above.begin(), above.end());
+  cell.targets.erase(above, cell.targets.end());
   cell.box.high[side] = middle;
   return true;
 }
