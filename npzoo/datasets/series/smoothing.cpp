@@ -1,76 +1,17 @@
 #include "npzoo/datasets/series/smoothing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "npzoo/datasets/series/baselines.h"
+#include "npzoo/engine/optim/nelder_mead.h"
 
 namespace npzoo {
 
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-/// Moves `x` to a minimum of `f` by the simplex of Nelder and Mead, and returns the value there.
-double minimise(std::vector<double>& x, double step, const std::function<double(std::span<const double>)>& f) {
-  const std::size_t n = x.size();
-  constexpr double kSame = 1e-7;
-  const std::size_t most = 150 * n;
-  struct Corner {
-    std::vector<double> x;
-    double value;
-  };
-  std::vector<Corner> simplex{{x, f(x)}};
-  for (std::size_t i = 0; i < n; ++i) {
-    std::vector<double> other = x;
-    other[i] += step;
-    simplex.push_back({other, f(other)});
-  }
-  std::vector<double> centre(n), moved(n);
-  const auto try_at = [&](double along) {
-    for (std::size_t i = 0; i < n; ++i) moved[i] = centre[i] + along * (simplex[n].x[i] - centre[i]);
-    return f(moved);
-  };
-  for (std::size_t evaluations = 0; evaluations < most;) {
-    std::ranges::stable_sort(simplex, {}, &Corner::value);
-    if (!(simplex[n].value - simplex[0].value > kSame * (1 + std::abs(simplex[0].value)))) break;
-    std::ranges::fill(centre, 0);
-    for (std::size_t c = 0; c < n; ++c)
-      for (std::size_t i = 0; i < n; ++i) centre[i] += simplex[c].x[i] / static_cast<double>(n);
-    const double reflected = try_at(-1);
-    ++evaluations;
-    if (reflected < simplex[0].value) {
-      std::vector<double> before = moved;
-      ++evaluations;
-      if (const double further = try_at(-2); further < reflected)
-        simplex[n] = {moved, further};
-      else
-        simplex[n] = {before, reflected};
-      continue;
-    }
-    if (reflected < simplex[n - 1].value) {
-      simplex[n] = {moved, reflected};
-      continue;
-    }
-    ++evaluations;
-    if (const double nearer = try_at(reflected < simplex[n].value ? -0.5 : 0.5);
-        nearer < std::min(reflected, simplex[n].value)) {
-      simplex[n] = {moved, nearer};
-      continue;
-    }
-    for (std::size_t c = 1; c <= n; ++c) {
-      for (std::size_t i = 0; i < n; ++i) simplex[c].x[i] = 0.5 * (simplex[c].x[i] + simplex[0].x[i]);
-      simplex[c].value = f(simplex[c].x);
-      ++evaluations;
-    }
-  }
-  const auto best = std::ranges::min_element(simplex, {}, &Corner::value);
-  x = best->x;
-  return best->value;
-}
 
 double logistic(double u) { return 1 / (1 + std::exp(-u)); }
 
@@ -165,14 +106,20 @@ ExponentialSmoothing::ExponentialSmoothing(std::span<const double> y, Form form,
   // A weak pull keeps logits that nothing depends on from running away.
   const double size = form.relative ? std::max(std::abs(base_), scale_) : 1,
                tiny = 1e-12 * scale_ * scale_ / (size * size);
-  const auto loss = [&](std::span<const double> p) {
+  const auto loss = [&](const std::vector<double>& p) {
     const State s = run(y, p);
     double pull = 0;
     for (std::size_t i = 0; i < logits; ++i) pull += p[i] * p[i];
     constexpr double kPull = 0.02;
     return s.count * std::log(s.squares / std::max(s.count, 1.0) + tiny) + s.logarithms + kPull * pull;
   };
-  minimise(parameters, 1, loss);
+  constexpr double kSame = 1e-7;
+  parameters = nelder_mead(loss, parameters,
+                           {.step = 1,
+                            .most_calls = 150 * static_cast<int>(parameters.size()),
+                            .value_spread = kSame,
+                            .relative_spread = kSame})
+                   .at;
   const State s = run(y, parameters);
   const double fitted = static_cast<double>(parameters.size()) + spent;
   variance_ = s.squares / std::max(s.count - fitted, 0.3 * s.count) + tiny;

@@ -1,6 +1,7 @@
 #include "npzoo/engine/optim/nelder_mead.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace npzoo {
 
@@ -87,7 +88,8 @@ class Simplex {
 Minimum nelder_mead(const std::function<double(const std::vector<double>&)>& f, const std::vector<double>& start,
                     const NelderMeadOptions& options) {
   Simplex simplex(f, start, options.step);
-  while (simplex.calls() < options.most_calls && simplex.spread() > options.value_spread) simplex.step();
+  const auto least = [&] { return options.value_spread + options.relative_spread * std::abs(simplex.best().value); };
+  while (simplex.calls() < options.most_calls && simplex.spread() > least()) simplex.step();
   return {simplex.best().at, simplex.best().value, simplex.calls()};
 }
 

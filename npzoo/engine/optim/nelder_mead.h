@@ -6,9 +6,10 @@
 namespace npzoo {
 
 struct NelderMeadOptions {
-  double step = 0.4;        // of the first simplex along each coordinate
-  int most_calls = 200;     // of the function
-  double value_spread = 0;  // ends once the values of the simplex differ by no more than this
+  double step = 0.4;           // of the first simplex along each coordinate
+  int most_calls = 200;        // of the function
+  double value_spread = 0;     // ends once the values of the simplex differ by no more than this
+  double relative_spread = 0;  // plus this times the size of the best value
 };
 
 struct Minimum {
