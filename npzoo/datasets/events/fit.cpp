@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <eigen3/Eigen/Cholesky>
 #include <limits>
 
 #include "npzoo/datasets/events/clock_poisson.h"
@@ -87,7 +88,7 @@ class HawkesFit {
 
   const std::vector<double>& values() const { return values_; }
 
-  /// Of each value; NaN where the likelihood does not depend on it.
+  /// The standard error of each value; NaN if the likelihood does not depend on it.
   std::vector<double> standard_errors() const {
     const std::vector<std::size_t> inner = inner_parameters();
     const Curvature c = curvature(inner);
@@ -185,26 +186,15 @@ class HawkesFit {
     return c;
   }
 
-  /// (A + ridge · diagonal) x = b by Cholesky's factors; empty if that is not positive definite.
-  static std::vector<double> solve(std::vector<double> a, std::vector<double> b, double ridge) {
-    const std::size_t n = b.size();
-    for (std::size_t i = 0; i < n; ++i) a[i * n + i] += ridge * (1 + std::abs(a[i * n + i]));
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j) {
-        double sum = a[i * n + j];
-        for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
-        if (i == j && !(sum > 0)) return {};
-        a[i * n + j] = i == j ? std::sqrt(sum) : sum / a[j * n + j];
-      }
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
-      b[i] /= a[i * n + i];
-    }
-    for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
-      b[i] /= a[i * n + i];
-    }
-    return b;
+  /// (A + ridge · diagonal) x = b; empty if that is not positive definite.
+  static std::vector<double> solve(const std::vector<double>& a, const std::vector<double>& b, double ridge) {
+    const auto n = std::ssize(b);
+    Eigen::MatrixXd matrix = Eigen::Map<const Eigen::MatrixXd>(a.data(), n, n);
+    matrix.diagonal().array() += ridge * (1 + matrix.diagonal().array().abs());
+    const Eigen::LLT<Eigen::MatrixXd> factor(matrix);
+    if (factor.info() != Eigen::Success) return {};
+    const Eigen::VectorXd x = factor.solve(Eigen::Map<const Eigen::VectorXd>(b.data(), n));
+    return {x.begin(), x.end()};
   }
 
   /// Returns false if no step makes the events more likely.
