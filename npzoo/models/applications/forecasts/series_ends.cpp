@@ -84,10 +84,13 @@ GaussianPath with_season(GaussianPath path, const SeriesTrend& trend, std::size_
   return path;
 }
 
+std::vector<double> periods_of(const SeriesEnd& end, std::span<const double> y) {
+  return end.periods.empty() ? find_periods(y, end.likely) : end.periods;
+}
+
 /// Computes all but what the weights say.
-void fit(Part& part, const SeriesEnd& end) {
+void fit(Part& part) {
   const std::span<const double> y = part.y;
-  part.periods = end.periods.empty() ? find_periods(y, end.likely) : end.periods;
   const SeriesTrend trend(y, part.periods);
   const std::int64_t period = whole_period(part.periods), horizon = part.horizon;
   std::vector<double> flat(y.begin(), y.end());
@@ -109,11 +112,13 @@ void fit(Part& part, const SeriesEnd& end) {
 }
 
 /// A series and, where it is long enough, two of its first parts.
-std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number, std::int64_t season) {
+std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number) {
   const auto last = std::span(end.y).last(std::min(end.y.size(), kMostFitted));
   const std::vector<double> y(last.begin(), last.end());
   constexpr std::int64_t kUsualHidden = 6, kFewest = 16;
-  std::vector<Part> parts{{.series = number, .y = y, .truth = {}, .horizon = end.horizon, .periods = {}}};
+  std::vector<Part> parts{
+      {.series = number, .y = y, .truth = {}, .horizon = end.horizon, .periods = periods_of(end, y)}};
+  const std::int64_t season = whole_period(parts[0].periods);
   const std::int64_t hidden = std::min(end.horizon, std::max(season, kUsualHidden));
   for (std::int64_t count = 1; count <= 2; ++count) {
     std::int64_t size = std::ssize(y) - count * hidden;
@@ -125,6 +130,7 @@ std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number, std::int64_
     part.horizon = std::ssize(part.truth);
     const auto known = std::ranges::count_if(part.y, [](double v) { return !std::isnan(v); });
     if (known < kFewest / 2) break;
+    part.periods = periods_of(end, part.y);
     parts.push_back(std::move(part));
   }
   return parts;
@@ -225,9 +231,8 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
       check(known >= 3 && end.horizon >= 1 && !std::isnan(end.y.back()),
             "[forecast] a series of {} known values and a horizon of {} found, expected 3 and 1 or more", known,
             end.horizon);
-      const std::int64_t season = whole_period(end.periods.empty() ? find_periods(end.y, end.likely) : end.periods);
-      of_series[i] = parts_of(end, i, season);
-      for (Part& part : of_series[i]) fit(part, end);
+      of_series[i] = parts_of(end, i);
+      for (Part& part : of_series[i]) fit(part);
     }
   });
   std::vector<Part> parts;
