@@ -41,12 +41,14 @@ int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   for (const Warning& warning : data.warnings)
     fmt::print(stderr, "npzoo: warning: {}: {}\n", c.table.string(), warning.text);
   writer.commit();
+  show_facts(c, writer.facts());
   if (c.common.json)
     print_json(JsonValue::object({{"model", trained.checkpoint.run.spec.name},
                                   {"protocol", trained.checkpoint.run.protocol.name},
                                   {"sequences", std::ssize(data.sequences)},
                                   {"events", data.events()},
                                   {"samples", c.samples},
+                                  {"facts", JsonValue::array(writer.facts())},
                                   {"how", "the next event given all before it; samples are free-running"}}));
   return 0;
 }

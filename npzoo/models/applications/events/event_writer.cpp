@@ -20,14 +20,16 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
     std::vector<std::string> comments{model, "the next event of each sequence, given all before it"};
     if (options.now) comments.push_back(fmt::format("given that nothing more has happened until {}", *options.now));
     next_.emplace(next, header, facts ? comments : std::vector<std::string>());
+    facts_ = comments;
   }
   if (options.samples == 0 || paths.empty()) return;
   std::vector<std::string> header{form.sequence, "sample", form.time};
   if (form.marks > 1) header.push_back(form.mark);
-  const std::vector<std::string> comments{
-      model,
-      fmt::format("free-running: {} paths of each sequence over a horizon of {}", options.samples, options.horizon)};
-  paths_.emplace(paths, header, facts ? comments : std::vector<std::string>());
+  const std::string how =
+      fmt::format("free-running: {} paths of each sequence over a horizon of {}", options.samples, options.horizon);
+  paths_.emplace(paths, header, facts ? std::vector{model, how} : std::vector<std::string>());
+  if (facts_.empty()) facts_.push_back(model);
+  facts_.push_back(how);
 }
 
 void EventWriter::write(std::size_t sequence, const FollowingEvents& f) {
