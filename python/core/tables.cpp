@@ -164,10 +164,16 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
 }  // namespace
 
 void add_tables(nb::module_& module) {
-  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "groups"_a, "targets"_a,
-             "target_groups"_a, "truth"_a, "x_names"_a, "value_names"_a, "x_forms"_a, "group_name"_a, "quantiles"_a,
-             "samples"_a, "seed"_a, "standardise"_a, "neighbours"_a, "chunk"_a, "turn"_a, "periods"_a, "transform"_a,
-             "bounds"_a, "counts"_a, "kernel"_a, "lonlat"_a, "progress"_a.none());
+  const FillOptions usual;
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "groups"_a = nb::none(),
+             "targets"_a = nb::none(), "target_groups"_a = nb::none(), "truth"_a = std::vector<Doubles>(), "x_names"_a,
+             "value_names"_a, "x_forms"_a = std::vector<Form>(), "group_name"_a = "",
+             "quantiles"_a = std::vector<double>(), "samples"_a = 0, "seed"_a = nb::none(),
+             "standardise"_a = usual.standardise, "neighbours"_a = usual.neighbours, "chunk"_a = usual.chunk,
+             "turn"_a = usual.turn, "periods"_a = std::vector<std::string>(), "transform"_a = "",
+             "bounds"_a = std::tuple(-kUnbounded, kUnbounded), "counts"_a = false, "kernel"_a = usual.gp.kernel,
+             "lonlat"_a = false, "progress"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

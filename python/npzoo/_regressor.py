@@ -129,8 +129,8 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return [m for m, _ in pairs], [s for _, s in pairs], [], []
         columns = self._columns()
         names = [f"x{i}" for i in range(X.shape[1])], [f"y{i}" for i in range(len(columns))]
-        result = _core.fill(self.model_._core, self.X_train_, columns, None, X, None, [], *names, [], "", list(quantiles),
-                            samples, seed, True, 0, 4096, True, [], "", (-np.inf, np.inf), False, "auto", False, None)
+        result = _core.fill(self.model_._core, self.X_train_, columns, targets=X, x_names=names[0], value_names=names[1],
+                            quantiles=list(quantiles), samples=samples, seed=seed)
         warn((text for about, text in result["warnings"] if about == "no prediction"), level=4)
         return tuple(zip(*result["columns"]))
 
