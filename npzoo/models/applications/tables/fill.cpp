@@ -7,8 +7,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "npzoo/datasets/tables/sphere.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/named_weights.h"
@@ -18,70 +18,6 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kHeldPoints = 1 << 18;  // few, so that a large table reports progress soon
-
-std::vector<std::string> numbered(const char* letter, std::size_t count) {
-  std::vector<std::string> names;
-  for (std::size_t i = 1; i <= count; ++i) names.push_back(fmt::format("{}{}", letter, i));
-  return names;
-}
-
-void check_inputs(std::span<const double> x, std::int64_t dim_x, const char* what) {
-  check(std::ssize(x) % dim_x == 0, "[predict] {} numbers of {} found, expected {} for each row", x.size(), what,
-        dim_x);
-  const auto odd = std::ranges::find_if(x, [](double value) { return !std::isfinite(value); });
-  if (odd != x.end())
-    fail("[predict] {} of row {} is {}, expected a finite number", what, (odd - x.begin()) / dim_x, *odd);
-}
-
-void check_groups(std::span<const std::uint32_t> groups, std::int64_t rows, std::int64_t all, const char* what) {
-  check(groups.empty() || std::ssize(groups) == rows, "[predict] {} groups of {} {} found, expected one for each",
-        groups.size(), rows, what);
-  const auto large = std::ranges::find_if(groups, [all](std::uint32_t g) { return g >= all; });
-  if (large != groups.end())
-    fail("[predict] the group {} found, expected numbers from 0 on, below the {} rows of data", *large, all);
-}
-
-void check_columns(const std::vector<std::span<const double>>& columns, std::span<const std::string> names,
-                   std::int64_t rows, const char* what) {
-  for (std::size_t v = 0; v < columns.size(); ++v) {
-    check(std::ssize(columns[v]) == rows, "[predict] {} {} of {} found, expected {}, one for each row",
-          columns[v].size(), what, names[v], rows);
-    const auto odd = std::ranges::find_if(columns[v], [](double y) { return std::isinf(y); });
-    if (odd != columns[v].end())
-      fail("[predict] row {} of {} of {} is {}, expected a finite number, or NaN if it is missing",
-           odd - columns[v].begin(), what, names[v], *odd);
-  }
-}
-
-/// The data with names, and the arrays that FillData leaves out.
-struct CompleteData {
-  FillData data;
-  std::vector<std::vector<double>> unseen{};  // the truth without the values that were observed
-  TableQuestion question{};
-
-  std::int64_t values() const { return data.places() * std::ssize(data.values); }
-};
-
-void check_data(const FillData& d) {
-  check(d.dim_x >= 1, "[predict] {} inputs found, expected one or more", d.dim_x);
-  check_inputs(d.x, d.dim_x, "x");
-  if (d.targets) check_inputs(*d.targets, d.dim_x, "targets");
-  const std::int64_t rows = std::ssize(d.x) / d.dim_x;
-  check(!d.values.empty(), "[predict] no column of values found, expected one or more");
-  check(std::ssize(d.x_names) == d.dim_x && d.value_names.size() == d.values.size(),
-        "[predict] {} names of inputs and {} of values found, expected {} and {}", d.x_names.size(),
-        d.value_names.size(), d.dim_x, d.values.size());
-  check(d.x_forms.empty() || std::ssize(d.x_forms) == d.dim_x, "[predict] {} forms of inputs found, expected {}",
-        d.x_forms.size(), d.dim_x);
-  check_columns(d.values, d.value_names, rows, "values");
-  const std::int64_t all = rows + (d.targets ? d.places() : 0);
-  check_groups(d.groups, rows, all, "rows");
-  check_groups(d.target_groups, d.places(), all, "targets");
-  check(d.targets || d.target_groups.empty(), "[predict] groups of targets found, but no targets");
-  check(d.truth.empty() || d.truth.size() == d.values.size(), "[predict] {} columns of truth found, expected {}",
-        d.truth.size(), d.values.size());
-  check_columns(d.truth, d.value_names, d.places(), "truths");
-}
 
 /// The observed values as their transforms take them, and these.
 struct TransformedValues {
@@ -105,38 +41,6 @@ TransformedValues transform_values(const TransformOptions& options, const Series
   return all;
 }
 
-void check_options(const FillOptions& options) {
-  for (const double p : options.quantiles)
-    check(p > 0 && p < 1, "[predict] the quantile {} found, expected a number above 0 and below 1", p);
-  check(options.samples >= 0 && options.neighbours >= 0 && options.chunk >= 1,
-        "[predict] {} samples, {} neighbours and a chunk of {} found, expected at least 0, 0 and 1", options.samples,
-        options.neighbours, options.chunk);
-}
-
-void complete_data(CompleteData& c) {
-  FillData& d = c.data;
-  if (d.x_names.empty()) d.x_names = numbered("x", static_cast<std::size_t>(std::max<std::int64_t>(d.dim_x, 0)));
-  if (d.value_names.empty()) d.value_names = numbered("y", d.values.size());
-  check_data(d);
-  TableQuestion& q = c.question;
-  q.x = d.x;
-  q.y = d.values;
-  q.groups = d.groups;
-  q.targets = d.targets.value_or(d.x);
-  q.target_groups = d.targets ? d.target_groups : d.groups;
-  q.truth = d.truth;
-  q.y_names = d.value_names;
-  for (const auto groups : {q.groups, q.target_groups})
-    for (const std::uint32_t g : groups) q.group_count = std::max<std::int64_t>(q.group_count, std::int64_t{g} + 1);
-  if (d.targets || d.truth.empty()) return;
-  for (std::size_t v = 0; v < d.truth.size(); ++v) {
-    std::vector<double>& column = c.unseen.emplace_back(d.truth[v].begin(), d.truth[v].end());
-    for (std::size_t i = 0; i < column.size(); ++i)
-      if (!std::isnan(d.values[v][i])) column[i] = std::numeric_limits<double>::quiet_NaN();
-  }
-  q.truth = as_columns(c.unseen);
-}
-
 LocalOptions local_options(const FillOptions& options, const TrainingRange& range) {
   const LocalOptions usual;
   const bool turn = options.turn && options.standardise;
@@ -146,7 +50,7 @@ LocalOptions local_options(const FillOptions& options, const TrainingRange& rang
       .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
-/// What became of the ends of series.
+/// How many ends of series were forecast, and their scores.
 struct Ends {
   std::int64_t combined = 0;
   std::vector<EndScore> scores{};
@@ -225,25 +129,6 @@ void finish_result(const CompleteData& c, FillResult& result) {
 
 GpInputs gp_inputs(const FillData& d) {
   return {.dim_x = d.dim_x, .lonlat = d.lonlat, .x_groups = d.x_groups, .covariates = d.covariates};
-}
-
-/// Returns the number of inputs that are no covariates.
-std::int64_t check_covariates(const FillData& d) {
-  check(d.covariates >= 0 && d.covariates < d.dim_x,
-        "[predict] {} covariates of {} inputs found, expected fewer than inputs", d.covariates, d.dim_x);
-  check(d.x_groups.empty() || std::ssize(d.x_groups) == d.dim_x, "[predict] groups of {} inputs found, expected {}",
-        d.x_groups.size(), d.dim_x);
-  return d.dim_x - d.covariates;
-}
-
-void check_gp_inputs(const CompleteData& c) {
-  const FillData& d = c.data;
-  const std::int64_t coordinates = check_covariates(d);
-  if (!d.lonlat) return;
-  const auto dim_x = static_cast<std::size_t>(d.dim_x);
-  check(coordinates >= 2, "[lonlat] {} inputs found, expected longitude and latitude first", coordinates);
-  check_lonlat(d.x, dim_x);
-  check_lonlat(c.question.targets, dim_x);
 }
 
 std::vector<SeriesProcess> processes_of(const std::vector<GpFit>& fits, const GpInputs& inputs, const CompleteData& c) {
@@ -337,8 +222,7 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
   const StopScope scope(options.stop);
   throw_if_stopped();
-  CompleteData c{data};
-  complete_data(c);
+  const CompleteData c(data);
   check_options(options);
   FillResult result;
   if (data.lonlat || data.covariates > 0) {
@@ -347,9 +231,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
     check(data.covariates == 0 || !options.transform.any(),
           "[predict] covariates and a transform or bounds of values found, expected one of them");
     const PlainTable plain(c.data);
-    CompleteData p{plain.data()};
-    complete_data(p);
-    result = fill_plain(trained, p, options);
+    result = fill_plain(trained, CompleteData(plain.data()), options);
     plain.finish(result);
   } else {
     result = fill_plain(trained, c, options);
@@ -361,8 +243,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
 FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
   const StopScope scope(options.stop);
   throw_if_stopped();
-  CompleteData c{data};
-  complete_data(c);
+  const CompleteData c(data);
   check_options(options);
   check_gp_inputs(c);
   check(!options.transform.any(),
