@@ -54,5 +54,10 @@ bool stop_possible();
 bool stop_requested();
 /// Throws Interrupted after a stop was requested from one of the calling thread's scopes.
 void throw_if_stopped();
+/// The same at every 65536th call of a thread, for loops of very short steps.
+inline void poll_stop() {
+  thread_local unsigned calls = 0;
+  if (++calls % (1 << 16) == 0) throw_if_stopped();
+}
 
 }  // namespace npzoo

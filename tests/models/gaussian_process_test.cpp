@@ -10,7 +10,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/gaussian_process/gp_fit.h"
 #include "npzoo/models/applications/gaussian_process/gp_search.h"
-#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+#include "npzoo/models/applications/neighbour_tree.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -253,9 +253,9 @@ TEST_CASE("neighbour tree: the nearest of all points, in order, at repeated plac
       all.emplace_back(square, i);
     }
     std::ranges::sort(all);
-    const std::vector<std::uint32_t> found = tree.nearest(at.data(), 30);
+    const std::vector<NearPoint> found = tree.nearest(at.data(), 30);
     REQUIRE(found.size() == 30);
-    for (std::size_t i = 0; i < 30; ++i) CHECK(found[i] == all[i].second);
+    for (std::size_t i = 0; i < 30; ++i) CHECK(found[i].index == all[i].second);
   }
   CHECK(tree.nearest(x.data(), 500).size() == 400);
 }

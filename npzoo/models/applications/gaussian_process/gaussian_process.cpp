@@ -11,7 +11,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/applications/gaussian_process/gp_scaling.h"
 #include "npzoo/models/applications/gaussian_process/gp_search.h"
-#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+#include "npzoo/models/applications/neighbour_tree.h"
 
 namespace npzoo {
 
@@ -80,7 +80,7 @@ struct GaussianProcess::State {
     return h;
   }
 
-  /// Where neighbours are near to each other.
+  /// Scales inputs (n, D) by lengthscales, so that neighbours are points that the kernel correlates.
   std::vector<double> in_lengthscales(std::span<const double> x) const {
     const std::vector<double> lengths = covariance.shortest();
     std::vector<double> places(x.size());
@@ -169,7 +169,7 @@ void GaussianProcess::State::describe() {
 GpContext GaussianProcess::State::nearest_context(const double* target) const {
   const std::vector<double> place = in_lengthscales(std::span(target, dims()));
   GpBlock block;
-  for (const std::uint32_t row : tree->nearest(place.data(), static_cast<std::size_t>(options.neighbours))) {
+  for (const auto& [distance, row] : tree->nearest(place.data(), static_cast<std::size_t>(options.neighbours))) {
     block.x.insert(block.x.end(), &all.x[row * dims()], &all.x[row * dims()] + dims());
     block.y.push_back(all.y[row]);
   }
@@ -186,7 +186,8 @@ std::vector<double> GaussianProcess::State::explained(const GpContext& c, std::s
   return v;
 }
 
-/// What the trend adds beyond the context, R⁻¹ (hᵀ − Vᵀ L⁻¹ H) for A = R Rᵀ: (P, m). `v` is L⁻¹ K(context, x), (n, m).
+/// Returns the part of the trend that the context leaves open, R⁻¹ (hᵀ − Vᵀ L⁻¹ H) for A = R Rᵀ: (P, m). `v` is
+/// L⁻¹ K(context, x), (n, m).
 std::vector<double> GaussianProcess::State::open_trend(const GpContext& c, std::span<const double> h,
                                                        std::span<const double> v) const {
   const std::size_t p = width(), m = h.size() / p, n = c.block.size();

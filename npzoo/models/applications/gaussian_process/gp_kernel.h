@@ -63,8 +63,8 @@ class GpCovariance {
   const GpKernel& kernel() const { return kernel_; }
   std::size_t dims() const { return group_of_.size(); }
   std::size_t groups() const { return groups_; }
-  /// Of each term a scale (a standard deviation), then those of its factors: a lengthscale of each group; of a periodic
-  /// factor the period and the roughness l. The noise comes last and is not used here.
+  /// Each term has a scale (a standard deviation) and then the parameters of its factors: a lengthscale for each group,
+  /// or the period and the roughness l of a periodic factor. The noise comes last and is not used here.
   const std::vector<GpParameter>& parameters() const { return parameters_; }
   void set(std::span<const double> logs);
 

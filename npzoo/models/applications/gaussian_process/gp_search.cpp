@@ -8,7 +8,7 @@
 
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+#include "npzoo/models/applications/neighbour_tree.h"
 
 namespace npzoo {
 
@@ -152,7 +152,8 @@ std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims) {
     for (std::size_t b = 0; b < kBlocks / 2; ++b) {
       const auto center = static_cast<std::size_t>(order(static_cast<std::int64_t>(n - 1 - b)));
       GpBlock& near = blocks.emplace_back();
-      for (const std::uint32_t row : tree.nearest(&all.x[center * dims], kBlockPoints)) add_row(all, dims, row, near);
+      for (const auto& [distance, row] : tree.nearest(&all.x[center * dims], kBlockPoints))
+        add_row(all, dims, row, near);
     }
   }
   return blocks;

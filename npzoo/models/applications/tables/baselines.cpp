@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "npzoo/datasets/scores.h"
-#include "npzoo/models/applications/gaussian_process/neighbour_tree.h"
+#include "npzoo/models/applications/neighbour_tree.h"
 
 namespace npzoo {
 
@@ -63,11 +63,8 @@ class Interpolation {
   double weighted(const double* place, std::size_t but) const {
     double sum = 0, weights = 0, here = 0;
     int at_place = 0;
-    for (const std::uint32_t row : tree_->nearest(place, kNeighbours + 1)) {
+    for (const auto& [square, row] : tree_->nearest(place, kNeighbours + 1)) {
       if (row == but) continue;
-      double square = 0;
-      for (std::size_t d = 0; d < dims_; ++d)
-        square += (x_[row * dims_ + d] - place[d]) * (x_[row * dims_ + d] - place[d]);
       if (square == 0) {
         here += y_[row];
         ++at_place;

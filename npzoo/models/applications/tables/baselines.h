@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What another method scores on the same rows.
+/// The scores of another method on the same rows.
 struct BaselineScores {
   std::string name;
   std::vector<TruthScores> scores;  // of each value column

@@ -67,18 +67,18 @@ std::vector<Index> earlier_neighbours(const ObservedPlaces& places, std::span<co
   for (;; most *= 2) {
     std::vector<Index> near;
     if (most >= count / 4) {  // so many that a search pays no longer
-      std::vector<NearPlace> all;
+      std::vector<NearPoint> all;
       for (std::size_t i = 0; i < row; ++i) {
         const auto there = places.at(order[i]);
         const double dx = here[0] - there[0], dy = here[1] - there[1];
         all.push_back({dx * dx + dy * dy, order[i]});
       }
       std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(kNeighbours));
-      for (std::size_t i = 0; i < kNeighbours; ++i) near.push_back(all[i].place);
+      for (std::size_t i = 0; i < kNeighbours; ++i) near.push_back(all[i].index);
       return near;
     }
-    for (const NearPlace& found : places.around(here, most))
-      if (position[found.place] < row && near.size() < kNeighbours) near.push_back(found.place);
+    for (const NearPoint& found : places.around(here, most))
+      if (position[found.index] < row && near.size() < kNeighbours) near.push_back(found.index);
     if (near.size() == kNeighbours) return near;
   }
 }

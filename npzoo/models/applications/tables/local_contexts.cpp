@@ -18,10 +18,10 @@ constexpr double kFar = 16;            // a few places so many radii of the othe
 constexpr std::size_t kFarShare = 16;  // far places: at most one in so many
 
 /// `radius`: the square of the cell's.
-void drop_far(std::vector<NearPlace>& places, double radius) {
+void drop_far(std::vector<NearPoint>& places, double radius) {
   if (places.size() < kFarShare) return;
   const double usual = std::max(places[places.size() - 1 - places.size() / kFarShare].distance, radius);
-  const auto begin = std::ranges::upper_bound(places, kFar * kFar * usual, {}, &NearPlace::distance);
+  const auto begin = std::ranges::upper_bound(places, kFar * kFar * usual, {}, &NearPoint::distance);
   if (usual > 0) places.erase(begin, places.end());
 }
 
@@ -51,13 +51,13 @@ std::int64_t rows_of_a_place(std::int64_t neighbours) { return std::max<std::int
 /// Takes rows from the places of a pool until there are enough.
 class RowChoice {
  public:
-  RowChoice(const ObservedPlaces& places, const std::vector<NearPlace>& pool, std::int64_t most)
+  RowChoice(const ObservedPlaces& places, const std::vector<NearPoint>& pool, std::int64_t most)
       : places_(places), pool_(pool), of_a_place_(rows_of_a_place(most)), left_(most), counts_(pool.size(), 0) {}
 
   /// From the places that are nearest to the cell; at most `most` rows.
   void take_nearest(const CellBox& cell, std::int64_t most) {
     std::vector<std::tuple<double, std::size_t>> order;  // positions in the pool by their distances from the cell
-    for (std::size_t i = 0; i < pool_.size(); ++i) order.emplace_back(cell.square_from(places_.at(pool_[i].place)), i);
+    for (std::size_t i = 0; i < pool_.size(); ++i) order.emplace_back(cell.square_from(places_.at(pool_[i].index)), i);
     const auto nearest = std::min(std::ssize(order), static_cast<std::ptrdiff_t>(most));
     std::ranges::partial_sort(order, order.begin() + nearest);
     const std::int64_t until = left_ - most;
@@ -70,12 +70,12 @@ class RowChoice {
     std::array<std::int64_t, kMostDirections> quota;
     quota.fill(left_ / directions(middle.size()));
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      std::int64_t& wanted = quota[static_cast<std::size_t>(direction(middle, places_.at(pool_[i].place)))];
+      std::int64_t& wanted = quota[static_cast<std::size_t>(direction(middle, places_.at(pool_[i].index)))];
       if (counts_[i] == 0) wanted -= take(i, std::min(of_a_place_, wanted));
     }
   }
 
-  /// What is left from the nearest other places, and after these from any.
+  /// Takes the remaining rows from the nearest other places, and after these from any.
   void take_rest() {
     for (std::size_t i = 0; i < pool_.size() && left_ > 0; ++i)
       if (counts_[i] == 0) take(i, of_a_place_);
@@ -86,7 +86,7 @@ class RowChoice {
   std::vector<std::int64_t> rows() const {
     std::vector<std::int64_t> chosen;
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      const auto rows = places_.rows_of(pool_[i].place);
+      const auto rows = places_.rows_of(pool_[i].index);
       for (std::int64_t k = 0; k < counts_[i]; ++k)  // spread evenly over the rows of the place
         chosen.push_back(rows[static_cast<std::size_t>(k * std::ssize(rows) / counts_[i])]);
     }
@@ -96,14 +96,14 @@ class RowChoice {
 
  private:
   std::int64_t take(std::size_t i, std::int64_t at_most) {
-    const std::int64_t more = std::min({std::ssize(places_.rows_of(pool_[i].place)) - counts_[i], at_most, left_});
+    const std::int64_t more = std::min({std::ssize(places_.rows_of(pool_[i].index)) - counts_[i], at_most, left_});
     counts_[i] += more;
     left_ -= more;
     return more;
   }
 
   const ObservedPlaces& places_;
-  const std::vector<NearPlace>& pool_;
+  const std::vector<NearPoint>& pool_;
   std::int64_t of_a_place_, left_;
   std::vector<std::int64_t> counts_;  // rows taken of each place
 };
@@ -123,7 +123,7 @@ LocalContexts::LocalContexts(std::span<const double> x, std::int64_t dim_x, std:
 
 std::vector<std::int64_t> LocalContexts::context(const CellBox& cell) const {
   const std::vector<double> middle = cell.middle();
-  std::vector<NearPlace> pool = places_->around(middle, kPoolPerNeighbour * static_cast<std::size_t>(neighbours_));
+  std::vector<NearPoint> pool = places_->around(middle, kPoolPerNeighbour * static_cast<std::size_t>(neighbours_));
   drop_far(pool, cell.square_of_radius());
   RowChoice choice(*places_, pool, neighbours_);
   choice.take_nearest(cell, neighbours_ / 2);

@@ -2,19 +2,13 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "npzoo/models/applications/neighbour_tree.h"
+
 namespace npzoo {
-
-/// A place that was found near to a point.
-struct NearPlace {
-  double distance;  // squared, in scaled units
-  std::uint32_t place;
-
-  auto operator<=>(const NearPlace&) const = default;
-};
 
 /// The distinct places of observed rows, in lexicographic order, and a search for those near to a point.
 ///
@@ -28,7 +22,6 @@ class ObservedPlaces {
 
   /// x (n, Dx), row-major and finite. Throws Error for 2³² rows or more.
   ObservedPlaces(std::span<const double> x, std::size_t width);
-  ~ObservedPlaces();
   ObservedPlaces(const ObservedPlaces&) = delete;
   ObservedPlaces& operator=(const ObservedPlaces&) = delete;
 
@@ -52,7 +45,7 @@ class ObservedPlaces {
 
   /// The `most` nearest places, nearest first, equally distant ones by their index. Of one input half of them on either
   /// side, so that the far end of a gap is among them.
-  std::vector<NearPlace> around(std::span<const double> point, std::size_t most) const;
+  std::vector<NearPoint> around(std::span<const double> point, std::size_t most) const;
   /// True if more than `most` rows are nearer than `radius`, of which at most `of_a_place` count at one place. Cheap
   /// for small `most`, however many there are.
   bool more_within(std::span<const double> point, double radius, std::size_t most, std::size_t of_a_place) const;
@@ -61,15 +54,14 @@ class ObservedPlaces {
   struct Scale {
     double low = 0, factor = 0;
   };
-  struct Tree;
   void gather(std::span<const double> x);
 
   std::size_t width_;
   std::vector<Scale> scales_;
-  std::vector<double> points_;  // (places, Dx), scaled
-  std::vector<Index> rows_;     // those of the first place, those of the second, …
-  std::vector<Index> begins_;   // of each place in `rows_`, and the end
-  std::unique_ptr<const Tree> tree_;
+  std::vector<double> points_;         // (places, Dx), scaled
+  std::vector<Index> rows_;            // those of the first place, those of the second, …
+  std::vector<Index> begins_;          // of each place in `rows_`, and the end
+  std::optional<NeighbourTree> tree_;  // of several inputs
 };
 
 }  // namespace npzoo
