@@ -17,8 +17,8 @@ struct Whitened {
   double count = 0, variance = 0;
 };
 
-/// What the predecessor of each value leaves of it, or a share of the value where the predecessor is unknown. `y` has a
-/// mean of 0; unknown values give 0.
+/// Subtracts from each value the part that its predecessor predicts. A value without a known predecessor is scaled to
+/// the same variance instead. `y` has a mean of 0; unknown values give 0.
 Whitened whiten(std::span<const double> y, double correlation) {
   Whitened w{std::vector<double>(y.size(), 0)};
   const double alone = std::sqrt(1 - correlation * correlation);
@@ -83,7 +83,7 @@ class Background {
   std::vector<double> power_;
 };
 
-/// What the harmonics of a period that stand out explain, less what each of them costs.
+/// Sums the gains of the harmonics that stand out of the background, each less its cost.
 double score_period(const Whitened& w, const Background& background, std::int64_t period, double floor) {
   const auto p = static_cast<std::size_t>(period);
   std::vector<double> sums(p, 0);

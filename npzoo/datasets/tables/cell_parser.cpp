@@ -49,7 +49,6 @@ bool has_thousands(std::string_view text) {
   return text.empty();
 }
 
-
 /// Whether a month's name stands in it, or its first three letters do, with nothing but letters behind them.
 bool names_month(std::string_view text) {
   constexpr std::array kMonths = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};

@@ -32,7 +32,7 @@ struct ColumnForm {
   std::string text(double value) const;
 };
 
-/// What the caller knows of the cells of a table.
+/// The rules that a caller gives for reading cells.
 struct CellRules {
   DateOrder dates = DateOrder::unknown;  // of dates of three numbers, which may then have years of two digits
   std::vector<std::string> missing{};    // texts, and numbers by their value, that stand for a missing value

@@ -26,7 +26,7 @@ Vector3 unit_vector(double lon, double lat) {
   return {from_axis * std::cos(turn), from_axis * std::sin(turn), std::sin(lat * kDegree)};
 }
 
-/// Of the directions of all places; NaN if they have none.
+/// Returns the mean direction of all places as a unit vector; NaN if their directions cancel out.
 Vector3 middle_of(std::span<const double> x, std::size_t dim_x) {
   Vector3 sum{};
   for (std::size_t i = 0; i < x.size(); i += dim_x) {

@@ -85,7 +85,7 @@ SymmetricFactor factor_of(const GpHyperparameters& h, std::span<const double> x)
   return {std::move(k), static_cast<std::int64_t>(n)};
 }
 
-/// Of the scale, the lengthscales and the noise.
+/// Priors of the scale, the lengthscales and the noise.
 std::vector<LogNormal> priors_of(std::size_t dims) {
   std::vector<LogNormal> priors{{0, 1, std::log(0.05), std::log(20.0)}};
   priors.resize(dims + 1,

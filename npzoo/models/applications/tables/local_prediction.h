@@ -10,9 +10,8 @@ namespace npzoo {
 struct LocalOptions {
   std::int64_t largest_context = 1024;  // rows; a series with more is split into cells
   std::int64_t neighbours = 128;        // rows of a cell's context
-  /// Of one value and two inputs: turns and stretches the inputs of a series that is split into cells if its points
-  /// vary further along a slanted line than across it (see find_turn). Both the choice of contexts and the model see
-  /// the turned inputs.
+  /// Turns and stretches the two inputs of a series of one value that is split into cells, if its values vary less along
+  /// a slanted line than across it (see find_turn). Both the choice of contexts and the model see the turned inputs.
   bool turn = true;
 };
 

@@ -26,8 +26,8 @@ struct Series {
   /// Of all series that are like this one: its units if it has fewer than two points. Without a point it is predicted
   /// to have their mean and standard deviation. None: the units of its own context.
   std::optional<Standardisation> usual{};
-  /// Of each of the Dy values; empty: none. Then `y` holds what `forward` returns, and `truth` the values themselves.
-  /// The caller owns it.
+  /// A transform for each of the Dy values, or nothing. With transforms `y` holds what `forward` returns, and `truth`
+  /// the values themselves. The caller owns the array.
   std::span<const ValueTransform> transforms{};
 };
 

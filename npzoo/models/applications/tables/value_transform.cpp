@@ -99,7 +99,7 @@ double panel_width(const ValueTransform& t, double std) {
   return t.kind == Kind::logit ? std::min(std, kSmoothWidth) : std;
 }
 
-/// Where z has its probability, weighted by powers of Y up to `power`.
+/// The interval of z that has nearly all of its probability, also when weighted by powers of Y up to `power`.
 struct Support {
   double low = 0, high = 0;
 };
