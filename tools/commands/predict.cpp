@@ -92,8 +92,7 @@ void check_flags(PredictCommand& c) {
   if (c.out.empty() && !other_result) c.out = "-";
 }
 
-void add_flags(Flags& flags, PredictCommand& c) {
-  add_flags(flags, c.common);
+void add_model_flags(Flags& flags, PredictCommand& c) {
   flags.words(
       "TABLE", c.words,
       "table of observed points ('-' for standard input), whose rows without a value are predicted; for a model "
@@ -108,6 +107,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "of a Gaussian process: sums and products of matern-1/2, matern-3/2, matern-5/2, rbf, periodic and linear, "
       "such as 'matern-3/2 * periodic + linear'. Default: the likeliest of the first four");
   flags.toggle("--linear-mean", c.linear_mean, "of a Gaussian process: a mean that is linear in all inputs");
+}
+
+void add_file_flags(Flags& flags, PredictCommand& c) {
   flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
   flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
   flags.text(
@@ -117,6 +119,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.text("--plot", c.plot,
              "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
              "inputs; of groups the first twelve");
+}
+
+void add_column_flags(Flags& flags, PredictCommand& c) {
   flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
   flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
   flags.texts("--covariates", c.columns.covariates,
@@ -136,6 +141,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
                "the decimal sign; the other sign may then stand between groups of three digits. Default: the numbers "
                "decide");
   flags.whole("--skip-rows", c.skip_rows, {0}, "lines before the header of each table, which are not read");
+}
+
+void add_value_flags(Flags& flags, PredictCommand& c) {
   flags.choice(
       "--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
       "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, logit "
@@ -151,6 +159,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
       "--header", c.header,
       "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of to "
       "standard error");
+}
+
+void add_context_flags(Flags& flags, PredictCommand& c) {
   flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
   flags.toggle("--baselines", c.baselines,
                "with --truth: also score a fitted Gaussian process, and interpolation, on the same rows");
@@ -167,6 +178,9 @@ void add_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "
               "draws functions, then takes all targets at once; others draw each target by itself");
+}
+
+void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.choice("--ends", c.ends, {"combined", "weights"},
                "how to forecast behind the last known value of a series with equal steps: by a combination of the "
                "weights with exponential smoothing, theta, drift and the last season, or by the weights alone");
@@ -178,17 +192,26 @@ void add_flags(Flags& flags, PredictCommand& c) {
                "beside the seasonal naive forecast");
   flags.positive(
       "--horizon", c.horizon,
-      "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones "
-      "go "
+      "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones go "
       "on from paths that it has drawn. Of events: how long after the last one of each sequence, or after --now, "
-      "samples "
-      "go on, in the table's unit");
+      "samples go on, in the table's unit");
   flags.positive(
       "--now", c.now,
       "of events: the time, in the table's unit, until when nothing more has happened; the next event is then "
       "predicted given that silence");
   flags.text("--samples-out", c.samples_out,
              "table to write them to: the rows, sample (from 1 on) and the values; '-' for standard output");
+}
+
+// In this order --help shows them.
+void add_flags(Flags& flags, PredictCommand& c) {
+  add_flags(flags, c.common);
+  add_model_flags(flags, c);
+  add_file_flags(flags, c);
+  add_column_flags(flags, c);
+  add_value_flags(flags, c);
+  add_context_flags(flags, c);
+  add_future_flags(flags, c);
   add_data(flags, c.data);
   flags.check_together([&c] { check_flags(c); });
 }
