@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <numeric>
+#include <stop_token>
 
 #include "npzoo/datasets/normal_distribution.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/optimise/acquisition.h"
 #include "npzoo/models/applications/optimise/gp_surrogate.h"
 #include "npzoo/models/applications/optimise/model_surrogate.h"
@@ -218,6 +220,24 @@ TEST_CASE("gp surrogate: expected improvement beats random search on what a Gaus
   }
   CHECK(random_regret > 1);
   CHECK(regret < 0.1 * random_regret);
+}
+
+TEST_CASE("gp surrogate: a stop request leaves the observations as they were") {
+  GpSurrogate surrogate(std::vector<GpHyperparameters>{{KernelKind::matern52, {0.3}, 1.0, 1e-2}});
+  const std::vector<double> first{0.1, 0.7}, values{1, -1}, at{0.3};
+  surrogate.observe(first, values);
+  const Belief before = surrogate.believe(at);
+  std::vector<double> many, zeros(300, 0);
+  for (int i = 0; i < 300; ++i) many.push_back(i / 300.0);
+  {
+    std::stop_source source;
+    source.request_stop();
+    const StopScope scope(source.get_token());
+    CHECK_THROWS_AS(surrogate.observe(many, zeros), Interrupted);
+  }
+  CHECK(surrogate.believe(at).mean == before.mean);
+  surrogate.observe(many, zeros);
+  CHECK(std::abs(surrogate.believe(at).mean[0]) < 0.1);
 }
 
 TEST_CASE("proposals: points climb to the acquisition's maximum, and held inputs stay") {

@@ -239,20 +239,24 @@ void GpSurrogate::observe(std::span<const double> x, std::span<const double> y) 
   check(y.size() % processes_.size() == 0 && x.size() == y.size() * dims,
         "[gp] {} inputs and {} values of {} tasks, expected {} inputs for each value", x.size(), y.size(),
         processes_.size(), dims);
-  for (std::size_t b = 0; b < processes_.size(); ++b) {
-    Process& p = processes_[b];
+  std::vector<Process> grown = processes_;  // a stop leaves those that are there
+  for (std::size_t b = 0; b < grown.size(); ++b) {
+    Process& p = grown[b];
     std::ranges::copy(x.subspan(b * each * dims, each * dims), std::back_inserter(p.x));
     std::ranges::copy(y.subspan(b * each, each), std::back_inserter(p.y));
     if (!fitted_ || p.learned) p.condition();
   }
+  processes_ = std::move(grown);
 }
 
 void GpSurrogate::learn() {
   if (!fitted_) return;
+  std::vector<Process> learned = processes_;
   thread_pool().for_range(tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b)
-      if (Process& p = processes_[static_cast<std::size_t>(b)]; !p.y.empty()) p.learn();
+      if (Process& p = learned[static_cast<std::size_t>(b)]; !p.y.empty()) p.learn();
   });
+  processes_ = std::move(learned);
 }
 
 Belief GpSurrogate::believe(std::span<const double> x) const {
