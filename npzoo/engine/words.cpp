@@ -44,8 +44,8 @@ std::size_t distance(std::string_view word, std::string_view known) {
       word.size() >= kTelling ? known.find(word) != known.npos : word.size() == 1 && known.starts_with(word);
   const bool lengthened = known.size() >= kWhole && 2 * known.size() >= word.size() && word.starts_with(known);
   std::size_t edits = edit_distance(word, known);
-  // One letter of three is another word: "gpu" is not "cpu".
-  if (word.size() <= kWhole && !known.starts_with(word[0])) edits += 1;
+  // One letter of three is another word: "gpu" is not "cpu". Swapped letters are a slip: "uot" is "out".
+  if (word.size() <= kWhole && !known.starts_with(word[0]) && !std::ranges::is_permutation(word, known)) edits += 1;
   return shortened || lengthened ? std::min<std::size_t>(1, edits) : edits;
 }
 

@@ -37,6 +37,7 @@ TEST_CASE("words: flags of other programs") {
 
 TEST_CASE("words: the end of a message") {
   CHECK(expected_words("--otu", {"--out", "--plot"}) == ", did you mean '--out'?");
+  CHECK(expected_words("--uot", {"--out", "--plot"}) == ", did you mean '--out'?");
   CHECK(expected_words("frobnicate", {"list", "info"}) == ", expected one of: list, info");
   CHECK(expected_names("gp-rbf", kProtocols, "npzoo list protocols") ==
         ", did you mean 'tnp/gp-rbf', 'npzoo/gp-rbf' or 'taylorformer/gp-rbf'? (npzoo list protocols shows all)");
