@@ -176,7 +176,8 @@ TEST_CASE("interrupt: predictions and evaluations stop at any instant, and the n
   }
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec);
-  const auto source = run.protocol.data->source({.batch_size = 4, .seed = 3, .split = Split::evaluation});
+  const auto source = run.protocol.data->source(
+      {.batch_size = 4, .seed = 3, .split = Split::evaluation, .device = default_device()});
   const auto score = [&] { return evaluate(*model, *source, {.batches = 5}).log_likelihood; };
   const double expected = score();
   for (const int n : instants(looks_of(score), 6)) {
