@@ -7,6 +7,7 @@
 #include "npzoo/datasets/protocol_files.h"
 #include "npzoo/datasets/protocol_text.h"
 #include "npzoo/datasets/toml_reader.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/words.h"
 
@@ -28,9 +29,9 @@ OptimiserConfig read_optimiser(TomlReader reader) {
 
 ScheduleConfig read_schedule(TomlReader reader, std::int64_t steps) {
   ScheduleConfig s;
-  s.name = reader.choice("name", {"constant", "cosine", "one-cycle"});
-  if (s.name == "cosine") s.warmup_steps = reader.integer("warmup_steps", 0, steps);
-  if (s.name == "one-cycle") {
+  s.kind = schedule_kind(reader.choice("name", schedule_names()));
+  if (s.kind == ScheduleKind::cosine) s.warmup_steps = reader.integer("warmup_steps", 0, steps);
+  if (s.kind == ScheduleKind::one_cycle) {
     s.warmup = reader.number("warmup", kBelowOne);
     s.divisor = reader.number("divisor", kAtLeastOne);
     s.final_divisor = reader.number("final_divisor", kAtLeastOne);
@@ -197,7 +198,7 @@ Protocol parse_protocol(std::string_view text, const std::string& where) {
 }
 
 Protocol load_protocol(const std::string& name_or_path) {
-  return parse_protocol(protocol_text(name_or_path), name_or_path);
+  return with_errors([&] { return parse_protocol(protocol_text(name_or_path), name_or_path); });
 }
 
 Protocol with_changes(Protocol protocol, std::span<const std::string> changes) {

@@ -108,7 +108,7 @@ struct TaskFamily {
   std::string_view former_name{};  // in protocols of npzoo 0.1, which are part of its checkpoints; empty: the same
 };
 
-/// One kind more than this build has, as long as it lives. Not while another thread reads a protocol.
+/// Adds a kind to those of this build, as long as it lives. Any thread may read protocols meanwhile.
 class AddedTaskFamily {
  public:
   explicit AddedTaskFamily(const TaskFamily& family);

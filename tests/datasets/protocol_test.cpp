@@ -85,7 +85,7 @@ TEST_CASE("[protocol] tnp/gp-rbf in full") {
   CHECK(p.training.steps == 100'000);
   CHECK(p.training.optimiser.kind == OptimiserKind::adam);
   CHECK(p.training.optimiser.lr == 5e-4);
-  CHECK(p.training.schedule.name == "cosine");
+  CHECK(p.training.schedule.kind == ScheduleKind::cosine);
   CHECK_FALSE(p.training.keep_best);
   CHECK(p.validation.every == 5000);
   CHECK(p.evaluation.batches == 3000);
@@ -181,7 +181,7 @@ TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
   CHECK(kernel.period.b == 2);
   CHECK((data.shared && data.ragged && data.grid == 100));
   CHECK(p.training.optimiser.kind == OptimiserKind::yogi);
-  CHECK(p.training.schedule.name == "one-cycle");
+  CHECK(p.training.schedule.kind == ScheduleKind::one_cycle);
   CHECK(p.training.schedule.final_divisor == 10);
   CHECK(p.training.keep_best);
   CHECK(to_log_likelihood(p.evaluation.metric, p.evaluation.tests[0].published.at("tnp-kr-full").value) == -0.516);

@@ -10,7 +10,6 @@
 #include "npzoo/models/training/named_weights.h"
 #include "npzoo/models/training/run_directory.h"
 #include "npzoo/models/trials/score_test.h"
-#include "npzoo/ops/kriging/kriging.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
@@ -84,7 +83,7 @@ JsonValue to_json(const ScoredModel& scored, const std::string& weights, const T
                                       {"weights", weights},
                                       {"published", value_of(row.scores.against.published)},
                                       {"oracle", value_of(row.scores.against.best)},
-                                      {"clamped_denominators", row.scores.clamped_denominators},
+                                      {"clamped_denominators", row.scores.events.clamped_denominators},
                                       {"tasks", found.tasks}});
   json.set("headline", found.headline().name);
   std::map<std::string, JsonValue> groups;
@@ -136,8 +135,7 @@ void print(const ScoredModel& scored, const TestRow& row) {
   for (const auto& [name, published] : published_figures(scored, row))
     for (const Figure& figure : found.figures)
       if (figure.name == name) fmt::print("  {:<20} {:.5g}, published {:.5g}\n", name, figure.value.value, published);
-  warn_of_clamped_denominators(row.scores.clamped_denominators);
-  warn_of_failed_factorisations(failed_factorisations());
+  warn_of(row.scores.events);
 }
 
 /// Leaves the scores beside the checkpoint of a training, where `export` looks for them. Those of `reproduce` stay,

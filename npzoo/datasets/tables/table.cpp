@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
@@ -45,20 +46,22 @@ class OrderOfDates {
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
-  TableReader reader(path, options.skip_rows);
-  Table table(reader.format());
-  table.rules_ = options.cells;
-  table.first_line_ = reader.format().header_line() + 1;
-  while (reader.next()) {
-    reader.cells();  // as many as there are columns
-    table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
-                         table.rows());
-    table.text_ += reader.text();
-    table.begins_.push_back(table.text_.size());
-    poll_row(table.rows());
-    if (options.progress && table.rows() % kPollRows == 0) options.progress(table.rows());
-  }
-  return table;
+  return with_errors([&] {
+    TableReader reader(path, options.skip_rows);
+    Table table(reader.format());
+    table.rules_ = options.cells;
+    table.first_line_ = reader.format().header_line() + 1;
+    while (reader.next()) {
+      reader.cells();  // as many as there are columns
+      table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
+                           table.rows());
+      table.text_ += reader.text();
+      table.begins_.push_back(table.text_.size());
+      poll_row(table.rows());
+      if (options.progress && table.rows() % kPollRows == 0) options.progress(table.rows());
+    }
+    return table;
+  });
 }
 
 std::string_view Table::text(std::int64_t row) const {

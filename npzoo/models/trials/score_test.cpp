@@ -57,7 +57,7 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
     if (options.progress) options.progress(done, scores.batches);
   };
   progress(0);
-  const CountScope clamped(clamped_denominator_counter());
+  const NumericalEventScope events;
   scores.found = find_trial(rules.trial)
                      .run(scored.model, *test.data,
                           {.tasks = tasks,
@@ -66,7 +66,7 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
                            .rules = rules.rules,
                            .untrained = [&] { return make_model(spec, {.seed = scored.run.seed}); },
                            .progress = progress});
-  scores.clamped_denominators = clamped.count();
+  scores.events = events.count();
   const Figure& headline = scores.found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", scored.name,
         headline.words(), test.name, headline.value.value);

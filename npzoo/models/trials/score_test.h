@@ -6,6 +6,7 @@
 #include <string>
 
 #include "npzoo/datasets/protocol.h"
+#include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/models/trials/verdict.h"
@@ -32,7 +33,7 @@ struct ScoreOptions {
 struct TestScores {
   Findings found;
   std::int64_t batches = 0;
-  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h
+  NumericalEvents events{};
   Reference against;
   bool chose_weights = false;  // training kept the weights of its best validation, which was on the data of this test
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "npzoo/datasets/symmetric_factor.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
@@ -288,36 +289,40 @@ std::vector<GpBlock> GaussianProcess::State::choose_mean(std::vector<GpBlock> bl
 }
 
 GaussianProcess GaussianProcess::fit(const GpPoints& points, const GpOptions& options) {
-  const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
-  auto state = State::of(points, options, GpKernel::parse(usual));
-  State& s = *state;
-  s.scaling = gp_scaling(points.x, points.y, s.group_of, options.usual_mean, options.usual_std);
-  if (options.mean == GpMean::zero) s.scaling.shift = 0;
-  s.all = {s.scaling.inputs(points.x), s.scaling.values(points.y)};
-  if (s.all.size() < kFewest) {
-    std::vector<double> logs;
-    for (const LogNormal& prior : weak_priors(s.covariance)) logs.push_back(prior.center);
-    s.settle(s.covariance, logs, s.choose_mean({s.all}));
+  return with_errors([&] {
+    const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
+    auto state = State::of(points, options, GpKernel::parse(usual));
+    State& s = *state;
+    s.scaling = gp_scaling(points.x, points.y, s.group_of, options.usual_mean, options.usual_std);
+    if (options.mean == GpMean::zero) s.scaling.shift = 0;
+    s.all = {s.scaling.inputs(points.x), s.scaling.values(points.y)};
+    if (s.all.size() < kFewest) {
+      std::vector<double> logs;
+      for (const LogNormal& prior : weak_priors(s.covariance)) logs.push_back(prior.center);
+      s.settle(s.covariance, logs, s.choose_mean({s.all}));
+      return GaussianProcess(std::move(state));
+    }
+    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
+    GpSearchResult search = search_hyperparameters(blocks, s.group_of, options.kernel);
+    s.found.log_density = search.log_density;
+    s.found.fitted_points = search.fitted_points;
+    s.settle(GpCovariance(search.kernel, s.group_of), search.logs, s.exact() ? std::vector{s.all} : blocks);
     return GaussianProcess(std::move(state));
-  }
-  const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
-  GpSearchResult search = search_hyperparameters(blocks, s.group_of, options.kernel);
-  s.found.log_density = search.log_density;
-  s.found.fitted_points = search.fitted_points;
-  s.settle(GpCovariance(search.kernel, s.group_of), search.logs, s.exact() ? std::vector{s.all} : blocks);
-  return GaussianProcess(std::move(state));
+  });
 }
 
 GaussianProcess GaussianProcess::with(const GpPoints& points, std::span<const double> values,
                                       const GpOptions& options) {
-  auto state = State::of(points, options, GpKernel::parse(options.kernel));
-  State& s = *state;
-  s.scaling = {std::vector<double>(s.dims()), std::vector<double>(s.dims(), 1.0)};
-  s.all = {{points.x.begin(), points.x.end()}, {points.y.begin(), points.y.end()}};
-  std::vector<double> logs(values.begin(), values.end());
-  for (double& value : logs) value = std::log(value);
-  s.settle(s.covariance, logs, s.choose_mean(s.exact() ? std::vector{s.all} : fit_blocks(s.all, s.dims())));
-  return GaussianProcess(std::move(state));
+  return with_errors([&] {
+    auto state = State::of(points, options, GpKernel::parse(options.kernel));
+    State& s = *state;
+    s.scaling = {std::vector<double>(s.dims()), std::vector<double>(s.dims(), 1.0)};
+    s.all = {{points.x.begin(), points.x.end()}, {points.y.begin(), points.y.end()}};
+    std::vector<double> logs(values.begin(), values.end());
+    for (double& value : logs) value = std::log(value);
+    s.settle(s.covariance, logs, s.choose_mean(s.exact() ? std::vector{s.all} : fit_blocks(s.all, s.dims())));
+    return GaussianProcess(std::move(state));
+  });
 }
 
 const GpFit& GaussianProcess::found() const { return state_->found; }
@@ -326,57 +331,64 @@ bool GaussianProcess::exact() const { return state_->exact(); }
 bool GaussianProcess::draws_jointly(std::int64_t targets) const { return exact() && targets <= kMostJoint; }
 
 GpFigures GaussianProcess::predict(std::span<const double> targets) const {
-  const State& s = *state_;
-  const std::vector<double> x = s.scaling.inputs(targets);
-  const std::size_t dims = s.dims(), m = x.size() / dims;
-  GpFigures figures{std::vector<double>(m), std::vector<double>(m)};
-  const GpContext empty{{}, SymmetricFactor({}, 0), {}, {}};
-  const auto some = [&](const GpContext& c, std::size_t first, std::size_t count) {
-    s.at(c, std::span(x).subspan(first * dims, count * dims), std::span(figures.mean).subspan(first, count),
-         std::span(figures.std).subspan(first, count));
-  };
-  thread_pool().for_range(static_cast<std::int64_t>(m), kTargetsTogether, [&](std::int64_t begin, std::int64_t end) {
-    throw_if_stopped();
-    const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
-    if (s.exact()) return some(s.whole ? *s.whole : empty, first, last - first);
-    for (std::size_t i = first; i < last; ++i) some(s.nearest_context(&x[i * dims]), i, 1);
+  return with_errors([&] {
+    const State& s = *state_;
+    const std::vector<double> x = s.scaling.inputs(targets);
+    const std::size_t dims = s.dims(), m = x.size() / dims;
+    GpFigures figures{std::vector<double>(m), std::vector<double>(m)};
+    const GpContext empty{{}, SymmetricFactor({}, 0), {}, {}};
+    const auto some = [&](const GpContext& c, std::size_t first, std::size_t count) {
+      s.at(c, std::span(x).subspan(first * dims, count * dims), std::span(figures.mean).subspan(first, count),
+           std::span(figures.std).subspan(first, count));
+    };
+    thread_pool().for_range(static_cast<std::int64_t>(m), kTargetsTogether, [&](std::int64_t begin, std::int64_t end) {
+      throw_if_stopped();
+      const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
+      if (s.exact()) return some(s.whole ? *s.whole : empty, first, last - first);
+      for (std::size_t i = first; i < last; ++i) some(s.nearest_context(&x[i * dims]), i, 1);
+    });
+    for (double& mean : figures.mean) mean = s.scaling.shift + s.scaling.scale * mean;
+    for (double& std : figures.std) std = s.scaling.scale * std::sqrt(std);
+    return figures;
   });
-  for (double& mean : figures.mean) mean = s.scaling.shift + s.scaling.scale * mean;
-  for (double& std : figures.std) std = s.scaling.scale * std::sqrt(std);
-  return figures;
 }
 
 std::vector<double> GaussianProcess::covariance(std::span<const double> targets) const {
-  check(exact(), "[gp] the covariance of targets given {} points asked for, expected at most {}", state_->all.size(),
-        state_->options.largest_exact);
-  std::vector<double> cov = state_->joint(state_->scaling.inputs(targets));
-  const std::size_t m = targets.size() / state_->dims();
-  for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      cov[i * m + j] = cov[j * m + i] = cov[i * m + j] * state_->scaling.scale * state_->scaling.scale;
-  return cov;
+  return with_errors([&] {
+    check(exact(), "[gp] the covariance of targets given {} points asked for, expected at most {}", state_->all.size(),
+          state_->options.largest_exact);
+    std::vector<double> cov = state_->joint(state_->scaling.inputs(targets));
+    const std::size_t m = targets.size() / state_->dims();
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j <= i; ++j)
+        cov[i * m + j] = cov[j * m + i] = cov[i * m + j] * state_->scaling.scale * state_->scaling.scale;
+    return cov;
+  });
 }
 
 std::vector<double> GaussianProcess::sample(std::span<const double> targets, std::int64_t count, Random& random) const {
-  const GpFigures figures = predict(targets);
-  const std::size_t m = figures.mean.size(), draws = static_cast<std::size_t>(count);
-  std::vector<double> samples(m * draws);
-  if (!draws_jointly(static_cast<std::int64_t>(m))) {
-    for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t k = 0; k < draws; ++k)
-        samples[i * draws + k] = figures.mean[i] + figures.std[i] * random.normal();
+  return with_errors([&] {
+    const GpFigures figures = predict(targets);
+    const std::size_t m = figures.mean.size(), draws = static_cast<std::size_t>(count);
+    std::vector<double> samples(m * draws);
+    if (!draws_jointly(static_cast<std::int64_t>(m))) {
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t k = 0; k < draws; ++k)
+          samples[i * draws + k] = figures.mean[i] + figures.std[i] * random.normal();
+      return samples;
+    }
+    std::vector<double> cov = covariance(targets);
+    for (std::size_t i = 0; i < m; ++i) cov[i * m + i] *= 1 + 1e-9;
+    const SymmetricFactor factor(std::move(cov), static_cast<std::int64_t>(m));
+    std::vector<double> z(m);
+    for (std::size_t k = 0; k < draws; ++k) {
+      throw_if_stopped();
+      random.fill_normal(z);
+      const std::vector<double> drawn = factor.multiply(z);
+      for (std::size_t i = 0; i < m; ++i) samples[i * draws + k] = figures.mean[i] + drawn[i];
+    }
     return samples;
-  }
-  std::vector<double> cov = covariance(targets);
-  for (std::size_t i = 0; i < m; ++i) cov[i * m + i] *= 1 + 1e-9;
-  const SymmetricFactor factor(std::move(cov), static_cast<std::int64_t>(m));
-  std::vector<double> z(m);
-  for (std::size_t k = 0; k < draws; ++k) {
-    random.fill_normal(z);
-    const std::vector<double> drawn = factor.multiply(z);
-    for (std::size_t i = 0; i < m; ++i) samples[i * draws + k] = figures.mean[i] + drawn[i];
-  }
-  return samples;
+  });
 }
 
 }  // namespace npzoo
