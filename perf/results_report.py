@@ -151,7 +151,8 @@ def spread(store):
     if store["spread"] is None:
         return ""
     kind = "standard error of the mean" if store["spread"]["kind"] == "error" else "standard deviation"
-    return f" Published ±: {kind} over {store['spread']['seeds']} seeds."
+    assumed = ", which is assumed: the source does not say" if store["spread"]["assumed"] else ""
+    return f" Published ±: {kind} over {store['spread']['seeds']} seeds{assumed}."
 
 
 def section(store):

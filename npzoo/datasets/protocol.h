@@ -80,12 +80,14 @@ struct Published {
 /// What the second number of published rows is.
 enum class SpreadKind : std::uint8_t {
   unknown,    // the protocol does not state it
-  deviation,  // standard deviation over trainings with different seeds
+  deviation,  // standard deviation over trainings with different seeds, or over tasks
   error,      // standard error of their mean
 };
 struct Spread {
   SpreadKind kind = SpreadKind::unknown;
-  std::int64_t seeds = 0;  // number of trainings
+  std::int64_t seeds = 0;  // number of trainings; 0: it is over tasks
+  std::int64_t tasks = 0;  // number of functions, problems or orders that one training was tested on
+  bool assumed = false;    // the source prints the number of trainings, but not which kind it is
 
   bool operator==(const Spread&) const = default;
 };
@@ -108,7 +110,7 @@ struct EvaluationConfig {
   ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
-  Spread spread;                             // of the published rows of all tests
+  Spread spread;                             // of the published rows and figures of all tests
   std::vector<TestConfig> tests;
 };
 

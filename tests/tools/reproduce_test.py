@@ -18,7 +18,7 @@ def a_table_is_made_once():
     out = as_json(*flags("once"))
     check_keys(out, "protocol", "source", "metric", "spread", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
     expect(out["other_versions"] == [], out["other_versions"])
-    expect(out["spread"] == {"kind": "deviation", "seeds": 5}, out["spread"])
+    expect(out["spread"] == {"kind": "deviation", "seeds": 5, "tasks": 0, "assumed": False}, out["spread"])
     expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
     expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
            out["rows"])

@@ -60,11 +60,10 @@ std::optional<Ceiling> best_possible(const ScoredModel& scored, const TestRow& r
 }
 
 /// Of figures that are no headline.
-std::map<std::string, double> published_figures(const ScoredModel& scored, const TestRow& row) {
-  std::map<std::string, double> values;
+std::map<std::string, Published> published_figures(const ScoredModel& scored, const TestRow& row) {
+  std::map<std::string, Published> values;
   for (const auto& [figure, models] : row.test.published_figures)
-    if (const auto found = models.find(scored.run.spec.name); found != models.end())
-      values[figure] = found->second.value;
+    if (const auto found = models.find(scored.run.spec.name); found != models.end()) values[figure] = found->second;
   return values;
 }
 
@@ -92,7 +91,7 @@ JsonValue to_json(const ScoredModel& scored, const std::string& weights, const T
     return groups.try_emplace(name, JsonValue::object()).first->second;
   };
   for (const auto& [figure, published] : published_figures(scored, row))
-    group("published_figures").set(figure, published);
+    group("published_figures").set(figure, published.value);
   for (const Figure& figure : found.figures) {
     if (!figure.how.empty()) group("how").set(figure.name, figure.how);
     if (figure.density && !figure.how.empty())
@@ -135,7 +134,9 @@ void print(const ScoredModel& scored, const TestRow& row) {
   for (const std::string& line : found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(scored, row))
     for (const Figure& figure : found.figures)
-      if (figure.name == name) fmt::print("  {:<20} {:.5g}, published {:.5g}\n", name, figure.value.value, published);
+      if (figure.name == name)
+        fmt::print("  {:<20} {:.5g}, published {:.5g}{}\n", name, figure.value.value, published.value,
+                   published.error ? fmt::format(" ± {:.5g}", *published.error) : "");
   warn_of_clamped_denominators(row.scores.clamped_denominators);
   warn_of_failed_factorisations(failed_factorisations());
 }

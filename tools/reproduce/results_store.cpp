@@ -83,7 +83,10 @@ std::vector<std::string> all_models(const Protocol& protocol, const json& runs) 
 
 json spread_of(const Spread& spread) {
   if (spread.kind == SpreadKind::unknown) return nullptr;
-  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"}, {"seeds", spread.seeds}};
+  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"},
+          {"seeds", spread.seeds},
+          {"tasks", spread.tasks},
+          {"assumed", spread.assumed}};
 }
 
 /// A model on a test: what is published of it and what is possible.
@@ -190,8 +193,11 @@ void print_columns(const std::vector<Column>& columns) {
 
 std::string spread_in_words(const json& spread) {
   if (spread.is_null()) return "of unknown meaning";
-  return fmt::format("{} {} seeds", spread.at("kind") == "error" ? "standard error over" : "deviation over",
-                     spread.at("seeds").get<std::int64_t>());
+  const auto count = [&spread](const char* key) { return spread.at(key).get<std::int64_t>(); };
+  return fmt::format("{} over {}{}", spread.at("kind") == "error" ? "standard error" : "deviation",
+                     count("seeds") > 0 ? fmt::format("{} seeds", count("seeds"))
+                                        : fmt::format("{} tasks of one training", count("tasks")),
+                     spread.at("assumed").get<bool>() ? " (assumed: the source does not say what its ± is)" : "");
 }
 
 void print_other_versions(const json& store) {

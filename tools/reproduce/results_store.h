@@ -11,7 +11,7 @@ namespace npzoo {
 
 // What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
 //
-//     {protocol, source, metric, spread: {kind, seeds},
+//     {protocol, source, metric, spread: {kind, seeds, tasks, assumed},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
 //              results: [npzoo eval --json, and version]}],
 //      rows: [{model, test, seeds, runs, ours, standard_error, published, published_error, published_decimals,

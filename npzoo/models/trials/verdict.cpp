@@ -106,7 +106,7 @@ PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig
   const Metric& metric = rules.metric;
   PublishedFigure figure{.value = to_log_likelihood(metric, row.value)};
   figure.rounding = error_of_log_likelihood(metric, std::pow(10, -printed_decimals(test)) / std::sqrt(12.0));
-  if (row.error && rules.spread.kind != SpreadKind::unknown) {
+  if (row.error && rules.spread.seeds > 0) {
     const double of_mean = rules.spread.kind == SpreadKind::deviation
                                ? *row.error / std::sqrt(static_cast<double>(rules.spread.seeds))
                                : *row.error;
