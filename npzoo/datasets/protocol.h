@@ -151,6 +151,11 @@ std::vector<std::string> protocol_names();
 /// Error where there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
 
+/// What the tasks of a test are drawn from, as 32 hexadecimal digits: they change with the data, the distribution of
+/// the test and, where a task depends on the others of its batch, the batch size of the evaluation. Training and models
+/// make no difference.
+std::string task_version(const Protocol& protocol, const std::string& test);
+
 /// Whether `[data]`, and what validations change of it, say the same in both. Of the protocols as they were read.
 bool same_data(const Protocol& a, const Protocol& b);
 

@@ -124,10 +124,10 @@ TEST_CASE("[published] the transcription has every number of the papers' tables"
     if (cell.protocols.empty()) CHECK((cell.test.empty() && cell.figure.empty() && cell.model.empty()));
   }
   const std::map<std::string, int> expected{
-      {"tnp-kr 1", 21},  {"tnp-kr 2", 21},       {"tnp-kr 3", 30},       {"tnp-kr 4", 30},       {"tnp-kr 5", 7},
-      {"tnp-kr 6", 7},   {"tnp-kr 7", 7},        {"tnp-kr 8", 7},        {"eqtnp 2", 16},        {"eqtnp 3", 24},
-      {"cmanp 3", 60},   {"cmanp 4", 24},        {"cmanp 5", 6},         {"cmanp 6", 12},        {"cmanp 7", 50},
-      {"tnp 1", 2},      {"taylorformer 1", 24}, {"taylorformer 2", 48}, {"taylorformer 4", 48}};
+      {"tnp-kr 1", 21}, {"tnp-kr 2", 21},       {"tnp-kr 3", 30},       {"tnp-kr 4", 30},      {"tnp-kr 5", 7},
+      {"tnp-kr 6", 7},  {"tnp-kr 7", 7},        {"tnp-kr 8", 7},        {"eqtnp 2", 16},       {"eqtnp 3", 24},
+      {"cmanp 3", 60},  {"cmanp 4", 24},        {"cmanp 5", 6},         {"cmanp 6", 12},       {"cmanp 7", 50},
+      {"tnp 1", 2},     {"taylorformer 1", 24}, {"taylorformer 2", 48}, {"taylorformer 4", 48}};
   CHECK(cells == expected);
 }
 
