@@ -65,8 +65,10 @@ const toml::table& table_of(const std::string& test, const toml::table& root, co
   fail("[protocol] {} has no test '{}'", protocol, test);
 }
 
-/// What a test's table says besides which tasks it has.
-constexpr std::initializer_list<std::string_view> kNoTasks{"name", "oracle", "published", "published_figures"};
+/// What the table of a test says of its tasks.
+toml::table tasks_of(const toml::table& tested) {
+  return without(tested, {"name", "oracle", "published", "published_figures"});
+}
 
 std::string digest_of(const std::string& text) {
   XXH128_canonical_t hash;
@@ -84,7 +86,7 @@ std::string protocol_version(const Protocol& protocol, const std::string& test, 
   std::string text;
   for (const char* part : {"data", "training", "validation"}) append(text, *root[part].node());
   append(text, without(*root["evaluation"].as_table(), {"tests", "metric", "densities", "spread"}));
-  append(text, without(tested, kNoTasks));
+  append(text, tasks_of(tested));
   if (const auto preset = root["models"][model]) append(text, *preset.node());
 
   return digest_of(text);
@@ -95,7 +97,7 @@ std::string task_version(const Protocol& protocol, const std::string& test) {
   const toml::table& tested = table_of(test, root, protocol.name);
   std::string text;
   append(text, *root["data"].node());
-  append(text, without(tested, kNoTasks));
+  append(text, tasks_of(tested));
   const auto config = std::ranges::find(protocol.evaluation.tests, test, &TestConfig::name);
   if (config->data->batch_size_matters()) append(text, *root["evaluation"]["batch_size"].node());
   return digest_of(text);

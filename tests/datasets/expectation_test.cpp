@@ -151,14 +151,14 @@ TEST_CASE("[expectation] is used for the tasks that it is of, and for no others"
   const Protocol ours = load_protocol("npzoo/gp-rbf");
   CHECK(find_expectation(stored, ours, ours.evaluation.tests[0]).stored == &stored[0]);
 
-  const FoundExpectation other = changed("data.points=20");
+  const FoundExpectation other = changed("data.points=60");
   CHECK(other.stored == nullptr);
   CHECK(other.problem.starts_with(
-      "tnp/gp-rbf --set data.points=20, test rbf: the stored expectation of the posterior is of "
+      "tnp/gp-rbf --set data.points=60, test rbf: the stored expectation of the posterior is of "
       "other tasks (version " +
       stored[0].version + ", expected "));
   CHECK(other.problem.ends_with(
-      ") and is not used; to compute it: npzoo oracle tnp/gp-rbf --set data.points=20 --expectation"));
+      ") and is not used; to compute it: npzoo oracle tnp/gp-rbf --set data.points=60 --expectation"));
 }
 
 TEST_CASE("[expectation] those of the program are of the protocols as they are, and precise") {
