@@ -14,11 +14,11 @@ namespace npzoo {
 namespace {
 
 /// Log-likelihoods of a batch under its truth.
-struct TruthScores {
+struct PosteriorScores {
   std::optional<double> marginal, joint;
 };
 
-TruthScores score_truth_of(const Batch& batch) {
+PosteriorScores score_truth_of(const Batch& batch) {
   check(batch.truth != nullptr, "[expectation] nobody knows what the tasks are drawn from: they have no posterior");
   return {mean_log_likelihood(*batch.truth, batch.task, Density::marginal),
           mean_log_likelihood(*batch.truth, batch.task, Density::joint)};
@@ -52,12 +52,12 @@ Expectation expected_truth(const TaskConfig& tasks, const ExpectationOptions& op
   const std::int64_t batches = std::max<std::int64_t>(2, (options.tasks + batch_size - 1) / batch_size);
   RunningMean marginal, joint;
   for (std::int64_t first = 0; first < batches; first += kTogether) {
-    std::vector<TruthScores> scores(std::min(kTogether, batches - first));
+    std::vector<PosteriorScores> scores(std::min(kTogether, batches - first));
     thread_pool().for_range(std::ssize(scores), kEach, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         scores[i] = score_truth_of(source->batch(static_cast<std::uint64_t>(first + i)));
     });
-    for (const TruthScores& s : scores) {
+    for (const PosteriorScores& s : scores) {
       if (s.marginal) marginal.add(*s.marginal);
       if (s.joint) joint.add(*s.joint);
     }

@@ -43,7 +43,7 @@ void check_same(const std::optional<Estimate>& found, const Estimate& expected) 
   CHECK(found->standard_error == expected.standard_error);
 }
 
-constexpr const char* kTwo = R"([[expectation]]
+constexpr const char* kTwoExpectations = R"([[expectation]]
 protocol = "tnp/gp-rbf"
 test = "rbf"
 version = "ab"
@@ -110,14 +110,14 @@ TEST_CASE("[expectation] refuses tasks of which nobody knows the posterior") {
 }
 
 TEST_CASE("[expectation] files of them") {
-  const std::vector<StoredExpectation> two = read_expectations(kTwo, "two.toml");
+  const std::vector<StoredExpectation> two = read_expectations(kTwoExpectations, "two.toml");
   REQUIRE(two.size() == 2);
   CHECK(two[0].expectation.joint->standard_error == 0.02);
   CHECK_FALSE(two[1].expectation.joint);
-  CHECK(expectation_text(two[0]) + "\n" + expectation_text(two[1]) == kTwo);
+  CHECK(expectation_text(two[0]) + "\n" + expectation_text(two[1]) == kTwoExpectations);
   CHECK(read_expectations("# nothing\n", "none.toml").empty());
   const auto error = [](const std::string& from, const std::string& to) {
-    std::string text = kTwo;
+    std::string text = kTwoExpectations;
     text.replace(text.find(from), from.size(), to);
     return error_of([&] { read_expectations(text, "two.toml"); });
   };
@@ -130,7 +130,7 @@ TEST_CASE("[expectation] files of them") {
 TEST_CASE("[expectation] is used for the tasks that it is of, and for no others") {
   const Protocol protocol = load_protocol("tnp/gp-rbf");
   const TestConfig &rbf = protocol.evaluation.tests[0], &matern = protocol.evaluation.tests[1];
-  std::vector<StoredExpectation> stored = read_expectations(kTwo, "two.toml");
+  std::vector<StoredExpectation> stored = read_expectations(kTwoExpectations, "two.toml");
   stored[0].version = task_version(protocol, "rbf");
   CHECK(find_expectation(stored, protocol, rbf).stored == &stored[0]);
   CHECK(find_expectation(stored, protocol, matern).stored == nullptr);

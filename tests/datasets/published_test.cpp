@@ -45,7 +45,7 @@ std::vector<std::vector<std::string>> lines_of(const std::string& name, char sep
 }
 
 /// A number of a paper's table.
-struct Cell {
+struct PublishedCell {
   std::string paper, table, row, column, value, second, spread, runs;
   std::vector<std::string> protocols;  // that have it; none: no protocol can compare with it
   std::string test, figure, model;     // where they have it; no figure: the headline
@@ -56,8 +56,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-std::vector<Cell> published_cells() {
-  std::vector<Cell> cells;
+std::vector<PublishedCell> published_cells() {
+  std::vector<PublishedCell> cells;
   const auto lines = lines_of("published_rows.csv", ',');
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const auto& c = lines[i];
@@ -67,7 +67,7 @@ std::vector<Cell> published_cells() {
   return cells;
 }
 
-std::string place(const std::string& protocol, const Cell& cell) {
+std::string key_of_row(const std::string& protocol, const PublishedCell& cell) {
   return fmt::format("{} {} {} {}", protocol, cell.test, cell.figure, cell.model);
 }
 
@@ -86,23 +86,23 @@ TEST_CASE("[published] rows of protocols are those of the papers' tables") {
       for (const auto& [figure, rows] : test.published_figures) add(figure, rows);
     }
   std::set<std::string> printed;
-  for (const Cell& cell : published_cells())
+  for (const PublishedCell& cell : published_cells())
     for (const std::string& protocol : cell.protocols) {
       CAPTURE(cell.paper);
       CAPTURE(cell.table);
-      CAPTURE(place(protocol, cell));
-      printed.insert(place(protocol, cell));
-      CHECK(found[place(protocol, cell)] ==
+      CAPTURE(key_of_row(protocol, cell));
+      printed.insert(key_of_row(protocol, cell));
+      CHECK(found[key_of_row(protocol, cell)] ==
             fmt::format("{} {}", std::stod(cell.value), cell.second.empty() ? -1 : std::stod(cell.second)));
     }
   CHECK(found.size() == printed.size());
 }
 
 TEST_CASE("[published] protocols say what the second number is, and whether the paper says so") {
-  for (const Cell& cell : published_cells()) {
+  for (const PublishedCell& cell : published_cells()) {
     if (cell.second.empty()) continue;
     for (const std::string& protocol : cell.protocols) {
-      CAPTURE(place(protocol, cell));
+      CAPTURE(key_of_row(protocol, cell));
       const Spread spread = load_protocol(protocol).evaluation.spread;
       CHECK(spread.assumed == (cell.spread == "not said"));
       CHECK(spread.kind == (cell.spread == "error" ? SpreadKind::error : SpreadKind::deviation));
@@ -115,7 +115,7 @@ TEST_CASE("[published] protocols say what the second number is, and whether the 
 
 TEST_CASE("[published] the transcription has every number of the papers' tables") {
   std::map<std::string, int> cells;
-  for (const Cell& cell : published_cells()) {
+  for (const PublishedCell& cell : published_cells()) {
     CAPTURE(fmt::format("{} {} {} {}", cell.paper, cell.table, cell.row, cell.column));
     ++cells[cell.paper + " " + cell.table];
     CHECK((cell.spread == "none") == cell.second.empty());

@@ -44,7 +44,7 @@ struct Scored {
   }
 };
 
-double figure(const TestScores& scores, const std::string& name) {
+double named_figure(const TestScores& scores, const std::string& name) {
   return std::ranges::find(scores.found.figures, name, &Figure::name)->value.value;
 }
 
@@ -54,13 +54,13 @@ TEST_CASE("controlled figure: with the posterior's mean on the very same tasks i
   const Scored scored;
   const TestScores plain = scored.scores(6, 0);
   CHECK_FALSE(plain.controlled);
-  const StoredExpectation same[] = {scored.stored({figure(plain, "exact_gp"), 0.03})};
+  const StoredExpectation same[] = {scored.stored({named_figure(plain, "exact_gp"), 0.03})};
   const TestScores both = scored.scores(6, 0, same);
   REQUIRE(both.controlled);
   CHECK(both.controlled->value.value == doctest::Approx(plain.found.headline().value.value).epsilon(1e-12));
   CHECK(both.controlled->value.standard_error ==
         doctest::Approx(std::hypot(0.03, plain.found.lacking->standard_error)));
-  CHECK(both.controlled->expectation.value == figure(plain, "exact_gp"));
+  CHECK(both.controlled->expectation.value == named_figure(plain, "exact_gp"));
   CHECK(both.controlled->tasks == 1000);
   CHECK(both.unused_expectation.empty());
 }
