@@ -119,7 +119,12 @@ std::map<std::string, Density> read_densities(TomlReader reader, const std::vect
 Spread read_spread(TomlReader reader) {
   Spread spread;
   spread.kind = reader.choice("kind", {"deviation", "error"}) == "error" ? SpreadKind::error : SpreadKind::deviation;
-  spread.seeds = reader.integer("seeds", 2, 1000);
+  if (reader.has("tasks")) {
+    spread.tasks = reader.integer("tasks", 2, 1'000'000);
+  } else {
+    spread.seeds = reader.integer("seeds", 2, 1000);
+    if (reader.has("assumed")) spread.assumed = reader.boolean("assumed");
+  }
   reader.finish();
   return spread;
 }

@@ -80,12 +80,14 @@ struct Published {
 /// What the second number of published rows is.
 enum class SpreadKind : std::uint8_t {
   unknown,    // the protocol does not state it
-  deviation,  // standard deviation over trainings with different seeds
+  deviation,  // standard deviation over trainings with different seeds, or over tasks
   error,      // standard error of their mean
 };
 struct Spread {
   SpreadKind kind = SpreadKind::unknown;
-  std::int64_t seeds = 0;  // number of trainings
+  std::int64_t seeds = 0;  // number of trainings; 0: it is over tasks
+  std::int64_t tasks = 0;  // number of functions, problems or orders that one training was tested on
+  bool assumed = false;    // the source prints the number of trainings, but not which kind it is
 
   bool operator==(const Spread&) const = default;
 };
@@ -108,7 +110,7 @@ struct EvaluationConfig {
   ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
-  Spread spread;                             // of the published rows of all tests
+  Spread spread;                             // of the published rows and figures of all tests
   std::vector<TestConfig> tests;
 };
 
@@ -148,6 +150,11 @@ std::vector<std::string> protocol_names();
 /// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
 /// Error where there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
+
+/// What the tasks of a test are drawn from, as 32 hexadecimal digits: they change with the data, the distribution of
+/// the test and, where a task depends on the others of its batch, the batch size of the evaluation. Training and models
+/// make no difference.
+std::string task_version(const Protocol& protocol, const std::string& test);
 
 /// Whether `[data]`, and what validations change of it, say the same in both. Of the protocols as they were read.
 bool same_data(const Protocol& a, const Protocol& b);

@@ -79,6 +79,9 @@ class TaskConfig {
   /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
   /// a test chose them, and its figures are too good.
   virtual bool tested_on_validation() const { return false; }
+  /// True if a task of a large batch is drawn otherwise than one of a small batch, as if the largest context of a batch
+  /// bounds the targets of all its tasks. Then mean figures depend on the batch size.
+  virtual bool batch_size_matters() const { return true; }
   /// Returns the application that `predict` runs with a model of these tasks.
   virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
