@@ -250,7 +250,7 @@ Tensor BootstrappingProcess::loss(const Task& task, Draws& draws) const {
 }
 
 std::int64_t read_train_samples(ConfigReader& reader) {
-  return reader.size("train_samples", BootstrapConfig().train_samples);
+  return reader.size("train_samples", "functions sampled in training", BootstrapConfig().train_samples);
 }
 
 void BootstrappingProcess::visit(ModuleVisitor& visitor) {

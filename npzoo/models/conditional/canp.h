@@ -47,6 +47,6 @@ class Canp final : public Model {
 ContextEncoder canp_encoder(const CanpConfig& config, const char* model, Initializer& init);
 
 /// Reads what CANP and BANP have in common, `architecture` tnp or dl4bi before all else.
-CanpConfig read_canp_config(ConfigReader& reader, const char* model);
+CanpConfig read_canp_config(ConfigReader& reader);
 
 }  // namespace npzoo

@@ -14,8 +14,8 @@ enum class Lineage : std::uint8_t {
   anp     // DeepMind's code of the attentive neural process (Kim et al. 2019)
 };
 
-/// Reads `architecture`; `known` are the lineages that `model` has, in the order of the enumeration.
-Lineage read_lineage(ConfigReader& reader, const char* model, std::int64_t known = 2);
+/// Reads `architecture`. Only models with `has_anp` know the lineage anp.
+Lineage read_lineage(ConfigReader& reader, bool has_anp = false);
 
 /// Whose default weights those of a model are.
 Framework framework_of(Lineage lineage);

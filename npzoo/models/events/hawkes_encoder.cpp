@@ -126,11 +126,11 @@ Tensor HawkesEncoder::operator()(const EncodedEvents& before, const EmbeddedEven
 
 HawkesEncoderConfig read_hawkes_encoder(ConfigReader& reader, std::int64_t width) {
   HawkesEncoderConfig c{.width = width};
-  c.hidden = reader.size("d_inner");
-  c.layers = reader.depth("n_layers");
-  c.heads = reader.size("n_head");
-  c.key_width = reader.size("d_k");
-  c.value_width = reader.size("d_v");
+  c.hidden = reader.size("d_inner", "width of the feed-forward networks");
+  c.layers = reader.depth("n_layers", "layers");
+  c.heads = reader.size("n_head", "attention heads");
+  c.key_width = reader.size("d_k", "width of keys");
+  c.value_width = reader.size("d_v", "width of values");
   return c;
 }
 

@@ -26,7 +26,7 @@ struct SeriesConfig {
 };
 
 /// "relu" or "gelu", true for the latter.
-bool read_activation(ConfigReader& reader, const std::string& model);
+bool read_activation(ConfigReader& reader);
 
 /// A context and what an encoder made of it.
 struct SeriesState;

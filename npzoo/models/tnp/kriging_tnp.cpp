@@ -160,16 +160,17 @@ namespace {
 std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "kriging-tnp");
   KrigingTnpConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.bank = reader.get<std::string>("bank", c.bank);  // weights older than names of banks have this one
-  c.kernels = reader.size("kernels");
-  c.components = reader.size("components");
-  c.embedder_depth = reader.depth("emb_depth");
-  c.transformer = {.width = reader.size("d_model"),
-                   .hidden = reader.size("dim_feedforward"),
-                   .heads = reader.size("nhead"),
-                   .layers = reader.depth("num_layers"),
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.bank = reader.get<std::string>("bank", "kernels of the Gaussian processes",
+                                   c.bank);  // weights older than names of banks have this one
+  c.kernels = reader.size("kernels", "Gaussian processes in the bank");
+  c.components = reader.size("components", "components of the mixture");
+  c.embedder_depth = reader.depth("emb_depth", "linear layers of the embedding of points");
+  c.transformer = {.width = reader.size("d_model", "width of tokens"),
+                   .hidden = reader.size("dim_feedforward", "width of the feed-forward networks"),
+                   .heads = reader.size("nhead", "attention heads"),
+                   .layers = reader.depth("num_layers", "layers"),
                    .norm = NormPlacement::pre,
                    .final_norm = true};
   c.head_hidden = c.transformer.hidden;

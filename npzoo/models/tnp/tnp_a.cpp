@@ -233,7 +233,7 @@ std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeight
   ConfigReader reader(config, "tnp-a");
   TnpAConfig c{read_tnp_config(reader, "tnp-a")};
   if (c.std.floor > 0) c.value_noise = 0.05;
-  c.permute = reader.get<bool>("permute", false);
+  c.permute = reader.get<bool>("permute", "whether training shuffles the targets", false);
   read_bandit_options(reader, c);
   reader.finish();
   Initializer init(Framework::torch, weights);

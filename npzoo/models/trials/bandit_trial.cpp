@@ -27,14 +27,12 @@ struct BanditRules {
 
   explicit BanditRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "bandit");
-    const auto policy = reader.get<std::string>("policy");
-    check(policy == "ucb" || policy == "thompson", "[bandit] policy '{}' found, expected ucb or thompson", policy);
-    thompson = policy == "thompson";
-    width = reader.number("width", kNonNegative);
-    samples = reader.size("samples");
-    last = reader.size("last");
-    ridge = reader.number("ridge", kPositive);
-    over = reader.get<std::string>("over");
+    thompson = reader.choice("policy", "how a model chooses an arm", {"ucb", "thompson"}) == "thompson";
+    width = reader.number("width", "standard deviations of the policy \"ucb\"", kNonNegative);
+    samples = reader.size("samples", "functions sampled by models that sample functions");
+    last = reader.size("last", "steps that the simple regret averages");
+    ridge = reader.number("ridge", "regularisation of the baseline LinUCB", kPositive);
+    over = reader.get<std::string>("over", "what the deviation is over, as text");
     reader.finish();
   }
 };

@@ -83,7 +83,7 @@ class OrdersTrial final : public Trial {
   /// Reads `rules`.
   static std::int64_t orders_of(const ModelConfig& rules) {
     ConfigReader reader(rules, "orders");
-    const std::int64_t orders = reader.size("orders");
+    const std::int64_t orders = reader.size("orders", "orders of the targets to compare; 2 or more");
     reader.finish();
     check(orders >= 2, "[orders] orders = {} found, expected 2 or more", orders);
     return orders;
