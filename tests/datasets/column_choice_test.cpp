@@ -39,7 +39,7 @@ std::string chosen(std::string_view text, const ColumnChoice& wishes = {}, DimX 
   return shown(choose_columns(*file, wishes, dim_x));
 }
 
-/// What is thrown, without the folders of the temporary files.
+/// Returns the message that `f` throws, without the folders of the temporary files.
 std::string refusal(const auto& f) {
   std::string message = error_of(f);
   const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";
@@ -96,7 +96,8 @@ TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
         R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
   for (const ColumnChoice& twice :
        {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
-    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
+    CHECK(refused(table, twice) ==
+          R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
 }
 
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
