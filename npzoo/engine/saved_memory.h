@@ -9,7 +9,7 @@
 
 #include "npzoo/engine/tensor.h"
 
-// Of guard builds alone: finds writes to tensors that a recording has saved for its backward pass.
+// Finds writes to tensors that a recording has saved for its backward pass. Only in guard builds.
 
 namespace npzoo {
 
