@@ -55,7 +55,7 @@ std::vector<std::int64_t> read_widths(ConfigReader& reader, const std::string& k
   return widths;
 }
 
-/// Of convgnp-conv: that of each layer, so that all of them together see `field`.
+/// Returns the kernel of each layer of convgnp-conv, so that all layers together see `field`.
 std::int64_t kernel_of_field(double field, double points_per_unit, std::int64_t layers) {
   const double nodes = std::ceil(1 + (field * points_per_unit - 1) / static_cast<double>(layers));
   check(nodes >= 1 && nodes <= 4096, "[convcnp] conv_receptive_field is {}, expected layers of 1 to 4096 nodes", field);
@@ -69,7 +69,7 @@ std::int64_t read_kernel(ConfigReader& reader, const char* key, KeyLine line) {
   return kernel;
 }
 
-/// What dl4bi and on-grid have in common.
+/// Reads the keys that dl4bi and on-grid share.
 void read_residual(ConfigReader& reader, ConvCnpConfig& c) {
   c.width = reader.size("width", "channels of convolutions");
   c.kernel = read_kernel(reader, "kernel", "points of a convolution's kernel; an odd number");

@@ -20,7 +20,7 @@ Linear hawkes_projection(std::int64_t in, std::int64_t out, Initializer& init) {
   return Linear(init.xavier_uniform(out, in, out, in), {});
 }
 
-/// Where more keys go: behind those of their row.
+/// Places of further keys: behind those of their row.
 class KeyPlaces {
  public:
   KeyPlaces(const EncodedEvents& state, std::int64_t more, Draws& draws) {

@@ -86,7 +86,7 @@ class Taylorformer::Targets final : public TargetPaths {
   }
 
  private:
-  /// What paths draw has nothing to do with the noise of neighbours.
+  /// Paths draw other random numbers than the noise of neighbours.
   static Draws after_noise(const Taylorformer& model, const TaylorformerState& state, const Tensor& xt) {
     Draws draws = state.for_targets;
     static_cast<void>(model.features.draw_noise(xt.dim(0), xt.dim(1), xt, draws));
@@ -104,7 +104,8 @@ class Taylorformer::Targets final : public TargetPaths {
     return {before.x_before, before.y_before, before.before_x, before.before_xy};
   }
 
-  /// Of targets x (R, n, Dx) behind those of the path, the first `given` of which have values; these then join it.
+  /// Predicts targets x (R, n, Dx) behind those of the path. The first `given` of them have values and then join the
+  /// path.
   Moments go_on(Path& path, const Tensor& x, const Tensor& y, std::int64_t given) const {
     const std::int64_t rows = x.dim(0), count = path.x.dim(1), n = x.dim(1);
     const Context& context = state_->context;

@@ -27,7 +27,7 @@ namespace {
 constexpr double kMostDeviations = 8;  // that the network is told of
 constexpr double kMostNats = 10;       // that a target counts for in full
 
-/// Of each channel, side by side: (B, N, Dy) each.
+/// Moments of each channel, side by side: (B, N, Dy) each.
 struct Kriged {
   Tensor mean, std, spread;
 };
@@ -51,8 +51,8 @@ Tensor features(const Tensor& x, const Tensor& value, const Tensor& error, const
   return concat({x, value, error, log(kriged.std), kriged.spread, flag}, -1);
 }
 
-/// What a target lacks beyond kMostNats counts by its logarithm: a value far outside neither moves the mean of all nor
-/// goes unheard.
+/// Replaces the part of a loss beyond kMostNats by its logarithm: an outlier still counts, but does not dominate the
+/// mean.
 Tensor tempered(const Tensor& likelihood) {
   constexpr double kNoLimit = std::numeric_limits<float>::max();
   const Tensor beyond = clamp(affine(likelihood, -1, -kMostNats), 0, kNoLimit);
@@ -107,8 +107,8 @@ std::unique_ptr<ContextState> KrigingTnp::condition(const Context& context, Draw
   return std::make_unique<KrigingTnpState>(HeldContext(context, draws, samples), std::move(fits), std::move(encoded));
 }
 
-/// What `query` joins from chunks: of each component mean and deviation of each channel, then all weights' logarithms;
-/// (B, n, K (2 Dy + 1)).
+/// Returns the parts that `query` joins from chunks: mean and deviation of each channel for each component, then the
+/// logarithms of all weights; (B, n, K (2 Dy + 1)).
 Tensor KrigingTnp::components(const KrigingTnpState& context, const Tensor& xt) const {
   const std::int64_t dy = config_.dim_y, count = config_.components;
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);

@@ -89,7 +89,7 @@ class OrdersTrial final : public Trial {
     return orders;
   }
 
-  /// Of each task, under each order: nats per target.
+  /// Returns the nats per target of each task, under each order.
   static std::vector<std::vector<double>> likelihoods(const Model& model, const Task& task, std::int64_t orders,
                                                       std::uint64_t seed, std::int64_t index) {
     check(!task.target_lengths.defined() && task.xt.dim(1) > 0,
