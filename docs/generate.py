@@ -174,6 +174,43 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         parts.append("\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n")
         self.fill("reference/protocols.md", "<!-- protocols -->", "".join(parts))
 
+    # Keys of protocols
+
+    def protocol_keys(self):
+        top = self.json("help", "protocol")
+        parts = [self.key_tables(top["tables"])]
+        for title, names in (("Tasks", "kinds"), ("Rules of trials", "trials"), ("Options of models", "models")):
+            parts.append(f"\n## {title}\n")
+            for name in top[names]:
+                tables = [table for table in self.json("help", "protocol", name)["tables"] if self.belongs(table["table"], names)]
+                heading = f"[{name}](../models/{name}.md)" if names == "models" else name
+                parts.append(f"\n### {heading}\n" + self.key_tables(tables, 4))
+        self.fill("reference/protocol-language.md", "<!-- keys -->", "".join(parts))
+
+    @staticmethod
+    def belongs(table, names):
+        """Whether a table is one of these: a trial and a kind of tasks may have the same name."""
+        if names == "trials":
+            return table.startswith("[evaluation] trial")
+        return names == "models" or not table.startswith("[evaluation] trial")
+
+    @staticmethod
+    def key_tables(tables, level=2):
+        parts = []
+        for table in tables:
+            if level == 2:
+                parts.append(f"\n## {table['table']}\n")
+            elif "may change" in table["table"]:
+                parts.append("\nTests and validations may change:\n")
+            parts.append("\n| key | type | meaning |\n|---|---|---|\n")
+            for key in table["keys"]:
+                more = [f"default {key['default']}"] if key["default"] else []
+                more += ["optional"] if key["optional"] else []
+                more += [f"if {key['condition']}"] if key["condition"] else []
+                meaning = escaped(key["meaning"]) + (f" ({escaped('; '.join(more))})" if more else "")
+                parts.append(f"| `{key['name']}` | {escaped(key['type'])} | {meaning} |\n")
+        return "".join(parts)
+
     # Weights and headers
 
     def weights(self):
@@ -313,6 +350,7 @@ def main():
     site.copy()
     site.command_line()
     site.protocols()
+    site.protocol_keys()
     site.models()
     site.weights()
     site.headers()

@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// What a Gaussian is the distribution of: a number, or its logarithm, which makes the number log-normal.
+/// Whether a Gaussian describes a number, or its logarithm: the number is then log-normal.
 enum class Scale : std::uint8_t { linear, logarithmic };
 
 /// A distribution of one number: Gaussians on a scale, at least one. Whoever makes it keeps the numbers.
@@ -16,12 +16,12 @@ struct GaussianMixture {
   Scale scale = Scale::linear;
 };
 
-/// Of the number, on either scale.
+/// Moments of the number, on either scale.
 struct ValueMoments {
   double mean, std;
 };
 
-/// Where y is on a scale; −infinity for what has no logarithm, and NaN for NaN.
+/// Returns the place of y on a scale: −infinity for a number without a logarithm, and NaN for NaN.
 double on_scale(Scale scale, double y);
 
 // All of the number itself. On the logarithmic scale nothing is at 0 or below.

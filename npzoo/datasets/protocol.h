@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npzoo/datasets/described_keys.h"
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/scores.h"
@@ -77,7 +78,7 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
-/// What the second number of published rows is.
+/// Meaning of the second number of published rows.
 enum class SpreadKind : std::uint8_t {
   unknown,    // the protocol does not state it
   deviation,  // standard deviation over trainings with different seeds, or over tasks
@@ -133,6 +134,9 @@ struct Protocol {
 /// naming `where`, the key, what was found and what was expected.
 Protocol parse_protocol(std::string_view text, const std::string& where);
 
+/// Returns the keys of protocols besides those of `[data]`, of the rules of trials and of the options of models.
+std::vector<DescribedKey> described_protocol_keys();
+
 /// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. What it extends
 /// is part of its text, see protocol_text.h.
 Protocol load_protocol(const std::string& name_or_path);
@@ -144,11 +148,11 @@ Protocol with_changes(Protocol protocol, std::span<const std::string> changes);
 /// Names of the protocols in the program, sorted.
 std::vector<std::string> protocol_names();
 
-/// What a figure of `model` on that test is measured under, as 32 hexadecimal digits: they change with the data, the
-/// training, the validation, the batches of the evaluation, the distribution of the test and the preset of the model,
-/// and with nothing else. Comments, the order of keys, how a number is written, names, sources, published figures and
-/// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
-/// Error where there is no such test.
+/// Returns the identity of the rules behind a figure of `model` on that test, as 32 hexadecimal digits. It changes with
+/// the data, the training, the validation, the batches of the evaluation, the distribution of the test and the preset
+/// of the model, and with nothing else: not with comments, the order of keys, the notation of numbers, names, sources,
+/// published figures or oracle values. It is that of the protocol as it was read: a run's own number of steps makes no
+/// difference. Throws Error if there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
 
 /// What the tasks of a test are drawn from, as 32 hexadecimal digits: they change with the data, the distribution of

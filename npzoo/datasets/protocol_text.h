@@ -3,6 +3,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/described_keys.h"
 
 namespace npzoo {
 
@@ -17,6 +20,9 @@ namespace npzoo {
 /// extend each other in a circle, and where more than eight do in a row. A text that extends nothing is as it was
 /// written, with its presets, unless it changes them.
 std::string protocol_text(const std::string& name_or_path);
+
+/// Returns the keys that only files have: `extends` and `presets`.
+std::vector<DescribedKey> described_file_keys();
 
 /// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;
 /// a later change of one key replaces an earlier one. The text's name then tells what was changed, as the flags that

@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What a log-likelihood per target point is the density of. The more a prediction may say, the more is possible.
+/// The density behind a log-likelihood per target point. Less restricted densities can reach higher values.
 enum class Density : std::uint8_t {
   marginal,  // each target by itself, as a Gaussian
   mixture,   // each target by itself, as any distribution

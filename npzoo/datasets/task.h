@@ -23,7 +23,7 @@ struct Task {
   /// (B): what a training loss divides the weighted sum over a task's targets by, so that all points of a batch can
   /// count alike, whatever task they are of. Undefined: the sum of the task's weights.
   Tensor target_totals{};
-  /// What a model has found in the whole batch for those who work through a part of it (Model::prepared).
+  /// Statistics of the whole batch for models that work through a part of it (Model::prepared).
   Tensor batch_statistics{};
 
   /// The same on a device; lengths stay on the CPU, where operations read them.

@@ -11,8 +11,8 @@
 
 namespace npzoo {
 
-/// What the random numbers of a model are for. Different purposes never share any; nor does a purpose share any with
-/// data, initial weights or random features, the streams of which have a smaller first byte.
+/// Uses of a model's random numbers. Different purposes never share numbers. No purpose shares numbers with data,
+/// initial weights or random features: the streams of those have a smaller first byte.
 enum class Purpose : std::uint8_t { training = 0x80, evaluation, prediction };
 
 class KeptDraws;
@@ -34,7 +34,7 @@ class Draws {
   /// The same numbers, each tensor of them also in `notes`, which must outlive all calls: what `recorded` takes.
   Draws noted_in(std::vector<Tensor>& notes) const;
 
-  /// What the tasks from number `first` on draw.
+  /// Returns the draws of the tasks from number `first` on.
   Draws from(std::int64_t first) const;
   /// The same numbers, in page-locked memory of `kept`, which must outlive all calls.
   Draws kept_in(KeptDraws& kept) const;
@@ -49,8 +49,8 @@ class Draws {
   /// where there is no such integer. below (tasks) int64 on the CPU. Since number i does not depend on n, what is drawn
   /// for real points does not depend on padding behind them.
   Tensor integers(std::int64_t samples, const Tensor& below, std::int64_t n);
-  /// Where kernels begin that draw by themselves, for each task apart: (3) int64 on `device`, the bits of the
-  /// RandomState of the first one; the next task's is kBlocksOfATask further.
+  /// Returns the start of the stream for kernels that draw by themselves, for each task apart: (3) int64 on `device`,
+  /// the bits of the RandomState of the first task. The next task's begins kBlocksOfATask further.
   Tensor generator(std::int64_t tasks, Device device);
   /// Integers that follow from others on the host, such as lengths once for each sample, or which points to gather;
   /// int64 on the CPU. Nothing is drawn, but as with what is drawn `fill` is called again for each repetition of a

@@ -55,7 +55,7 @@ Grads::Target Grads::into(const Tensor& x) {
 
 void Grads::unshare(Slot& slot) {
   if (!slot.grad.unique()) {
-    // What a kernel has not written yet can be neither copied nor added to.
+    // A gradient that a kernel has not written yet can be neither copied nor added to.
     check(!slot.own, "[grads] a contribution to a gradient of shape {} found while another one is being written",
           slot.grad.shape());
     slot.grad = slot.grad.clone();

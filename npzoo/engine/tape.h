@@ -185,7 +185,7 @@ class NoGrad {
 /// True when an operation on `x` would be recorded.
 bool needs_grad(const Tensor& x);
 
-/// What `record` is made of; not for direct use.
+/// Implementation of `record`; not for direct use.
 struct Recorder {
   using Inputs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 

@@ -77,9 +77,9 @@ class Model {
   /// True when `update` needs time and memory for the new points alone, so that a context may be an endless stream.
   virtual bool streams() const { return false; }
 
-  /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
-  /// authors chose another objective. A mean over the tasks of the batch in any case: training computes it in parts, on
-  /// several threads, each with `draws` from its first task on.
+  /// Returns the training loss, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
+  /// authors chose another objective. It is always a mean over the tasks of the batch: training computes it in parts,
+  /// on several threads, each with `draws` from its first task on.
   virtual Tensor loss(const Task& task, Draws& draws) const;
 
   /// The same batch with what `loss` needs to know of all of it, such as the statistics of batch normalisation: whoever
@@ -93,8 +93,8 @@ class Model {
   /// training neither cuts batches into parts nor pads them.
   virtual bool whole_batches() const { return false; }
 
-  /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
-  /// What they draw is a function of their seed and the step.
+  /// Called before update number `step` (from 0) of a training run. Models that redraw random features do it here, as a
+  /// function of their seed and the step.
   virtual void begin_step(std::int64_t /*step*/) {}
 
   virtual void visit(ModuleVisitor& visitor) = 0;

@@ -14,8 +14,8 @@ struct Moments {
   Tensor std;
 };
 
-/// What is said of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of its
-/// logarithm. K = 1 is one. Channels of a target belong together: they are of the same one of the K.
+/// The distribution of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of
+/// its logarithm. K = 1 is one Gaussian. The channels of a target come from the same one of the K.
 struct Marginals {
   Tensor mean;          // (K, B, Nt, Dy)
   Tensor std;           // (K, B, Nt, Dy)
@@ -30,7 +30,7 @@ struct Marginals {
 
 /// The same on the CPU in float64, where several of these are wanted.
 Marginals on_host(const Marginals& marginals);
-/// Of the values; the law of total variance.
+/// Returns the moments of the values, by the law of total variance.
 Moments moments(const Marginals& marginals);
 /// log p(y) of each target, channels together and without labels: (B, Nt), nats.
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
@@ -44,8 +44,8 @@ Tensor crps(const Marginals& marginals, const Tensor& y);
 /// The value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
 Tensor quantile(const Marginals& marginals, double p);
 
-/// What recorded densities on a logarithmic scale take for the logarithm of 0, and of all that is below the least
-/// number of float32. So padding, which is 0 and has weight 0, adds nothing to a loss, where −∞ would make it NaN.
+/// Replaces the logarithm of 0, and of all numbers below the least float32, in recorded densities on a logarithmic
+/// scale. So padding, which is 0 and has weight 0, adds nothing to a loss; −∞ would make the loss NaN.
 inline constexpr double kLeastLogarithm = -88;
 
 /// How the density of each target by itself is got, and that of all together.
@@ -54,14 +54,14 @@ struct DensityForms {
   bool paths = false;  // marginals take a walk over the targets for each of many samples
 };
 
-/// What a model says of targets. Kinds are in npzoo/models/predictions; whoever reads a prediction need not know which
-/// it is. It shares what it needs of the model and the state that it comes from. So it may outlive both, and training
-/// that goes on does not change it. All functions may be called from several threads at the same time.
+/// A model's prediction of targets. npzoo/models/predictions holds the kinds; users of a prediction need not know its
+/// kind. It shares the parts of the model and the state that it needs. So it may outlive both, and further training
+/// does not change it. All functions may be called from several threads at the same time.
 class Prediction {
  public:
   virtual ~Prediction() = default;
 
-  /// Of each target by itself, in the model's dtype, on its device.
+  /// Returns the distribution of each target by itself, in the model's dtype, on its device.
   virtual Marginals marginals() const = 0;
   /// log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded where a
   /// recording is on. This default is that of the marginals, which leave out labels.
@@ -77,7 +77,7 @@ class Prediction {
   virtual DensityForms forms() const { return {}; }
 };
 
-/// Of the marginals.
+/// Returns the moments of the marginals.
 inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
 
 /// Mean of the negative over batch and points of log-likelihoods (B, Nt), nats. With `weights` (B, Nt) the mean over

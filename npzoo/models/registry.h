@@ -40,7 +40,8 @@ struct ModelInfo {
   /// series at equal steps the places have little (npzoo/datasets/events/event_task.h,
   /// npzoo/models/forecast/series_model.h).
   TaskForm takes = TaskForm::points;
-  /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
+  /// Its prediction of a single target has gradients with respect to the target's place, unless it takes some places
+  /// alone.
   bool input_gradients = true;
   ModelTraits traits = {};
 

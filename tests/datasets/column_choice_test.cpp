@@ -38,7 +38,7 @@ std::string chosen(std::string_view text, const ColumnChoice& wishes = {}, DimX 
   return shown(choose_columns(*file, wishes, dim_x));
 }
 
-/// What is thrown, without the folders of the temporary files.
+/// Returns the message that `f` throws, without the folders of the temporary files.
 std::string refusal(const auto& f) {
   std::string message = error_of(f);
   const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";

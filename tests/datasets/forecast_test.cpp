@@ -21,7 +21,7 @@ Task exact_task(const TaskConfig& config, Split split, std::uint64_t index, std:
   return config.source({.batch_size = batch, .seed = 1, .split = split, .dtype = DType::float64})->task(index);
 }
 
-/// Of squares 0 … 81, which training sees.
+/// Standardises by the squares 0 … 81, the training part.
 double scaled(double value) { return (value - 28.5) / std::sqrt(721.05); }
 
 }  // namespace

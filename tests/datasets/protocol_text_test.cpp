@@ -299,7 +299,7 @@ TEST_CASE("[protocol text] a protocol that changes what it extends does not inhe
       load_protocol(files.write("further.toml", "extends = \"own.toml\"\nname = \"further\"\n")).evaluation;
   check_has(further, false, false);
 
-  // What a file states itself stays, with what is said of it.
+  // A file keeps the tests that it states, with their published rows.
   const EvaluationConfig restated = extended(R"(
 [data]
 points = 200

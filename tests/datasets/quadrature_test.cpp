@@ -21,7 +21,7 @@ double log_integral(const std::vector<QuadratureNode>& nodes) {
   return sum.value();
 }
 
-/// Of a side, under the density that the nodes are for.
+/// Returns the mean of a side under the density of the nodes.
 double mean_of(const std::vector<QuadratureNode>& nodes, std::size_t side) {
   double sum = 0;
   for (const QuadratureNode& node : nodes) sum += std::exp(node.log_weight - log_integral(nodes)) * node.at[side];

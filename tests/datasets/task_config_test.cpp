@@ -22,7 +22,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-/// What a wrong kind is told.
+/// Returns the message for an unknown kind.
 std::string message_of_kind(const std::string& found) {
   std::vector<std::string> kinds;
   for (const TaskFamily& family : task_families()) kinds.push_back(fmt::format("\"{}\"", family.kind));

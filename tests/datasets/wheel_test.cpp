@@ -125,7 +125,7 @@ TEST_CASE("wheel: the truth's density is that of its curve, and no other δ's is
   const auto known = batch.truth->log_likelihood(batch.task, Density::joint);
   REQUIRE(known);
   CHECK(*known == *batch.truth->log_likelihood(batch.task, Density::marginal));
-  // Of 20 points with 5 values: −½ log 2π − log σ − ½ each.
+  // Constant terms for 20 points with 5 values: −½ log 2π − log σ − ½ each.
   const double small = -0.5 * std::log(2 * std::numbers::pi) - std::log(0.05) - 0.5;
   for (const double sum : *known) CHECK(std::abs(sum / 100 - small) < 0.6);
   const Batch other = source(kFresh, exact(Split::evaluation, 3), 0.8).batch(2);

@@ -9,7 +9,7 @@
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
-// Of the emulated device: that it computes what CUDA's language says, and finds what a GPU would let pass.
+// Tests that the emulated device computes by the rules of CUDA, and finds faults that a GPU would let pass.
 
 using namespace npzoo;
 using npzoo::testing::error_of;

@@ -6,7 +6,7 @@
 
 #include "tests/testing.h"
 
-// What the records say is checked by tests/tools/fine_tune_test.py, which reads them by itself.
+// tests/tools/fine_tune_test.py checks the contents of the records with a reader of its own.
 
 namespace fs = std::filesystem;
 using namespace npzoo;

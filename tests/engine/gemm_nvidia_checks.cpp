@@ -13,7 +13,7 @@
 #include "tests/engine/fake_cublas.h"
 #include "tests/testing.h"
 
-// Of builds with kernels for NVIDIA devices: gemm_nvidia.cpp as it is, on a library that computes on the host. Its
+// Runs gemm_nvidia.cpp unchanged on a library that computes on the host, in builds with kernels for NVIDIA devices. Its
 // arrays are those of the emulated device, which the host can read.
 
 namespace npzoo {

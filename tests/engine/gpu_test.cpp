@@ -268,7 +268,7 @@ TEST_CASE("gpu: an index that does not exist is refused") {
 
 namespace {
 
-/// Of which only that there is one matters.
+/// A runtime whose only purpose is to exist.
 class NoGpu final : public GpuRuntime {
  public:
   GpuInfo info() const override { return {}; }

@@ -5,7 +5,7 @@
 #include "tests/engine/curand_probe.h"
 #include "tests/testing.h"
 
-// Of builds with kernels for NVIDIA devices: what can be tested where there is none.
+// Tests of builds with kernels for NVIDIA devices that need no such device.
 
 using namespace npzoo;
 using namespace npzoo::testing;

@@ -173,7 +173,7 @@ TEST_CASE(
   const Findings any = regrets_of(Gambler(false), 60, bandit_rules(60, "thompson"));
   CHECK(any.headline().value.value == doctest::Approx(100).epsilon(0.1));
   CHECK(told(any, "best_arm") == doctest::Approx(0.2).epsilon(0.2));
-  // Who knows is sure of it under both.
+  // A model that knows the arms is certain under both policies.
   CHECK(told(regrets_of(Gambler(true), 60, bandit_rules(5, "thompson")), "simple_regret") == 0);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("bandit trial: a model is shown what its arms paid, and noise of the o
     }
   CHECK(std::abs(noise.estimate().value) < 5 / std::sqrt(static_cast<double>(noise.count())));
   CHECK(std::abs(squares.estimate().value - 1) < 5 * std::sqrt(2 / static_cast<double>(noise.count())));
-  // What was shown stays as it was.
+  // The earlier context is unchanged.
   CHECK(same_bits(slice(last.yc, 1, 0, 12), gambler.shown[11].yc));
 }
 

@@ -25,7 +25,7 @@ std::vector<ModelCase> bootstraps() {
 
 bool is_tnp(const ModelCase& c) { return c.spec.config.at("architecture") == ModelConfig::mapped_type("tnp"); }
 
-/// Where `wanted` samples are asked for: dl4bi draws as many as in training.
+/// Returns the number of samples of a prediction that asks for `wanted`: dl4bi always draws as many as in training.
 std::int64_t samples_of(const ModelCase& c, std::int64_t wanted) { return is_tnp(c) ? wanted : kSamplesOfTraining; }
 
 BootstrappingProcess& bootstrap(Model& model) { return dynamic_cast<BootstrappingProcess&>(model); }

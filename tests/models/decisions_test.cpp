@@ -148,7 +148,7 @@ TEST_CASE("acquisition: gradients through every model that has those of inputs a
 TEST_CASE("acquisition: gradients through Gaussian processes are central differences") {
   for (const KernelKind kind : {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic,
                                 KernelKind::weakly_periodic, KernelKind::rbf_mixture}) {
-    // Of distances in a plane periodic forms are no covariances.
+    // Periodic functions of distances in a plane are no covariances.
     const bool cycles = kind == KernelKind::periodic || kind == KernelKind::weakly_periodic;
     const std::vector<double> lengthscales = cycles ? std::vector<double>{0.6} : std::vector<double>{0.4, 0.7};
     GpSurrogate surrogate(std::vector<GpHyperparameters>(2, {kind, lengthscales, 2.0, 0.1, 0.8, 2.5}));

@@ -146,7 +146,7 @@ TEST_CASE("event models: the objective of THP's authors is another, and takes co
   CHECK(error_of([&] { theirs->loss(ragged, draws); }) ==
         "[thp] contexts of several sizes found, expected one for objective = 'authors'");
   spec.config["objective"] = std::string("theirs");
-  CHECK(error_of([&] { make_model(spec); }) == "[thp] objective is 'theirs', expected 'corrected' or 'authors'");
+  CHECK(error_of([&] { make_model(spec); }) == "[thp] objective 'theirs' found, expected corrected or authors");
   spec = small_model("thp");
   spec.config["smooth"] = 1.0;
   CHECK(error_of([&] { make_model(spec); }) == "[thp] smooth is 1, expected a number >= 0 and < 1");
@@ -180,7 +180,7 @@ TEST_CASE("event models: intensities integrate to what survives") {
         ends.data<double>()[2 * i + 1] = kNoEvent;
       }
       Draws draws = some_draws();
-      // Of the first target alone: what comes before a later one would change with it.
+      // Scores the first target alone: the history of later ones would change.
       return doubles(scores(*p, ends.to(default_device())).time);
     };
     const std::vector<double> from = survival(0.5), to = survival(1.5);
@@ -206,7 +206,7 @@ TEST_CASE("event models: what are no events is refused in one line") {
         "[thp-plus] dim_x 1 and dim_y 1 found, expected events, which have 1 and 2");
   spec = small_model("cmhp");
   spec.config["clock"] = std::string("sun");
-  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock is 'sun', expected 'since start' or 'gaps'");
+  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock 'sun' found, expected since start or gaps");
   const auto model = varied_model(small_model("cmhp"));
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
   const auto state = condition(*model, context_of(one));

@@ -35,7 +35,8 @@ double value(const Findings& found, const std::string& name) {
 
 constexpr double kVariance = 721.05;  // of the squares that training sees
 
-/// Of windows of squares whose targets are `first` and the next: the mean squared errors of what came before each.
+/// Returns the mean squared error of predicting each target by the value before it, for windows of squares whose
+/// targets are `first` and the next.
 double one_step_mse(std::initializer_list<int> firsts) {
   double sum = 0;
   for (const int i : firsts) sum += (std::pow(2 * i - 1, 2) + std::pow(2 * i + 1, 2)) / 2;

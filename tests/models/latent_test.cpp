@@ -81,9 +81,9 @@ class LatentModel final : public Model {
 std::unique_ptr<Model> make_latent(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "latent");
   LatentModel::Config c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.dropped = reader.get<double>("dropout");
+  c.dim_x = reader.size("dim_x", "inputs of a point");
+  c.dim_y = reader.size("dim_y", "values of a point");
+  c.dropped = reader.number("dropout", "share of the units that training drops", kBelowOne);
   reader.finish();
   return std::make_unique<LatentModel>(c, weights);
 }

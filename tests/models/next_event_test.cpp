@@ -221,7 +221,7 @@ TEST_CASE("next event: samples are of gaps and marks as predicted, and of the sa
   }
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(std::abs(sum[i] - mean[i]) <= kErrors * std[i] / std::sqrt(kDraws));
-    // What the distribution function makes of draws is uniform: E u = 1/2, E u² = 1/3, of variances 1/12 and 4/45.
+    // The distribution function maps draws to uniform numbers: E u = 1/2, E u² = 1/3, with variances 1/12 and 4/45.
     CHECK(std::abs(level[i] - 0.5) <= kErrors * std::sqrt(1 / 12.0 / kDraws));
     CHECK(std::abs(square[i] - 1 / 3.0) <= kErrors * std::sqrt(4 / 45.0 / kDraws));
     for (std::size_t k = i * kMarks; k < (i + 1) * kMarks; ++k) {

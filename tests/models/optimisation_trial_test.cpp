@@ -130,7 +130,7 @@ TEST_CASE("optimisation trial: expected improvement by the exact posterior finds
                  ignorant = found.headline().value;
   CHECK(exact.value < 0.1 * chance.value);
   CHECK(chance.value > 0.05);
-  // Who believes the same everywhere is as good as chance.
+  // A constant prediction is as good as chance.
   CHECK(std::abs(ignorant.value - chance.value) < 4 * (ignorant.standard_error + chance.standard_error));
   CHECK(regret(found, "excess_regret").value == doctest::Approx(ignorant.value - exact.value).epsilon(1e-12));
 }
@@ -147,7 +147,7 @@ TEST_CASE("optimisation trial: regrets fall from what is known at first to 0 whe
   }
   CHECK(before == 0);
   CHECK(regret(found, "minimum_found").value == 1);
-  // Where places may be seen again, the first of equals is evaluated each time.
+  // With repetition, the first of equal points is evaluated each time.
   CHECK(searched(Believer::Kind::ignorant, functions(9), options(7, true)).headline().value.value > 0);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("optimisation trial: rules and tasks that it cannot use") {
   };
   CHECK(error_with("steps", std::int64_t{0}).starts_with("[optimisation] "));
   CHECK(error_with("acquisition", std::string("best")) ==
-        "[optimisation] acquisition \"best\" found, expected ei, log-ei, ucb, pi or thompson");
+        "[optimisation] acquisition 'best' found, expected ei, log-ei, ucb, pi or thompson");
   CHECK(error_with("fit_every", std::int64_t{-1}).find("fit_every is -1") != std::string::npos);
   CHECK(error_with("patience", 3.0).find("patience") != std::string::npos);
   CHECK(error_of([&] {

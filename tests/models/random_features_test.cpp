@@ -96,7 +96,7 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
       CHECK(same_weights(second.checkpoint().weights, whole.checkpoint().weights));
       CHECK(same_weights(second.checkpoint().best_weights, whole.checkpoint().best_weights));
     }
-    // What is restored predicts with the features that belong to its weights.
+    // A restored model predicts with the features that belong to its weights.
     save_checkpoint(path, whole.checkpoint());
     const Checkpoint c = load_checkpoint(path);
     const auto& weights = keep == "best" ? c.best_weights : c.weights;

@@ -63,7 +63,7 @@ double correlation_by_definition(const Tensor& q, const Tensor& k, std::int64_t 
   return sum / static_cast<double>(kWidth);
 }
 
-/// What auto-correlation makes of projected queries, keys and values, delay by delay.
+/// Auto-correlation of projected queries, keys and values, delay by delay.
 Tensor moved_values(const std::vector<double>& correlation, const Tensor& values, std::int64_t length,
                     std::int64_t count, bool training) {
   const std::int64_t batch = values.dim(0);

@@ -13,7 +13,7 @@
 using namespace npzoo;
 using namespace npzoo::testing;
 
-// What Taylorformer and its baseline draw in training: what is dropped, and orders of the targets.
+// Tests of the random numbers in the training of Taylorformer and its baseline: dropout, and orders of the targets.
 
 namespace {
 
@@ -130,7 +130,7 @@ TEST_CASE("taylor training: values are dropped within the networks, in training 
     CHECK(loss_by(*dropped, task, step(0)) != loss_by(*plain, task, step(0)));
     CHECK(loss_by(*dropped, task, step(0)) != loss_by(*dropped, task, step(1)));
     CHECK(loss_by(*dropped, task, step(0)) == loss_by(*dropped, task, step(0)));
-    // What nobody reads behind the place where it is dropped can be dropped.
+    // With these weights at zero nothing reads the dropped activations.
     for (const auto& [parameter_name, parameter] : named_tensors(*dropped))
       if (parameter_name.find("contract.weight") != std::string::npos)
         parameter->value = Tensor::zeros_like(parameter->value);

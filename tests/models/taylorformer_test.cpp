@@ -41,7 +41,7 @@ const Autoregressive& in_sequence_of(const Prediction& prediction) {
   return dynamic_cast<const Autoregressive&>(prediction);
 }
 
-/// Of each target given those before it, (B, Nt, Dy).
+/// Returns the moments of each target given the targets before it, (B, Nt, Dy).
 Moments given_before(const Model& model, const Task& task, const Tensor& y) {
   const auto state = condition(model, context_of(task));
   const auto prediction = model.query(*state, task.xt);

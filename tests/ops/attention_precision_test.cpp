@@ -20,7 +20,7 @@ class MatmulPrecision {
   Precision before_;
 };
 
-/// Of one rounding: half a unit in the last of 11 or 8 significant bits.
+/// Returns the error of one rounding: half a unit in the last of 11 or 8 significant bits.
 double rounding(Precision precision) { return precision == Precision::tf32 ? 0x1p-11 : 0x1p-8; }
 
 bool skipped() {

@@ -49,7 +49,7 @@ double naive(const std::vector<double>& error, const Matrix& covariance) {
                              (square + log_determinant + static_cast<long double>(n) * std::log(2 * std::numbers::pi)));
 }
 
-/// Of the first `n` of `values` rows of the factor of task b, and what is added to the diagonal.
+/// Returns the covariance from the first `n` of `values` rows of the factor of task b, plus a diagonal.
 Matrix covariance(const Tensor& factor, std::size_t b, std::size_t n, const std::vector<double>& diagonal = {}) {
   const std::vector<double> f = doubles(factor);
   const auto rows = static_cast<std::size_t>(factor.dim(1)), rank = static_cast<std::size_t>(factor.dim(2));

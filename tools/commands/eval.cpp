@@ -61,7 +61,7 @@ std::optional<Ceiling> best_possible(const ScoredModel& scored, const TestRow& r
   return reference_for(scored.protocol.evaluation, row.test, scored.run.spec.name, figure.density).best;
 }
 
-/// Of figures that are no headline.
+/// Returns the published figures besides the headline.
 std::map<std::string, Published> published_figures(const ScoredModel& scored, const TestRow& row) {
   std::map<std::string, Published> values;
   for (const auto& [figure, models] : row.test.published_figures)

@@ -98,7 +98,7 @@ std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol
   return names;
 }
 
-/// Where nothing has been run there are the published rows, to be reported as not run.
+/// Throws Error if the table has neither results nor published rows. Without results, rows are reported as not run.
 void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
   if (std::filesystem::exists(store)) return;
   check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
@@ -173,7 +173,7 @@ class TableProgress {
   Clock::time_point looked_{};
 };
 
-/// What is not there yet.
+/// Looks for results, and returns the runs that have none.
 std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
   std::vector<TableRun*> pending;
   for (TableRun& run : runs) {

@@ -7,7 +7,7 @@
 #include "npzoo/datasets/events/process.h"
 #include "npzoo/engine/error.h"
 
-// What simulations share.
+// Helpers of simulations.
 
 namespace npzoo {
 

@@ -20,7 +20,7 @@ struct EventSequence {
   std::int64_t events() const { return std::ssize(times); }
 };
 
-/// Where a simulation stops: at a time, or with an event.
+/// The end of a simulation: a time, or a number of events.
 struct SimulatedExtent {
   double end = 0;           // 0: only when there are enough events
   std::int64_t events = 0;  // at most; 0: as many as there are until `end`

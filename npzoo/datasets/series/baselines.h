@@ -43,7 +43,7 @@ class HoltWintersPath {
  public:
   HoltWintersPath(const HoltWinters& parameters, std::span<const double> y);
 
-  /// What comes behind the first `begin` values, at least one of which is known.
+  /// Forecasts the values after the first `begin`, at least one of which is known.
   std::vector<double> forecast(std::int64_t begin, std::int64_t horizon) const;
   /// Mean squared error of known values among `horizon` behind each of some hundred places of `y`, those of the path.
   double mse(std::span<const double> y, std::int64_t horizon) const;

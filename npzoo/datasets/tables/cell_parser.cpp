@@ -165,7 +165,7 @@ double CellParser::required(std::string_view cell, std::size_t column, std::int6
   return number(at);
 }
 
-/// Of a number with a decimal comma; none where it is not one.
+/// Reads a number with a decimal comma; none if the cell is not one.
 std::optional<double> CellParser::with_comma(std::string_view cell) const {
   std::array<char, 400> text;
   double value = 0;

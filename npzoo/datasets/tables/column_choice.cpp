@@ -48,7 +48,7 @@ struct ShownCell {
   std::string text;
 };
 
-/// Of every column the first cells that are not missing, at most `kLooked`, among the first rows.
+/// Returns for every column the first cells that are not missing, at most `kLooked`, among the first rows.
 std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
   constexpr std::size_t kLooked = 4;
   constexpr std::int64_t kRows = 64;

@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What rows of two tables are the same by: inputs and the group.
+/// Columns by which rows of two tables are the same: inputs and the group.
 struct RowKeys {
   std::span<const double> x;                 // (rows, Dx)
   std::span<const std::string> groups{};     // names

@@ -30,7 +30,7 @@ class TargetReader {
 
   const std::vector<std::string>& x_names() const { return reader_.header(); }
   const std::vector<ColumnForm>& forms() const { return parser_.forms(); }
-  /// What the columns of the context are, so that days count from the same one.
+  /// Takes over the forms of the context's columns, so that days count from the same date.
   void set_forms(const std::vector<ColumnForm>& forms);
   TableStyle style() const { return {reader_.format().separator(), parser_.decimal_sign()}; }
   /// Replaces `rows` by the next ones, at most `max_rows`.
@@ -56,7 +56,7 @@ class ContextReader {
   ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y);
 
   const std::vector<std::string>& y_names() const { return y_names_; }
-  /// Of x, in its order, as far as rows have been read.
+  /// Returns the forms of x, in its order, for the rows read so far.
   std::vector<ColumnForm> forms() const;
   void set_forms(const std::vector<ColumnForm>& forms);
   /// The next rows, at most `max_rows`; fewer only at the end.

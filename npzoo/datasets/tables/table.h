@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// What the cells of a column are, all of them looked at.
+/// Summary of all cells of a column.
 struct ColumnSummary {
   enum class Kind : std::uint8_t { empty, number, time, text };
 
@@ -51,12 +51,12 @@ class Table {
   std::int64_t rows() const { return std::ssize(begins_) - 1; }
   /// As it stands, without the line's end.
   std::string_view text(std::int64_t row) const;
-  /// Of a row, counted from 1 in the file.
+  /// Returns the line of a row in the file, counted from 1.
   std::int64_t line(std::int64_t row) const;
   /// The sign before the decimals, as far as columns have been asked for.
   char decimal_sign() const { return decimal_sign_; }
 
-  /// Of every column. All cells are looked at when this is called first.
+  /// Summarises every column. The first call looks at all cells.
   const std::vector<ColumnSummary>& summaries();
   /// Columns as numbers, in one pass. `forms`, one for each, may tell what they must be, such as those of another
   /// table; of unknown kind it is the first cell that decides. A column in `required` may have no cell missing. Throws

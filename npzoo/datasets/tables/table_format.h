@@ -44,7 +44,8 @@ class TableFormat {
   /// Splits a row, which may hold line breaks within quotes. `line` is where it begins. Throws Error where it does not
   /// have a cell for every column.
   void split(std::string_view row, std::int64_t line, Cells& cells) const;
-  /// Where in a row a text ends that begins at `from`. Where it is within quotes the row goes on in the next line.
+  /// Place within a row; `after` returns that behind a text which begins at `from`. Within quotes the row goes on in
+  /// the next line.
   enum class At : std::uint8_t { start, plain, quoted, closed };
   At after(std::string_view text, At from) const;
 

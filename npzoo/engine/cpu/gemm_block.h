@@ -1,7 +1,7 @@
 #pragma once
 
-// What products of matrices on CPUs have in common between the micro-kernel and the way in which threads share out the
-// work. Included by kernel sources only.
+// Code for products of matrices on CPUs between the micro-kernel and the distribution of work to threads. Only kernel
+// sources include it.
 
 #include "npzoo/engine/cpu/gemm_tile.h"
 #include "npzoo/engine/cpu/transpose.h"

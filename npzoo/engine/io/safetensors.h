@@ -20,7 +20,7 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
   std::map<std::string, Tensor> tensors;
 
-  /// Of all tensors together.
+  /// Returns the number of elements of all tensors.
   std::int64_t elements() const;
 };
 

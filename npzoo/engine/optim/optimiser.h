@@ -75,7 +75,7 @@ class Optimiser {
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
-  /// Of each parameter, in the order given. Writing to them restores a state.
+  /// Returns the moments of each parameter, in the given order. Writing to them restores a state.
   std::vector<Moments>& moments() { return moments_; }
   const std::vector<Moments>& moments() const { return moments_; }
   const std::vector<NamedParameter>& parameters() const { return parameters_; }

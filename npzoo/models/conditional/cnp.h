@@ -50,6 +50,6 @@ class Cnp final : public Model {
 std::vector<PoolingEncoder> cnp_encoders(const CnpConfig& config, Initializer& init);
 
 /// Reads what CNP and BNP have in common, `architecture` tnp or dl4bi before all else.
-CnpConfig read_cnp_config(ConfigReader& reader, const char* model);
+CnpConfig read_cnp_config(ConfigReader& reader);
 
 }  // namespace npzoo

@@ -23,7 +23,7 @@ struct InformerConfig {
   ProbAttentionConfig attention(bool causal) const { return {width, heads, factor, causal, scrambled}; }
 };
 
-/// Of all keys, or sparse.
+/// Attention to all keys, or sparse attention.
 class InformerCrossAttention {
  public:
   InformerCrossAttention(const InformerConfig& config, Initializer& init);

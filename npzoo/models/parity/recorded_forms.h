@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-// What recordings are compared by, all in float64 on the CPU.
+// Forms in which recordings are compared, all in float64 on the CPU.
 
 double largest_value(const Tensor& x);
 

@@ -32,7 +32,8 @@ class TargetPaths : public Autoregressive {
   class Walk {
    public:
     virtual ~Walk() = default;
-    /// Of target t, (B·P, 1, Dy). x (B·P, Nt, Dx) in the order of each path, values (B·P, Nt, Dy) of those before t.
+    /// Predicts target t, (B·P, 1, Dy), from x (B·P, Nt, Dx) in the order of each path and values (B·P, Nt, Dy) of
+    /// those before t.
     virtual Moments target(const Tensor& x, const Tensor& values, std::int64_t t) = 0;
   };
   /// So many rows at the context.

@@ -32,7 +32,7 @@ TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::st
 /// Reads what TNP-pytorch's bandits of all three have besides, where it is given: drop_y and score_context.
 void read_bandit_options(ConfigReader& reader, TokenTransformerConfig& config);
 
-/// Where TNP-pytorch and dl4bi keep a parameter of what these have in common.
+/// Places in TNP-pytorch and dl4bi of the parameters that these share.
 AuthorsPlace authors_tnp(const std::string& name);
 AuthorsPlace dl4bi_tnp(const std::string& name);
 

@@ -24,7 +24,7 @@ class BatchGradients {
   double compute(const Model& model, const Task& task, const Draws& draws, const std::function<void()>& beside = {},
                  Profile* profile = nullptr);
 
-  /// What the last `compute` left.
+  /// Returns the gradients of the last `compute`.
   GradientParts parts() const { return grads_; }
 
  private:

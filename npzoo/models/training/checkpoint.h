@@ -19,7 +19,8 @@ struct PretrainedWeights {
   std::string checksum;  // what tells them from all others
 };
 
-/// What is trained, and how: together with the data's own randomness this determines every bit of the result.
+/// The model, the protocol and the settings of a training: together with the data's own randomness they determine every
+/// bit of the result.
 struct TrainingRun {
   Protocol protocol;  // with the run's own steps, batch size and learning rate
   ModelSpec spec;
@@ -27,10 +28,10 @@ struct TrainingRun {
   std::optional<PretrainedWeights> init{};  // instead of random weights
 };
 
-/// What a model owns, trained or not, by name.
+/// All tensors of a model, trained or not, by name.
 using Weights = std::map<std::string, Tensor>;
 
-/// What exported weights tell of themselves besides the run that made them.
+/// Facts about exported weights besides the run that made them.
 struct Provenance {
   std::string command;     // that trains them again
   std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` tells them
@@ -70,7 +71,7 @@ std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint&
 /// Those of the best validation where the protocol keeps them, else the last.
 const Weights& weights_that_count(const Checkpoint& checkpoint);
 
-/// What tells the weights that count, as they are exported, from all others (see npzoo/engine/io/checksum.h).
+/// Returns a checksum of the weights that count, as they are exported (see npzoo/engine/io/checksum.h).
 std::string weights_checksum(const Checkpoint& checkpoint);
 
 /// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors

@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// Where the time of updates goes.
+/// Times of the parts of updates.
 struct StepProfile {
   Profile operations;  // of all threads
   double optimiser_ms = 0;
@@ -18,7 +18,7 @@ class HostStep final : public TrainingStep {
   HostStep(const Model& model, Optimiser& optimiser)
       : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters()) {}
 
-  /// What updates cost from now on is added there; null: nowhere.
+  /// Adds the costs of the next updates to `profile`; null: does not measure.
   void set_profile(StepProfile* profile) { profile_ = profile; }
 
   double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,

@@ -74,7 +74,7 @@ class Session {
     const bool begun = path_exists(path_);
     if (!options_.resume) {
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
-      // Of a run that was killed before its first checkpoint.
+      // Files of a run that was killed before its first checkpoint.
       for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()}) {
         std::error_code error;
         std::filesystem::remove(path, error);

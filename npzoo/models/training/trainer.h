@@ -60,7 +60,7 @@ class Trainer {
   struct Untrained {};
   Trainer(TrainingRun run, Untrained);
 
-  /// Of update number `steps_done_`.
+  /// Returns the draws of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   double make_step(std::optional<Task>& after);
@@ -85,7 +85,7 @@ class Trainer {
 /// batches than there are updates before a validation, so that it validates no longer than it trains.
 void set_steps(Protocol& protocol, std::int64_t steps);
 
-/// What a training run tells while it goes on.
+/// Receives the progress of a training run.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;

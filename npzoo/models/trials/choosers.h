@@ -16,12 +16,12 @@ struct ChoiceRules {
   bool repeat = false;        // whether a model may choose a point again
 };
 
-/// What each search draws, apart from data and from the others.
+/// The random numbers of a search, apart from data and from the others.
 struct SearchSeed {
   std::uint64_t seed = 0;
   std::int64_t batch = 0, steps = 0;  // of the batch, and those of a search
 
-  /// Of what a step draws.
+  /// Returns the stream of a step.
   std::uint64_t at(std::int64_t step) const { return static_cast<std::uint64_t>(batch * (steps + 1) + step); }
 };
 

@@ -15,10 +15,10 @@ namespace npzoo {
 
 namespace {
 
-/// Where marginals take a walk along each of many sampled paths, so many batches are scored, evenly over the test.
+/// Batches that are scored, evenly over the test, if marginals need a walk along each of many sampled paths.
 constexpr std::int64_t kFreeRunningBatches = 20;
 
-/// What is scored.
+/// The model and the data that are scored.
 struct ForecastTrialSubject {
   const Model& model;
   const ForecastSource& source;
@@ -154,7 +154,7 @@ class Baselines {
   std::vector<ForecastScores> scores_;
 };
 
-/// What comes of all batches, in their order.
+/// Totals of all batches, in their order.
 struct ForecastTotal {
   WindowMean headline;
   std::vector<ForecastScores> modes;  // of the model

@@ -15,8 +15,8 @@ namespace npzoo {
 
 /// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
 struct Evaluation {
-  /// Of each target by itself, and of all together, divided by their number; NaN where not asked for. The errors are of
-  /// the mean over batches.
+  /// Log-likelihoods of each target by itself, and of all together, divided by their number; NaN if not asked for. The
+  /// errors are those of the mean over batches.
   double log_likelihood = 0, standard_error = 0;
   double joint_log_likelihood = 0, joint_standard_error = 0;
   DensityForms forms;                 // how they are got
@@ -42,7 +42,7 @@ struct EvaluationOptions {
   std::uint64_t seed = 0;  // of what the model draws; for each batch other numbers
   /// For how many of the first batches the truth is scored as well, where it is known.
   std::int64_t exact_batches = 0;
-  /// Of the model's figures, which the truth is scored alike.
+  /// The density of the model's figures; the truth is scored by the same.
   Density density = Density::marginal;
   /// Only the log-likelihood of that density, for validations.
   bool density_only = false;

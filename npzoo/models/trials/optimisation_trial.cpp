@@ -22,17 +22,19 @@ struct SearchRules {
 
   explicit SearchRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "optimisation");
-    steps = reader.size("steps");
-    const auto acquisition = reader.get<std::string>("acquisition");
+    steps = reader.size("steps", "evaluations");
+    constexpr KeyLine kAcquisition = "how a point is chosen; \"thompson\": at the minimum of a sampled function";
+    const std::string acquisition =
+        reader.choice("acquisition", kAcquisition, {"ei", "log-ei", "ucb", "pi", "thompson"});
     choice.thompson = acquisition == "thompson";
-    const auto kind = choice.thompson ? AcquisitionKind::expected_improvement : find_acquisition(acquisition);
-    check(kind.has_value(), "[optimisation] acquisition \"{}\" found, expected ei, log-ei, ucb, pi or thompson",
-          acquisition);
-    choice.acquisition.kind = *kind;
-    choice.acquisition.width = reader.number("width", kNonNegative, choice.acquisition.width);
-    choice.acquisition.margin = reader.number("margin", kNonNegative, 0);
-    choice.repeat = reader.get<bool>("repeat");
-    fit_every = reader.integer("fit_every", 0, 65536, 0);
+    if (!choice.thompson) choice.acquisition.kind = find_acquisition(acquisition).value();
+    choice.acquisition.width = reader.number("width", "standard deviations of the acquisition \"ucb\"", kNonNegative,
+                                             choice.acquisition.width);
+    choice.acquisition.margin =
+        reader.number("margin", "improvement that does not count, in units of the function", kNonNegative, 0);
+    choice.repeat = reader.get<bool>("repeat", "whether a point may be evaluated again");
+    fit_every = reader.integer("fit_every", "evaluations between fits of the Gaussian process; 0: no such baseline", 0,
+                               65536, 0);
     reader.finish();
   }
 };

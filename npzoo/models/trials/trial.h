@@ -35,11 +35,11 @@ struct Figure {
   }
 };
 
-/// What a trial found.
+/// Results of a trial.
 struct Findings {
   std::vector<Figure> figures{};  // the first is the headline, which published tables print
   std::int64_t tasks = 0;
-  /// What the headline lacks of that of the truth, on the same tasks, where a truth is known.
+  /// The gap between the headline and that of the truth, on the same tasks, if a truth is known.
   std::optional<Estimate> lacking{};
   /// Lines for people, the headline's and the others.
   std::vector<std::string> headline_lines{}, further_lines{};

@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of oracles that do not state theirs.
+/// Standard error of oracles that do not state one.
 constexpr double kOracleError = 0.004;
 constexpr double kErrorsOfALeak = 3;
 constexpr double kNormalQuantile = 1.959964;  // two-sided 95 %
@@ -36,9 +36,10 @@ Density published_density(const EvaluationConfig& rules, const std::string& mode
 
 double known_or_zero(double error) { return std::isnan(error) ? 0 : error; }
 
-/// Of the 95 % interval of ours minus published. Noise of seeds has few degrees of freedom, hence Student's quantile of
-/// the smaller number (the conservative form of Welch's test). Noise of test tasks is of thousands of tasks: ours and
-/// that of the published figure, which is taken to be as large as ours without a control variate.
+/// Returns half of the 95 % interval of ours minus published. Noise of seeds has few degrees of freedom, hence
+/// Student's quantile of the smaller number (the conservative form of Welch's test). Noise of test tasks comes from
+/// thousands of tasks: ours, and that of the published figure, which is taken to be as large as ours without a control
+/// variate.
 double half_width(const SeedMean& ours, const PublishedFigure& published) {
   std::int64_t degrees = 0;
   double seeds = 0;

@@ -16,7 +16,7 @@ namespace npzoo {
 // of the protocol, all values here are log-likelihoods in nats per target point: more is better. docs/verdicts.md
 // states the rule.
 
-/// What runs of one model with different seeds reached on one test.
+/// Results of one model with different seeds on one test.
 struct SeedMean {
   double value = 0;
   double standard_error = 0;   // over the runs; of a single one that of its test tasks
@@ -43,7 +43,7 @@ struct PublishedFigure {
 };
 PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig& test, const Published& row);
 
-/// What no figure of a density exceeds in expectation.
+/// The value that no figure of a density exceeds in expectation.
 struct Ceiling {
   Estimate best;
   const char* oracle = "";             // which of the protocol's values it is, "bayes_diagonal"
@@ -51,13 +51,13 @@ struct Ceiling {
 };
 std::optional<Ceiling> ceiling(const Metric& metric, const OracleValues& oracle, Density density);
 
-/// What the figures of a model are: as the registry says, for a model of this build, else as the protocol says of the
+/// Returns the density of a model's figures: by the registry for a model of this build, else by the protocol for
 /// published ones. These also tell whether a model of mixtures draws one function of each task, which is a Gaussian at
 /// each target.
 Density density_of(const EvaluationConfig& rules, const std::string& model);
 
-/// What a log-likelihood of this density of a model on a test is held against. A published one of another density is
-/// not comparable.
+/// The reference for a log-likelihood of this density of a model on a test. A published one of another density is not
+/// comparable.
 struct Reference {
   std::optional<PublishedFigure> published{};
   std::optional<Ceiling> best{};

@@ -10,8 +10,8 @@ namespace npzoo {
 /// transforms, as L log L.
 enum class CircularMethod : std::uint8_t { automatic, products, fourier };
 
-/// What `automatic` means for series of `length` steps on that device: the faster one, on the host as measured
-/// (perf/NOTES.md).
+/// Returns the method that `automatic` stands for, for series of `length` steps on that device: the faster one, on the
+/// host as measured (perf/NOTES.md).
 CircularMethod circular_method(std::int64_t length, Device device);
 
 /// Circular correlation, summed over channels: out(b, τ) = Σ over t and c of q(b, t + τ, c) · k(b, t, c), positions

@@ -14,7 +14,7 @@ namespace npzoo {
 
 namespace {
 
-/// Where consecutive positions of an axis lie in the whole array: `rows` runs of `width` elements.
+/// Place of consecutive positions of an axis in the whole array: `rows` runs of `width` elements.
 struct Piece {
   std::int64_t rows, width, offset, step;
 };

@@ -11,7 +11,7 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// Of the axes of space in their order, (row, column) or (position); one axis uses the first entries alone.
+/// Settings for the axes of space in their order, (row, column) or (position). One axis uses the first entries alone.
 struct ConvolutionConfig {
   std::array<std::int64_t, 2> stride = {1, 1};
   std::array<Padding, 2> padding = {};

@@ -39,7 +39,7 @@ void check_bank(const Tensor& bank, std::int64_t keep) {
   check(1 <= keep && keep <= most, "[kriging] {} kernels are to be kept, expected 1 to {}", keep, most);
 }
 
-/// What kernels say together, and each of them.
+/// Predictions of all kernels together, and of each.
 struct Said {
   std::array<Tensor, 3> moments;  // mean, std and spread
   Tensor each, slopes{};

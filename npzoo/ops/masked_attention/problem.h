@@ -32,7 +32,7 @@ class AttentionProblem {
   }
 
   Shape log_sum_shape() const { return {batch, heads, queries}; }
-  /// Of the forward products between rows and the keys that they see.
+  /// Returns the operations of the forward products between rows and the keys that they see.
   std::int64_t flops() const;
 
   PrefixMask mask;

@@ -27,7 +27,7 @@ void add_flags(Flags& flags, BenchScalingCommand& c) {
   add_flags(flags, c.sizes);
 }
 
-/// What predict and stream take at a time, or on a GPU what is enough work for each kernel.
+/// Points of a chunk as in predict and stream; on a GPU enough work for each kernel.
 std::int64_t largest_chunk() { return chunk_points(default_device()); }
 constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
 

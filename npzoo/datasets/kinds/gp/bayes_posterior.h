@@ -26,7 +26,7 @@ struct WeightedKernel {
   double log_weight = 0;
 };
 
-/// What can be said at best about targets whose kernel is not known.
+/// The best possible predictions of targets with an unknown kernel.
 struct BayesPredictions {
   GpMarginals diagonal;                        // (Nt): means and variances of p(yt_i | context)
   std::vector<double> log_likelihood;          // (Nt): log p(yt_i | context)

@@ -21,7 +21,7 @@ class GpConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override;
   TaskExtents typical_extents() const override;
   TrainingRange training_range() const override;
-  /// Of one input: noise-free targets on a grid over the whole domain.
+  /// With one input: noise-free targets on a grid over the whole domain.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
   /// The largest context of a ragged batch decides where the targets of all its tasks begin.
   bool batch_size_matters() const override;
@@ -31,7 +31,7 @@ class GpConfig final : public TaskConfig {
   GpDistribution distribution_;
 };
 
-/// What the tasks are drawn from; null where that is no Gaussian process.
+/// Returns the distribution of the tasks; null if they are not of a Gaussian process.
 const GpDistribution* gp_distribution(const TaskConfig& config);
 
 }  // namespace npzoo

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// Where the points of a task are, in the units of a model.
+/// Places of the points of a task, in the units of a model.
 struct Places {
   std::vector<double> xc, xt;  // (Nc, Dx), (Nt, Dx)
   double spacing = 1;          // of the data, before some of it went missing

@@ -73,7 +73,7 @@ wheel::Problem fresh_problem(std::int64_t points, double delta, Random& random) 
   return problem;
 }
 
-/// Who knows δ learns nothing from a context.
+/// With a known δ, a context has no further information.
 class WheelTruth final : public Truth {
  public:
   explicit WheelTruth(std::vector<double> deltas) : deltas_(std::move(deltas)) {}
