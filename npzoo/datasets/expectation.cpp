@@ -30,7 +30,7 @@ std::optional<Estimate> estimate_of(const RunningMean& mean) {
 
 std::optional<Estimate> read_estimate(TomlReader& reader, std::string_view key) {
   if (!reader.has(key)) return {};
-  const auto [value, error] = reader.two_numbers(key, kFinite);
+  const auto [value, error] = reader.two_numbers(key, "mean log-density, and its standard error", kFinite);
   if (error <= 0) reader.reject(key, fmt::format("[{}, {}]", value, error), "a standard error > 0");
   return Estimate{value, error};
 }
@@ -70,12 +70,12 @@ std::vector<StoredExpectation> read_expectations(std::string_view text, const st
   TomlReader reader(text, "[expectations] " + where);
   std::vector<StoredExpectation> all;
   if (!reader.has("expectation")) return all;  // nobody has computed one
-  for (TomlReader& row : reader.tables("expectation")) {
+  for (TomlReader& row : reader.tables("expectation", "expected densities under the exact posterior")) {
     StoredExpectation& stored = all.emplace_back();
-    stored.protocol = row.text("protocol");
-    stored.test = row.text("test");
-    stored.version = row.text("version");
-    stored.expectation.tasks = row.integer("tasks", 2, kMostExpectationTasks);
+    stored.protocol = row.text("protocol", "name of the protocol");
+    stored.test = row.text("test", "name of the test");
+    stored.version = row.text("version", "hash of all that decides the tasks");
+    stored.expectation.tasks = row.integer("tasks", "tasks that the means are over", 2, kMostExpectationTasks);
     stored.expectation.marginal = read_estimate(row, "marginal");
     stored.expectation.joint = read_estimate(row, "joint");
     row.finish();
