@@ -4,7 +4,8 @@
 First ten tables of one input, two maps and the evaluations of four weights: the largest difference between the package and
 the program, in the last of the nine digits that the program writes; evaluations have to be equal to the last bit. Then each
 long call is interrupted by SIGINT at N random instants: the longest time until KeyboardInterrupt, and whether the next call
-returns the figures of an undisturbed one. Needs an installed package. Ends with 1 if figures differ."""
+returns the figures of an undisturbed one. On a machine that others use as well, --threads 1 and the milliseconds of the
+processor say how much work a call goes on with. Needs an installed package. Ends with 1 if figures differ."""
 
 import argparse
 import csv
@@ -192,9 +193,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instants", type=int, default=100)
     parser.add_argument("--only", default="", metavar="CALL", help="how the calls begin that are interrupted; figures are not compared then")
+    parser.add_argument("--threads", type=int, default=0, help="of the interrupted calls; 0: all cores")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     agree = True if options.only else figures_agree()
+    npzoo.set_threads(options.threads)
     return 0 if interruptions(options.instants, options.only) and agree else 1
 
 
