@@ -38,8 +38,6 @@ NO_PROTOCOL = {
     "Electricity": ("impossible", "the paper uses another client than the one at hand"),
     "RMSE": ("impossible", "its times are scaled in an unknown way"),
     "NLL": ("impossible", "its times are scaled in an unknown way"),
-    "ETT": ("owed", "no protocol for these horizons"),
-    "Exchange": ("owed", "no protocol for these horizons"),
     "delta": ("full", "the unit of the table"),  # uniform choice
 }
 
