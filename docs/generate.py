@@ -2,8 +2,8 @@
 """Makes the sources of the documentation site: generate.py NPZOO TREE
 
 Copies docs/ and the other pages of the repository to TREE, and adds pages and sections that the program knows best: the
-command line, the protocols, and the presets, parameters and weights of each model. Stops at a link to a file that does not
-exist, and at a model without a page.
+command line, the protocols and their keys, C++ headers, and the presets, parameters and weights of each model. Stops at a link to
+a file that does not exist, and at a model or a Python name without a page.
 """
 
 import collections
@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # nothing is written beside the sources
 sys.path.insert(0, str(ROOT / "perf"))
 import results_report  # noqa: E402
+
+import cpp_reference  # noqa: E402
 DOCS = ROOT / "docs"
 # Files of the repository that are pages of the site: where they stand there.
 PAGES = {
@@ -37,6 +39,7 @@ HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h
            "npzoo/models/applications/tables/fill_table.h", "npzoo/models/applications/forecasts/forecast.h",
            "npzoo/models/applications/events/following_events.h", "npzoo/models/applications/images/picture_completion.h",
            "npzoo/models/applications/optimise/bayesian_optimiser.h"]
+INCLUDE = re.compile(r"(```\{literalinclude\} )(\S+)")
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
 
@@ -89,8 +92,11 @@ class Site:
             target = self.target(match[2], source, page)
             return f"{match[1]}{target}{match[3]}" if target else f"{match[1]}{match[2]}{match[3]}"
 
+        def included(match):
+            return f"{match[1]}{self.target(match[2], source, page)}"
+
         parts = re.split(r"(^```.*?^```$)", source.read_text(), flags=re.MULTILINE | re.DOTALL)
-        return "".join(part if part.startswith("```") else LINK.sub(replace, part) for part in parts)
+        return "".join(INCLUDE.sub(included, part) if part.startswith("```") else LINK.sub(replace, part) for part in parts)
 
     def copy(self):
         made = self.tree / ".made-by-generate"
@@ -230,8 +236,16 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
                 continue
             page = header.removesuffix(".h")
             pages.append(f"headers/{page}")
-            self.write(f"reference/headers/{page}.md", f"# {header}\n\n```c++\n{(ROOT / header).read_text()}```\n")
+            self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
         self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
+
+    def python(self):
+        """Every public name of the package is on its page."""
+        exported = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/npzoo/__init__.py").read_text(), re.DOTALL)[1]
+        page = (DOCS / "reference/python-api.md").read_text()
+        for name in [*re.findall(r"\"(\w+)\"", exported), "NeuralProcessRegressor"]:
+            if not re.search(rf"\b{name}$", page, re.MULTILINE):
+                self.errors.append(f"docs/reference/python-api.md: no entry for npzoo.{name}")
 
     # Models
 
@@ -354,6 +368,7 @@ def main():
     site.models()
     site.weights()
     site.headers()
+    site.python()
     if site.errors:
         sys.exit("\n".join(f"generate: {error}" for error in site.errors))
 
