@@ -10,7 +10,7 @@ def page(name, text):
     """The Markdown page of a header."""
     inner = re.search(r"^namespace npzoo(?:::\w+)? \{\n(.*)^\}  // namespace", text, re.MULTILINE | re.DOTALL)
     sections = [section(comment, code) for comment, code in entries(inner[1])]
-    return f"# {name}\n\n```c++\n#include \"{name}\"\n```\n\n" + "\n".join(sections)
+    return f"# {name.rpartition('/')[2]}\n\n```c++\n#include \"{name}\"\n```\n\n" + "\n".join(sections)
 
 
 def section(comment, code):

@@ -235,7 +235,7 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
                 self.errors.append(f"docs/generate.py: no header {header}")
                 continue
             page = header.removesuffix(".h")
-            pages.append(f"headers/{page}")
+            pages.append(f"{pathlib.Path(header).name} <headers/{page}>")
             self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
         self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
 
