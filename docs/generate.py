@@ -31,14 +31,24 @@ PAGES = {
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
-# Headers that a program includes first.
-HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h", "npzoo/engine/error.h",
-           "npzoo/datasets/task.h", "npzoo/datasets/protocol.h", "npzoo/models/model.h", "npzoo/models/prediction.h",
-           "npzoo/models/registry.h", "npzoo/models/training/trainer.h", "npzoo/models/training/host_step.h",
-           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/fill.h",
-           "npzoo/models/applications/tables/fill_table.h", "npzoo/models/applications/forecasts/forecast.h",
-           "npzoo/models/applications/events/following_events.h", "npzoo/models/applications/images/picture_completion.h",
-           "npzoo/models/applications/optimise/bayesian_optimiser.h"]
+# Public headers, in groups.
+HEADERS = {
+    "Tensors and gradients": ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h",
+                              "npzoo/engine/init.h", "npzoo/engine/optim/optimiser.h", "npzoo/engine/error.h"],
+    "Operations": [f"npzoo/ops/{folder.name}/{folder.name}.h" for folder in sorted((ROOT / "npzoo/ops").iterdir())
+                   if (folder / f"{folder.name}.h").exists()],
+    "Tasks and protocols": ["npzoo/datasets/task.h", "npzoo/datasets/task_source.h", "npzoo/datasets/task_config.h",
+                            "npzoo/datasets/protocol.h"],
+    "Models": ["npzoo/models/model.h", "npzoo/models/prediction.h", "npzoo/models/registry.h"],
+    "Parts of models": [f"npzoo/models/blocks/{name}.h" for name in ("mlp", "linear", "layer_norm", "attention", "transformer", "perceiver",
+                                                                    "convolution", "lstm")],
+    "Predictions": [f"npzoo/models/predictions/{name}.h" for name in ("independent", "mixture", "sampled_functions", "joint_gaussian",
+                                                                     "autoregressive", "next_event")],
+    "Training": [f"npzoo/models/training/{name}.h" for name in ("trainer", "host_step", "checkpoint", "named_weights")],
+    "Applications": [f"npzoo/models/applications/{name}.h" for name in (
+        "tables/fill", "tables/fill_table", "forecasts/forecast", "events/following_events", "images/picture_completion",
+        "optimise/bayesian_optimiser")],
+}
 INCLUDE = re.compile(r"(```\{literalinclude\} )(\S+)")
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
@@ -229,15 +239,20 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         self.fill("reference/weights.md", "<!-- weights -->", "".join(rows))
 
     def headers(self):
-        pages = []
-        for header in HEADERS:
-            if not (ROOT / header).exists():
-                self.errors.append(f"docs/generate.py: no header {header}")
-                continue
-            page = header.removesuffix(".h")
-            pages.append(f"{pathlib.Path(header).name} <headers/{page}>")
-            self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
-        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
+        groups = []
+        for title, headers in HEADERS.items():
+            pages = []
+            for header in headers:
+                if not (ROOT / header).exists():
+                    self.errors.append(f"docs/generate.py: no header {header}")
+                    continue
+                page = header.removesuffix(".h")
+                pages.append(f"{pathlib.Path(header).name} </reference/headers/{page}>")
+                self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
+            group = f"headers/{title.lower().replace(' ', '-')}"
+            self.write(f"reference/{group}.md", f"# {title}\n\n```{{toctree}}\n" + "\n".join(pages) + "\n```\n")
+            groups.append(group)
+        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n:maxdepth: 2\n\n" + "\n".join(groups) + "\n```\n")
 
     def python(self):
         """Every public name of the package is on its page."""
