@@ -81,7 +81,7 @@ def name_of(code):
 
 def public(code):
     """The declaration without private members and bodies of functions."""
-    code = re.sub(r"^ (?:private|protected):\n.*?(?=^ public:|^\};)", "", code, flags=re.MULTILINE | re.DOTALL)
+    code = re.sub(r"^ private:\n.*?(?=^ (?:public|protected):|^\};)", "", code, flags=re.MULTILINE | re.DOTALL)
     code = without_bodies(code)
     return re.sub(r"\n\s*\n(?=\};)", "\n", re.sub(r"\n{3,}", "\n\n", code)).rstrip()
 

@@ -20,7 +20,8 @@ METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negativ
 
 LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; with one seed, ± the standard error over
 test tasks. *Difference*: ours minus published ± half of the 95 % interval (with one seed, without the noise of seeds).
-*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. """
+*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. ‡ by the
+expectation of the exact posterior, which removes most of the noise of the test tasks. """
 
 # What the README shows where there is more than this many rows: the models of a protocol's test.
 README_ROWS = 8
@@ -62,7 +63,7 @@ def table(header, rows, text):
 
 
 def ours(row):
-    text = with_error(row["ours"], row["standard_error"])
+    text = with_error(row["ours"], row["standard_error"]) + (" ‡" if row["controlled"] else "")
     return text if len(row["runs"]) == 1 else f"{text} ({', '.join(number(run) for run in row['runs'])})"
 
 
@@ -151,7 +152,8 @@ def spread(store):
     if store["spread"] is None:
         return ""
     kind = "standard error of the mean" if store["spread"]["kind"] == "error" else "standard deviation"
-    return f" Published ±: {kind} over {store['spread']['seeds']} seeds."
+    assumed = ", which is assumed: the source does not say" if store["spread"]["assumed"] else ""
+    return f" Published ±: {kind} over {store['spread']['seeds']} seeds{assumed}."
 
 
 def section(store):

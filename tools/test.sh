@@ -53,11 +53,10 @@ else
     export NVCC_APPEND_FLAGS=--Ofast-compile=max
   fi
   prepare_python
-  run "$build-all" "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
+  run "$build-all" "${options[@]}" "${with_python[@]}" -Doptimization=1 -- "${suites[@]/#/--suite=}"
   if [ "$clang" ]; then
-    # Each file alone, so that a missing include is found.
     compiler=clang++
-    run build-clang++ -Dcuda=disabled -Demulator=disabled -Dunity=off -Disas=native -Doptimization=1 -- --suite=compilers
+    run build-clang++ -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --suite=compilers
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1

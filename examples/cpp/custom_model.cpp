@@ -22,13 +22,13 @@ class MeanProcess final : public Model {
  public:
   explicit MeanProcess(Initializer init) : encoder_({2, 64, 64}, init), decoder_({65, 64, 64, 2}, init) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws&, std::int64_t) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws&, std::int64_t) const override {
     auto state = std::make_unique<Encoded>();
     const Context points = clear_padding(context);
     state->mean = masked_mean(encoder_(concat({points.xc, points.yc}, -1)), context.lengths);
     return state;
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     const Tensor& mean = state_as<Encoded>(state, "mean").mean;
     const std::int64_t batch = xt.dim(0), targets = xt.dim(1), width = mean.dim(1);
     const Tensor each = broadcast_to(reshape(mean, {batch, 1, width}), {batch, targets, width});

@@ -7,6 +7,7 @@
 #include "npzoo/datasets/protocol_files.h"
 #include "npzoo/datasets/protocol_text.h"
 #include "npzoo/datasets/toml_reader.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/words.h"
 
@@ -29,9 +30,10 @@ OptimiserConfig read_optimiser(TomlReader reader) {
 
 ScheduleConfig read_schedule(TomlReader reader, std::int64_t steps) {
   ScheduleConfig s;
-  s.name = reader.choice("name", "learning rate over time", {"constant", "cosine", "one-cycle"});
-  if (s.name == "cosine") s.warmup_steps = reader.integer("warmup_steps", "updates of linear warm-up", 0, steps);
-  if (s.name == "one-cycle") {
+  s.kind = schedule_kind(reader.choice("name", "learning rate over time", schedule_names()));
+  if (s.kind == ScheduleKind::cosine)
+    s.warmup_steps = reader.integer("warmup_steps", "updates of linear warm-up", 0, steps);
+  if (s.kind == ScheduleKind::one_cycle) {
     s.warmup = reader.number("warmup", "share of the updates before the peak", kBelowOne);
     s.divisor = reader.number("divisor", "peak learning rate / first one", kAtLeastOne);
     s.final_divisor = reader.number("final_divisor", "first learning rate / last one", kAtLeastOne);
@@ -131,7 +133,14 @@ Spread read_spread(TomlReader reader) {
                     {"deviation", "error"}) == "error"
           ? SpreadKind::error
           : SpreadKind::deviation;
-  spread.seeds = reader.integer("seeds", "trainings behind a published row", 2, 1000);
+  if (reader.has("tasks")) {
+    spread.tasks =
+        reader.integer("tasks", "instead of seeds: test tasks of one training behind a published row", 2, 1'000'000);
+  } else {
+    spread.seeds = reader.integer("seeds", "trainings behind a published row", 2, 1000);
+    if (reader.has("assumed"))
+      spread.assumed = reader.boolean("assumed", "whether the source does not say what the ± is");
+  }
   reader.finish();
   return spread;
 }
@@ -223,7 +232,7 @@ Protocol read_protocol(TomlReader reader, ReadTasks read_tasks) {
 class AnyTasks final : public TaskConfig {
  public:
   static std::shared_ptr<const TaskConfig> read(TomlReader data) {
-    static_cast<void>(read_kind(data));
+    static_cast<void>(read_kind(data, task_families()));
     return std::make_shared<AnyTasks>();
   }
 
@@ -258,7 +267,7 @@ std::vector<DescribedKey> described_protocol_keys() {
 }
 
 Protocol load_protocol(const std::string& name_or_path) {
-  return parse_protocol(protocol_text(name_or_path), name_or_path);
+  return with_errors([&] { return parse_protocol(protocol_text(name_or_path), name_or_path); });
 }
 
 Protocol with_changes(Protocol protocol, std::span<const std::string> changes) {

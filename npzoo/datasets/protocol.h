@@ -81,12 +81,14 @@ struct Published {
 /// Meaning of the second number of published rows.
 enum class SpreadKind : std::uint8_t {
   unknown,    // the protocol does not state it
-  deviation,  // standard deviation over trainings with different seeds
+  deviation,  // standard deviation over trainings with different seeds, or over tasks
   error,      // standard error of their mean
 };
 struct Spread {
   SpreadKind kind = SpreadKind::unknown;
-  std::int64_t seeds = 0;  // number of trainings
+  std::int64_t seeds = 0;  // number of trainings; 0: it is over tasks
+  std::int64_t tasks = 0;  // number of functions, problems or orders that one training was tested on
+  bool assumed = false;    // the source prints the number of trainings, but not which kind it is
 
   bool operator==(const Spread&) const = default;
 };
@@ -109,7 +111,7 @@ struct EvaluationConfig {
   ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
-  Spread spread;                             // of the published rows of all tests
+  Spread spread;                             // of the published rows and figures of all tests
   std::vector<TestConfig> tests;
 };
 
@@ -152,6 +154,11 @@ std::vector<std::string> protocol_names();
 /// published figures or oracle values. It is that of the protocol as it was read: a run's own number of steps makes no
 /// difference. Throws Error if there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
+
+/// Returns the identity of the distribution of a test's tasks, as 32 hexadecimal digits. It changes with the data, the
+/// distribution of the test and, if a task depends on the others of its batch, the batch size of the evaluation, but not
+/// with training and models.
+std::string task_version(const Protocol& protocol, const std::string& test);
 
 /// True if `[data]`, and its changes for validations, are the same in both protocols as they were read.
 bool same_data(const Protocol& a, const Protocol& b);

@@ -171,17 +171,20 @@ void drop_figures(toml::table& root, bool oracles) {
 /// Removes what `[evaluation]` says of published rows that neither the tests nor those that replace them have.
 void drop_words_on_figures(toml::table& root, toml::table& replacing) {
   std::set<std::string, std::less<>> models;
+  bool figures = false;
   toml::array* own = tests_of(replacing);
   if (toml::array* tests = own ? own : tests_of(root))
     for (toml::node& node : *tests)
-      if (const toml::table* test = node.as_table())
+      if (const toml::table* test = node.as_table()) {
+        figures = figures || test->contains("published_figures");
         if (const toml::table* rows = (*test)["published"].as_table())
           for (const auto& [model, row] : *rows) models.emplace(model.str());
+      }
   toml::table* evaluation = root["evaluation"].as_table();
   if (!evaluation) return;
+  if (models.empty() && !figures) evaluation->erase("spread");
   if (models.empty()) {
     evaluation->erase("densities");
-    evaluation->erase("spread");
   } else if (toml::table* densities = (*evaluation)["densities"].as_table()) {
     std::vector<std::string> gone;
     for (const auto& [model, density] : *densities)

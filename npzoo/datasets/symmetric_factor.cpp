@@ -17,7 +17,38 @@ using ConstMatrixView = Eigen::Map<const DenseMatrix>;
 using VectorView = Eigen::Map<Eigen::VectorXd>;
 using ConstVectorView = Eigen::Map<const Eigen::VectorXd>;
 
-constexpr std::int64_t kBlock = 128;  // rows between two looks at the stop token
+constexpr std::int64_t kBlock = 128;         // rows that are factorised together
+constexpr std::int64_t kLook = 100'000'000;  // products between two looks at the stop token
+constexpr std::int64_t kTogether = 24;       // a multiple of the rows and columns that Eigen's kernels take at a time
+
+/// Returns how many rows or columns of `products` each to work on between two looks.
+std::int64_t step_of(std::int64_t products) {
+  return kTogether * std::max<std::int64_t>(1, kLook / std::max<std::int64_t>(1, kTogether * products));
+}
+
+/// A ← A − P Pᵀ in the lower triangle.
+template <class P>
+void subtract_own_product(Eigen::Ref<DenseMatrix> a, const P& p) {
+  const std::int64_t rows = a.rows(), step = step_of(rows * p.cols());
+  for (std::int64_t first = 0; first < rows; first += step) {
+    throw_if_stopped();
+    const std::int64_t size = std::min(step, rows - first);
+    const auto some = p.middleRows(first, size);
+    if (first > 0) a.block(first, 0, size, first).noalias() -= some * p.topRows(first).transpose();
+    a.block(first, first, size, size).selfadjointView<Eigen::Lower>().rankUpdate(some, -1);
+  }
+}
+
+/// Calls `solve` with some columns of B (n, m) at a time.
+template <class F>
+void solve_columns(std::span<double> b, std::int64_t n, std::int64_t m, const F& solve) {
+  MatrixView x(b.data(), n, m);
+  const std::int64_t step = step_of(n * n / 2);
+  for (std::int64_t first = 0; first < m; first += step) {
+    if (first > 0) throw_if_stopped();
+    solve(x.middleCols(first, std::min(step, m - first)));
+  }
+}
 
 /// Throws Error with the first pivot of `rest` that is not positive, or with the smallest one if rounding hides it.
 [[noreturn]] void fail_at_pivot(DenseMatrix rest, std::int64_t first, std::int64_t n) {
@@ -46,8 +77,8 @@ SymmetricFactor::SymmetricFactor(std::vector<double> matrix, std::int64_t n) : l
     if (factored.info() != Eigen::Success || !(block.diagonal().array() > 0).all()) fail_at_pivot(before, first, n);
     auto panel = a.block(first + size, first, below, size);
     block.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(panel);
-    a.bottomRightCorner(below, below).selfadjointView<Eigen::Lower>().rankUpdate(panel, -1);
     throw_if_stopped();
+    subtract_own_product(a.bottomRightCorner(below, below), panel);
   }
 }
 
@@ -63,17 +94,15 @@ void SymmetricFactor::solve_lower(std::span<double> b) const {
   if (m == 1) {  // several times faster than a matrix of one column
     VectorView x(b.data(), n_);
     l.solveInPlace(x);
-  } else if (m > 1) {
-    MatrixView x(b.data(), n_, m);
-    l.solveInPlace(x);
+  } else {
+    solve_columns(b, n_, m, [&](auto x) { l.solveInPlace(x); });
   }
 }
 
 void SymmetricFactor::solve_upper(std::span<double> b) const {
   const std::int64_t m = columns(b);
-  if (m == 0) return;
-  MatrixView x(b.data(), n_, m);
-  ConstMatrixView(l_.data(), n_, n_).transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+  const auto u = ConstMatrixView(l_.data(), n_, n_).transpose().triangularView<Eigen::Upper>();
+  solve_columns(b, n_, m, [&](auto x) { u.solveInPlace(x); });
 }
 
 std::vector<double> SymmetricFactor::multiply(std::span<const double> z) const {
@@ -97,10 +126,7 @@ double SymmetricFactor::log_determinant() const {
 
 void subtract_square(std::span<double> a, std::int64_t m, std::span<const double> v) {
   if (v.empty()) return;  // Eigen divides by its size
-  const std::int64_t n = std::ssize(v) / m;
-  MatrixView(a.data(), m, m)
-      .selfadjointView<Eigen::Lower>()
-      .rankUpdate(ConstMatrixView(v.data(), n, m).transpose(), -1);
+  subtract_own_product(MatrixView(a.data(), m, m), ConstMatrixView(v.data(), std::ssize(v) / m, m).transpose());
 }
 
 }  // namespace npzoo

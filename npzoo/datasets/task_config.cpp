@@ -8,14 +8,15 @@
 #include "npzoo/datasets/own_data.h"
 #include "npzoo/datasets/task_table.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/shared_rows.h"
 
 namespace npzoo {
 
 namespace {
 
-std::vector<TaskFamily>& families() {
-  static std::vector<TaskFamily> families(built_in_families().begin(), built_in_families().end());
-  return families;
+SharedRows<TaskFamily>& families() {
+  static auto* const known = new SharedRows<TaskFamily>(built_in_families());
+  return *known;
 }
 
 }  // namespace
@@ -45,16 +46,20 @@ OwnTasks TaskConfig::on_own_data(const OwnData& /*own*/) const {
 }
 
 AddedTaskFamily::AddedTaskFamily(const TaskFamily& family) : kind_(family.kind) {
-  check(std::ranges::find(families(), family.kind, &TaskFamily::kind) == families().end(),
-        "[tasks] there is a kind '{}' already, expected another name", family.kind);
-  families().push_back(family);
+  families().change([&](std::vector<TaskFamily>& known) {
+    check(std::ranges::find(known, family.kind, &TaskFamily::kind) == known.end(),
+          "[tasks] there is a kind '{}' already, expected another name", family.kind);
+    known.push_back(family);
+  });
 }
 
 AddedTaskFamily::~AddedTaskFamily() {
-  std::erase_if(families(), [this](const TaskFamily& family) { return family.kind == kind_; });
+  families().change([this](std::vector<TaskFamily>& known) {
+    std::erase_if(known, [this](const TaskFamily& family) { return family.kind == kind_; });
+  });
 }
 
-std::span<const TaskFamily> task_families() { return families(); }
+std::span<const TaskFamily> task_families() { return families().rows(); }
 
 std::string_view present_kind(std::string_view kind) {
   for (const TaskFamily& family : task_families())
@@ -62,18 +67,20 @@ std::string_view present_kind(std::string_view kind) {
   return kind;
 }
 
-std::string read_kind(TomlReader& data) {
+/// `known` is one table throughout, since another thread may add to it.
+std::string read_kind(TomlReader& data, std::span<const TaskFamily> known) {
   constexpr KeyLine kLine = "kind of tasks; `npzoo help protocol KIND` lists its keys";
   std::vector<std::string_view> kinds;
-  for (const TaskFamily& family : task_families()) kinds.push_back(family.kind);
+  for (const TaskFamily& family : known) kinds.push_back(family.kind);
   std::string kind = data.is_text("kind") ? std::string(present_kind(data.text("kind", kLine))) : "";
   if (std::ranges::find(kinds, kind) == kinds.end()) kind = data.choice("kind", kLine, kinds);  // throws Error
   return kind;
 }
 
 std::shared_ptr<const TaskConfig> read_task_config(TomlReader data) {
-  const std::string kind = read_kind(data);
-  auto config = std::ranges::find(task_families(), kind, &TaskFamily::kind)->read(data);
+  const std::span<const TaskFamily> known = task_families();
+  const std::string kind = read_kind(data, known);
+  auto config = std::ranges::find(known, kind, &TaskFamily::kind)->read(data);
   data.finish();
   return config;
 }

@@ -79,6 +79,9 @@ class TaskConfig {
   /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
   /// a test chose them, and its figures are too good.
   virtual bool tested_on_validation() const { return false; }
+  /// True if a task of a large batch is drawn otherwise than one of a small batch, as if the largest context of a batch
+  /// bounds the targets of all its tasks. Then mean figures depend on the batch size.
+  virtual bool batch_size_matters() const { return true; }
   /// Returns the application that `predict` runs with a model of these tasks.
   virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
@@ -108,7 +111,7 @@ struct TaskFamily {
   std::string_view former_name{};  // in protocols of npzoo 0.1, which are part of its checkpoints; empty: the same
 };
 
-/// One kind more than this build has, as long as it lives. Not while another thread reads a protocol.
+/// Adds a kind to those of this build, as long as it lives. Any thread may read protocols meanwhile.
 class AddedTaskFamily {
  public:
   explicit AddedTaskFamily(const TaskFamily& family);
@@ -127,7 +130,7 @@ std::span<const TaskFamily> task_families();
 std::string_view present_kind(std::string_view kind);
 
 /// Reads `kind`: the present name of a kind of tasks.
-std::string read_kind(TomlReader& data);
+std::string read_kind(TomlReader& data, std::span<const TaskFamily> known);
 
 /// Reads a `[data]` table as its kind does; strict. Former names of kinds are read as well.
 std::shared_ptr<const TaskConfig> read_task_config(TomlReader data);

@@ -9,17 +9,22 @@
 
 #include "npzoo/engine/tensor.h"
 
-// Finds writes to tensors that a recording has saved for its backward pass. Only in guard builds.
+// Only in guard builds: finds writes to tensors that a recording has saved for its backward pass.
+//
+// It compares contents. A version counter in each buffer would cost less, but it can only count the pointers that
+// Tensor::data hands out: it would report reads through a handle that is not const, and miss writes through a pointer
+// that was taken before, or from outside (Buffer::adopt, DLPack). Each saved block is read twice instead. Memory that
+// only a CUDA device can read is not checked; the emulated GPU's is.
 
 namespace npzoo {
 
 class Grads;
 
-/// The blocks of memory that a closure saved, and a checksum of each.
+/// Keeps a checksum of each block of memory that a closure saved.
 class SavedMemory {
  public:
-  /// Calls `copy`, which must copy the closure: what it saved are the blocks that get another owner meanwhile. Memory
-  /// that the host cannot read is left out.
+  /// Calls `copy`, which must copy the closure: the saved blocks are those that get another owner meanwhile. Leaves out
+  /// memory that the host cannot read.
   template <class F>
   explicit SavedMemory(const F& copy) {
     const BlockCopies copied(blocks_);
@@ -37,7 +42,7 @@ class SavedMemory {
   std::vector<std::uint64_t> checksums_;
 };
 
-/// A closure that verifies what it saved before it is played.
+/// A closure that verifies its saved blocks before it is played.
 template <class F>
 class CheckedClosure {
  public:

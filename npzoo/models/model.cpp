@@ -1,5 +1,6 @@
 #include "npzoo/models/model.h"
 
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/elementwise/elementwise.h"
@@ -50,7 +51,19 @@ Context join(const Context& a, const Context& b, Draws& draws) {
   return {gather(side_by_side.xc, index), gather(side_by_side.yc, index), lengths};
 }
 
+std::unique_ptr<ContextState> Model::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  return with_errors([&] { return do_condition(context, draws, samples); });
+}
+
+std::unique_ptr<Prediction> Model::query(const ContextState& state, const Tensor& xt) const {
+  return with_errors([&] { return do_query(state, xt); });
+}
+
 std::unique_ptr<ContextState> Model::update(const ContextState& state, const Context& more) const {
+  return with_errors([&] { return do_update(state, more); });
+}
+
+std::unique_ptr<ContextState> Model::do_update(const ContextState& state, const Context& more) const {
   const auto& held = state_as<HeldContext>(state, "update");
   Draws draws = held.draws;
   const Context all = join(held.context, more, draws);
@@ -60,6 +73,12 @@ std::unique_ptr<ContextState> Model::update(const ContextState& state, const Con
 Tensor Model::loss(const Task& task, Draws& draws) const {
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
   return nll(*query(*state, task.xt), task.yt, task.target_weights, task.target_totals);
+}
+
+Device device_of(const Model& model) {
+  // `visit` hands out the parameters to change them, which nothing does here.
+  const std::vector<NamedParameter> parameters = named_tensors(const_cast<Model&>(model));
+  return parameters.empty() ? default_device() : parameters.front().parameter->value.device();
 }
 
 Tensor nearest_places(const Model& model, const Tensor& x) {

@@ -68,12 +68,11 @@ class Model {
 
   /// Encodes a context. A model that samples functions samples `samples` of them for each task; other models ignore the
   /// number.
-  virtual std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const = 0;
-  /// Predicts at xt (B, Nt, Dx). Throws Error for the state of another kind of model.
-  virtual std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const = 0;
-  /// Adds points to a context. This default conditions on all of them again, with the same random numbers; it needs a
-  /// HeldContext.
-  virtual std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
+  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const;
+  /// Predicts at targets xt (B, Nt, Dx). Throws Error for the state of another kind of model.
+  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const;
+  /// Returns the state of a context and `more` points.
+  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
   /// True if `update` needs time and memory for the new points alone, so that a context may be an endless stream.
   virtual bool streams() const { return false; }
 
@@ -104,7 +103,18 @@ class Model {
   virtual std::optional<RegularGrid> places() const { return {}; }
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
+
+ protected:
+  // What `condition`, `query` and `update` do. Exceptions that are not Error leave them as Error.
+  virtual std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                                     std::int64_t samples) const = 0;
+  virtual std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const = 0;
+  /// By default conditions on all points again, with the same random numbers; the state must be a HeldContext.
+  virtual std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const;
 };
+
+/// Returns the device of the model's parameters; of a model without any, default_device().
+Device device_of(const Model& model);
 
 /// Moves x (…, Dx) to the nearest places that the model takes; returns x if it takes all.
 Tensor nearest_places(const Model& model, const Tensor& x);

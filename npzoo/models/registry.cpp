@@ -1,50 +1,28 @@
 #include "npzoo/models/registry.h"
 
 #include <algorithm>
-#include <atomic>
-#include <deque>
 #include <limits>
-#include <mutex>
 #include <vector>
 
 #include "npzoo/engine/boundary.h"
+#include "npzoo/engine/shared_rows.h"
 #include "npzoo/engine/words.h"
 
 namespace npzoo {
 
 namespace {
 
-/// The models that are known. A table never changes and is never freed, because readers hold spans of it: adding or
-/// removing a model puts another table in its place.
-struct KnownModels {
-  using Table = std::vector<ModelInfo>;
-
-  std::mutex writers;
-  std::deque<Table> tables;  // guarded by writers
-  std::atomic<const Table*> now;
-
-  KnownModels() : tables(1, Table(built_in_models().begin(), built_in_models().end())), now(&tables.back()) {}
-
-  template <class F>
-  void change(const F& f) {
-    const std::lock_guard lock(writers);
-    Table next = tables.back();
-    f(next);
-    now.store(&tables.emplace_back(std::move(next)), std::memory_order_release);
-  }
-
-  static KnownModels& instance() {
-    static auto* const known = new KnownModels;
-    return *known;
-  }
-};
+SharedRows<ModelInfo>& known_models() {
+  static auto* const known = new SharedRows<ModelInfo>(built_in_models());
+  return *known;
+}
 
 }  // namespace
 
-std::span<const ModelInfo> models() { return *KnownModels::instance().now.load(std::memory_order_acquire); }
+std::span<const ModelInfo> models() { return known_models().rows(); }
 
 AddedModel::AddedModel(const ModelInfo& info) : name_(info.name) {
-  KnownModels::instance().change([&](KnownModels::Table& known) {
+  known_models().change([&](std::vector<ModelInfo>& known) {
     check(std::ranges::find(known, name_, &ModelInfo::name) == known.end(),
           "[models] there is a model '{}' already, expected another name", name_);
     known.push_back(info);
@@ -52,7 +30,7 @@ AddedModel::AddedModel(const ModelInfo& info) : name_(info.name) {
 }
 
 AddedModel::~AddedModel() {
-  KnownModels::instance().change([this](KnownModels::Table& known) {
+  known_models().change([this](std::vector<ModelInfo>& known) {
     std::erase_if(known, [this](const ModelInfo& m) { return m.name == name_; });
   });
 }

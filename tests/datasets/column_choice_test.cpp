@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "npzoo/datasets/tables/repeated_inputs.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;
@@ -227,4 +226,44 @@ TEST_CASE("columns: the columns of a table of targets are the inputs") {
   CHECK(error("day\n3\n", {.group = "id"}) == R"([targets.csv:1] has no column "id", found "day")");
   CHECK(refusal([] { chosen_by_targets("x,note\n1,a\n", "x\n1\n"); }) ==
         "[columns] t.csv has no column of numbers besides the inputs, expected --values to name one");
+}
+
+TEST_CASE("columns: a column of cells that come from no file is read as one of a file") {
+  const std::vector<std::string> days{"13/06/2018", "", "15/06/2018 12:00"};
+  Table table = Table::of_column("day", days);
+  CHECK(table.rows() == 3);
+  CHECK(table.summaries()[0].kind == ColumnSummary::Kind::time);
+  CHECK(table.summaries()[0].missing == 1);
+  const std::size_t column = 0;
+  const NumberColumn read = table.numbers({&column, 1}, table.input_forms({&column, 1}))[0];
+  CHECK(read.values[2] - read.values[0] == 2.5);
+  CHECK(std::isnan(read.values[1]));
+  const std::vector<std::string> cells{"2018-06-13", "a \"quoted\"\ncell"};
+  Table odd = Table::of_column("2018", cells);  // no header is numbers alone
+  CHECK(odd.summaries()[0].kind == ColumnSummary::Kind::text);
+  CHECK(error_of([&] {
+          odd.numbers({&column, 1}, odd.input_forms({&column, 1}));
+        }) == R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, as others of the column are)");
+  Table ordered = Table::of_column("day", std::vector<std::string>{"01/02/2018"}, {.dates = DateOrder::dmy});
+  CHECK(ordered.numbers({&column, 1}, {}).at(0).form.epoch == parse_date_time("2018-02-01")->day);
+}
+
+TEST_CASE("columns: rules for tables of any kind") {
+  using Kind = ColumnSummary::Kind;
+  using Doubt = OpenInputs::Doubt;
+  const std::vector<ColumnFacts> columns{{"a", Kind::time, 0, false}, {"b", Kind::time, 0, true},
+                                         {"u", Kind::number, 0},      {"v", Kind::number, 2},
+                                         {"w", Kind::empty, 9},       {"", Kind::number, 0}};
+  CHECK(open_values(columns, {}, true) == std::vector<std::string>{"v"});
+  CHECK(open_values(columns, {.values = {"v"}}, false) == std::vector<std::string>{"u"});
+  CHECK(open_inputs(columns, {}, {}).names == std::vector<std::string>{"b"});
+  CHECK(open_inputs(columns, {}, 1).dates);
+  CHECK(open_inputs(columns, {.covariates = {"b"}}, {}).names == std::vector<std::string>{"a"});
+  CHECK(open_inputs(columns, {.group = "a"}, 2).doubt == Doubt::numbers);
+  CHECK(open_inputs(std::span(columns).subspan(3), {}, {}).doubt == Doubt::nothing);
+  const std::vector<ColumnFacts> both{{"a", Kind::time, 0, true}, {"b", Kind::time, 0, true}};
+  CHECK(open_inputs(both, {}, {}).doubt == Doubt::dates);
+  CHECK(open_inputs(both, {}, {}).names == std::vector<std::string>{"a", "b"});
+  const std::vector<std::string> targets{"x", "y", "g", "c"};
+  CHECK(target_inputs(targets, {.values = {"y"}, .group = "g", .covariates = {"c"}}) == std::vector<std::string>{"x"});
 }

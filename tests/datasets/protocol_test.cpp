@@ -85,7 +85,7 @@ TEST_CASE("[protocol] tnp/gp-rbf in full") {
   CHECK(p.training.steps == 100'000);
   CHECK(p.training.optimiser.kind == OptimiserKind::adam);
   CHECK(p.training.optimiser.lr == 5e-4);
-  CHECK(p.training.schedule.name == "cosine");
+  CHECK(p.training.schedule.kind == ScheduleKind::cosine);
   CHECK_FALSE(p.training.keep_best);
   CHECK(p.validation.every == 5000);
   CHECK(p.evaluation.batches == 3000);
@@ -181,7 +181,7 @@ TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
   CHECK(kernel.period.b == 2);
   CHECK((data.shared && data.ragged && data.grid == 100));
   CHECK(p.training.optimiser.kind == OptimiserKind::yogi);
-  CHECK(p.training.schedule.name == "one-cycle");
+  CHECK(p.training.schedule.kind == ScheduleKind::one_cycle);
   CHECK(p.training.schedule.final_divisor == 10);
   CHECK(p.training.keep_best);
   CHECK(to_log_likelihood(p.evaluation.metric, p.evaluation.tests[0].published.at("tnp-kr-full").value) == -0.516);
@@ -291,6 +291,12 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
                 "evaluation.densities.tnp-a is 'all', expected one of \"marginal\", \"mixture\", \"joint\""},
            Case{"tnp-a = \"joint\"", "tnpa = \"joint\"",
                 "evaluation.densities.tnpa is that of a model without a published figure, expected one that has a"},
+           Case{"seeds = 5, assumed = true", "seeds = 1",
+                "evaluation.spread.seeds is 1, expected an integer from 2 to"},
+           Case{"seeds = 5, assumed = true", "tasks = 50, assumed = true",
+                "evaluation.spread.assumed is an unknown key"},
+           Case{"kind = \"deviation\"", "kind = \"range\"",
+                "evaluation.spread.kind is 'range', expected one of \"deviation\", \"error\""},
            Case{"name = \"matern52\"", "name = \"rbf\"",
                 "evaluation.tests[1].name is 'rbf' again, expected a name of its own"},
            Case{"cnp = [0.26, 0.02]", "cnp = [0.26, -1]", "published.cnp is [0.26, -1], expected an error >= 0"},

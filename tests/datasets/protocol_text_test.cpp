@@ -312,7 +312,7 @@ published = { np = [0.5, 0.1], cnp = 0.4 }
   CHECK(restated.tests[0].published.size() == 2);
   CHECK(restated.tests[0].oracle.known_marginal == 2.0);
   CHECK(restated.densities == std::map<std::string, Density>{{"np", Density::mixture}});
-  CHECK(restated.spread == Spread{SpreadKind::deviation, 5});
+  CHECK(restated.spread == Spread{.kind = SpreadKind::deviation, .seeds = 5, .assumed = true});
   const Protocol search = load_protocol(
       files.write("search.toml", "extends = \"tnp-kr/bo1d-rbf\"\nname = \"search\"\n[evaluation]\nbatches = 1\n"));
   CHECK(search.evaluation.tests[0].published_figures.empty());

@@ -249,7 +249,7 @@ TEST_CASE("table tasks: the recipe for tables") {
   CHECK((t.steps == 5000 && t.batch_size == 16 && t.clip_norm == 1 && t.keep_best));
   CHECK((t.optimiser.kind == OptimiserKind::adam && t.optimiser.lr == 5e-4 && t.optimiser.weight_decay == 0));
   CHECK((t.optimiser.beta1 == 0.9 && t.optimiser.beta2 == 0.999 && t.optimiser.epsilon == 1e-8));
-  CHECK((t.schedule.name == "cosine" && t.schedule.warmup_steps == 100));
+  CHECK((t.schedule.kind == ScheduleKind::cosine && t.schedule.warmup_steps == 100));
   CHECK((p.validation.every == 500 && p.validation.batches == 50 && p.validation.seed == 0));
   CHECK((p.evaluation.batches == 200 && p.evaluation.batch_size == 16 && p.evaluation.seed == 0));
 }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/kinds/gp/config.h"
@@ -49,6 +51,24 @@ TEST_CASE("[tasks] a kind is known as long as it is there") {
           "[tasks] there is a kind 'lines' already, expected another name");
   }
   CHECK(error_of_protocol(lines_protocol()) == unknown);
+}
+
+TEST_CASE("[tasks] protocols are read while another thread adds a kind and removes it") {
+  const std::string unknown = message_of_kind("lines"), text = lines_protocol();
+  std::atomic<bool> done = false;
+  std::thread adding([&] {
+    for (int i = 0; i < 200; ++i) const AddedTaskFamily added(kLines);
+    done = true;
+  });
+  int wrong = 0;
+  do {
+    const std::string found = error_of_protocol(text);
+    wrong += found != unknown && found != "no error";
+    wrong += error_of([] { parse_protocol(load_protocol("quick/gp1d").text, "f.toml"); }) != "no error";
+  } while (!done);
+  adding.join();
+  CHECK(wrong == 0);
+  CHECK(error_of_protocol(text) == unknown);
 }
 
 TEST_CASE("[tasks] a kind names the application of its models") {

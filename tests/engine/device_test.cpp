@@ -81,8 +81,8 @@ TEST_CASE("device: any two selections, in any order, work or are one clear error
   constexpr const char* kNames[] = {"cpu", "cuda", "cuda:0", "auto", "emulated"};
   for (const char* first : kNames)
     for (const char* second : kNames) {
-      CAPTURE(first);
-      CAPTURE(second);
+      CAPTURE(std::string(first));
+      CAPTURE(std::string(second));
       CHECK(status_of_child([&] {
               for (const char* name : {first, second, first})
                 if (!select_and_compute(name)) return 1;

@@ -7,12 +7,12 @@ using namespace npzoo::testing;
 using doctest::Approx;
 
 TEST_CASE("schedule: constant") {
-  for (std::int64_t step : {0, 7, 99}) CHECK(learning_rate({.name = "constant"}, 5e-4, step, 100) == 5e-4);
+  for (std::int64_t step : {0, 7, 99}) CHECK(learning_rate({.kind = ScheduleKind::constant}, 5e-4, step, 100) == 5e-4);
 }
 
 TEST_CASE("schedule: cosine, with and without a warm-up") {
   const auto at = [](std::int64_t warmup, std::int64_t step) {
-    return learning_rate({.name = "cosine", .warmup_steps = warmup}, 2, step, 100);
+    return learning_rate({.kind = ScheduleKind::cosine, .warmup_steps = warmup}, 2, step, 100);
   };
   CHECK(at(0, 0) == 2);
   CHECK(at(0, 50) == Approx(1));
@@ -29,7 +29,8 @@ TEST_CASE("schedule: cosine, with and without a warm-up") {
 
 TEST_CASE("schedule: one cycle") {
   const auto at = [](double warmup, std::int64_t step) {
-    return learning_rate({.name = "one-cycle", .warmup = warmup, .divisor = 25, .final_divisor = 1e4}, 2, step, 100);
+    return learning_rate({.kind = ScheduleKind::one_cycle, .warmup = warmup, .divisor = 25, .final_divisor = 1e4}, 2,
+                         step, 100);
   };
   CHECK(at(0.3, 0) == Approx(0.08));
   CHECK(at(0.3, 15) == Approx(1.04));
@@ -41,8 +42,8 @@ TEST_CASE("schedule: one cycle") {
 
 TEST_CASE("schedule: up, then down") {
   for (const ScheduleConfig& schedule :
-       {ScheduleConfig{.name = "cosine", .warmup_steps = 20},
-        ScheduleConfig{.name = "one-cycle", .warmup = 0.2, .divisor = 10, .final_divisor = 100}}) {
+       {ScheduleConfig{.kind = ScheduleKind::cosine, .warmup_steps = 20},
+        ScheduleConfig{.kind = ScheduleKind::one_cycle, .warmup = 0.2, .divisor = 10, .final_divisor = 100}}) {
     double before = 0;
     for (std::int64_t step = 0; step < 100; ++step) {
       const double rate = learning_rate(schedule, 1, step, 100);
@@ -54,6 +55,5 @@ TEST_CASE("schedule: up, then down") {
 }
 
 TEST_CASE("schedule: errors") {
-  CHECK(error_of([] { learning_rate({.name = "step"}, 1, 0, 1); }) ==
-        "[schedule] 'step' found, expected constant, cosine or one-cycle");
+  CHECK(error_of([] { schedule_kind("step"); }) == "[schedule] 'step' found, expected constant, cosine or one-cycle");
 }

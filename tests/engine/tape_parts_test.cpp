@@ -110,5 +110,15 @@ TEST_CASE("tape: a write to what an operation saved is found before it spoils a 
   CHECK(spoiled([](Tensor& saved) { saved.view({1}).values<double>()[0] = 4; }) == message);
   CHECK(spoiled([](Tensor& saved) { saved = number(9); }) == "no error");  // another tensor: the old one is as it was
   CHECK(spoiled([](Tensor& saved) { static_cast<void>(saved.values<double>()[0]); }) == "no error");
+
+  // By a pointer that no tensor handed out, as NumPy has to its arrays.
+  std::vector<double> foreign{3};
+  const Recording on(tape);
+  tape.watch(weight);
+  const Tensor out =
+      mul(Tensor::of(Buffer::adopt(foreign.data(), sizeof(double), alignof(double), [](void*) {}), {1}, DType::float64),
+          weight);
+  foreign[0] = 4;
+  CHECK(error_of([&] { tape.backward(out); }) == message);
 }
 #endif

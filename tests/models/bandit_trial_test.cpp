@@ -30,11 +30,12 @@ class Gambler final : public Model {
  public:
   explicit Gambler(bool knows, double std = 1e-3) : knows_(knows), std_(std) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     shown.push_back(context);
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& /*state*/, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& /*state*/, const Tensor& xt) const override {
     Tensor mean = Tensor::zeros(xt.shape().with(-1, wheel::kArms), DType::float64);
     for (std::int64_t i = 0; i < mean.numel() && knows_; ++i) {
       const double* at = xt.data<double>() + i / wheel::kArms * 2;
@@ -58,10 +59,11 @@ class Forgetful final : public Model {
  public:
   explicit Forgetful(const Model& model) : model_(model) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return model_.condition(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     return model_.query(state, xt);
   }
   void visit(ModuleVisitor&) override {}

@@ -54,17 +54,18 @@ class FunctionDrawer final : public Model {
     Tensor z;  // (K, B)
   };
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     auto state = std::make_unique<State>();
     state->z = draws.uniform(samples, context.xc.dim(0), {1}, DType::float64, Device::cpu);
     drawn.push_back(4 * state->z.values<double>()[0]);
     return state;
   }
-  std::unique_ptr<ContextState> update(const ContextState& state, const Context& /*more*/) const override {
+  std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& /*more*/) const override {
     return std::make_unique<State>(dynamic_cast<const State&>(state));
   }
   bool streams() const override { return true; }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     const auto z = dynamic_cast<const State&>(state).z.values<double>();
     const std::int64_t count = dynamic_cast<const State&>(state).z.dim(0), tasks = xt.dim(0), points = xt.dim(1);
     Tensor mean = Tensor::zeros({count, tasks, points, 1}, DType::float64);

@@ -174,10 +174,11 @@ class WithLoss final : public Model {
   using Loss = std::function<Tensor(const Model& model, const Task& task, Draws& draws)>;
   WithLoss(Model& model, Loss loss) : model_(model), loss_(std::move(loss)) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return model_.condition(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     return model_.query(state, xt);
   }
   Tensor loss(const Task& task, Draws& draws) const override { return loss_(model_, task, draws); }

@@ -18,10 +18,11 @@ class OracleModel final : public Model {
  public:
   OracleModel(const Kernel& kernel, double noise) : kernel_(kernel), noise_(noise) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     const Context& context = dynamic_cast<const HeldContext&>(state).context;
     Moments p{Tensor::empty(xt.shape(), DType::float64), Tensor::empty(xt.shape(), DType::float64)};
     for (std::int64_t b = 0; b < xt.dim(0); ++b) {
@@ -48,10 +49,11 @@ class ConstantModel final : public Model {
  public:
   ConstantModel(double mean, double std) : mean_(mean), std_(std) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState&, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState&, const Tensor& xt) const override {
     return std::make_unique<Independent>(Moments{Tensor::full(xt.shape(), mean_), Tensor::full(xt.shape(), std_)});
   }
   void visit(ModuleVisitor&) override {}

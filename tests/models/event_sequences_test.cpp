@@ -12,10 +12,11 @@ class KnownEvents final : public Model {
  public:
   KnownEvents() : raw_(raw(DType::float64)) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState&, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState&, const Tensor& xt) const override {
     const auto each = [&](const Tensor& x) {
       const Tensor one = slice(slice(x, 0, 0, 1), 1, 0, 1).to(xt.device());
       return broadcast_to(one, {xt.dim(0), xt.dim(1), x.dim(2)});

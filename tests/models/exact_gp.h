@@ -57,10 +57,11 @@ class ExactGp final : public Model {
   ExactGp(const Kernel& kernel, double noise, std::optional<std::int64_t> block = {})
       : kernel_(kernel), noise_(noise), block_(block) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     if (!block_) return together(state, xt);
     const auto& held = dynamic_cast<const HeldContext&>(state);
     return std::make_unique<Chain>(*this, held, xt, *block_);

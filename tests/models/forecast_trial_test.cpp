@@ -83,9 +83,9 @@ TEST_CASE("forecast trial: densities, and by what they are got") {
   CHECK(value(walk, "teacher_forced.nll_authors") == doctest::Approx(-known * 4 / 5).epsilon(1e-12));
   CHECK(std::ranges::find(walk.figures, "free_running.log_likelihood", &Figure::name)->how ==
         "free-running, 20 samples");
-  CHECK(value(walk, "free_running.coverage_95") > value(walk, "free_running.coverage_50"));
+  CHECK(value(walk, "free_running.coverage.95") > value(walk, "free_running.coverage.50"));
   for (const Figure& figure : walk.figures)
-    if (figure.name.ends_with(".coverage_95")) CHECK(figure.ideal == 0.95);
+    if (figure.name.ends_with(".coverage.95")) CHECK(figure.ideal == 0.95);
 
   CHECK(steady.headline().how == "one-shot, exact");
   CHECK(steady.headline().value.value == doctest::Approx(at_once).epsilon(1e-12));

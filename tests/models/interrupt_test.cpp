@@ -1,48 +1,16 @@
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/trials/likelihood.h"
+#include "tests/models/stops.h"
 #include "tests/models/training_fixtures.h"
 
 using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-/// How often `f` looks at stop requests.
-template <class F>
-int looks_of(const F& f) {
-  std::atomic<int> looks = 0;
-  const StopScope counting([&looks] { return ++looks, false; });
-  f();
-  return looks;
-}
-
-/// Calls `f` with a stop request that comes with its n-th look. Returns whether it threw Interrupted.
-template <class F>
-bool interrupted(int n, const F& f) {
-  std::atomic<int> looks = 0;
-  const StopScope stop([&looks, n] { return ++looks >= n; });
-  try {
-    f();
-    return false;
-  } catch (const Interrupted& e) {
-    CHECK(std::string_view(e.what()) == "[stop] the call was asked to stop");
-    return true;
-  }
-}
-
-/// Instants from the first look to the last one, drawn at random between them.
-std::vector<int> instants(int looks, int count) {
-  Random random(31);
-  std::vector<int> found{1, looks};
-  for (int i = 2; i < count; ++i) found.push_back(static_cast<int>(random.integer(1, looks + 1)));
-  return found;
-}
 
 /// A run of a small form of a model.
 TrainingRun run_of(const std::string& model, const RunOptions& options = {}) {
@@ -176,7 +144,8 @@ TEST_CASE("interrupt: predictions and evaluations stop at any instant, and the n
   }
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec);
-  const auto source = run.protocol.data->source({.batch_size = 4, .seed = 3, .split = Split::evaluation});
+  const auto source = run.protocol.data->source(
+      {.batch_size = 4, .seed = 3, .split = Split::evaluation, .device = default_device()});
   const auto score = [&] { return evaluate(*model, *source, {.batches = 5}).log_likelihood; };
   const double expected = score();
   for (const int n : instants(looks_of(score), 6)) {

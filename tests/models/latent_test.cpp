@@ -35,7 +35,8 @@ class LatentModel final : public Model {
     decoder_.emplace(std::vector<std::int64_t>{kLatents + config.dim_x, kWidth, 2 * config.dim_y}, init);
   }
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     HeldContext held(context, draws, samples);
     const Context points = clear_padding(context);
     const Tensor each = dropout((*encoder_)(concat({points.xc, points.yc}, -1)), config_.dropped, draws);  // (B, Nc, E)
@@ -45,7 +46,7 @@ class LatentModel final : public Model {
     return std::make_unique<Latents>(std::move(held), add(prior.mean, mul(prior.std, noise)));
   }
 
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     const Tensor& z = state_as<Latents>(state, "latent").z;
     const std::int64_t count = z.dim(0), batch = z.dim(1), nt = xt.dim(1);
     const Tensor tokens = concat({broadcast_to(reshape(z, {count, batch, 1, kLatents}), {count, batch, nt, kLatents}),

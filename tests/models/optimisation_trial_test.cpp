@@ -36,10 +36,11 @@ class Believer final : public Model {
   enum class Kind { knows, knows_in_sequence, ignorant };
   explicit Believer(Kind kind) : kind_(kind) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     if (kind_ == Kind::knows_in_sequence) {
       const auto& held = dynamic_cast<const HeldContext&>(state);
       return std::make_unique<Chain>(*this, state, xt, held.draws);

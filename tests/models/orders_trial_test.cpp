@@ -27,10 +27,11 @@ class Impatient final : public Model {
  public:
   explicit Impatient(std::int64_t first) : first_(first) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& /*state*/, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& /*state*/, const Tensor& xt) const override {
     const Tensor mean = Tensor::zeros(xt.shape(), DType::float64);
     Tensor std = Tensor::full(xt.shape(), 1, DType::float64);
     for (std::int64_t b = 0; b < xt.dim(0); ++b)

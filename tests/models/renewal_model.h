@@ -14,10 +14,11 @@ class RenewalModel final : public Model {
  public:
   explicit RenewalModel(std::vector<double> mark) : mark_(std::move(mark)) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
+                                             std::int64_t samples) const override {
     return std::make_unique<HeldContext>(context, draws, samples);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     return std::make_unique<Sequence>(*this, state, xt);
   }
   void visit(ModuleVisitor&) override {}

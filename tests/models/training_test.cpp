@@ -252,7 +252,7 @@ TEST_CASE("train: the last step is looked at as every other") {
 TEST_CASE("train: a run of fewer steps than its protocol's warms up for fewer") {
   const auto warmup = [](std::int64_t all, std::int64_t steps) {
     Protocol protocol = small_run({.steps = 1000}).protocol;
-    protocol.training.schedule = {.name = "cosine", .warmup_steps = all};
+    protocol.training.schedule = {.kind = ScheduleKind::cosine, .warmup_steps = all};
     set_steps(protocol, steps);
     const TrainingConfig& t = protocol.training;
     const double last = learning_rate(t.schedule, 1, steps - 1, steps), first = learning_rate(t.schedule, 1, 0, steps);
@@ -269,7 +269,7 @@ TEST_CASE("train: a run of fewer steps than its protocol's warms up for fewer") 
 
   const TemporaryDirectory directory;
   TrainingRun run = small_run({.steps = 40});
-  run.protocol.training.schedule = {.name = "cosine", .warmup_steps = 20};
+  run.protocol.training.schedule = {.kind = ScheduleKind::cosine, .warmup_steps = 20};
   set_steps(run.protocol, 8);
   train_to(run, {.out = directory / "run"});
   CHECK(checkpoint_in(directory / "run").run.protocol.training.schedule.warmup_steps == 4);

@@ -42,11 +42,11 @@ class Walk final : public Model {
     double std_;
   };
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t) const override {
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t) const override {
     REQUIRE_FALSE(context.lengths.defined());
     return std::make_unique<LastValue>(slice(context.yc, 1, context.yc.dim(1) - 1, context.yc.dim(1)), draws);
   }
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override {
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override {
     const auto& own = state_as<LastValue>(state, "walk");
     if (autoregressive_) return std::make_unique<Path>(own, xt, std_);
     return std::make_unique<Independent>(around(broadcast_to(own.value, xt.shape().with(2, 1)), std_));

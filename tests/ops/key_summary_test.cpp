@@ -16,14 +16,14 @@ struct Outcome {
 
 Outcome attend(const FeatureSize& s, Stabiliser stabiliser, const std::vector<Tensor>& in) {
   const Tensor projection = projection_of(s, in[0].dtype());
-  const std::int64_t before = clamped_denominators();
+  const CountScope clamped(clamped_denominator_counter());
   const auto results = with_gradients(
       [&](const auto& x) {
         return linear_attention(x[0], x[1], x[2], projection, PrefixMask::all(),
                                 {.heads = s.heads, .stabiliser = stabiliser});
       },
       in);
-  return {results[0], {results.begin() + 1, results.end()}, clamped_denominators() - before};
+  return {results[0], {results.begin() + 1, results.end()}, clamped.count()};
 }
 
 }  // namespace

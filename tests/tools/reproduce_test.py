@@ -18,7 +18,7 @@ def a_table_is_made_once():
     out = as_json(*flags("once"))
     check_keys(out, "protocol", "source", "metric", "spread", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
     expect(out["other_versions"] == [], out["other_versions"])
-    expect(out["spread"] == {"kind": "deviation", "seeds": 5}, out["spread"])
+    expect(out["spread"] == {"kind": "deviation", "seeds": 5, "tasks": 0, "assumed": False}, out["spread"])
     expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
     expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
            out["rows"])
@@ -29,6 +29,7 @@ def a_table_is_made_once():
         expect(row["ours"] == result["log_likelihood"] and row["standard_error"] == result["standard_error"], row, result)
         expect((row["published"], row["published_error"], row["published_decimals"]) == (published, error, 2), row)
         expect(row["difference"] == row["ours"] - published and row["verdict"] == ONE_SEED, row)
+        expect((row["controlled"], row["plain"], row["plain_task_error"]) == (False, row["ours"], row["task_error"]), row)
         expect(row["runs"] == [row["ours"]] and row["collapsed"] == [] and row["half_interval"] > row["standard_error"], row)
         expect((row["oracle"], row["oracle_error"], row["oracle_kind"]) == (8, 0.004, "bayes_diagonal"), row)
         made = directory("once", run["model"])

@@ -27,17 +27,14 @@ void print_error(std::string_view message) {
   std::fputs(fmt::format("npzoo: error: {}\n", one_line(std::string(message))).c_str(), stderr);
 }
 
-void warn_of_clamped_denominators(std::int64_t count) {
-  if (count > 0)
+void warn_of(const NumericalEvents& events) {
+  if (events.clamped_denominators > 0)
     fmt::print(stderr,
                "npzoo: {} denominators of linear attention were limited: its random features have collapsed there\n",
-               count);
-}
-
-void warn_of_failed_factorisations(std::int64_t count) {
-  if (count > 0)
+               events.clamped_denominators);
+  if (events.failed_factorisations > 0)
     fmt::print(stderr, "npzoo: {} kernels of Gaussian processes were left out: their covariances have no factor\n",
-               count);
+               events.failed_factorisations);
 }
 
 }  // namespace npzoo

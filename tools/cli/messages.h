@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "npzoo/models/numerical_events.h"
 
 namespace npzoo {
 
@@ -13,9 +14,7 @@ std::string one_line(std::string text);
 /// "npzoo: error: …" on standard error, in one line. Throws nothing but std::bad_alloc.
 void print_error(std::string_view message);
 
-/// One line on standard error where there were any (see random_feature_attention.h).
-void warn_of_clamped_denominators(std::int64_t count);
-/// One line on standard error if there were any (see kriging.h).
-void warn_of_failed_factorisations(std::int64_t count);
+/// Prints one line on standard error for each kind of event that there was.
+void warn_of(const NumericalEvents& events);
 
 }  // namespace npzoo

@@ -17,6 +17,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 #include "tools/reproduce/results_store.h"
+#include "tools/reproduce/results_table.h"
 #include "tools/reproduce/run.h"
 
 namespace npzoo {

@@ -8,7 +8,6 @@
 #include "npzoo/datasets/series/windows.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
-#include "npzoo/ops/kriging/kriging.h"
 #include "tools/cli/command.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/common_options.h"
@@ -195,14 +194,13 @@ void report(const TrainResult& result, bool as_json) {
                                          {"loss", result.loss},
                                          {"log_likelihood", result.log_likelihood},
                                          {"seconds", result.seconds},
-                                         {"clamped_denominators", result.clamped_denominators},
+                                         {"clamped_denominators", result.events.clamped_denominators},
                                          {"checkpoint", result.checkpoint.string()}}));
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
   if (result.finished)
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
-  warn_of_clamped_denominators(result.clamped_denominators);
-  warn_of_failed_factorisations(failed_factorisations());
+  warn_of(result.events);
 }
 
 int run(const TrainCommand& c) {

@@ -8,8 +8,6 @@
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/tables/point_predictor.h"
-#include "npzoo/ops/kriging/kriging.h"
-#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
@@ -209,8 +207,7 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   show_facts(c, predictor.report().comments());
   for (const Warning& warning : predictor.report().warnings())
     progress.message("npzoo: warning: " + one_line(warning.text));
-  warn_of_clamped_denominators(clamped_denominators());
-  warn_of_failed_factorisations(failed_factorisations());
+  warn_of(predictor.events());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json) print_json(result(c, predictor.report(), seconds.count()));
   return 0;

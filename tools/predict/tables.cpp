@@ -7,8 +7,6 @@
 
 #include "npzoo/models/applications/tables/fill_table.h"
 #include "npzoo/models/training/named_weights.h"
-#include "npzoo/ops/kriging/kriging.h"
-#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
@@ -128,8 +126,7 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
         fmt::format("npzoo: the first column of {} has no name: it is called row and is no input by itself",
                     tables.table.format().name()));
   for (const Warning& warning : result.warnings) progress.message("npzoo: warning: " + one_line(warning.text));
-  warn_of_clamped_denominators(clamped_denominators());
-  warn_of_failed_factorisations(failed_factorisations());
+  warn_of(result.events);
 }
 
 /// Prints how well each method forecasts the hidden last season.
@@ -177,7 +174,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
-  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.covariates.names);
+  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.columns.covariates);
   if (!trained && !asks_gp(c, inputs, covariates)) trained = &usual.emplace(load_model(default_weights(inputs)));
   if (trained) check_fits(*trained, tables.columns.inputs, tables.columns.values);
   check_picture(c, tables);

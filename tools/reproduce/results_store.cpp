@@ -12,6 +12,7 @@
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/models/registry.h"
+#include "npzoo/models/trials/score_test.h"
 #include "npzoo/models/trials/verdict.h"
 #include "tools/cli/json_tree.h"
 
@@ -20,8 +21,6 @@ namespace npzoo {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kDecimals = 3;
 
 auto key_of(const json& run) {
   return std::tuple(run.at("model").get<std::string>(), run.at("seed").get<std::uint64_t>(),
@@ -83,7 +82,10 @@ std::vector<std::string> all_models(const Protocol& protocol, const json& runs) 
 
 json spread_of(const Spread& spread) {
   if (spread.kind == SpreadKind::unknown) return nullptr;
-  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"}, {"seeds", spread.seeds}};
+  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"},
+          {"seeds", spread.seeds},
+          {"tasks", spread.tasks},
+          {"assumed", spread.assumed}};
 }
 
 /// A model on a test: what is published of it and what is possible.
@@ -103,10 +105,35 @@ json known_row(const EvaluationConfig& rules, const TestConfig& test, const std:
   return row;
 }
 
+/// What one run reached on a test, by both ways that there are (see Controlled).
+struct RunFigures {
+  std::uint64_t seed = 0;
+  Estimate plain;
+  std::optional<Estimate> controlled{};
+};
+
+/// The way with the smaller error, if every run has it.
+bool is_controlled(const std::vector<RunFigures>& runs) {
+  return std::ranges::all_of(runs, [](const RunFigures& run) {
+    return run.controlled && run.controlled->standard_error < run.plain.standard_error;
+  });
+}
+
+SeedMean mean_of(const std::vector<RunFigures>& runs, bool controlled) {
+  std::vector<Estimate> estimates;
+  for (const RunFigures& run : runs) estimates.push_back(controlled ? *run.controlled : run.plain);
+  return mean_over_seeds(estimates);
+}
+
 /// The same, and what was reached.
 json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
-                  const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
-  const SeedMean ours = mean_over_seeds(estimates);
+                  const std::vector<RunFigures>& runs) {
+  const bool controlled = is_controlled(runs);
+  const SeedMean plain = mean_of(runs, false);
+  SeedMean ours = controlled ? mean_of(runs, true) : plain;
+  ours.fresh_error = plain.task_error;
+  std::vector<std::uint64_t> seeds;
+  for (const RunFigures& run : runs) seeds.push_back(run.seed);
   const Reference against = reference_for(rules, test, model);
   const Judgement judgement = judge(ours, against);
   const Metric& metric = rules.metric;
@@ -115,6 +142,10 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
   row["standard_error"] = number_or_null(error_in_metric(metric, ours.standard_error));
+  row["task_error"] = number_or_null(error_in_metric(metric, ours.task_error));
+  row["controlled"] = controlled;
+  row["plain"] = number_or_null(in_metric(metric, plain.value));
+  row["plain_task_error"] = number_or_null(error_in_metric(metric, plain.task_error));
   row["runs"] = json::array();
   for (const double run : ours.runs) row["runs"].push_back(number_or_null(in_metric(metric, run)));
   row["difference"] = number_or_null(in_metric(metric, judgement.difference));
@@ -124,84 +155,6 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   const bool judged = judgement.verdict != Verdict::none;
   row["verdict"] = judged ? json(to_string(judgement.verdict)) : json(nullptr);
   return row;
-}
-
-struct Column {
-  const char* title;
-  std::vector<std::string> cells{};
-};
-
-std::string figure(const json& value, const json& error, int decimals) {
-  if (value.is_null()) return "-";
-  const std::string text = fmt::format("{:.{}f}", value.get<double>(), decimals);
-  return error.is_null() ? text : fmt::format("{} ± {:.{}f}", text, error.get<double>(), decimals);
-}
-
-/// The mean, and of several runs each of them: one that collapsed hides in a mean.
-std::string ours_cell(const json& row) {
-  std::string text = figure(row.at("ours"), row.at("standard_error"), kDecimals);
-  if (row.at("runs").size() < 2) return text;
-  std::string runs;
-  for (const json& run : row.at("runs")) runs += (runs.empty() ? "" : ", ") + figure(run, nullptr, kDecimals);
-  return fmt::format("{} ({})", text, runs);
-}
-
-std::string difference_cell(const json& row) {
-  return row.at("difference").is_null() ? "" : figure(row.at("difference"), row.at("half_interval"), kDecimals);
-}
-
-std::string oracle_cell(const json& row) {
-  const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
-  const bool known = !row.at("oracle_kind").is_null() && row.at("oracle_kind").get<std::string>().starts_with("known_");
-  return known ? fmt::format("({})", text) : text;
-}
-
-void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
-  const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
-  const bool run = instead.empty();
-  const std::string cells[] = {
-      text("test"),
-      text("model"),
-      run ? std::to_string(row.at("seeds").size()) : "",
-      run ? ours_cell(row) : instead,
-      figure(row.at("published"), row.at("published_error"), row.at("published_decimals")),
-      oracle_cell(row),
-      run ? difference_cell(row) : "",
-      run && row.at("verdict").is_string() ? text("verdict") : "",
-  };
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
-}
-
-void print_columns(const std::vector<Column>& columns) {
-  const auto line = [&columns](const auto& cell_of) {
-    std::string text;
-    for (const Column& column : columns) {
-      std::size_t width = 0;
-      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-      text += fmt::format("{:<{}}  ", cell_of(column), std::max(width, std::string_view(column.title).size()));
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
-  };
-  line([](const Column& column) { return std::string(column.title); });
-  for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
-    line([row](const Column& column) { return column.cells[row]; });
-}
-
-std::string spread_in_words(const json& spread) {
-  if (spread.is_null()) return "of unknown meaning";
-  return fmt::format("{} {} seeds", spread.at("kind") == "error" ? "standard error over" : "deviation over",
-                     spread.at("seeds").get<std::int64_t>());
-}
-
-void print_other_versions(const json& store) {
-  std::string names;
-  for (const json& result : store.at("other_versions"))
-    names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
-                         result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
-  if (!names.empty())
-    fmt::print("measured under another version of {}, kept and not averaged: {}\n",
-               store.at("protocol").get<std::string>(), names);
 }
 
 /// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
@@ -239,6 +192,16 @@ json merge_runs(const json& runs, const json& added) {
   return merged;
 }
 
+/// The figure of a result by the expectation of the posterior, if that is stored and the result has the gap to it.
+std::optional<Estimate> controlled_result(const Protocol& protocol, const TestConfig& test, const std::string& model,
+                                          const json& result) {
+  if (!result.contains("exact_gap") || !result.contains("exact_gap_error")) return {};
+  const Estimate lacking{number_in(result, "exact_gap"), number_in(result, "exact_gap_error")};
+  const StoredExpectation* stored = find_expectation(built_in_expectations(), protocol, test).stored;
+  const auto controlled = controlled_figure(stored, density_of(protocol.evaluation, model), lacking);
+  return controlled ? std::optional(controlled->value) : std::nullopt;
+}
+
 json store_of(const Protocol& protocol, const json& runs) {
   const EvaluationConfig& rules = protocol.evaluation;
   json rows = json::array(), not_run = json::array(), other_versions = json::array();
@@ -251,18 +214,18 @@ json store_of(const Protocol& protocol, const json& runs) {
                                   {"version", version_of(result)}});
   for (const TestConfig& test : rules.tests)
     for (const std::string& model : all_models(protocol, runs)) {
-      std::vector<std::uint64_t> seeds;
-      std::vector<Estimate> estimates;
+      std::vector<RunFigures> figures;
       for (const json& run : runs) {
         if (run.at("model") != model) continue;
         for (const json& result : run.at("results")) {
           if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
-          seeds.push_back(run.at("seed"));
-          estimates.push_back({number_in(result, headline_of(result).c_str()), number_in(result, "standard_error")});
+          const Estimate plain{number_in(result, headline_of(result).c_str()), number_in(result, "standard_error")};
+          figures.push_back(
+              {run.at("seed").get<std::uint64_t>(), plain, controlled_result(protocol, test, model, result)});
         }
       }
-      if (!seeds.empty())
-        rows.push_back(compared_row(rules, test, model, seeds, estimates));
+      if (!figures.empty())
+        rows.push_back(compared_row(rules, test, model, figures));
       else if (test.published.contains(model))
         not_run.push_back(known_row(rules, test, model));
     }
@@ -313,51 +276,6 @@ void drop_verdicts(JsonValue& store) {
   json without = store.tree().value;
   for (json& row : without["rows"]) row["verdict"] = nullptr;
   store = json_value(std::move(without));
-}
-
-void print_table(const JsonValue& results, const std::vector<std::string>& failed) {
-  const json& store = results.tree().value;
-  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  std::vector<std::string> tests;
-  for (const char* list : {"rows", "not_run"})
-    for (const json& row : store.at(list))
-      if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
-
-  std::vector<Column> columns{{"test"},      {"model"},  {"seeds"},      {"ours"},
-                              {"published"}, {"oracle"}, {"difference"}, {"verdict"}};
-  for (const std::string& test : tests) {
-    for (const json& row : store.at("rows"))
-      if (row.at("test") == test) add_row(columns, row, "");
-    for (const json& row : store.at("not_run"))
-      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run");
-  }
-  fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
-             store.at("metric").get<std::string>(),
-             store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
-  print_columns(columns);
-  fmt::print(
-      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test tasks\n"
-      "published: ± {}\n"
-      "oracle: the best that is possible; in brackets if it knows the hyper-parameters, as no model does\n"
-      "difference: ours minus published ± half of its 95 % interval, which leaves out the noise of seeds if ours is "
-      "one\n",
-      spread_in_words(store.at("spread")));
-  print_other_versions(store);
-}
-
-std::vector<std::string> leaks(const JsonValue& results) {
-  const json& store = results.tree().value;
-  std::vector<std::string> found;
-  for (const json& row : store.at("rows"))
-    if (row.at("verdict") == to_string(Verdict::above_oracle))
-      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
-                                  row.at("model").get<std::string>(), row.at("test").get<std::string>(),
-                                  store.at("metric").get<std::string>(),
-                                  figure(row.at("ours"), row.at("standard_error"), kDecimals),
-                                  figure(row.at("oracle"), row.at("oracle_error"), kDecimals)));
-  return found;
 }
 
 }  // namespace npzoo

@@ -11,17 +11,20 @@ namespace npzoo {
 
 // What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
 //
-//     {protocol, source, metric, spread: {kind, seeds},
+//     {protocol, source, metric, spread: {kind, seeds, tasks, assumed},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
 //              results: [npzoo eval --json, and version]}],
-//      rows: [{model, test, seeds, runs, ours, standard_error, published, published_error, published_decimals,
-//              oracle, oracle_error, oracle_kind, difference, half_interval, collapsed, verdict}],
+//      rows: [{model, test, seeds, runs, ours, standard_error, task_error, controlled, plain, plain_task_error,
+//              published, published_error, published_decimals, oracle, oracle_error, oracle_kind, difference,
+//              half_interval, collapsed, verdict}],
 //      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}],
 //      other_versions: [{model, seed, test, version}]}
 //
 // Figures of rows are in the metric of the protocol; a missing one is null. `runs` has the figure of each of `seeds`,
 // `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the seeds far below the
-// best one, `spread` what `published_error` is (see docs/verdicts.md). `oracle_kind` names the value of the protocol in
+// best one, `spread` what `published_error` is (see docs/verdicts.md). `ours` is the mean on the test tasks or, if
+// `controlled`, the expectation of the exact posterior minus what the model lacks of it there; `plain` is always the
+// former. `oracle_kind` names the value of the protocol in
 // `oracle`, "bayes_diagonal". Results are log-likelihoods whatever the metric. Commit and machine are those of the
 // evaluation.
 //
@@ -47,12 +50,5 @@ JsonValue update_store(const std::filesystem::path& path, const Protocol& protoc
 
 /// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
 void drop_verdicts(JsonValue& store);
-
-/// Prints the rows of a store, beside them those that were not run or, of the models in `failed`, did, and below them
-/// what was measured under other versions of the protocol.
-void print_table(const JsonValue& store, const std::vector<std::string>& failed);
-
-/// What is wrong with rows above their oracle, a sentence for each.
-std::vector<std::string> leaks(const JsonValue& store);
 
 }  // namespace npzoo

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -135,6 +136,7 @@ HoltWinters HoltWinters::fit(std::span<const double> y, std::int64_t period, std
     const double before = least;
     for (std::size_t i = 0; i < best.size(); ++i)
       for (const int move : {-step, step}) {
+        throw_if_stopped();
         std::array<int, 3> other = best;
         other[i] = std::clamp(best[i] + move, 0, kUnits);
         if (const double found = loss(other); found < least) {

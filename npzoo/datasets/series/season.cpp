@@ -5,6 +5,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "npzoo/engine/cancellation.h"
+
 namespace npzoo {
 
 namespace {
@@ -120,6 +122,7 @@ std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t
   double best = 0;
   std::int64_t longest = 0;
   for (std::int64_t p = 2; p <= std::min(size / 2, kLongestPeriod); ++p) {
+    throw_if_stopped();
     const bool known_before = is_likely(p);
     if (!known_before && (3 * p > size || p < 3)) continue;
     if (!found.empty() && is_near(static_cast<double>(p), found[0])) continue;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
@@ -42,21 +43,41 @@ class OrderOfDates {
   bool any_ = false, day_first_ = true, month_first_ = true;
 };
 
+/// A cell between quotes, as a file would write it.
+std::string quoted(const std::string& cell) {
+  std::string text = "\"";
+  for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + '"';
+}
+
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
-  TableReader reader(path, options.skip_rows);
-  Table table(reader.format());
-  table.rules_ = options.cells;
-  table.first_line_ = reader.format().header_line() + 1;
-  while (reader.next()) {
-    reader.cells();  // as many as there are columns
-    table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
-                         table.rows());
-    table.text_ += reader.text();
+  return with_errors([&] {
+    TableReader reader(path, options.skip_rows);
+    Table table(reader.format());
+    table.rules_ = options.cells;
+    table.first_line_ = reader.format().header_line() + 1;
+    while (reader.next()) {
+      reader.cells();  // as many as there are columns
+      table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
+                           table.rows());
+      table.text_ += reader.text();
+      table.begins_.push_back(table.text_.size());
+      poll_row(table.rows());
+      if (options.progress && table.rows() % kPollRows == 0) options.progress(table.rows());
+    }
+    return table;
+  });
+}
+
+Table Table::of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules) {
+  const bool is_word = name.find_first_not_of("+-.0123456789 ") != std::string::npos;  // no header is numbers alone
+  Table table(TableFormat("row", -1, quoted(is_word ? name : "column " + name), ','));
+  table.rules_ = rules;
+  for (const std::string& cell : cells) {
+    table.text_ += quoted(cell);
     table.begins_.push_back(table.text_.size());
-    poll_row(table.rows());
-    if (options.progress && table.rows() % kPollRows == 0) options.progress(table.rows());
   }
   return table;
 }

@@ -41,6 +41,9 @@ class Table {
   /// Throws Error as TableReader does, also for rows that have too many or too few cells.
   static Table read(const std::filesystem::path& path, const Options& options);
   static Table read(const std::filesystem::path& path) { return read(path, Options()); }
+  /// A table of one column, of cells that come from no file; an empty cell is missing. Messages count rows from 0 on:
+  /// `[row:2] column "day" …`.
+  static Table of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules = {});
 
   const TableFormat& format() const { return format_; }
   const CellRules& rules() const { return rules_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "npzoo/engine/cancellation.h"
+
 namespace npzoo {
 
 namespace {
@@ -51,6 +53,7 @@ class Simplex {
 
  private:
   Corner corner(const std::vector<double>& at) {
+    throw_if_stopped();
     ++calls_;
     return {at, f_(at)};
   }

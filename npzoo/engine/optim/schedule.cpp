@@ -1,13 +1,18 @@
 #include "npzoo/engine/optim/schedule.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
 
 namespace {
+
+constexpr std::array<std::pair<ScheduleKind, std::string_view>, 3> kSchedules{
+    {{ScheduleKind::constant, "constant"}, {ScheduleKind::cosine, "cosine"}, {ScheduleKind::one_cycle, "one-cycle"}}};
 
 /// From `begin` to `end` as `progress` goes from 0 to 1, by half a cosine.
 double half_cosine(double begin, double end, double progress) {
@@ -16,15 +21,26 @@ double half_cosine(double begin, double end, double progress) {
 
 }  // namespace
 
+std::vector<std::string_view> schedule_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [kind, name] : kSchedules) names.push_back(name);
+  return names;
+}
+
+ScheduleKind schedule_kind(std::string_view name) {
+  for (const auto& [kind, known] : kSchedules)
+    if (name == known) return kind;
+  fail("[schedule] '{}' found, expected constant, cosine or one-cycle", name);
+}
+
 double learning_rate(const ScheduleConfig& schedule, double lr, std::int64_t step, std::int64_t steps) {
-  if (schedule.name == "constant") return lr;
+  if (schedule.kind == ScheduleKind::constant) return lr;
   const auto t = static_cast<double>(step), end = static_cast<double>(steps);
-  if (schedule.name == "cosine") {
+  if (schedule.kind == ScheduleKind::cosine) {
     const auto warmup = static_cast<double>(schedule.warmup_steps);
     if (t < warmup) return lr * (t + 1) / (warmup + 1);
     return half_cosine(lr, 0, (t - warmup) / (end - warmup));
   }
-  check(schedule.name == "one-cycle", "[schedule] '{}' found, expected constant, cosine or one-cycle", schedule.name);
   const double warmup = schedule.warmup * end, initial = lr / schedule.divisor;
   if (t < warmup) return half_cosine(initial, lr, t / warmup);
   return half_cosine(lr, initial / schedule.final_divisor, (t - warmup) / (end - warmup));

@@ -1,19 +1,26 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
+#include <vector>
 
 namespace npzoo {
 
-/// Learning rate over the steps of a run.
-///
-///     constant   lr
-///     cosine     linear from 0 over `warmup_steps`, then half a cosine down to 0
-///     one-cycle  from lr/divisor up to lr over the fraction `warmup` of the run,
-///                then down to lr/(divisor·final_divisor), both by half a cosine
-///                (optax `cosine_onecycle_schedule`)
+/// How the learning rate goes over the steps of a run.
+enum class ScheduleKind : std::uint8_t {
+  constant,  // lr
+  cosine,    // linear from 0 over `warmup_steps`, then half a cosine down to 0
+  one_cycle  // from lr/divisor up to lr over the fraction `warmup` of the run, then down to lr/(divisor·final_divisor),
+             // both by half a cosine (optax `cosine_onecycle_schedule`)
+};
+
+/// Returns the names of all kinds as protocols write them: "constant", "cosine" and "one-cycle".
+std::vector<std::string_view> schedule_names();
+/// Returns the kind of this name. Throws Error if there is none.
+ScheduleKind schedule_kind(std::string_view name);
+
 struct ScheduleConfig {
-  std::string name;  // "constant", "cosine" or "one-cycle"
+  ScheduleKind kind = ScheduleKind::constant;
   std::int64_t warmup_steps = 0;
   double warmup = 0;
   double divisor = 1, final_divisor = 1;
@@ -21,7 +28,7 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
-/// Learning rate of update number `step` (from 0) of `steps`, whose peak is `lr`.
+/// Returns the learning rate of update number `step` (from 0) of `steps`, whose peak is `lr`.
 double learning_rate(const ScheduleConfig& schedule, double lr, std::int64_t step, std::int64_t steps);
 
 }  // namespace npzoo

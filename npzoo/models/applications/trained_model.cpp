@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/config.h"
 #include "npzoo/models/training/named_weights.h"
 
 namespace npzoo {
 
 TrainedModel load_model(const std::string& weights) {
-  TrainedModel trained{load_checkpoint(find_weights(weights)), nullptr};
-  trained.model = restore_model(trained.checkpoint);
-  return trained;
+  return with_errors([&] {
+    TrainedModel trained{load_checkpoint(find_weights(weights)), nullptr};
+    trained.model = restore_model(trained.checkpoint);
+    return trained;
+  });
 }
 
 std::string WeightsUsed::made_by(std::string_view command) const {

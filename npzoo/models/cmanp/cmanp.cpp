@@ -90,17 +90,17 @@ std::unique_ptr<CmanpState> Cmanp::encode(std::vector<AttentionState> gathered) 
   return state;
 }
 
-std::unique_ptr<ContextState> Cmanp::condition(const Context& context, Draws& /*draws*/,
-                                               std::int64_t /*samples*/) const {
+std::unique_ptr<ContextState> Cmanp::do_condition(const Context& context, Draws& /*draws*/,
+                                                  std::int64_t /*samples*/) const {
   return encode(absorb(std::vector<AttentionState>(encoder.size()), context));
 }
 
-std::unique_ptr<ContextState> Cmanp::update(const ContextState& state, const Context& more) const {
+std::unique_ptr<ContextState> Cmanp::do_update(const ContextState& state, const Context& more) const {
   const auto& before = state_as<CmanpState>(state, "cmanp");
   return encode(absorb(before.gathered, more));
 }
 
-std::unique_ptr<Prediction> Cmanp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Cmanp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& encoded = state_as<CmanpState>(state, "cmanp");
   return decoder(xt, encoded.read, PrefixMask::all());  // (B, Nt, Dy)
 }

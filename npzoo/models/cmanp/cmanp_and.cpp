@@ -29,7 +29,7 @@ class Blocks final : public Autoregressive {
     return model_.joint(state, xt);
   }
   std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const override {
-    return model_.Cmanp::update(state, observed);
+    return model_.Cmanp::do_update(state, observed);
   }
 
  private:
@@ -41,16 +41,16 @@ class Blocks final : public Autoregressive {
 CmanpAnd::CmanpAnd(const CmanpConfig& config, const JointHeadConfig& of_head, std::int64_t block, Initializer& init)
     : Cmanp(config, init), head(of_head, init), block_(block) {}
 
-std::unique_ptr<ContextState> CmanpAnd::condition(const Context& context, Draws& draws, std::int64_t samples) const {
-  return std::make_unique<BlocksState>(Cmanp::condition(context, draws, samples), draws, samples);
+std::unique_ptr<ContextState> CmanpAnd::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  return std::make_unique<BlocksState>(Cmanp::do_condition(context, draws, samples), draws, samples);
 }
 
-std::unique_ptr<ContextState> CmanpAnd::update(const ContextState& state, const Context& more) const {
+std::unique_ptr<ContextState> CmanpAnd::do_update(const ContextState& state, const Context& more) const {
   const auto& before = state_as<BlocksState>(state, "cmanp-and");
-  return std::make_unique<BlocksState>(Cmanp::update(*before.context, more), before.draws, before.samples);
+  return std::make_unique<BlocksState>(Cmanp::do_update(*before.context, more), before.draws, before.samples);
 }
 
-std::unique_ptr<Prediction> CmanpAnd::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> CmanpAnd::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& own = state_as<BlocksState>(state, "cmanp-and");
   if (block_ == 0) return joint(*own.context, xt);
   return std::make_unique<Blocks>(*this, own, xt, block_);
@@ -58,7 +58,7 @@ std::unique_ptr<Prediction> CmanpAnd::query(const ContextState& state, const Ten
 
 Tensor CmanpAnd::loss(const Task& whole, Draws& draws) const {
   const Task task = drop_values(whole, drop_y(), draws);
-  const auto state = Cmanp::condition({task.xc, task.yc, task.lengths}, draws, 1);
+  const auto state = Cmanp::do_condition({task.xc, task.yc, task.lengths}, draws, 1);
   return joint_nll(*joint(*state, task.xt, task.target_lengths), task);
 }
 

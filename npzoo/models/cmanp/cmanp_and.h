@@ -15,9 +15,9 @@ class CmanpAnd final : public Cmanp {
   /// Blocks of `block` targets; 0: one of all of them.
   CmanpAnd(const CmanpConfig& config, const JointHeadConfig& head, std::int64_t block, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
   std::optional<double> std_floor() const override { return head.std_floor(); }

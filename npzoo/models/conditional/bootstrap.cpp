@@ -208,8 +208,8 @@ std::unique_ptr<BootstrappingProcess::State> BootstrappingProcess::encode(const 
   return state;
 }
 
-std::unique_ptr<ContextState> BootstrappingProcess::condition(const Context& observed, Draws& draws,
-                                                              std::int64_t samples) const {
+std::unique_ptr<ContextState> BootstrappingProcess::do_condition(const Context& observed, Draws& draws,
+                                                                 std::int64_t samples) const {
   return encode(observed, draws, config_.lineage == Lineage::dl4bi ? config_.train_samples : samples);
 }
 
@@ -220,7 +220,7 @@ Tensor BootstrappingProcess::functions(const State& state, const Tensor& units, 
   return outputs(add(units, shift));
 }
 
-std::unique_ptr<Prediction> BootstrappingProcess::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> BootstrappingProcess::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& own = state_as<State>(state, "bootstrap");
   const std::int64_t batch = own.context.xc.dim(0);
   const std::int64_t chunk = chunk_of(xt.device(), own.samples);

@@ -60,8 +60,8 @@ class BootstrappingProcess final : public Model {
   /// Targets read all encoders side by side.
   BootstrappingProcess(const BootstrapConfig& config, std::vector<ContextEncoder> all, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 

@@ -27,12 +27,12 @@ Canp::Canp(const CanpConfig& config, Initializer& init)
                             config.attending.hidden, 2 * config.attending.dim_y, config.decoder_depth, init)),
       config_(config) {}
 
-std::unique_ptr<ContextState> Canp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> Canp::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
   return std::make_unique<AttendedContext>(HeldContext(context, draws, samples),
                                            encoder.encode(clear_padding(context)));
 }
 
-std::unique_ptr<Prediction> Canp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Canp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& context = state_as<AttendedContext>(state, "canp");
   const Tensor raw = in_chunks(xt, [&](const Tensor& x) {
     std::vector<Tensor> parts = encoder.read(context.encoded, x);  // (B, n, E), (B, 1, E)

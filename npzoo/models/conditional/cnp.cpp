@@ -35,15 +35,16 @@ std::unique_ptr<PooledContext> Cnp::after(PooledPoints points, const Context& mo
   return state;
 }
 
-std::unique_ptr<ContextState> Cnp::condition(const Context& context, Draws& /*draws*/, std::int64_t /*samples*/) const {
+std::unique_ptr<ContextState> Cnp::do_condition(const Context& context, Draws& /*draws*/,
+                                                std::int64_t /*samples*/) const {
   return after({}, context);
 }
 
-std::unique_ptr<ContextState> Cnp::update(const ContextState& state, const Context& more) const {
+std::unique_ptr<ContextState> Cnp::do_update(const ContextState& state, const Context& more) const {
   return after(state_as<PooledContext>(state, "cnp").points, more);
 }
 
-std::unique_ptr<Prediction> Cnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Cnp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& pooled = state_as<PooledContext>(state, "cnp");
   const std::int64_t width = pooled.encoded.dim(-1);
   const Tensor one = reshape(pooled.encoded, {xt.dim(0), 1, width});  // (B, 1, R)

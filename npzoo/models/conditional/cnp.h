@@ -26,9 +26,9 @@ class Cnp final : public Model {
  public:
   Cnp(const CnpConfig& config, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
-  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const override;
   bool streams() const override { return true; }
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;

@@ -75,7 +75,7 @@ void LatentNp::absorb_points(LatentContext& state, const Context& more) const {
   state.z = draw(state.prior, state.noise);                             // (K, B, L)
 }
 
-std::unique_ptr<ContextState> LatentNp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> LatentNp::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
   auto state = std::make_unique<LatentContext>(HeldContext(streams() ? Context() : context, draws, samples));
   const std::int64_t count = config_.lineage == Lineage::dl4bi ? config_.averaged : samples;
   state->noise =
@@ -93,8 +93,8 @@ std::unique_ptr<ContextState> LatentNp::condition(const Context& context, Draws&
   return state;
 }
 
-std::unique_ptr<ContextState> LatentNp::update(const ContextState& state, const Context& more) const {
-  if (!streams()) return Model::update(state, more);
+std::unique_ptr<ContextState> LatentNp::do_update(const ContextState& state, const Context& more) const {
+  if (!streams()) return Model::do_update(state, more);
   auto next = std::make_unique<LatentContext>(state_as<LatentContext>(state, config_.model));
   absorb_points(*next, more);
   return next;
@@ -130,7 +130,7 @@ Moments LatentNp::decode(const ContextEncoder::Encoded& context, const Tensor& z
   return gaussian_head(reshape(raw, {count, batch, xt.dim(1), width}), config_.std);  // (K, B, Nt, Dy)
 }
 
-std::unique_ptr<Prediction> LatentNp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> LatentNp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& context = state_as<LatentContext>(state, config_.model);
   Moments functions = decode(context.encoded, context.z, xt);
   if (config_.lineage != Lineage::dl4bi) return std::make_unique<SampledFunctions>(std::move(functions));

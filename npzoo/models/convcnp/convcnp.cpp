@@ -98,19 +98,19 @@ std::unique_ptr<ContextState> ConvCnp::from_sums(Tensor sums) const {
   return state;
 }
 
-std::unique_ptr<ContextState> ConvCnp::condition(const Context& context, Draws& /*draws*/,
-                                                 std::int64_t /*samples*/) const {
+std::unique_ptr<ContextState> ConvCnp::do_condition(const Context& context, Draws& /*draws*/,
+                                                    std::int64_t /*samples*/) const {
   return from_sums(sums_of(context));
 }
 
-std::unique_ptr<ContextState> ConvCnp::update(const ContextState& state, const Context& more) const {
+std::unique_ptr<ContextState> ConvCnp::do_update(const ContextState& state, const Context& more) const {
   const auto& gridded = state_as<GriddedContext>(state, "convcnp");
   check(more.xc.dim(0) == gridded.sums.dim(0), "[convcnp] {} batch elements found, the state has {}", more.xc.dim(0),
         gridded.sums.dim(0));
   return from_sums(add(gridded.sums, sums_of(more)));
 }
 
-std::unique_ptr<Prediction> ConvCnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> ConvCnp::do_query(const ContextState& state, const Tensor& xt) const {
   check_places(xt, {});
   return predict(state_as<GriddedContext>(state, "convcnp"), xt);
 }

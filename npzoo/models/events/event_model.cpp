@@ -94,18 +94,19 @@ std::unique_ptr<EventState> EventModel::extended(const EventState& state, const 
   return after;
 }
 
-std::unique_ptr<ContextState> EventModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> EventModel::do_condition(const Context& context, Draws& draws,
+                                                       std::int64_t samples) const {
   const auto state = begin(context.xc.dim(0), draws, samples);
   state->time = Tensor::zeros({context.xc.dim(0)}, DType::float64, context.xc.device());
   return extended(*state, context, draws);
 }
 
-std::unique_ptr<ContextState> EventModel::update(const ContextState& state, const Context& more) const {
+std::unique_ptr<ContextState> EventModel::do_update(const ContextState& state, const Context& more) const {
   Draws draws = event_state(state).draws;
   return extended(event_state(state), more, draws);
 }
 
-std::unique_ptr<Prediction> EventModel::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> EventModel::do_query(const ContextState& state, const Tensor& xt) const {
   return std::make_unique<Sequence>(copy(), event_state(state).copy(), xt);
 }
 

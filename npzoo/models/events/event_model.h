@@ -46,9 +46,9 @@ class EventModel : public Model {
  public:
   EventModel(const EventModelConfig& config, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const final;
-  std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const final;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const final;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const final;
+  std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const final;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const final;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 

@@ -113,7 +113,8 @@ Moments SeriesModel::forecast(const Task& task, const SeriesPass& pass) const {
   return moments_of(raw_forecast(task, pass));
 }
 
-std::unique_ptr<ContextState> SeriesModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> SeriesModel::do_condition(const Context& context, Draws& draws,
+                                                        std::int64_t samples) const {
   auto state = std::make_unique<SeriesState>(context, draws, samples);
   const std::int64_t batch = context.xc.dim(0);
   const auto groups = groups_of(batch, context.xc.dim(1), context.lengths, 0, {});
@@ -127,7 +128,7 @@ std::unique_ptr<ContextState> SeriesModel::condition(const Context& context, Dra
   return state;
 }
 
-std::unique_ptr<Prediction> SeriesModel::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> SeriesModel::do_query(const ContextState& state, const Tensor& xt) const {
   std::vector<Tensor> raw;
   for (const SeriesState::Group& group : state_as<SeriesState>(state, "series").groups) {
     const Tensor marks = marks_of(group.tasks.rows(xt, xt.dim(1)));

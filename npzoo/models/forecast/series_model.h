@@ -47,8 +47,8 @@ class SeriesModel : public Model {
 
   explicit SeriesModel(const SeriesConfig& config) : series_(config) {}
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   bool whole_batches() const override { return true; }
 

@@ -175,8 +175,8 @@ Moments Taylorformer::head(const Tensor& x, const Tensor& xy, const Tensor& anch
   return moments;
 }
 
-std::unique_ptr<ContextState> Taylorformer::condition(const Context& context, Draws& draws,
-                                                      std::int64_t samples) const {
+std::unique_ptr<ContextState> Taylorformer::do_condition(const Context& context, Draws& draws,
+                                                         std::int64_t samples) const {
   const Context points = clear_padding(context);
   const Tensor& like = points.xc;
   const std::int64_t batch = like.dim(0), count = like.dim(1);
@@ -194,7 +194,7 @@ std::unique_ptr<ContextState> Taylorformer::condition(const Context& context, Dr
   return state;
 }
 
-std::unique_ptr<Prediction> Taylorformer::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Taylorformer::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& own = state_as<TaylorformerState>(state, "taylorformer");
   return std::make_unique<Targets>(*this, std::make_shared<const TaylorformerState>(own), xt);
 }

@@ -38,8 +38,8 @@ class Taylorformer final : public Model {
  public:
   Taylorformer(const TaylorformerConfig& config, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   /// Mean negative log-likelihood of each channel of the targets, given the values of those before.
   Tensor loss(const Task& task, Draws& draws) const override;
   Task prepared(const Task& task, const Draws& draws) const override;

@@ -31,7 +31,7 @@ Eqtnp::Eqtnp(const EqtnpConfig& config, Initializer& init)
       decoder(config, init),
       config_(config) {}
 
-std::unique_ptr<ContextState> Eqtnp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> Eqtnp::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
   const Context points = clear_padding(context);
   const PrefixMask mask = PrefixMask::lengths(context.lengths);
   std::vector<KeysValues> read;
@@ -46,7 +46,7 @@ std::unique_ptr<ContextState> Eqtnp::condition(const Context& context, Draws& dr
   return std::make_unique<EqtnpState>(HeldContext(context, draws, samples), std::move(read));
 }
 
-std::unique_ptr<Prediction> Eqtnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Eqtnp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& encoded = state_as<EqtnpState>(state, "eqtnp");
   return decoder(xt, encoded.layers, PrefixMask::lengths(encoded.context.lengths));  // (B, Nt, Dy)
 }

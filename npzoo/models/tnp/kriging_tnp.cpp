@@ -92,7 +92,8 @@ KrigingTnp::KrigingTnp(const KrigingTnpConfig& config, Initializer& init)
   last.bias.value = untrained_bias(config);
 }
 
-std::unique_ptr<ContextState> KrigingTnp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> KrigingTnp::do_condition(const Context& context, Draws& draws,
+                                                       std::int64_t samples) const {
   const Context points = clear_padding(context);
   std::vector<KrigingFit> fits;
   for (std::int64_t channel = 0; channel < config_.dim_y; ++channel)
@@ -128,7 +129,7 @@ Tensor KrigingTnp::components(const KrigingTnpState& context, const Tensor& xt) 
   return concat(parts, -1);
 }
 
-std::unique_ptr<Prediction> KrigingTnp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> KrigingTnp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& context = state_as<KrigingTnpState>(state, "kriging-tnp");
   const Tensor all = in_chunks(xt, [&](const Tensor& x) { return components(context, x); });
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(2 * config_.components), config_.dim_y);

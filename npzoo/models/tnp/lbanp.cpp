@@ -31,7 +31,7 @@ Lbanp::Lbanp(const LbanpConfig& config, Initializer& init)
       decoder(config, init),
       config_(config) {}
 
-std::unique_ptr<ContextState> Lbanp::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> Lbanp::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
   const Context points = clear_padding(context);
   const PrefixMask mask = PrefixMask::lengths(context.lengths);
   const Tensor tokens =
@@ -45,7 +45,7 @@ std::unique_ptr<ContextState> Lbanp::condition(const Context& context, Draws& dr
   return std::make_unique<LbanpState>(HeldContext(context, draws, samples), std::move(read));
 }
 
-std::unique_ptr<Prediction> Lbanp::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> Lbanp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& encoded = state_as<LbanpState>(state, "lbanp");
   return decoder(xt, encoded.layers, PrefixMask::all());  // (B, Nt, Dy)
 }

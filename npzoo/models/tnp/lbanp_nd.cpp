@@ -9,7 +9,7 @@ namespace npzoo {
 LbanpNd::LbanpNd(const LbanpConfig& config, const JointHeadConfig& of_head, Initializer& init)
     : Lbanp(config, init), head(of_head, init) {}
 
-std::unique_ptr<Prediction> LbanpNd::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> LbanpNd::do_query(const ContextState& state, const Tensor& xt) const {
   return head(encode_targets(state, xt));
 }
 

@@ -12,7 +12,7 @@ class LbanpNd final : public Lbanp {
  public:
   LbanpNd(const LbanpConfig& config, const JointHeadConfig& head, Initializer& init);
 
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
   std::optional<double> std_floor() const override { return head.std_floor(); }

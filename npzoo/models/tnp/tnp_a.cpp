@@ -193,11 +193,11 @@ std::unique_ptr<TnpAState> TnpA::state_of(const Context& context, const Draws& d
   return state;
 }
 
-std::unique_ptr<ContextState> TnpA::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> TnpA::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
   return state_of(context, draws, samples, {});
 }
 
-std::unique_ptr<Prediction> TnpA::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> TnpA::do_query(const ContextState& state, const Tensor& xt) const {
   return std::make_unique<TargetByTarget>(*this, std::make_shared<const TnpAState>(own(state)), xt);
 }
 

@@ -31,8 +31,8 @@ class TnpA final : public TokenTransformer {
  public:
   TnpA(const TnpAConfig& config, Initializer& init);
 
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   /// Mean negative log-likelihood of the targets, each given the values of those before it; with score_context of the
   /// context's points as well, all counting alike.
   Tensor loss(const Task& task, Draws& draws) const override;

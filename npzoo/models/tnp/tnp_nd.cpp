@@ -15,7 +15,7 @@ namespace npzoo {
 TnpNd::TnpNd(const TnpNdConfig& config, Initializer& init)
     : TokenModel(config, init), head(config.head, init), loss_(config.joint_loss) {}
 
-std::unique_ptr<Prediction> TnpNd::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> TnpNd::do_query(const ContextState& state, const Tensor& xt) const {
   return head(encode_targets(state, xt));
 }
 

@@ -19,7 +19,7 @@ class TnpNd final : public TokenModel {
  public:
   TnpNd(const TnpNdConfig& config, Initializer& init);
 
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
   std::optional<double> std_floor() const override { return head.std_floor(); }

@@ -31,7 +31,8 @@ std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& contex
   return std::make_unique<TokenTransformerState>(std::move(held), std::move(layers));
 }
 
-std::unique_ptr<ContextState> TokenModel::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+std::unique_ptr<ContextState> TokenModel::do_condition(const Context& context, Draws& draws,
+                                                       std::int64_t samples) const {
   return encoded(context, draws, samples);
 }
 
@@ -68,7 +69,7 @@ void TokenModel::visit(ModuleVisitor& visitor) {
 TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
     : TokenModel(config, init), predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init) {}
 
-std::unique_ptr<Prediction> TokenTransformer::query(const ContextState& state, const Tensor& xt) const {
+std::unique_ptr<Prediction> TokenTransformer::do_query(const ContextState& state, const Tensor& xt) const {
   const Tensor raw = encode_targets(state, xt, predictor);                 // (B, Nt, 2 Dy)
   return std::make_unique<Independent>(gaussian_head(raw, config().std));  // (B, Nt, Dy)
 }

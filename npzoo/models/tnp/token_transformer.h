@@ -28,7 +28,7 @@ struct TokenTransformerState : HeldContext {
 /// head. Points are worked through in chunks when nothing is recorded.
 class TokenModel : public Model {
  public:
-  std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   void begin_step(std::int64_t step) override { encoder.begin_step(step); }
   void visit(ModuleVisitor& visitor) override;
 
@@ -64,7 +64,7 @@ class TokenTransformer : public TokenModel {
  public:
   TokenTransformer(const TokenTransformerConfig& config, Initializer& init);
 
-  std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
   std::optional<double> std_floor() const override { return config().std.least(); }

@@ -8,10 +8,10 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/event_file.h"
 #include "npzoo/engine/io/json_lines.h"
+#include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/run_directory.h"
 #include "npzoo/models/training/trainer.h"
 #include "npzoo/models/trials/trial.h"
-#include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 
 namespace npzoo {
 
@@ -64,7 +64,7 @@ class Session {
             .loss = last_loss_,
             .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
             .seconds = seconds(),
-            .clamped_denominators = clamped_.count(),
+            .events = numerical_events_.count(),
             .checkpoint = path_,
             .finished = trainer_.finished()};
   }
@@ -188,7 +188,7 @@ class Session {
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;
-  const CountScope clamped_{clamped_denominator_counter()};
+  const NumericalEventScope numerical_events_;
   Trainer trainer_;
   std::optional<Checkpoint> before_validation_;  // from before a step that a validation follows until that is done
   JsonLinesWriter metrics_;

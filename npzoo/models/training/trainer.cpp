@@ -103,7 +103,7 @@ double Trainer::make_step(std::optional<Task>& after) {
 double Trainer::step() {
   const DeviceScope on(device());
   const PrecisionScope by(precision_);
-  if (!next_) next_ = batch(steps_done_);
+  if (!next_) next_ = with_errors([&] { return batch(steps_done_); });
   const UntrainedTensors before(*model_);
   std::optional<Task> after;
   double loss = 0;
@@ -136,26 +136,28 @@ std::int64_t Trainer::validation_batches() const {
 }
 
 double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
-  const DeviceScope on(device());
-  const PrecisionScope by(precision_);
-  const Protocol& p = run_.protocol;
-  const Findings found = trial_.run(*model_, validation_data(p),
-                                    {.tasks = validation_tasks(),
-                                     .batches = p.validation.batches,
-                                     .density = model_info(run_.spec.name).density,
-                                     .headline_only = true,
-                                     .progress = progress});
-  const double score = found.headline().gain();
-  check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
-        steps_done_);
-  if (score > best_log_likelihood_) {
-    Weights best;
-    for (const auto& [name, parameter] : named_tensors(*model_)) best[name] = copy_of(parameter->value, Device::cpu);
-    best_weights_.swap(best);
-    best_log_likelihood_ = score;
-    best_step_ = steps_done_;
-  }
-  return score;
+  return with_errors([&] {
+    const DeviceScope on(device());
+    const PrecisionScope by(precision_);
+    const Protocol& p = run_.protocol;
+    const Findings found = trial_.run(*model_, validation_data(p),
+                                      {.tasks = validation_tasks(),
+                                       .batches = p.validation.batches,
+                                       .density = model_info(run_.spec.name).density,
+                                       .headline_only = true,
+                                       .progress = progress});
+    const double score = found.headline().gain();
+    check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
+          steps_done_);
+    if (score > best_log_likelihood_) {
+      Weights best;
+      for (const auto& [name, parameter] : named_tensors(*model_)) best[name] = copy_of(parameter->value, Device::cpu);
+      best_weights_.swap(best);
+      best_log_likelihood_ = score;
+      best_step_ = steps_done_;
+    }
+    return score;
+  });
 }
 
 void Trainer::check_usable() {

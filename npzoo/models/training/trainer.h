@@ -8,6 +8,7 @@
 
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/engine/precision.h"
+#include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/training_step.h"
 #include "npzoo/models/trials/trial.h"
@@ -111,7 +112,7 @@ struct TrainResult {
   double loss = 0;            // mean over the last steps
   double log_likelihood = 0;  // on the validation batches, of the weights that count
   double seconds = 0;
-  std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of the updates made now
+  NumericalEvents events{};  // of the updates and validations made now
   std::filesystem::path checkpoint;
   bool finished = false;
 };

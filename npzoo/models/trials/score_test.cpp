@@ -57,7 +57,7 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
     if (options.progress) options.progress(done, scores.batches);
   };
   progress(0);
-  const CountScope clamped(clamped_denominator_counter());
+  const NumericalEventScope events;
   scores.found = find_trial(rules.trial)
                      .run(scored.model, *test.data,
                           {.tasks = tasks,
@@ -66,16 +66,30 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
                            .rules = rules.rules,
                            .untrained = [&] { return make_model(spec, {.seed = scored.run.seed}); },
                            .progress = progress});
-  scores.clamped_denominators = clamped.count();
+  scores.events = events.count();
   const Figure& headline = scores.found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", scored.name,
         headline.words(), test.name, headline.value.value);
   scores.against = reference_for(rules, test, spec.name, headline.density);
   scores.chose_weights = chose_weights(scored, test);
+  if (!scores.found.lacking || !headline.density) return scores;
+  const FoundExpectation expectation = find_expectation(options.expectations, scored.protocol, test);
+  scores.controlled = controlled_figure(expectation.stored, *headline.density, *scores.found.lacking);
+  scores.unused_expectation = expectation.problem;
   return scores;
 }
 
 }  // namespace
+
+std::optional<Controlled> controlled_figure(const StoredExpectation* stored, Density density, const Estimate& lacking) {
+  if (!stored || !std::isfinite(lacking.value) || !std::isfinite(lacking.standard_error)) return {};
+  const std::optional<Estimate>& expectation = stored->expectation.of(density);
+  if (!expectation) return {};
+  return Controlled{
+      {expectation->value - lacking.value, std::hypot(expectation->standard_error, lacking.standard_error)},
+      *expectation,
+      stored->expectation.tasks};
+}
 
 TestScores score_test(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options) {
   return with_errors([&] {

@@ -38,7 +38,8 @@ double known_or_zero(double error) { return std::isnan(error) ? 0 : error; }
 
 /// Returns half of the 95 % interval of ours minus published. Noise of seeds has few degrees of freedom, hence
 /// Student's quantile of the smaller number (the conservative form of Welch's test). Noise of test tasks comes from
-/// thousands of tasks: ours and, assumed to be as large, that of the published figure.
+/// thousands of tasks: ours, and that of the published figure, which is taken to be as large as ours without a control
+/// variate.
 double half_width(const SeedMean& ours, const PublishedFigure& published) {
   std::int64_t degrees = 0;
   double seeds = 0;
@@ -49,9 +50,9 @@ double half_width(const SeedMean& ours, const PublishedFigure& published) {
   };
   add(ours.standard_error, static_cast<std::int64_t>(ours.runs.size()));
   if (published.seed_error) add(*published.seed_error, published.seeds);
-  const double tasks = known_or_zero(ours.task_error);
+  const double tasks = known_or_zero(ours.task_error), theirs = known_or_zero(ours.fresh_error);
   const double student = degrees == 0 ? 0 : student_quantile(degrees);
-  return std::hypot(student * seeds, kNormalQuantile * std::hypot(tasks, tasks, published.rounding));
+  return std::hypot(student * seeds, kNormalQuantile * std::hypot(tasks, theirs, published.rounding));
 }
 
 /// Runs that are much further below the best one than seeds of this model or test tasks can explain.
@@ -61,7 +62,7 @@ std::vector<std::size_t> collapsed_runs(const SeedMean& ours, const PublishedFig
   const double best = std::ranges::max(ours.runs);
   const double deviation = published.seed_error.value_or(0) * std::sqrt(static_cast<double>(published.seeds));
   const double far = std::max({kCollapse * published.table_width, kErrorsOfACollapse * deviation,
-                               kErrorsOfACollapse * known_or_zero(ours.task_error)});
+                               kErrorsOfACollapse * known_or_zero(ours.fresh_error)});
   for (std::size_t i = 0; i < ours.runs.size(); ++i)
     if (best - ours.runs[i] > far) found.push_back(i);
   return found;
@@ -87,7 +88,7 @@ SeedMean mean_over_seeds(std::span<const Estimate> runs) {
     mean.task_error += run.standard_error / n;
     mean.runs.push_back(run.value);
   }
-  mean.standard_error = mean.task_error;
+  mean.standard_error = mean.fresh_error = mean.task_error;
   if (runs.size() == 1) return mean;
   double squares = 0;
   for (const Estimate& run : runs) squares += (run.value - mean.value) * (run.value - mean.value);
@@ -106,7 +107,7 @@ PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig
   const Metric& metric = rules.metric;
   PublishedFigure figure{.value = to_log_likelihood(metric, row.value)};
   figure.rounding = error_of_log_likelihood(metric, std::pow(10, -printed_decimals(test)) / std::sqrt(12.0));
-  if (row.error && rules.spread.kind != SpreadKind::unknown) {
+  if (row.error && rules.spread.seeds > 0) {
     const double of_mean = rules.spread.kind == SpreadKind::deviation
                                ? *row.error / std::sqrt(static_cast<double>(rules.spread.seeds))
                                : *row.error;

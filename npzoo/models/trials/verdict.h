@@ -21,6 +21,7 @@ struct SeedMean {
   double value = 0;
   double standard_error = 0;   // over the runs; of a single one that of its test tasks
   double task_error = 0;       // of the test tasks alone, the same ones for every run
+  double fresh_error = 0;      // the same without a control variate: what other test tasks may change
   std::vector<double> runs{};  // the value of each seed
 };
 

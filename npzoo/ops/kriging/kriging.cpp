@@ -120,8 +120,6 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
 
 DeviceCounter& failed_factorisation_counter() { return failed; }
 
-std::int64_t failed_factorisations() { return failed.total(); }
-
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
   check_one_device("kriging", {fit.places, x});
   const Shape expected{fit.places.dim(0), x.rank() == 3 ? x.dim(1) : 0, fit.places.dim(2)};

@@ -39,8 +39,6 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
 /// Counts kernels that `kriging_fit` could not weigh, because rounding left a covariance matrix without a Cholesky
 /// factor or because values are not finite. Such a kernel comes last. A CountScope counts those of one call.
 DeviceCounter& failed_factorisation_counter();
-/// Returns the total of the process.
-std::int64_t failed_factorisations();
 
 /// Predicts the values at `x` (B, M, D), in the dtype of x. Records the gradient of x alone; the fit is a constant. A
 /// Matérn-½ kernel has an edge at each point of the context, and the spread has one where all kernels agree: there the

@@ -187,6 +187,4 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
 
 DeviceCounter& clamped_denominator_counter() { return clamped; }
 
-std::int64_t clamped_denominators() { return clamped.total(); }
-
 }  // namespace npzoo

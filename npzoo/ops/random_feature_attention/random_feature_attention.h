@@ -63,7 +63,5 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
 /// Counts denominators that were limited to 10⁻⁶ although keys were visible. Many of them mean that the features have
 /// collapsed; predictions are then unreliable. A CountScope counts those of one call.
 DeviceCounter& clamped_denominator_counter();
-/// Returns the total of the process.
-std::int64_t clamped_denominators();
 
 }  // namespace npzoo

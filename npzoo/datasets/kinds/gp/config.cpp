@@ -161,6 +161,10 @@ Batch GpConfig::picture(std::int64_t tasks, std::uint64_t seed) const {
           std::make_shared<const GpTruth>(drawn.truth.kernels(), dense.context_noise, distribution_.target_noise)};
 }
 
+bool GpConfig::batch_size_matters() const {
+  return distribution_.ragged && distribution_.targets != GpDistribution::Targets::all;
+}
+
 OracleFindings GpConfig::oracle(const OracleOptions& options) const { return gp_oracle(distribution_, options); }
 
 const GpDistribution* gp_distribution(const TaskConfig& config) {

@@ -23,6 +23,8 @@ class GpConfig final : public TaskConfig {
   TrainingRange training_range() const override;
   /// With one input: noise-free targets on a grid over the whole domain.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
+  /// The largest context of a ragged batch decides where the targets of all its tasks begin.
+  bool batch_size_matters() const override;
   OracleFindings oracle(const OracleOptions& options) const override;
 
  private:

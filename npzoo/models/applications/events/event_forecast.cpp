@@ -7,7 +7,7 @@
 #include "npzoo/datasets/events/event_task.h"
 #include "npzoo/datasets/events/table.h"
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/predictions/components.h"
 #include "npzoo/models/predictions/event_prediction.h"
 #include "npzoo/models/predictions/host.h"
@@ -179,98 +179,103 @@ EventSequence behind(EventSequence path, std::int64_t events, double end) {
 
 NextEventForecast forecast_next(const Model& model, const EventSequence& past, std::span<const double> probabilities,
                                 DType dtype) {
-  const NoGrad off;
-  Draws draws(0, Purpose::prediction, 0);
-  EventSequence until_last = past;
-  until_last.end = past.times.empty() ? 0 : past.times.back();
-  const auto state = model.condition(contexts_of({until_last}, dtype), draws, 1);
-  const auto prediction = model.query(*state, event_numbers(1, past.events(), 1, dtype));
-  // The values asked about do not matter for what is said before they are known.
-  const EventScores scores = as_events(*prediction).score(Tensor::full({1, 1, 2}, 0, dtype));
-  const Marginals marginals = on_host(prediction->marginals());
-  NextEventForecast forecast{.expected_gap = scores.expected_gap.item(), .mark_probability = {}};
-  if (const double silence = silence_of(past); silence > 0) {
-    const EventPrediction& events = as_events(*prediction);
-    const double survived = checked_survival(events, 1, silence, dtype);
-    forecast.expected_gap = mean_gap_after(events, silence, survived, dtype);
-    for (const double p : probabilities)
-      forecast.gap_quantiles.push_back(gaps_after(events, silence, survived, {std::log1p(-p)}, dtype)[0]);
-  } else {
-    for (const double p : probabilities) forecast.gap_quantiles.push_back(quantile(marginals, p).item());
-  }
-  const auto marks = scores.mark_probability.values<double>();
-  forecast.mark_probability.assign(marks.begin(), marks.end());
-  return forecast;
+  return call_application({}, &model, [&] {
+    Draws draws(0, Purpose::prediction, 0);
+    EventSequence until_last = past;
+    until_last.end = past.times.empty() ? 0 : past.times.back();
+    const auto state = model.condition(contexts_of({until_last}, dtype), draws, 1);
+    const auto prediction = model.query(*state, event_numbers(1, past.events(), 1, dtype));
+    // The values asked about do not matter for what is said before they are known.
+    const EventScores scores = as_events(*prediction).score(Tensor::full({1, 1, 2}, 0, dtype));
+    const Marginals marginals = on_host(prediction->marginals());
+    NextEventForecast forecast{.expected_gap = scores.expected_gap.item(), .mark_probability = {}};
+    if (const double silence = silence_of(past); silence > 0) {
+      const EventPrediction& events = as_events(*prediction);
+      const double survived = checked_survival(events, 1, silence, dtype);
+      forecast.expected_gap = mean_gap_after(events, silence, survived, dtype);
+      for (const double p : probabilities)
+        forecast.gap_quantiles.push_back(gaps_after(events, silence, survived, {std::log1p(-p)}, dtype)[0]);
+    } else {
+      for (const double p : probabilities) forecast.gap_quantiles.push_back(quantile(marginals, p).item());
+    }
+    const auto marks = scores.mark_probability.values<double>();
+    forecast.mark_probability.assign(marks.begin(), marks.end());
+    return forecast;
+  });
 }
 
 std::vector<EventSequence> continue_events(const Model& model, const EventSequence& past, double horizon,
                                            std::int64_t paths, std::uint64_t seed, DType dtype) {
-  const NoGrad off;
-  EventSequence start = past;
-  start.end = past.times.empty() ? 0 : past.times.back();
-  const double silence = silence_of(past), last = start.end, end = last + silence + horizon;
-  std::vector<EventSequence> all;
-  for (std::int64_t first = 0; first < paths; first += kPathsTogether) {
-    std::vector<EventSequence> some(static_cast<std::size_t>(std::min(kPathsTogether, paths - first)), start);
-    Draws draws = Draws(seed, Purpose::prediction, 0).from(first);
-    if (silence > 0) extend_after_silence(model, some, silence, draws, dtype);
-    while (std::ranges::any_of(some, [end](const EventSequence& path) { return path.end <= end; })) {
-      if (some.front().events() > past.events() + 1) check_reach(some, paths, past.events(), last, end);
-      extend(model, some, draws, dtype);
+  return call_application({}, &model, [&] {
+    EventSequence start = past;
+    start.end = past.times.empty() ? 0 : past.times.back();
+    const double silence = silence_of(past), last = start.end, end = last + silence + horizon;
+    std::vector<EventSequence> all;
+    for (std::int64_t first = 0; first < paths; first += kPathsTogether) {
+      std::vector<EventSequence> some(static_cast<std::size_t>(std::min(kPathsTogether, paths - first)), start);
+      Draws draws = Draws(seed, Purpose::prediction, 0).from(first);
+      if (silence > 0) extend_after_silence(model, some, silence, draws, dtype);
+      while (std::ranges::any_of(some, [end](const EventSequence& path) { return path.end <= end; })) {
+        if (some.front().events() > past.events() + 1) check_reach(some, paths, past.events(), last, end);
+        extend(model, some, draws, dtype);
+      }
+      for (const EventSequence& path : some) all.push_back(behind(path, past.events(), end));
     }
-    for (const EventSequence& path : some) all.push_back(behind(path, past.events(), end));
-  }
-  return all;
+    return all;
+  });
 }
 
 std::vector<double> model_intensities(const Model& model, const EventSequence& s, std::span<const double> times,
                                       DType dtype) {
-  const NoGrad off;
-  check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
-  // An end behind all times, so that those after the last event have a target, too.
-  EventSequence seen = s;
-  seen.end = std::max({s.end, times.empty() ? 0 : times.back(), std::nextafter(s.times.back(), s.times.back() + 1)});
-  const Task task = event_task({{&seen, 0, seen.events()}}, {.context = 1, .ragged = false},
-                               {.dtype = dtype, .device = default_device()});
-  std::vector<std::vector<std::size_t>> of_targets(static_cast<std::size_t>(task.xt.dim(1)));
-  for (std::size_t t = 0; t < times.size(); ++t) {
-    const auto before = std::ranges::lower_bound(s.times, times[t]) - s.times.begin();  // events
-    if (before > 0) of_targets[static_cast<std::size_t>(before - 1)].push_back(t);
-  }
-  std::size_t most = 1;
-  for (const auto& of_target : of_targets) most = std::max(most, of_target.size());
-  std::vector<double> elapsed(of_targets.size() * most, 1);
-  for (std::size_t i = 0; i < of_targets.size(); ++i)
-    for (std::size_t k = 0; k < of_targets[i].size(); ++k) elapsed[i * most + k] = times[of_targets[i][k]] - s.times[i];
+  return call_application({}, &model, [&] {
+    check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
+    // An end behind all times, so that those after the last event have a target, too.
+    EventSequence seen = s;
+    seen.end = std::max({s.end, times.empty() ? 0 : times.back(), std::nextafter(s.times.back(), s.times.back() + 1)});
+    const Task task = event_task({{&seen, 0, seen.events()}}, {.context = 1, .ragged = false},
+                                 {.dtype = dtype, .device = default_device()});
+    std::vector<std::vector<std::size_t>> of_targets(static_cast<std::size_t>(task.xt.dim(1)));
+    for (std::size_t t = 0; t < times.size(); ++t) {
+      const auto before = std::ranges::lower_bound(s.times, times[t]) - s.times.begin();  // events
+      if (before > 0) of_targets[static_cast<std::size_t>(before - 1)].push_back(t);
+    }
+    std::size_t most = 1;
+    for (const auto& of_target : of_targets) most = std::max(most, of_target.size());
+    std::vector<double> elapsed(of_targets.size() * most, 1);
+    for (std::size_t i = 0; i < of_targets.size(); ++i)
+      for (std::size_t k = 0; k < of_targets[i].size(); ++k)
+        elapsed[i * most + k] = times[of_targets[i][k]] - s.times[i];
 
-  Draws draws(0, Purpose::prediction, 0);
-  const auto state = model.condition({task.xc, task.yc, {}}, draws, 1);
-  const auto prediction = model.query(*state, task.xt);
-  const Shape shape{1, std::ssize(of_targets), static_cast<std::int64_t>(most)};
-  const Tensor found = as_events(*prediction).intensities(task.yt, Tensor::from<double>(shape, std::span(elapsed)));
-  const auto marks = static_cast<std::size_t>(found.dim(3));
-  std::vector<double> all(times.size() * marks, std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t i = 0; i < of_targets.size(); ++i)
-    for (std::size_t k = 0; k < of_targets[i].size(); ++k)
-      std::ranges::copy(found.values<double>().subspan((i * most + k) * marks, marks),
-                        all.begin() + static_cast<std::ptrdiff_t>(of_targets[i][k] * marks));
-  return all;
+    Draws draws(0, Purpose::prediction, 0);
+    const auto state = model.condition({task.xc, task.yc, {}}, draws, 1);
+    const auto prediction = model.query(*state, task.xt);
+    const Shape shape{1, std::ssize(of_targets), static_cast<std::int64_t>(most)};
+    const Tensor found = as_events(*prediction).intensities(task.yt, Tensor::from<double>(shape, std::span(elapsed)));
+    const auto marks = static_cast<std::size_t>(found.dim(3));
+    std::vector<double> all(times.size() * marks, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < of_targets.size(); ++i)
+      for (std::size_t k = 0; k < of_targets[i].size(); ++k)
+        std::ranges::copy(found.values<double>().subspan((i * most + k) * marks, marks),
+                          all.begin() + static_cast<std::ptrdiff_t>(of_targets[i][k] * marks));
+    return all;
+  });
 }
 
 std::vector<double> event_log_likelihoods(const Model& model, const EventSequence& s, DType dtype) {
-  const NoGrad off;
-  check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
-  std::vector<double> all(static_cast<std::size_t>(s.events()), std::numeric_limits<double>::quiet_NaN());
-  if (s.events() == 1) return all;
-  const Task task =
-      event_task({{&s, 0, s.events()}}, {.context = 1, .ragged = false}, {.dtype = dtype, .device = default_device()});
-  Draws draws(0, Purpose::prediction, 0);
-  const auto state = model.condition({task.xc, task.yc, {}}, draws, 1);
-  const auto prediction = model.query(*state, task.xt);
-  const EventScores scores = as_events(*prediction).score(task.yt);
-  const auto time = scores.time.values<double>(), mark = scores.mark.values<double>();
-  for (std::size_t i = 1; i < all.size(); ++i) all[i] = time[i - 1] + mark[i - 1];
-  return all;
+  return call_application({}, &model, [&] {
+    check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
+    std::vector<double> all(static_cast<std::size_t>(s.events()), std::numeric_limits<double>::quiet_NaN());
+    if (s.events() == 1) return all;
+    const Task task = event_task({{&s, 0, s.events()}}, {.context = 1, .ragged = false},
+                                 {.dtype = dtype, .device = default_device()});
+    Draws draws(0, Purpose::prediction, 0);
+    const auto state = model.condition({task.xc, task.yc, {}}, draws, 1);
+    const auto prediction = model.query(*state, task.xt);
+    const EventScores scores = as_events(*prediction).score(task.yt);
+    const auto time = scores.time.values<double>(), mark = scores.mark.values<double>();
+    for (std::size_t i = 1; i < all.size(); ++i) all[i] = time[i - 1] + mark[i - 1];
+    return all;
+  });
 }
 
 }  // namespace npzoo

@@ -10,6 +10,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/models/applications/application_call.h"
 
 namespace npzoo {
 
@@ -105,62 +106,67 @@ std::int64_t EventData::events() const {
 
 EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
                       std::span<const std::uint32_t> sequences) {
-  const EventTableForm form = event_tasks_of(trained).table_form();
-  check(!times.empty(), "[events] no event found, expected one or more");
-  check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
-        "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
-        times.size(), marks.size(), sequences.size());
-  const std::size_t count = sequences.empty() ? 1 : std::size_t{std::ranges::max(sequences)} + 1;
-  check(count <= times.size(), "[events] the sequence {} found, expected numbers from 0 on, each with an event",
-        count - 1);
-  EventAppender all(form, count);
-  for (std::size_t i = 0; i < times.size(); ++i)
-    all.append(i, times[i], marks.empty() ? 0 : marks[i], sequences.empty() ? 0 : sequences[i]);
-  return with_warnings(form, all.finish());
+  return with_errors([&] {
+    const EventTableForm form = event_tasks_of(trained).table_form();
+    check(!times.empty(), "[events] no event found, expected one or more");
+    check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
+          "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
+          times.size(), marks.size(), sequences.size());
+    const std::size_t count = sequences.empty() ? 1 : std::size_t{std::ranges::max(sequences)} + 1;
+    check(count <= times.size(), "[events] the sequence {} found, expected numbers from 0 on, each with an event",
+          count - 1);
+    EventAppender all(form, count);
+    for (std::size_t i = 0; i < times.size(); ++i)
+      all.append(i, times[i], marks.empty() ? 0 : marks[i], sequences.empty() ? 0 : sequences[i]);
+    return with_warnings(form, all.finish());
+  });
 }
 
 EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes) {
-  const EventTasks& config = event_tasks_of(trained);
-  check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
-        "[predict] several --inputs or --values found, expected the column of times and that of marks");
-  EventTableForm form = form_of(wishes, config);
-  const bool named = !wishes.group.empty() || !wishes.inputs.empty() || !wishes.values.empty();
-  if (config.is_jodie()) {
-    const EventTableForm plain;
-    const bool is_plain = table == "-" || TableReader(table).format().find(plain.sequence).has_value();
-    if (!named && !is_plain) return with_warnings(form, read_jodie_table(table, form));
-    if (wishes.group.empty()) form.sequence = plain.sequence;
-    if (wishes.inputs.empty()) form.time = plain.time;
-    if (wishes.values.empty()) form.mark = plain.mark;
-  }
-  return with_warnings(form, read_event_table(table, form));
+  return with_errors([&] {
+    const EventTasks& config = event_tasks_of(trained);
+    check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
+          "[predict] several --inputs or --values found, expected the column of times and that of marks");
+    EventTableForm form = form_of(wishes, config);
+    const bool named = !wishes.group.empty() || !wishes.inputs.empty() || !wishes.values.empty();
+    if (config.is_jodie()) {
+      const EventTableForm plain;
+      const bool is_plain = table == "-" || TableReader(table).format().find(plain.sequence).has_value();
+      if (!named && !is_plain) return with_warnings(form, read_jodie_table(table, form));
+      if (wishes.group.empty()) form.sequence = plain.sequence;
+      if (wishes.inputs.empty()) form.time = plain.time;
+      if (wishes.values.empty()) form.mark = plain.mark;
+    }
+    return with_warnings(form, read_event_table(table, form));
+  });
 }
 
 void predict_following_events(const TrainedModel& trained, const EventData& data, const EventOptions& options,
                               const std::function<void(std::size_t, const FollowingEvents&)>& take) {
-  const StopScope scope(options.stop);
-  static_cast<void>(event_tasks_of(trained));
-  check_options(options);
-  const double unit = data.form.unit;
-  for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));
-  for (std::size_t i = 0; i < data.sequences.size(); ++i) {
-    throw_if_stopped();
-    const EventSequence past = until_now(data.sequences[i], options.now, unit);
-    const double last = past.times.back();
-    NextEventForecast next = forecast_next(*trained.model, past, options.quantiles);
-    FollowingEvents following{.last = last * unit,
-                              .mean = (last + next.expected_gap) * unit,
-                              .mark_probability = std::move(next.mark_probability)};
-    for (const double gap : next.gap_quantiles) following.quantiles.push_back((last + gap) * unit);
-    if (options.samples > 0)
-      for (EventSequence& path : continue_events(*trained.model, past, options.horizon / unit, options.samples,
-                                                 options.seed.value_or(trained.checkpoint.run.seed) + i)) {
-        for (double& time : path.times) time *= unit;
-        following.paths.push_back({std::move(path.times), std::move(path.marks)});
-      }
-    take(i, following);
-    if (options.progress) options.progress(static_cast<std::int64_t>(i) + 1, std::ssize(data.sequences));
-  }
+  return call_application(options.stop, trained.model.get(), [&] {
+    static_cast<void>(event_tasks_of(trained));
+    check_options(options);
+    const double unit = data.form.unit;
+    for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));
+    for (std::size_t i = 0; i < data.sequences.size(); ++i) {
+      throw_if_stopped();
+      const EventSequence past = until_now(data.sequences[i], options.now, unit);
+      const double last = past.times.back();
+      NextEventForecast next = forecast_next(*trained.model, past, options.quantiles);
+      FollowingEvents following{.last = last * unit,
+                                .mean = (last + next.expected_gap) * unit,
+                                .mark_probability = std::move(next.mark_probability)};
+      for (const double gap : next.gap_quantiles) following.quantiles.push_back((last + gap) * unit);
+      if (options.samples > 0)
+        for (EventSequence& path : continue_events(*trained.model, past, options.horizon / unit, options.samples,
+                                                   options.seed.value_or(trained.checkpoint.run.seed) + i)) {
+          for (double& time : path.times) time *= unit;
+          following.paths.push_back({std::move(path.times), std::move(path.marks)});
+        }
+      take(i, following);
+      if (options.progress) options.progress(static_cast<std::int64_t>(i) + 1, std::ssize(data.sequences));
+    }
+  });
 }
 
 std::vector<FollowingEvents> predict_following_events(const TrainedModel& trained, const EventData& data,

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "npzoo/datasets/series/series_tasks.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -89,98 +90,111 @@ std::vector<std::string> ForecastResult::comments() const {
 
 TimeSeries make_series(std::span<const double> time, std::span<const double> values, std::int64_t dim_y,
                        const ColumnForm& form) {
-  check(dim_y >= 1 && std::ssize(time) * dim_y == std::ssize(values),
-        "[forecast] {} times and {} values found, expected {} values for each time", time.size(), values.size(), dim_y);
-  for (std::size_t i = 0; i < time.size(); ++i)
-    check(std::isfinite(time[i]), "[forecast] the time of row {} is {}, expected a finite number", i, time[i]);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    check(!std::isinf(values[i]),
-          "[forecast] a value of row {} is {}, expected a finite number, or NaN if it is missing",
-          static_cast<std::int64_t>(i) / dim_y, values[i]);
-  return order_by_time({form, {time.begin(), time.end()}, {values.begin(), values.end()}}, dim_y, "series");
+  return with_errors([&] {
+    check(dim_y >= 1 && std::ssize(time) * dim_y == std::ssize(values),
+          "[forecast] {} times and {} values found, expected {} values for each time", time.size(), values.size(),
+          dim_y);
+    for (std::size_t i = 0; i < time.size(); ++i)
+      check(std::isfinite(time[i]), "[forecast] the time of row {} is {}, expected a finite number", i, time[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      check(!std::isinf(values[i]),
+            "[forecast] a value of row {} is {}, expected a finite number, or NaN if it is missing",
+            static_cast<std::int64_t>(i) / dim_y, values[i]);
+    return order_by_time({form, {time.begin(), time.end()}, {values.begin(), values.end()}}, dim_y, "series");
+  });
 }
 
 ForecastColumns forecast_columns(const TrainedModel& trained, const ColumnChoice& wishes) {
-  const SeriesTasks& config = series_tasks_of(trained);
-  check(wishes.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
-        wishes.inputs.size(), fmt::join(wishes.inputs, ", "));
-  check(wishes.values.empty() || std::ssize(wishes.values) == config.dim_y(),
-        "[predict] {} columns of values found, {}, expected {} in the order of training, {}", wishes.values.size(),
-        fmt::join(wishes.values, ", "), config.dim_y(), fmt::join(config.values(), ", "));
-  const std::string time = config.time_column();
-  return {wishes.inputs.empty() ? (time.empty() ? "date" : time) : wishes.inputs[0],
-          wishes.values.empty() ? config.values() : wishes.values};
+  return with_errors([&]() -> ForecastColumns {
+    const SeriesTasks& config = series_tasks_of(trained);
+    check(wishes.inputs.size() <= 1, "[predict] {} inputs found, {}, expected the column of time alone",
+          wishes.inputs.size(), fmt::join(wishes.inputs, ", "));
+    check(wishes.values.empty() || std::ssize(wishes.values) == config.dim_y(),
+          "[predict] {} columns of values found, {}, expected {} in the order of training, {}", wishes.values.size(),
+          fmt::join(wishes.values, ", "), config.dim_y(), fmt::join(config.values(), ", "));
+    const std::string time = config.time_column();
+    return {wishes.inputs.empty() ? (time.empty() ? "date" : time) : wishes.inputs[0],
+            wishes.values.empty() ? config.values() : wishes.values};
+  });
 }
 
 TimeSeries read_series(const std::filesystem::path& table, const ForecastColumns& columns) {
-  return order_by_time(read_measurements(table, columns.time, columns.values), std::ssize(columns.values),
-                       table.string());
+  return with_errors([&] {
+    return order_by_time(read_measurements(table, columns.time, columns.values), std::ssize(columns.values),
+                         table.string());
+  });
 }
 
 ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const ForecastColumns& columns,
                         const ForecastOptions& options) {
-  const SeriesTasks& config = series_tasks_of(trained);
-  check_options(options);
-  check(series.dim_y == config.dim_y() && series.dim_y == std::ssize(columns.values),
-        "[forecast] {} values and {} names of them found, expected {}", series.dim_y, columns.values.size(),
-        config.dim_y());
-  ForecastOptions complete = options;
-  complete.seed = options.seed.value_or(trained.checkpoint.run.seed);
-  ForecastResult result{.columns = columns,
-                        .series = std::move(series),
-                        .forecast = {},
-                        .weights = weights_used(trained.checkpoint),
-                        .context_steps = config.rules().context,
-                        .quantiles = options.quantiles,
-                        .samples = options.samples};
-  result.forecast = Forecaster(*trained.model, config.rules(), config.scale()).forecast(result.series, complete);
-  for (std::size_t c = 0; c < columns.values.size() && !options.truth.empty(); ++c)
-    result.scores.push_back(score_value(result.forecast, options.truth, c, columns.values.size()));
-  result.warnings = compare_with_training(result, config);
-  return result;
+  return with_errors([&] {
+    const SeriesTasks& config = series_tasks_of(trained);
+    check_options(options);
+    check(series.dim_y == config.dim_y() && series.dim_y == std::ssize(columns.values),
+          "[forecast] {} values and {} names of them found, expected {}", series.dim_y, columns.values.size(),
+          config.dim_y());
+    ForecastOptions complete = options;
+    complete.seed = options.seed.value_or(trained.checkpoint.run.seed);
+    ForecastResult result{.columns = columns,
+                          .series = std::move(series),
+                          .forecast = {},
+                          .weights = weights_used(trained.checkpoint),
+                          .context_steps = config.rules().context,
+                          .quantiles = options.quantiles,
+                          .samples = options.samples};
+    result.forecast = Forecaster(*trained.model, config.rules(), config.scale()).forecast(result.series, complete);
+    for (std::size_t c = 0; c < columns.values.size() && !options.truth.empty(); ++c)
+      result.scores.push_back(score_value(result.forecast, options.truth, c, columns.values.size()));
+    result.warnings = compare_with_training(result, config);
+    return result;
+  });
 }
 
 std::unique_ptr<TableWriter> write_forecast(const ForecastResult& r, const std::filesystem::path& path,
                                             const std::filesystem::path& table, std::int64_t digits, bool facts) {
-  std::vector<std::string> prefixes{"mean_", "std_"};
-  for (const double p : r.quantiles) prefixes.push_back(fmt::format("q{}_", p));
-  const std::vector<std::string> time{r.columns.time};
-  const std::vector<std::string> header = prediction_header({}, time, prefixes, r.columns.values, table);
-  auto out = std::make_unique<TableWriter>(path, header, facts ? r.comments() : std::vector<std::string>());
-  const std::size_t channels = r.columns.values.size(), quantiles = r.quantiles.size();
-  const SeriesForecast& f = r.forecast;
-  for (std::size_t h = 0; h < f.time.size(); ++h) {
-    std::vector<double> numbers;
-    const auto add = [&](double value, std::size_t c) {
-      numbers.push_back(round_to_std(value, f.std[h * channels + c], digits));
-    };
-    for (const std::vector<double>* figures : {&f.mean, &f.std})
-      for (std::size_t c = 0; c < channels; ++c) add((*figures)[h * channels + c], c);
-    for (std::size_t q = 0; q < quantiles; ++q)
-      for (std::size_t c = 0; c < channels; ++c) add(f.quantiles[(h * channels + c) * quantiles + q], c);
-    out->write(r.time(h), numbers);
-  }
-  return out;
+  return with_errors([&] {
+    std::vector<std::string> prefixes{"mean_", "std_"};
+    for (const double p : r.quantiles) prefixes.push_back(fmt::format("q{}_", p));
+    const std::vector<std::string> time{r.columns.time};
+    const std::vector<std::string> header = prediction_header({}, time, prefixes, r.columns.values, table);
+    auto out = std::make_unique<TableWriter>(path, header, facts ? r.comments() : std::vector<std::string>());
+    const std::size_t channels = r.columns.values.size(), quantiles = r.quantiles.size();
+    const SeriesForecast& f = r.forecast;
+    for (std::size_t h = 0; h < f.time.size(); ++h) {
+      std::vector<double> numbers;
+      const auto add = [&](double value, std::size_t c) {
+        numbers.push_back(round_to_std(value, f.std[h * channels + c], digits));
+      };
+      for (const std::vector<double>* figures : {&f.mean, &f.std})
+        for (std::size_t c = 0; c < channels; ++c) add((*figures)[h * channels + c], c);
+      for (std::size_t q = 0; q < quantiles; ++q)
+        for (std::size_t c = 0; c < channels; ++c) add(f.quantiles[(h * channels + c) * quantiles + q], c);
+      out->write(r.time(h), numbers);
+    }
+    return out;
+  });
 }
 
 std::unique_ptr<TableWriter> write_paths(const ForecastResult& r, const std::filesystem::path& path,
                                          const std::filesystem::path& table, std::int64_t digits, bool facts) {
-  const auto count = static_cast<std::size_t>(r.samples), channels = r.columns.values.size();
-  std::vector<std::string> comments = r.comments();
-  comments.push_back(fmt::format("samples: {} paths", count));
-  if (!facts) comments.clear();
-  const std::vector<std::string> time{r.columns.time};
-  auto out = std::make_unique<TableWriter>(path, sample_header(time, r.columns.values, table, table), comments);
-  const SeriesForecast& f = r.forecast;
-  for (std::size_t h = 0; h < f.time.size(); ++h)
-    for (std::size_t k = 0; k < count; ++k) {
-      std::vector<double> numbers{static_cast<double>(k + 1)};
-      for (std::size_t c = 0; c < channels; ++c)
-        numbers.push_back(round_to_std(f.samples[(h * channels + c) * count + k], f.std[h * channels + c], digits));
-      out->write(r.time(h), numbers);
-    }
-  out->flush();
-  return out;
+  return with_errors([&] {
+    const auto count = static_cast<std::size_t>(r.samples), channels = r.columns.values.size();
+    std::vector<std::string> comments = r.comments();
+    comments.push_back(fmt::format("samples: {} paths", count));
+    if (!facts) comments.clear();
+    const std::vector<std::string> time{r.columns.time};
+    auto out = std::make_unique<TableWriter>(path, sample_header(time, r.columns.values, table, table), comments);
+    const SeriesForecast& f = r.forecast;
+    for (std::size_t h = 0; h < f.time.size(); ++h)
+      for (std::size_t k = 0; k < count; ++k) {
+        std::vector<double> numbers{static_cast<double>(k + 1)};
+        for (std::size_t c = 0; c < channels; ++c)
+          numbers.push_back(round_to_std(f.samples[(h * channels + c) * count + k], f.std[h * channels + c], digits));
+        out->write(r.time(h), numbers);
+      }
+    out->flush();
+    return out;
+  });
 }
 
 }  // namespace npzoo

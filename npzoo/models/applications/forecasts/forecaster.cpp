@@ -7,6 +7,7 @@
 
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/ops/reshape/reshape.h"
 
 namespace npzoo {
@@ -229,54 +230,56 @@ Forecaster::Forecaster(const Model& model, WindowRules rules, SeriesScale scale)
     : model_(model), rules_(std::move(rules)), scale_(std::move(scale)) {}
 
 SeriesForecast Forecaster::forecast(const TimeSeries& series, const ForecastOptions& options) const {
-  const NoGrad off;
-  const StopScope scope(options.stop);
-  throw_if_stopped();
-  const ForecastPaths paths(series, rules_, scale_);
-  check_calendar(rules_, series);
-  const auto known = std::ssize(paths.context(0));
-  check(known >= WindowRules::kLeastContext, "[forecast] {} known points found in the last {}, expected {} or more",
-        known, rules_.context, WindowRules::kLeastContext);
-  SeriesForecast result{.first_context = std::max<std::int64_t>(paths.origin() - rules_.context, 0),
-                        .context_points = known};
-  const std::int64_t horizon = options.horizon > 0 ? options.horizon : rules_.horizon;
-  for (std::int64_t h = 0; h < horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
-  check_dates(result, series);
-  const bool at_once = horizon <= rules_.horizon;
-  // As many paths for a short horizon as for a long one, so that the paths shown are the same.
-  const std::int64_t count = at_once && options.samples == 0 ? 0 : std::max(options.samples, kLeastPaths);
-  check_sizes(horizon, count, series.dim_y);
-  ForecastSaid said{.truth = in_model_units(options.truth, scale_)};
-  check(said.truth.empty() || std::ssize(said.truth) == horizon * series.dim_y,
-        "[forecast] {} values of truth found, expected {}, {} for each of {} steps", said.truth.size(),
-        horizon * series.dim_y, series.dim_y, horizon);
-  for (std::int64_t ahead = 0; ahead < horizon; ahead += rules_.horizon) {
-    const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, horizon - ahead);
-    const Draws all(options.seed.value_or(0), Purpose::prediction, static_cast<std::uint64_t>(ahead));
-    const std::size_t before = said.paths.empty() ? 0 : said.paths[0].size();
-    std::vector<std::vector<double>> more;
-    for (std::int64_t first = 0; first < rows; first += kPathsTogether) {
-      const PathRange some{first, std::min(kPathsTogether, rows - first)};
-      if (options.progress) options.progress(ahead * count + first * steps, horizon * std::max<std::int64_t>(count, 1));
-      throw_if_stopped();
-      Draws draws = all.from(first);
-      const Task task = window_task(paths, rules_, ahead, some, series.dim_y, said.paths);
-      const WindowForecast window = forecast_windows(model_, {task.xc, task.yc}, task.xt, draws);
-      if (ahead == 0) {
-        describe_window(*window.prediction, options.quantiles, steps, said);
-        result.how = how(window, at_once, count);
+  return call_application(options.stop, &model_, [&] {
+    const NoGrad off;
+    const ForecastPaths paths(series, rules_, scale_);
+    check_calendar(rules_, series);
+    const auto known = std::ssize(paths.context(0));
+    check(known >= WindowRules::kLeastContext, "[forecast] {} known points found in the last {}, expected {} or more",
+          known, rules_.context, WindowRules::kLeastContext);
+    SeriesForecast result{.first_context = std::max<std::int64_t>(paths.origin() - rules_.context, 0),
+                          .context_points = known};
+    const std::int64_t horizon = options.horizon > 0 ? options.horizon : rules_.horizon;
+    for (std::int64_t h = 0; h < horizon; ++h) result.time.push_back(paths.time(paths.origin() + h));
+    check_dates(result, series);
+    const bool at_once = horizon <= rules_.horizon;
+    // As many paths for a short horizon as for a long one, so that the paths shown are the same.
+    const std::int64_t count = at_once && options.samples == 0 ? 0 : std::max(options.samples, kLeastPaths);
+    check_sizes(horizon, count, series.dim_y);
+    ForecastSaid said{.truth = in_model_units(options.truth, scale_)};
+    check(said.truth.empty() || std::ssize(said.truth) == horizon * series.dim_y,
+          "[forecast] {} values of truth found, expected {}, {} for each of {} steps", said.truth.size(),
+          horizon * series.dim_y, series.dim_y, horizon);
+    for (std::int64_t ahead = 0; ahead < horizon; ahead += rules_.horizon) {
+      const std::int64_t rows = ahead == 0 ? 1 : count, steps = std::min(rules_.horizon, horizon - ahead);
+      const Draws all(options.seed.value_or(0), Purpose::prediction, static_cast<std::uint64_t>(ahead));
+      const std::size_t before = said.paths.empty() ? 0 : said.paths[0].size();
+      std::vector<std::vector<double>> more;
+      for (std::int64_t first = 0; first < rows; first += kPathsTogether) {
+        const PathRange some{first, std::min(kPathsTogether, rows - first)};
+        if (options.progress)
+          options.progress(ahead * count + first * steps, horizon * std::max<std::int64_t>(count, 1));
+        throw_if_stopped();
+        Draws draws = all.from(first);
+        const Task task = window_task(paths, rules_, ahead, some, series.dim_y, said.paths);
+        const WindowForecast window = forecast_windows(model_, {task.xc, task.yc}, task.xt, draws);
+        if (ahead == 0) {
+          describe_window(*window.prediction, options.quantiles, steps, said);
+          result.how = how(window, at_once, count);
+        }
+        if (count > 0) append_paths(window.prediction->sample(ahead == 0 ? count : 1, draws), first, steps, more);
       }
-      if (count > 0) append_paths(window.prediction->sample(ahead == 0 ? count : 1, draws), first, steps, more);
+      said.paths.resize(more.size());
+      for (std::size_t i = 0; i < more.size(); ++i)
+        said.paths[i].insert(said.paths[i].begin() + static_cast<std::ptrdiff_t>(before), more[i].begin(),
+                             more[i].end());
     }
-    said.paths.resize(more.size());
-    for (std::size_t i = 0; i < more.size(); ++i)
-      said.paths[i].insert(said.paths[i].begin() + static_cast<std::ptrdiff_t>(before), more[i].begin(), more[i].end());
-  }
-  if (!at_once) summarise(options.quantiles, said);
-  said.paths.resize(static_cast<std::size_t>(options.samples));
-  in_units(said, scale_, result);
-  check_finite(result, series, scale_);
-  return result;
+    if (!at_once) summarise(options.quantiles, said);
+    said.paths.resize(static_cast<std::size_t>(options.samples));
+    in_units(said, scale_, result);
+    check_finite(result, series, scale_);
+    return result;
+  });
 }
 
 std::string Forecaster::how(const WindowForecast& window, bool at_once, std::int64_t count) const {

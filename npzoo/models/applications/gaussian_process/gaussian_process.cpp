@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "npzoo/datasets/symmetric_factor.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
@@ -103,7 +104,8 @@ struct GaussianProcess::State {
 
   static std::unique_ptr<State> of(const GpPoints& points, const GpOptions& options, GpKernel kernel);
   std::vector<GpBlock> choose_mean(std::vector<GpBlock> blocks);
-  void settle(GpCovariance fitted, const std::vector<double>& logs, const std::vector<GpBlock>& blocks);
+  void settle(GpCovariance fitted, std::span<const double> values, const std::vector<GpBlock>& blocks);
+  std::vector<double> values_of(const GpCovariance& of, std::span<const double> logs) const;
   void estimate_trend(const std::vector<GpBlock>& blocks);
   void describe();
   GpContext nearest_context(const double* target) const;
@@ -113,18 +115,30 @@ struct GaussianProcess::State {
   std::vector<double> joint(std::span<const double> x) const;
 };
 
-/// Takes hyper-parameters, estimates the mean and conditions on the points.
-void GaussianProcess::State::settle(GpCovariance fitted, const std::vector<double>& logs,
+/// Hyper-parameters in the units of the data, from the logarithms of scaled ones.
+std::vector<double> GaussianProcess::State::values_of(const GpCovariance& of, std::span<const double> logs) const {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < logs.size(); ++k)
+    values.push_back(std::exp(logs[k]) * scaling.unit(of.parameters()[k], group_of));
+  return values;
+}
+
+/// Takes hyper-parameters in the units of the data, estimates the mean and conditions on the points.
+void GaussianProcess::State::settle(GpCovariance fitted, std::span<const double> values,
                                     const std::vector<GpBlock>& blocks) {
   covariance = std::move(fitted);
+  check(values.size() == covariance.parameters().size(), "[gp] {} hyper-parameters found, {} has {}", values.size(),
+        covariance.kernel().text(), covariance.parameters().size());
+  std::vector<double> logs;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const GpParameter& p = covariance.parameters()[k];
+    logs.push_back(std::log(values[k] / scaling.unit(p, group_of)));
+    found.values.push_back({p, values[k]});
+  }
   covariance.set(logs);
   noise = std::exp(logs.back());
   found.kernel = covariance.kernel();
   found.points = std::ssize(all.y);
-  for (std::size_t k = 0; k < logs.size(); ++k) {
-    const GpParameter& p = covariance.parameters()[k];
-    found.values.push_back({p, std::exp(logs[k]) * scaling.unit(p, group_of)});
-  }
   estimate_trend(blocks);
   if (exact()) {
     if (all.y.empty()) return describe();
@@ -258,16 +272,19 @@ std::vector<std::size_t> groups_or_own(const GpPoints& points) {
 
 }  // namespace
 
+/// The process of these points, scaled, without hyper-parameters.
 std::unique_ptr<GaussianProcess::State> GaussianProcess::State::of(const GpPoints& points, const GpOptions& options,
                                                                    GpKernel kernel) {
   check_gp_points(points);
   const std::vector<std::size_t> group_of = groups_or_own(points);
+  GpScaling scaling = gp_scaling(points.x, points.y, group_of, options.usual_mean, options.usual_std);
+  if (options.mean == GpMean::zero) scaling.shift = 0;
   return std::make_unique<State>(State{.options = options,
                                        .group_of = group_of,
                                        .in_mean = mean_inputs(points, options.mean),
                                        .has_mean = options.mean != GpMean::zero && !points.y.empty(),
-                                       .scaling = {},
-                                       .all = {},
+                                       .scaling = scaling,
+                                       .all = {scaling.inputs(points.x), scaling.values(points.y)},
                                        .covariance = GpCovariance(std::move(kernel), group_of)});
 }
 
@@ -288,36 +305,37 @@ std::vector<GpBlock> GaussianProcess::State::choose_mean(std::vector<GpBlock> bl
 }
 
 GaussianProcess GaussianProcess::fit(const GpPoints& points, const GpOptions& options) {
-  const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
-  auto state = State::of(points, options, GpKernel::parse(usual));
-  State& s = *state;
-  s.scaling = gp_scaling(points.x, points.y, s.group_of, options.usual_mean, options.usual_std);
-  if (options.mean == GpMean::zero) s.scaling.shift = 0;
-  s.all = {s.scaling.inputs(points.x), s.scaling.values(points.y)};
-  if (s.all.size() < kFewest) {
-    std::vector<double> logs;
-    for (const LogNormal& prior : weak_priors(s.covariance)) logs.push_back(prior.center);
-    s.settle(s.covariance, logs, s.choose_mean({s.all}));
+  return with_errors([&] {
+    const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
+    auto state = State::of(points, options, GpKernel::parse(usual));
+    State& s = *state;
+    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
+    if (s.all.size() < kFewest) {
+      std::vector<double> logs;
+      for (const LogNormal& prior : weak_priors(s.covariance)) logs.push_back(prior.center);
+      s.settle(s.covariance, s.values_of(s.covariance, logs), blocks);
+      return GaussianProcess(std::move(state));
+    }
+    GpSearchResult search = search_hyperparameters(blocks, s.group_of, options.kernel);
+    s.found.log_density = search.log_density;
+    s.found.fitted_points = search.fitted_points;
+    const GpCovariance fitted(search.kernel, s.group_of);
+    s.settle(fitted, s.values_of(fitted, search.logs), s.exact() ? std::vector{s.all} : blocks);
     return GaussianProcess(std::move(state));
-  }
-  const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
-  GpSearchResult search = search_hyperparameters(blocks, s.group_of, options.kernel);
-  s.found.log_density = search.log_density;
-  s.found.fitted_points = search.fitted_points;
-  s.settle(GpCovariance(search.kernel, s.group_of), search.logs, s.exact() ? std::vector{s.all} : blocks);
-  return GaussianProcess(std::move(state));
+  });
 }
 
 GaussianProcess GaussianProcess::with(const GpPoints& points, std::span<const double> values,
                                       const GpOptions& options) {
-  auto state = State::of(points, options, GpKernel::parse(options.kernel));
-  State& s = *state;
-  s.scaling = {std::vector<double>(s.dims()), std::vector<double>(s.dims(), 1.0)};
-  s.all = {{points.x.begin(), points.x.end()}, {points.y.begin(), points.y.end()}};
-  std::vector<double> logs(values.begin(), values.end());
-  for (double& value : logs) value = std::log(value);
-  s.settle(s.covariance, logs, s.choose_mean(s.exact() ? std::vector{s.all} : fit_blocks(s.all, s.dims())));
-  return GaussianProcess(std::move(state));
+  return with_errors([&] {
+    for (const double value : values)
+      check(std::isfinite(value) && value > 0, "[gp] the hyper-parameter {} found, expected a positive number", value);
+    auto state = State::of(points, options, GpKernel::parse(options.kernel));
+    State& s = *state;
+    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
+    s.settle(s.covariance, values, s.exact() ? std::vector{s.all} : blocks);
+    return GaussianProcess(std::move(state));
+  });
 }
 
 const GpFit& GaussianProcess::found() const { return state_->found; }
@@ -326,57 +344,64 @@ bool GaussianProcess::exact() const { return state_->exact(); }
 bool GaussianProcess::draws_jointly(std::int64_t targets) const { return exact() && targets <= kMostJoint; }
 
 GpFigures GaussianProcess::predict(std::span<const double> targets) const {
-  const State& s = *state_;
-  const std::vector<double> x = s.scaling.inputs(targets);
-  const std::size_t dims = s.dims(), m = x.size() / dims;
-  GpFigures figures{std::vector<double>(m), std::vector<double>(m)};
-  const GpContext empty{{}, SymmetricFactor({}, 0), {}, {}};
-  const auto some = [&](const GpContext& c, std::size_t first, std::size_t count) {
-    s.at(c, std::span(x).subspan(first * dims, count * dims), std::span(figures.mean).subspan(first, count),
-         std::span(figures.std).subspan(first, count));
-  };
-  thread_pool().for_range(static_cast<std::int64_t>(m), kTargetsTogether, [&](std::int64_t begin, std::int64_t end) {
-    throw_if_stopped();
-    const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
-    if (s.exact()) return some(s.whole ? *s.whole : empty, first, last - first);
-    for (std::size_t i = first; i < last; ++i) some(s.nearest_context(&x[i * dims]), i, 1);
+  return with_errors([&] {
+    const State& s = *state_;
+    const std::vector<double> x = s.scaling.inputs(targets);
+    const std::size_t dims = s.dims(), m = x.size() / dims;
+    GpFigures figures{std::vector<double>(m), std::vector<double>(m)};
+    const GpContext empty{{}, SymmetricFactor({}, 0), {}, {}};
+    const auto some = [&](const GpContext& c, std::size_t first, std::size_t count) {
+      s.at(c, std::span(x).subspan(first * dims, count * dims), std::span(figures.mean).subspan(first, count),
+           std::span(figures.std).subspan(first, count));
+    };
+    thread_pool().for_range(static_cast<std::int64_t>(m), kTargetsTogether, [&](std::int64_t begin, std::int64_t end) {
+      throw_if_stopped();
+      const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
+      if (s.exact()) return some(s.whole ? *s.whole : empty, first, last - first);
+      for (std::size_t i = first; i < last; ++i) some(s.nearest_context(&x[i * dims]), i, 1);
+    });
+    for (double& mean : figures.mean) mean = s.scaling.shift + s.scaling.scale * mean;
+    for (double& std : figures.std) std = s.scaling.scale * std::sqrt(std);
+    return figures;
   });
-  for (double& mean : figures.mean) mean = s.scaling.shift + s.scaling.scale * mean;
-  for (double& std : figures.std) std = s.scaling.scale * std::sqrt(std);
-  return figures;
 }
 
 std::vector<double> GaussianProcess::covariance(std::span<const double> targets) const {
-  check(exact(), "[gp] the covariance of targets given {} points asked for, expected at most {}", state_->all.size(),
-        state_->options.largest_exact);
-  std::vector<double> cov = state_->joint(state_->scaling.inputs(targets));
-  const std::size_t m = targets.size() / state_->dims();
-  for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      cov[i * m + j] = cov[j * m + i] = cov[i * m + j] * state_->scaling.scale * state_->scaling.scale;
-  return cov;
+  return with_errors([&] {
+    check(exact(), "[gp] the covariance of targets given {} points asked for, expected at most {}", state_->all.size(),
+          state_->options.largest_exact);
+    std::vector<double> cov = state_->joint(state_->scaling.inputs(targets));
+    const std::size_t m = targets.size() / state_->dims();
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j <= i; ++j)
+        cov[i * m + j] = cov[j * m + i] = cov[i * m + j] * state_->scaling.scale * state_->scaling.scale;
+    return cov;
+  });
 }
 
 std::vector<double> GaussianProcess::sample(std::span<const double> targets, std::int64_t count, Random& random) const {
-  const GpFigures figures = predict(targets);
-  const std::size_t m = figures.mean.size(), draws = static_cast<std::size_t>(count);
-  std::vector<double> samples(m * draws);
-  if (!draws_jointly(static_cast<std::int64_t>(m))) {
-    for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t k = 0; k < draws; ++k)
-        samples[i * draws + k] = figures.mean[i] + figures.std[i] * random.normal();
+  return with_errors([&] {
+    const GpFigures figures = predict(targets);
+    const std::size_t m = figures.mean.size(), draws = static_cast<std::size_t>(count);
+    std::vector<double> samples(m * draws);
+    if (!draws_jointly(static_cast<std::int64_t>(m))) {
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t k = 0; k < draws; ++k)
+          samples[i * draws + k] = figures.mean[i] + figures.std[i] * random.normal();
+      return samples;
+    }
+    std::vector<double> cov = covariance(targets);
+    for (std::size_t i = 0; i < m; ++i) cov[i * m + i] *= 1 + 1e-9;
+    const SymmetricFactor factor(std::move(cov), static_cast<std::int64_t>(m));
+    std::vector<double> z(m);
+    for (std::size_t k = 0; k < draws; ++k) {
+      throw_if_stopped();
+      random.fill_normal(z);
+      const std::vector<double> drawn = factor.multiply(z);
+      for (std::size_t i = 0; i < m; ++i) samples[i * draws + k] = figures.mean[i] + drawn[i];
+    }
     return samples;
-  }
-  std::vector<double> cov = covariance(targets);
-  for (std::size_t i = 0; i < m; ++i) cov[i * m + i] *= 1 + 1e-9;
-  const SymmetricFactor factor(std::move(cov), static_cast<std::int64_t>(m));
-  std::vector<double> z(m);
-  for (std::size_t k = 0; k < draws; ++k) {
-    random.fill_normal(z);
-    const std::vector<double> drawn = factor.multiply(z);
-    for (std::size_t i = 0; i < m; ++i) samples[i * draws + k] = figures.mean[i] + drawn[i];
-  }
-  return samples;
+  });
 }
 
 }  // namespace npzoo

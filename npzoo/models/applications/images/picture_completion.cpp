@@ -8,7 +8,7 @@
 
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 
@@ -190,63 +190,66 @@ PixelMask random_pixels(std::int64_t pixels, double share, std::uint64_t seed) {
 }
 
 ImageModel load_image_model(const std::string& weights) {
-  const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
-  const TrainingRun& run = checkpoint.run;
-  const auto format = run.protocol.data->image_format();
-  check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images", run.spec.name,
-        run.protocol.name);
-  return {restore_model(checkpoint), model_info(run.spec.name).drawing(), *format,
-          fmt::format("{} under {}", run.spec.name, run.protocol.name)};
+  return with_errors([&]() -> ImageModel {
+    const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
+    const TrainingRun& run = checkpoint.run;
+    const auto format = run.protocol.data->image_format();
+    check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images",
+          run.spec.name, run.protocol.name);
+    return {restore_model(checkpoint), model_info(run.spec.name).drawing(), *format,
+            fmt::format("{} under {}", run.spec.name, run.protocol.name)};
+  });
 }
 
 CompletedPicture complete_picture(const CompletionRequest& request) {
-  const StopScope scope(request.stop);
-  const NoGrad off;
-  const ImageModel image_model = model_of(request);
-  const Model& model = *image_model.model;
-  const ImageFormat& format = image_model.format;
-  Picture picture = picture_of_request(request, image_model);
-  PixelMask shown = mask_of_request(request, picture);
-  CompletedPicture result{.height = request.height > 0 ? request.height : picture.height,
-                          .width = request.width > 0 ? request.width : picture.width,
-                          .channels = picture.channels};
-  const PixelPoints context = points_of(format, picture, shown, true),
-                    hidden = points_of(format, picture, shown, false);
-  const std::vector<double> grid = pixel_inputs(format, result.height, result.width);
-  const std::int64_t unknown = std::ssize(hidden.x) / 2, all = result.height * result.width + unknown;
-  std::int64_t done = 0;
-  if (request.progress) request.progress(0, all);
-  Draws draws(request.seed, Purpose::prediction, 0);
-  const auto state = model.condition(
-      {as_task(context.x, 2, DType::float32), as_task(context.y, picture.channels, DType::float32)}, draws, kSamples);
-  PixelQuestions questions(model, image_model.density, *state, draws, [&](std::int64_t count) {
-    done += count;
-    if (request.progress) request.progress(done, all);
+  return call_application(request.stop, nullptr, [&] {
+    const ImageModel image_model = model_of(request);
+    const Model& model = *image_model.model;
+    const DeviceScope on(device_of(model));
+    const ImageFormat& format = image_model.format;
+    Picture picture = picture_of_request(request, image_model);
+    PixelMask shown = mask_of_request(request, picture);
+    CompletedPicture result{.height = request.height > 0 ? request.height : picture.height,
+                            .width = request.width > 0 ? request.width : picture.width,
+                            .channels = picture.channels};
+    const PixelPoints context = points_of(format, picture, shown, true),
+                      hidden = points_of(format, picture, shown, false);
+    const std::vector<double> grid = pixel_inputs(format, result.height, result.width);
+    const std::int64_t unknown = std::ssize(hidden.x) / 2, all = result.height * result.width + unknown;
+    std::int64_t done = 0;
+    if (request.progress) request.progress(0, all);
+    Draws draws(request.seed, Purpose::prediction, 0);
+    const auto state = model.condition(
+        {as_task(context.x, 2, DType::float32), as_task(context.y, picture.channels, DType::float32)}, draws, kSamples);
+    PixelQuestions questions(model, image_model.density, *state, draws, [&](std::int64_t count) {
+      done += count;
+      if (request.progress) request.progress(done, all);
+    });
+    questions.ask(grid, [&](const Prediction& prediction, std::int64_t, std::int64_t) {
+      const Moments said = moments(prediction);
+      for (const double mean : said.mean.values<double>()) result.mean.push_back(share_of_white(format, mean));
+      for (const double std : said.std.values<double>())
+        result.deviation.push_back(std / std::abs(255 * format.value.scale));
+      const auto functions = questions.functions(prediction, request.samples);
+      result.samples.resize(functions.size());
+      for (std::size_t k = 0; k < functions.size(); ++k)
+        for (const double value : functions[k]) result.samples[k].push_back(share_of_white(format, value));
+    });
+    PixelScores scores;
+    const auto channels = static_cast<std::size_t>(picture.channels);
+    questions.ask(hidden.x, [&](const Prediction& prediction, std::int64_t begin, std::int64_t end) {
+      scores.add(format, prediction,
+                 std::span(hidden.y).subspan(static_cast<std::size_t>(begin) * channels,
+                                             static_cast<std::size_t>(end - begin) * channels));
+    });
+    if (unknown > 0) {
+      result.squared_error = scores.squares / static_cast<double>(hidden.y.size());
+      result.log_likelihood = scores.log_likelihood / static_cast<double>(unknown);
+    }
+    result.given = std::move(picture);
+    result.shown = std::move(shown);
+    return result;
   });
-  questions.ask(grid, [&](const Prediction& prediction, std::int64_t, std::int64_t) {
-    const Moments said = moments(prediction);
-    for (const double mean : said.mean.values<double>()) result.mean.push_back(share_of_white(format, mean));
-    for (const double std : said.std.values<double>())
-      result.deviation.push_back(std / std::abs(255 * format.value.scale));
-    const auto functions = questions.functions(prediction, request.samples);
-    result.samples.resize(functions.size());
-    for (std::size_t k = 0; k < functions.size(); ++k)
-      for (const double value : functions[k]) result.samples[k].push_back(share_of_white(format, value));
-  });
-  PixelScores scores;
-  const auto channels = static_cast<std::size_t>(picture.channels);
-  questions.ask(hidden.x, [&](const Prediction& prediction, std::int64_t begin, std::int64_t end) {
-    scores.add(format, prediction,
-               std::span(hidden.y).subspan(static_cast<std::size_t>(begin) * channels,
-                                           static_cast<std::size_t>(end - begin) * channels));
-  });
-  if (unknown > 0) {
-    result.squared_error = scores.squares / static_cast<double>(hidden.y.size());
-    result.log_likelihood = scores.log_likelihood / static_cast<double>(unknown);
-  }
-  result.given = std::move(picture);
-  result.shown = std::move(shown);
-  return result;
 }
 
 Picture finished_picture(const CompletedPicture& completed) {

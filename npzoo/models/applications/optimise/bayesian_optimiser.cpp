@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
@@ -73,18 +73,20 @@ BayesianOptimiser::BayesianOptimiser(BayesianOptimiser&&) noexcept = default;
 BayesianOptimiser& BayesianOptimiser::operator=(BayesianOptimiser&&) noexcept = default;
 
 void BayesianOptimiser::tell(std::span<const double> points, std::span<const double> values) {
-  const std::size_t axes = space_.axes().size();
-  check(points.size() == values.size() * axes,
-        "[optimise] {} coordinates and {} values found, expected {} coordinates for each value", points.size(),
-        values.size(), axes);
-  check(evaluations() + std::ssize(values) <= kMostEvaluations, "[optimise] {} evaluations found, expected at most {}",
-        evaluations() + std::ssize(values), kMostEvaluations);
-  const auto point = [&](std::size_t i) { return points.subspan(i * axes, axes); };
-  for (std::size_t i = 0; i < values.size(); ++i)
-    check_evaluation(space_, point(i), values[i], fmt::format("optimise: evaluation {}", i + 1));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    add_evaluation(space_, point(i), values[i], options_.maximise, observed_);
-  if (answering_) answering_->surrogate.reset();
+  return with_errors([&] {
+    const std::size_t axes = space_.axes().size();
+    check(points.size() == values.size() * axes,
+          "[optimise] {} coordinates and {} values found, expected {} coordinates for each value", points.size(),
+          values.size(), axes);
+    check(evaluations() + std::ssize(values) <= kMostEvaluations,
+          "[optimise] {} evaluations found, expected at most {}", evaluations() + std::ssize(values), kMostEvaluations);
+    const auto point = [&](std::size_t i) { return points.subspan(i * axes, axes); };
+    for (std::size_t i = 0; i < values.size(); ++i)
+      check_evaluation(space_, point(i), values[i], fmt::format("optimise: evaluation {}", i + 1));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      add_evaluation(space_, point(i), values[i], options_.maximise, observed_);
+    if (answering_) answering_->surrogate.reset();
+  });
 }
 
 BayesianOptimiser::Answering& BayesianOptimiser::answering() {
@@ -100,46 +102,46 @@ BayesianOptimiser::Answering& BayesianOptimiser::answering() {
 }
 
 Proposals BayesianOptimiser::ask(std::int64_t count) {
-  const StopScope scope(options_.stop);
-  throw_if_stopped();
-  check(count >= 1, "[optimise] {} points asked for, expected 1 or more", count);
-  if (const auto points = finished(space_, observed_)) fail("[optimise] all {} points are known", *points);
-  const ProposalOptions options{.count = count,
-                                .acquisition = options_.acquisition,
-                                .batch = options_.batch,
-                                .seed = options_.seed,
-                                .progress = options_.progress};
-  const double sign = options_.maximise ? -1 : 1;
-  Proposals result;
-  if (observed_.size() == 0 || observed_.evaluations() < design_size(space_)) {
-    result.by = "sobol";
-    for (Proposal& p : propose_by_design(space_, observed_, options))
-      result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
-    if (options_.progress) options_.progress(std::ssize(result.points), count);
+  return call_application(options_.stop, nullptr, [&] {
+    check(count >= 1, "[optimise] {} points asked for, expected 1 or more", count);
+    if (const auto points = finished(space_, observed_)) fail("[optimise] all {} points are known", *points);
+    const ProposalOptions options{.count = count,
+                                  .acquisition = options_.acquisition,
+                                  .batch = options_.batch,
+                                  .seed = options_.seed,
+                                  .progress = options_.progress};
+    const double sign = options_.maximise ? -1 : 1;
+    Proposals result;
+    if (observed_.size() == 0 || observed_.evaluations() < design_size(space_)) {
+      result.by = "sobol";
+      for (Proposal& p : propose_by_design(space_, observed_, options))
+        result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
+      if (options_.progress) options_.progress(std::ssize(result.points), count);
+      return result;
+    }
+    Answering& by = answering();
+    result.by = by.surrogate->name();
+    result.note = by.chosen.reason;
+    // It may be told of values that nobody has observed.
+    const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
+    for (Proposal& p : propose(*surrogate, space_, told_values(observed_), options)) {
+      ProposedPoint point{.values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * p.mean, .std = p.std};
+      if (options_.batch != BatchRule::thompson) point.acquisition = p.acquisition;
+      result.points.push_back(std::move(point));
+    }
     return result;
-  }
-  Answering& by = answering();
-  result.by = by.surrogate->name();
-  result.note = by.chosen.reason;
-  // It may be told of values that nobody has observed.
-  const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
-  for (Proposal& p : propose(*surrogate, space_, told_values(observed_), options)) {
-    ProposedPoint point{.values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * p.mean, .std = p.std};
-    if (options_.batch != BatchRule::thompson) point.acquisition = p.acquisition;
-    result.points.push_back(std::move(point));
-  }
-  return result;
+  });
 }
 
 Beliefs BayesianOptimiser::beliefs() {
-  const StopScope scope(options_.stop);
-  throw_if_stopped();
-  check(observed_.size() > 0, "[optimise] nothing was observed so far, expected one value or more");
-  const Answering& by = answering();
-  Beliefs beliefs =
-      describe_beliefs(space_, told_values(observed_), *by.surrogate, options_.acquisition, options_.maximise);
-  beliefs.note = by.chosen.reason;
-  return beliefs;
+  return call_application(options_.stop, nullptr, [&] {
+    check(observed_.size() > 0, "[optimise] nothing was observed so far, expected one value or more");
+    const Answering& by = answering();
+    Beliefs beliefs =
+        describe_beliefs(space_, told_values(observed_), *by.surrogate, options_.acquisition, options_.maximise);
+    beliefs.note = by.chosen.reason;
+    return beliefs;
+  });
 }
 
 }  // namespace npzoo

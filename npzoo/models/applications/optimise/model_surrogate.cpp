@@ -30,6 +30,7 @@ ModelSurrogate::ModelSurrogate(const Model& model, const ModelInfo& info, std::i
                                ModelSurrogateOptions options)
     : model_(model),
       info_(info),
+      device_(device_of(model)),
       tasks_(tasks),
       options_(std::move(options)),
       seen_(static_cast<std::size_t>(tasks), Observations{.dims = model.dim_x()}),
@@ -43,7 +44,7 @@ ModelSurrogate::~ModelSurrogate() = default;
 bool ModelSurrogate::samples_functions() const { return info_.drawing() != Density::marginal; }
 
 Tensor ModelSurrogate::tensor(std::vector<double> values, const Shape& shape) const {
-  return Tensor::from<double>(shape, std::span<const double>(values)).to(options_.dtype).to(default_device());
+  return Tensor::from<double>(shape, std::span<const double>(values)).to(options_.dtype).to(device_);
 }
 
 std::vector<double> ModelSurrogate::inputs(std::span<const double> x) const {
@@ -68,6 +69,7 @@ Context ModelSurrogate::context(std::int64_t first, std::int64_t copies) const {
 }
 
 void ModelSurrogate::observe(std::span<const double> x, std::span<const double> y) {
+  const DeviceScope on(device_);
   const auto dims = static_cast<std::size_t>(model_.dim_x()), each = y.size() / seen_.size();
   check(y.size() % seen_.size() == 0 && x.size() == y.size() * dims,
         "[optimise] {} inputs and {} values of {} tasks, expected {} inputs for each value", x.size(), y.size(), tasks_,
@@ -122,6 +124,7 @@ Belief ModelSurrogate::in_values(const Marginals& marginals) const {
 }
 
 Belief ModelSurrogate::believe(std::span<const double> x) const {
+  const DeviceScope on(device_);
   const NoGrad off;
   return in_values(targets_alone(places(x)));
 }
@@ -142,6 +145,7 @@ Judged ModelSurrogate::judge_by_differences(std::span<const double> x, const Jud
 }
 
 Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) const {
+  const DeviceScope on(device_);
   if (!info_.input_gradients) return judge_by_differences(x, judge);
   Tensor xt = places(x);
   Tape tape;
@@ -172,6 +176,7 @@ Judged ModelSurrogate::judge(std::span<const double> x, const Judge& judge) cons
 }
 
 std::vector<double> ModelSurrogate::sample(std::span<const double> x, Draws& draws) const {
+  const DeviceScope on(device_);
   if (!samples_functions()) return {};
   const NoGrad off;
   const std::int64_t dims = model_.dim_x(), each = std::ssize(x) / dims / tasks_;

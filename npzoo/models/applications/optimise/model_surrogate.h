@@ -52,6 +52,7 @@ class ModelSurrogate final : public Surrogate {
 
   const Model& model_;
   const ModelInfo& info_;
+  Device device_;
   std::int64_t tasks_;
   ModelSurrogateOptions options_;
   std::vector<Observations> seen_;     // of each task

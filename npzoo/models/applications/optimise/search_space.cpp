@@ -9,6 +9,7 @@
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/datasets/toml_reader.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/text.h"
@@ -113,12 +114,14 @@ SearchSpace::SearchSpace(std::vector<Axis> axes, const std::string& where) : axe
 }
 
 SearchSpace SearchSpace::read(const std::filesystem::path& path) {
-  const std::string where = fmt::format("[space] {}", path.string());
-  TomlReader reader(read_text(path, std::size_t{1} << 20), where);
-  std::vector<Axis> axes;
-  for (TomlReader& table : reader.tables("axis", "axes of the search space")) axes.push_back(read_axis(table));
-  reader.finish();
-  return SearchSpace(std::move(axes), where);
+  return with_errors([&] {
+    const std::string where = fmt::format("[space] {}", path.string());
+    TomlReader reader(read_text(path, std::size_t{1} << 20), where);
+    std::vector<Axis> axes;
+    for (TomlReader& table : reader.tables("axis", "axes of the search space")) axes.push_back(read_axis(table));
+    reader.finish();
+    return SearchSpace(std::move(axes), where);
+  });
 }
 
 std::vector<double> SearchSpace::values(std::span<const double> unit) const {
@@ -209,29 +212,32 @@ void add_evaluation(const SearchSpace& space, std::span<const double> point, dou
 }
 
 Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpace& space) {
-  Evaluations found;
-  if (holds_nothing(path)) return found;
-  Table table = Table::read(path);
-  const TableFormat& format = table.format();
-  std::vector<std::size_t> columns;
-  for (const Axis& axis : space.axes()) columns.push_back(format.column(axis.name));
-  columns.push_back(format.column(kValueColumn));
-  check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
-        kMostEvaluations);
-  const std::vector<ColumnForm> forms(columns.size());
-  const std::vector<NumberColumn> numbers = table.numbers(columns, forms, std::span(columns).first(columns.size() - 1));
-  for (std::size_t c = 0; c < columns.size(); ++c)
-    check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers", format.name(),
-          format.title(columns[c]));
-  std::vector<double> row(space.axes().size());
-  for (std::int64_t r = 0; r < table.rows(); ++r) {
-    const auto at = static_cast<std::size_t>(r);
-    for (std::size_t c = 0; c < row.size(); ++c) row[c] = numbers[c].values[at];
-    check_evaluation(space, row, numbers.back().values[at], fmt::format("{}:{}", format.name(), table.line(r)));
-    found.points.insert(found.points.end(), row.begin(), row.end());
-    found.values.push_back(numbers.back().values[at]);
-  }
-  return found;
+  return with_errors([&] {
+    Evaluations found;
+    if (holds_nothing(path)) return found;
+    Table table = Table::read(path);
+    const TableFormat& format = table.format();
+    std::vector<std::size_t> columns;
+    for (const Axis& axis : space.axes()) columns.push_back(format.column(axis.name));
+    columns.push_back(format.column(kValueColumn));
+    check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
+          kMostEvaluations);
+    const std::vector<ColumnForm> forms(columns.size());
+    const std::vector<NumberColumn> numbers =
+        table.numbers(columns, forms, std::span(columns).first(columns.size() - 1));
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers",
+            format.name(), format.title(columns[c]));
+    std::vector<double> row(space.axes().size());
+    for (std::int64_t r = 0; r < table.rows(); ++r) {
+      const auto at = static_cast<std::size_t>(r);
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] = numbers[c].values[at];
+      check_evaluation(space, row, numbers.back().values[at], fmt::format("{}:{}", format.name(), table.line(r)));
+      found.points.insert(found.points.end(), row.begin(), row.end());
+      found.values.push_back(numbers.back().values[at]);
+    }
+    return found;
+  });
 }
 
 }  // namespace npzoo

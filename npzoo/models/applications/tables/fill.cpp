@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/registry.h"
@@ -220,71 +220,74 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
 }  // namespace
 
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
-  const StopScope scope(options.stop);
-  throw_if_stopped();
-  const CompleteData c(data);
-  check_options(options);
-  FillResult result;
-  if (data.lonlat || data.covariates > 0) {
-    check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(data))),
-               c.data.value_names);
-    check(data.covariates == 0 || !options.transform.any(),
-          "[predict] covariates and a transform or bounds of values found, expected one of them");
-    const PlainTable plain(c.data);
-    result = fill_plain(trained, CompleteData(plain.data()), options);
-    plain.finish(result);
-  } else {
-    result = fill_plain(trained, c, options);
-  }
-  add_baselines(c, options, result);
-  return result;
+  return call_application(options.stop, trained.model.get(), [&] {
+    const CompleteData c(data);
+    check_options(options);
+    const NumericalEventScope events;
+    FillResult result;
+    if (data.lonlat || data.covariates > 0) {
+      check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(data))),
+                 c.data.value_names);
+      check(data.covariates == 0 || !options.transform.any(),
+            "[predict] covariates and a transform or bounds of values found, expected one of them");
+      const PlainTable plain(c.data);
+      result = fill_plain(trained, CompleteData(plain.data()), options);
+      plain.finish(result);
+    } else {
+      result = fill_plain(trained, c, options);
+    }
+    result.events = events.count();
+    add_baselines(c, options, result);
+    return result;
+  });
 }
 
 FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
-  const StopScope scope(options.stop);
-  throw_if_stopped();
-  const CompleteData c(data);
-  check_options(options);
-  check_gp_inputs(c);
-  check(!options.transform.any(),
-        "[predict] a transform or bounds of values found, expected weights for tables, and not a "
-        "Gaussian process");
-  GpSeriesOptions series{.inputs = gp_inputs(c.data),
-                         .gp = options.gp,
-                         .quantiles = options.quantiles,
-                         .samples = options.samples,
-                         .seed = options.seed.value_or(0)};
-  if (options.neighbours > 0) series.gp.largest_exact = series.gp.neighbours = options.neighbours;
-  if (options.progress)
-    series.progress = [&, done = std::int64_t{0}](std::int64_t targets) mutable {
-      options.progress(done += targets, c.values());
+  return call_application(options.stop, nullptr, [&] {
+    const CompleteData c(data);
+    check_options(options);
+    check_gp_inputs(c);
+    check(!options.transform.any(),
+          "[predict] a transform or bounds of values found, expected weights for tables, and not a "
+          "Gaussian process");
+    GpSeriesOptions series{.inputs = gp_inputs(c.data),
+                           .gp = options.gp,
+                           .quantiles = options.quantiles,
+                           .samples = options.samples,
+                           .seed = options.seed.value_or(0)};
+    if (options.neighbours > 0) series.gp.largest_exact = series.gp.neighbours = options.neighbours;
+    if (options.progress)
+      series.progress = [&, done = std::int64_t{0}](std::int64_t targets) mutable {
+        options.progress(done += targets, c.values());
+      };
+    GpSeriesPredictor predictor(series);
+    const TrainingRange range{.inputs = {0, 1}, .max_context = std::numeric_limits<std::int64_t>::max()};
+    const auto units_of = [&](const Series& s) {
+      return standardise_by_context(s.x, s.y, c.data.x_names, s.value_names, range);
     };
-  GpSeriesPredictor predictor(series);
-  const TrainingRange range{.inputs = {0, 1}, .max_context = std::numeric_limits<std::int64_t>::max()};
-  const auto units_of = [&](const Series& s) {
-    return standardise_by_context(s.x, s.y, c.data.x_names, s.value_names, range);
-  };
-  const auto predict = [&](const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
-    predictor.predict(next, take);
-  };
-  TableAnswer answer = predict_table(
-      {1, units_of, predict}, {.inputs = {-1e300, 1e300}, .max_context = range.max_context}, c.data.dim_x, c.question);
-  FillResult result{
-      .transforms = std::vector<ValueTransform>(c.data.values.size()),
-      .report = {.range = range,
-                 .local = {.largest_context = series.gp.largest_exact, .neighbours = series.gp.neighbours},
-                 .fitted = true},
-      .weights = {.model = std::string(kGaussianProcess)},
-      .density = predictor.drew_jointly() ? Density::joint : Density::marginal};
-  take_answer(c, options, std::move(answer), result);
-  result.processes = processes_of(predictor.fits(), series.inputs, c);
-  describe_inputs(c.question, 1, result.report);
-  if (c.data.lonlat) result.report.around_the_world = false;
-  if (result.processes.size() == 1)
-    result.report.notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
-  finish_result(c, result);
-  add_baselines(c, options, result);
-  return result;
+    const auto predict = [&](const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
+      predictor.predict(next, take);
+    };
+    TableAnswer answer =
+        predict_table({1, units_of, predict}, {.inputs = {-1e300, 1e300}, .max_context = range.max_context},
+                      c.data.dim_x, c.question);
+    FillResult result{
+        .transforms = std::vector<ValueTransform>(c.data.values.size()),
+        .report = {.range = range,
+                   .local = {.largest_context = series.gp.largest_exact, .neighbours = series.gp.neighbours},
+                   .fitted = true},
+        .weights = {.model = std::string(kGaussianProcess)},
+        .density = predictor.drew_jointly() ? Density::joint : Density::marginal};
+    take_answer(c, options, std::move(answer), result);
+    result.processes = processes_of(predictor.fits(), series.inputs, c);
+    describe_inputs(c.question, 1, result.report);
+    if (c.data.lonlat) result.report.around_the_world = false;
+    if (result.processes.size() == 1)
+      result.report.notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
+    finish_result(c, result);
+    add_baselines(c, options, result);
+    return result;
+  });
 }
 
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options) {

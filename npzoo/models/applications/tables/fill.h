@@ -16,6 +16,7 @@
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
 #include "npzoo/models/applications/trained_model.h"
+#include "npzoo/models/numerical_events.h"
 
 namespace npzoo {
 
@@ -79,6 +80,7 @@ struct FillResult {
   std::int64_t first_unanswered = -1;  // the first of these rows
   double first_odd = 0;                // its first figure that is not finite
   std::vector<EndScore> end_scores{};  // with `check_ends`: the combination, then each method
+  NumericalEvents events{};            // of this call
   FillReport report;                   // units, contexts and what else to say of the result
   WeightsUsed weights;
   std::vector<SeriesProcess> processes{};   // of weights "gp"

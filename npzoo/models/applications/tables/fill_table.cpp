@@ -7,8 +7,9 @@
 #include <iterator>
 #include <limits>
 
+#include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/matching_rows.h"
-#include "npzoo/datasets/tables/repeated_inputs.h"
+#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
 #include "npzoo/models/training/named_weights.h"
 
@@ -158,16 +159,6 @@ void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
         table.format().name());
 }
 
-void add_covariates(FillTables& tables) {
-  tables.covariates =
-      read_covariates(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns.covariates);
-  tables.wide =
-      side_by_side(tables.observed.x, tables.covariates.of_rows, static_cast<std::size_t>(tables.table.rows()));
-  if (tables.at)
-    tables.wide_targets =
-        side_by_side(tables.at->x, tables.covariates.of_targets, static_cast<std::size_t>(tables.targets->rows()));
-}
-
 /// Names the lines of rows without a prediction.
 FillResult with_lines(const FillTables& tables, FillResult result) {
   const Table& asked = tables.asked();
@@ -200,41 +191,38 @@ FillData FillTables::data() const {
     d.target_groups = at->of_rows;
   }
   d.lonlat = lonlat;
-  if (covariates.count() == 0) return d;
-  d.dim_x += static_cast<std::int64_t>(covariates.count());
-  d.covariates = static_cast<std::int64_t>(covariates.count());
-  d.x = wide;
-  if (at) d.targets = wide_targets;
-  d.x_names.insert(d.x_names.end(), covariates.names.begin(), covariates.names.end());
-  d.x_forms.resize(d.x_names.size());
-  for (std::size_t i = 0; i < columns.inputs.size(); ++i) d.x_groups.push_back(i);
-  for (const std::size_t column : covariates.columns) d.x_groups.push_back(columns.inputs.size() + column);
-  return d;
+  return covariates ? covariates->data(std::move(d)) : d;
 }
 
 FillTables read_fill_tables(TablesToFill tables) {
-  take_words_as_covariates(tables.table, tables.columns);
-  FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
-  read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
-                              : choose_columns(read.table, tables.columns, tables.dim_x);
-  read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
-  check_observed(read, !tables.columns.inputs.empty());
-  read.groups = read.observed.groups;
-  if (read.targets) {
-    read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
-    renumber(read.groups, *read.at);
-  }
-  if (!read.columns.covariates.empty()) add_covariates(read);
-  if (tables.truth) read.truth = read_truth(*tables.truth, read);
-  return read;
+  return with_errors([&] {
+    take_words_as_covariates(tables.table, tables.columns);
+    FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
+    read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
+                                : choose_columns(read.table, tables.columns, tables.dim_x);
+    read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
+    check_observed(read, !tables.columns.inputs.empty());
+    read.groups = read.observed.groups;
+    if (read.targets) {
+      read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
+      renumber(read.groups, *read.at);
+    }
+    if (!read.columns.covariates.empty()) {
+      Table* targets = read.targets ? &*read.targets : nullptr;
+      CovariateColumns covariates = read_covariates(read.table, targets, read.columns.covariates);
+      read.covariates.emplace(read.data(), std::move(covariates));
+    }
+    if (tables.truth) read.truth = read_truth(*tables.truth, read);
+    return read;
+  });
 }
 
 FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options) {
-  return with_lines(tables, fill(trained, tables.data(), options));
+  return with_errors([&] { return with_lines(tables, fill(trained, tables.data(), options)); });
 }
 
 FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& options) {
-  return with_lines(tables, fill_with_gp(tables.data(), options));
+  return with_errors([&] { return with_lines(tables, fill_with_gp(tables.data(), options)); });
 }
 
 std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles) {
@@ -246,49 +234,53 @@ std::vector<std::string> prediction_header(const FillTables& tables, std::span<c
 
 std::unique_ptr<TableWriter> write_predictions(const FillTables& tables, const FillResult& result,
                                                const std::filesystem::path& path, std::int64_t digits, bool facts) {
-  const Table& asked = tables.asked();
-  auto out =
-      std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles),
-                                    facts ? result.report.comments() : std::vector<std::string>(), style_of(asked));
-  std::vector<double> numbers;
-  for (std::int64_t row = 0; row < asked.rows(); ++row) {
-    figures_of(result, static_cast<std::size_t>(row), digits, numbers);
-    if (result.answered[static_cast<std::size_t>(row)])
-      out->write(asked.text(row), numbers);
-    else
-      out->write_blank(asked.text(row), numbers.size());
-  }
-  return out;
-}
-
-std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
-                                           const std::filesystem::path& path, std::int64_t digits, bool facts) {
-  const Table& asked = tables.asked();
-  std::vector<std::string> comments = result.report.comments(), names = tables.columns.values;
-  comments.push_back(
-      fmt::format("samples: {} of {}", result.samples,
-                  result.density == Density::marginal ? "each target by itself" : "all targets together"));
-  if (!facts) comments.clear();
-  if (!tables.targets)  // its columns have these names already
-    for (std::string& name : names) name = "sample_" + name;
-  auto out = std::make_unique<TableWriter>(
-      path, sample_header(asked.header(), names, asked.format().name(), tables.table.format().name()), comments,
-      style_of(asked));
-  const auto count = static_cast<std::size_t>(result.samples);
-  std::vector<double> numbers;
-  for (std::int64_t row = 0; row < asked.rows(); ++row)
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto at = static_cast<std::size_t>(row);
-      numbers.assign(1, static_cast<double>(k + 1));
-      for (std::size_t v = 0; v < result.columns.size(); ++v)
-        numbers.push_back(rounded(result, v, at, result.columns[v].samples[at * count + k], digits));
-      if (result.answered[at])
+  return with_errors([&] {
+    const Table& asked = tables.asked();
+    auto out =
+        std::make_unique<TableWriter>(path, prediction_header(tables, result.quantiles),
+                                      facts ? result.report.comments() : std::vector<std::string>(), style_of(asked));
+    std::vector<double> numbers;
+    for (std::int64_t row = 0; row < asked.rows(); ++row) {
+      figures_of(result, static_cast<std::size_t>(row), digits, numbers);
+      if (result.answered[static_cast<std::size_t>(row)])
         out->write(asked.text(row), numbers);
       else
         out->write_blank(asked.text(row), numbers.size());
     }
-  out->flush();
-  return out;
+    return out;
+  });
+}
+
+std::unique_ptr<TableWriter> write_samples(const FillTables& tables, const FillResult& result,
+                                           const std::filesystem::path& path, std::int64_t digits, bool facts) {
+  return with_errors([&] {
+    const Table& asked = tables.asked();
+    std::vector<std::string> comments = result.report.comments(), names = tables.columns.values;
+    comments.push_back(
+        fmt::format("samples: {} of {}", result.samples,
+                    result.density == Density::marginal ? "each target by itself" : "all targets together"));
+    if (!facts) comments.clear();
+    if (!tables.targets)  // its columns have these names already
+      for (std::string& name : names) name = "sample_" + name;
+    auto out = std::make_unique<TableWriter>(
+        path, sample_header(asked.header(), names, asked.format().name(), tables.table.format().name()), comments,
+        style_of(asked));
+    const auto count = static_cast<std::size_t>(result.samples);
+    std::vector<double> numbers;
+    for (std::int64_t row = 0; row < asked.rows(); ++row)
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto at = static_cast<std::size_t>(row);
+        numbers.assign(1, static_cast<double>(k + 1));
+        for (std::size_t v = 0; v < result.columns.size(); ++v)
+          numbers.push_back(rounded(result, v, at, result.columns[v].samples[at * count + k], digits));
+        if (result.answered[at])
+          out->write(asked.text(row), numbers);
+        else
+          out->write_blank(asked.text(row), numbers.size());
+      }
+    out->flush();
+    return out;
+  });
 }
 
 }  // namespace npzoo

@@ -4,7 +4,7 @@
 
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -57,49 +57,52 @@ PointPredictor::PointPredictor(const TrainedModel& trained, std::span<const doub
 PointPredictor::~PointPredictor() = default;
 
 void PointPredictor::observe(std::span<const double> x, std::span<const double> y) {
-  const NoGrad off;
-  const StopScope scope(options_.stop);
-  throw_if_stopped();
-  check_points(model_, x, y);
-  const Standardisation& units = report_.units;
-  const Context more{to_points(units.map_inputs(x), options_.x_names.size()),
-                     to_points(units.map_values(y), options_.y_names.size()),
-                     {}};
-  state_ = state_ ? model_.update(*state_, more) : model_.condition(more, draws_, kSamples);
-  report_.context.add(x);
-  report_.values.add(y);
+  return call_application(options_.stop, &model_, [&] {
+    check_points(model_, x, y);
+    const NumericalEventScope events;
+    const Standardisation& units = report_.units;
+    const Context more{to_points(units.map_inputs(x), options_.x_names.size()),
+                       to_points(units.map_values(y), options_.y_names.size()),
+                       {}};
+    state_ = state_ ? model_.update(*state_, more) : model_.condition(more, draws_, kSamples);
+    report_.context.add(x);
+    report_.values.add(y);
+    events_.add(events.count());
+  });
 }
 
 PointFigures PointPredictor::predict(std::span<const double> x, bool again) {
-  const NoGrad off;
-  const StopScope scope(options_.stop);
-  const std::size_t dim_x = options_.x_names.size(), dim_y = options_.y_names.size();
-  check(x.size() % dim_x == 0, "[predict] {} numbers of targets found, expected {} for each", x.size(), dim_x);
-  if (!state_) observe({}, {});
-  PointFigures figures;
-  const std::vector<ValueMap>& maps = report_.units.values;
-  const std::size_t rows = x.size() / dim_x;
-  for (std::size_t begin = 0; begin < rows; begin += static_cast<std::size_t>(together_)) {
-    throw_if_stopped();
-    const std::size_t count = std::min(static_cast<std::size_t>(together_), rows - begin);
-    const auto part = x.subspan(begin * dim_x, count * dim_x);
-    const auto prediction = model_.query(*state_, to_points(report_.units.map_inputs(part), dim_x));
-    const Moments said = moments(*prediction);
-    const auto mean = said.mean.values<double>(), std = said.std.values<double>();
-    for (std::size_t i = 0; i < count * dim_y; ++i) {
-      figures.mean.push_back(maps[i % dim_y].mean(mean[i]));
-      figures.std.push_back(maps[i % dim_y].std(std[i], mean[i]));
+  return call_application(options_.stop, &model_, [&] {
+    const std::size_t dim_x = options_.x_names.size(), dim_y = options_.y_names.size();
+    check(x.size() % dim_x == 0, "[predict] {} numbers of targets found, expected {} for each", x.size(), dim_x);
+    if (!state_) observe({}, {});
+    const NumericalEventScope events;
+    PointFigures figures;
+    const std::vector<ValueMap>& maps = report_.units.values;
+    const std::size_t rows = x.size() / dim_x;
+    for (std::size_t begin = 0; begin < rows; begin += static_cast<std::size_t>(together_)) {
+      throw_if_stopped();
+      const std::size_t count = std::min(static_cast<std::size_t>(together_), rows - begin);
+      const auto part = x.subspan(begin * dim_x, count * dim_x);
+      const auto prediction = model_.query(*state_, to_points(report_.units.map_inputs(part), dim_x));
+      const Moments said = moments(*prediction);
+      const auto mean = said.mean.values<double>(), std = said.std.values<double>();
+      for (std::size_t i = 0; i < count * dim_y; ++i) {
+        figures.mean.push_back(maps[i % dim_y].mean(mean[i]));
+        figures.std.push_back(maps[i % dim_y].std(std[i], mean[i]));
+      }
+      if (options_.samples == 0) continue;
+      const Tensor samples = prediction->sample(options_.samples, draws_);  // (S, 1, count, Dy)
+      const auto drawn = samples.values<double>();
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t k = 0; k < static_cast<std::size_t>(options_.samples); ++k)
+          for (std::size_t j = 0; j < dim_y; ++j)
+            figures.samples.push_back(maps[j].mean(drawn[(k * count + i) * dim_y + j]));
     }
-    if (options_.samples == 0) continue;
-    const Tensor samples = prediction->sample(options_.samples, draws_);  // (S, 1, count, Dy)
-    const auto drawn = samples.values<double>();
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t k = 0; k < static_cast<std::size_t>(options_.samples); ++k)
-        for (std::size_t j = 0; j < dim_y; ++j)
-          figures.samples.push_back(maps[j].mean(drawn[(k * count + i) * dim_y + j]));
-  }
-  if (!again) report_.targets.add(x);
-  return figures;
+    if (!again) report_.targets.add(x);
+    events_.add(events.count());
+    return figures;
+  });
 }
 
 }  // namespace npzoo

@@ -10,6 +10,7 @@
 
 #include "npzoo/models/applications/tables/prediction_report.h"
 #include "npzoo/models/applications/trained_model.h"
+#include "npzoo/models/numerical_events.h"
 
 namespace npzoo {
 
@@ -51,6 +52,8 @@ class PointPredictor {
   std::int64_t targets_at_a_time() const { return together_; }
   /// Units, noise and warnings about the points so far.
   const PredictionReport& report() const { return report_; }
+  /// What its calls caused so far.
+  const NumericalEvents& events() const { return events_; }
   /// How samples are drawn: each target by itself (marginal) or together.
   Density density() const { return density_; }
 
@@ -62,6 +65,7 @@ class PointPredictor {
   PredictionReport report_;
   Draws draws_;
   std::unique_ptr<ContextState> state_;
+  NumericalEvents events_{};
 };
 
 }  // namespace npzoo

@@ -12,6 +12,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/place_samples.h"
 #include "npzoo/models/predictions/independent.h"
 
@@ -74,22 +75,23 @@ bool SeriesPredictor::jointly() const {
 }
 
 void SeriesPredictor::predict(const Next& next, const Take& take) const {
-  const StopScope scope(options_.stop);
-  std::uint64_t batch = 0;
-  for (bool more = true; more;) {
-    std::vector<Series> held;
-    for (std::int64_t size = 0; size < options_.held_points;) {
-      std::optional<Series> one = next();
-      more = one.has_value();
-      if (!more) break;
-      check_sizes(*one);
-      size += points(*one) + std::ssize(one->targets) / model_.dim_x() + 1;
-      held.push_back(std::move(*one));
+  return call_application(options_.stop, &model_, [&] {
+    std::uint64_t batch = 0;
+    for (bool more = true; more;) {
+      std::vector<Series> held;
+      for (std::int64_t size = 0; size < options_.held_points;) {
+        std::optional<Series> one = next();
+        more = one.has_value();
+        if (!more) break;
+        check_sizes(*one);
+        size += points(*one) + std::ssize(one->targets) / model_.dim_x() + 1;
+        held.push_back(std::move(*one));
+      }
+      std::uint64_t batches = 0;
+      for (SeriesPrediction& answer : predict_held(held, batch, batches)) take(std::move(answer));
+      batch += batches;
     }
-    std::uint64_t batches = 0;
-    for (SeriesPrediction& answer : predict_held(held, batch, batches)) take(std::move(answer));
-    batch += batches;
-  }
+  });
 }
 
 std::vector<SeriesPrediction> SeriesPredictor::predict(std::span<const Series> series) const {
