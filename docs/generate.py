@@ -2,8 +2,8 @@
 """Makes the sources of the documentation site: generate.py NPZOO TREE
 
 Copies docs/ and the other pages of the repository to TREE, and adds pages and sections that the program knows best: the
-command line, the protocols, and the presets, parameters and weights of each model. Stops at a link to a file that does not
-exist, and at a model without a page.
+command line, the protocols and their keys, C++ headers, and the presets, parameters and weights of each model. Stops at a link to
+a file that does not exist, and at a model or a Python name without a page.
 """
 
 import collections
@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # nothing is written beside the sources
 sys.path.insert(0, str(ROOT / "perf"))
 import results_report  # noqa: E402
+
+import cpp_reference  # noqa: E402
 DOCS = ROOT / "docs"
 # Files of the repository that are pages of the site: where they stand there.
 PAGES = {
@@ -29,14 +31,25 @@ PAGES = {
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
-# Headers that a program includes first.
-HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h", "npzoo/engine/error.h",
-           "npzoo/datasets/task.h", "npzoo/datasets/protocol.h", "npzoo/models/model.h", "npzoo/models/prediction.h",
-           "npzoo/models/registry.h", "npzoo/models/training/trainer.h", "npzoo/models/training/host_step.h",
-           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/fill.h",
-           "npzoo/models/applications/tables/fill_table.h", "npzoo/models/applications/forecasts/forecast.h",
-           "npzoo/models/applications/events/following_events.h", "npzoo/models/applications/images/picture_completion.h",
-           "npzoo/models/applications/optimise/bayesian_optimiser.h"]
+# Public headers, in groups.
+HEADERS = {
+    "Tensors and gradients": ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h",
+                              "npzoo/engine/init.h", "npzoo/engine/optim/optimiser.h", "npzoo/engine/error.h"],
+    "Operations": [f"npzoo/ops/{folder.name}/{folder.name}.h" for folder in sorted((ROOT / "npzoo/ops").iterdir())
+                   if (folder / f"{folder.name}.h").exists()],
+    "Tasks and protocols": ["npzoo/datasets/task.h", "npzoo/datasets/task_source.h", "npzoo/datasets/task_config.h",
+                            "npzoo/datasets/protocol.h"],
+    "Models": ["npzoo/models/model.h", "npzoo/models/prediction.h", "npzoo/models/registry.h"],
+    "Parts of models": [f"npzoo/models/blocks/{name}.h" for name in ("mlp", "linear", "layer_norm", "attention", "transformer", "perceiver",
+                                                                    "convolution", "lstm")],
+    "Predictions": [f"npzoo/models/predictions/{name}.h" for name in ("independent", "mixture", "sampled_functions", "joint_gaussian",
+                                                                     "autoregressive", "next_event")],
+    "Training": [f"npzoo/models/training/{name}.h" for name in ("trainer", "host_step", "checkpoint", "named_weights")],
+    "Applications": [f"npzoo/models/applications/{name}.h" for name in (
+        "tables/fill", "tables/fill_table", "forecasts/forecast", "events/following_events", "images/picture_completion",
+        "optimise/bayesian_optimiser")],
+}
+INCLUDE = re.compile(r"(```\{literalinclude\} )(\S+)")
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
 
@@ -89,8 +102,11 @@ class Site:
             target = self.target(match[2], source, page)
             return f"{match[1]}{target}{match[3]}" if target else f"{match[1]}{match[2]}{match[3]}"
 
+        def included(match):
+            return f"{match[1]}{self.target(match[2], source, page)}"
+
         parts = re.split(r"(^```.*?^```$)", source.read_text(), flags=re.MULTILINE | re.DOTALL)
-        return "".join(part if part.startswith("```") else LINK.sub(replace, part) for part in parts)
+        return "".join(INCLUDE.sub(included, part) if part.startswith("```") else LINK.sub(replace, part) for part in parts)
 
     def copy(self):
         made = self.tree / ".made-by-generate"
@@ -223,15 +239,28 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         self.fill("reference/weights.md", "<!-- weights -->", "".join(rows))
 
     def headers(self):
-        pages = []
-        for header in HEADERS:
-            if not (ROOT / header).exists():
-                self.errors.append(f"docs/generate.py: no header {header}")
-                continue
-            page = header.removesuffix(".h")
-            pages.append(f"headers/{page}")
-            self.write(f"reference/headers/{page}.md", f"# {header}\n\n```c++\n{(ROOT / header).read_text()}```\n")
-        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
+        groups = []
+        for title, headers in HEADERS.items():
+            pages = []
+            for header in headers:
+                if not (ROOT / header).exists():
+                    self.errors.append(f"docs/generate.py: no header {header}")
+                    continue
+                page = header.removesuffix(".h")
+                pages.append(f"{pathlib.Path(header).name} </reference/headers/{page}>")
+                self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
+            group = f"headers/{title.lower().replace(' ', '-')}"
+            self.write(f"reference/{group}.md", f"# {title}\n\n```{{toctree}}\n" + "\n".join(pages) + "\n```\n")
+            groups.append(group)
+        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n:maxdepth: 2\n\n" + "\n".join(groups) + "\n```\n")
+
+    def python(self):
+        """Every public name of the package is on its page."""
+        exported = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/npzoo/__init__.py").read_text(), re.DOTALL)[1]
+        page = (DOCS / "reference/python-api.md").read_text()
+        for name in [*re.findall(r"\"(\w+)\"", exported), "NeuralProcessRegressor"]:
+            if not re.search(rf"\b{name}$", page, re.MULTILINE):
+                self.errors.append(f"docs/reference/python-api.md: no entry for npzoo.{name}")
 
     # Models
 
@@ -354,6 +383,7 @@ def main():
     site.models()
     site.weights()
     site.headers()
+    site.python()
     if site.errors:
         sys.exit("\n".join(f"generate: {error}" for error in site.errors))
 

@@ -72,7 +72,7 @@ std::vector<KeyGroup> protocol_keys() {
   groups.push_back(std::move(tests));
   groups.push_back(take_group(keys, "[models]", "models."));
   groups.push_back(take_group(keys, "[data]", "data."));
-  groups.insert(groups.begin(), take_group(keys, "top level", ""));
+  groups.insert(groups.begin(), take_group(keys, "Top level", ""));
   return groups;
 }
 

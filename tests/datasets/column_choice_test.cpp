@@ -132,7 +132,7 @@ TEST_CASE("columns: a cell that keeps a column from being numbers or dates is to
 
 TEST_CASE("columns: a notation that is not read is told with its cell") {
   const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01",
-                    time = " or 2020-02-01T12:30", order = "; or the order of its numbers: --dates dmy, mdy or ymd";
+                    time = " or 2020-02-01T12:30", order = "; predict reads other orders with --dates dmy, mdy or ymd";
   const auto by_date = [&](const std::string& first, const std::string& more) {
     return R"([columns] t.csv has dates in column "date" that cannot be read: line 2: column "date" holds ")" + first +
            "\", " + iso + more + "; or name the inputs with --inputs";

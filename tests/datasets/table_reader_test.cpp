@@ -150,7 +150,7 @@ TEST_CASE("tables: dates become days") {
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
           fmt::format(
               R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; )"
-              "or the order of its numbers: --dates dmy, mdy or ymd",
+              "predict reads other orders with --dates dmy, mdy or ymd",
               text));
   for (const char* text : {"2020-02-30", "12:30"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==

@@ -113,7 +113,7 @@ Names undescribed_keys(const std::string& text) {
   for (const auto& [model, preset] : *protocol["models"].as_table())
     add(undescribed(*preset.as_table(), protocol_keys(std::string(model.str())), "[models"));
   for (const char* table : {"training", "validation", "evaluation", "data", "models"}) protocol.erase(table);
-  add(undescribed(protocol, groups, "top level"));
+  add(undescribed(protocol, groups, "Top level"));
   return missing;
 }
 

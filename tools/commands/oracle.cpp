@@ -37,26 +37,24 @@ void add_flags(Flags& flags, OracleCommand& c) {
             "sequence, time and mark) or '-'",
             "protocol")
       .required();
-  const Flag process = flags.text(
-      "--process", c.process,
-      "TOML file of a process with given parameters, kind poisson, clock-poisson, hawkes, self-correcting or renewal, "
-      "that a table of "
-      "events is scored under: the log-likelihood per event, observed from time 0, or the file's start, to each "
-      "sequence's last event, or the file's end");
-  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")
+  const Flag process = flags.text("--process", c.process,
+                                  "TOML file of a process (poisson, clock-poisson, hawkes, self-correcting or renewal) "
+                                  "with its parameters, to score a table of events: log-likelihood per event, observed "
+                                  "from time 0, or the file's start, to each sequence's last event, or the file's end");
+  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52 (default: all)")
       .excludes(process);
   flags
       .whole("--tasks", c.tasks, {1, kMostExpectationTasks},
-             "for how many the hyper-parameters are integrated out (default: 6000); known ones cost little; with "
-             "--expectation, the number of tasks of the mean (default: 1000000)")
+             "tasks over which unknown hyper-parameters are integrated out (default: 6000); known ones cost little. "
+             "With --expectation: tasks of the mean (default: 1000000)")
       .excludes(process);
-  flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's").excludes(process);
+  flags.seed("--seed", c.seed, "seed of the tasks (default: the protocol's)").excludes(process);
   const Flag nodes =
-      flags.whole("--nodes", c.nodes, {4, 32}, "of the quadrature, along each side of a cell").excludes(process);
+      flags.whole("--nodes", c.nodes, {4, 32}, "nodes of the quadrature along each side of a cell").excludes(process);
   flags
       .toggle("--expectation", c.expectation,
-              "only the mean of the exact posterior, which knows the hyper-parameters, as TOML for `npzoo eval "
-              "--expectations`: with it figures have far smaller errors")
+              "only the mean of the exact posterior with known hyper-parameters, as TOML for `npzoo eval "
+              "--expectations`: figures with it have far smaller errors")
       .excludes(process)
       .excludes(nodes);
   flags.check_together([&c] {

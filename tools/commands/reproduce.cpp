@@ -40,15 +40,17 @@ void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
   flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file").required();
   add_data(flags, c.data);
-  flags.texts("--models", c.models, "a list like cnp,tnp-d, instead of all that the table has");
-  flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "a list like 0,1,2");
-  flags.text("--out", c.out, "directory of the runs; those begun there are gone on with");
+  flags.texts("--models", c.models, "models, a list like cnp,tnp-d (default: all of the table)");
+  flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "seeds, a list like 0,1,2");
+  flags.text("--out", c.out, "directory of the runs; unfinished runs continue");
   flags.text("--results", c.results, "directory of the file that collects results");
   const Flag steps = flags.whole("--steps", c.steps, {1}, "updates instead of the protocol's; collects no results");
   const Flag batches =
       flags.whole("--batches", c.batches, {1}, "batches of evaluation instead of the protocol's; collects no results");
   flags.whole("--jobs", c.jobs, {1}, "runs at once that share the threads, instead of one per thread");
-  flags.toggle("--report", c.report, "run nothing, print what has been collected").excludes(steps).excludes(batches);
+  flags.toggle("--report", c.report, "print the collected results, without running anything")
+      .excludes(steps)
+      .excludes(batches);
 }
 
 /// A protocol as the run asks for it.
@@ -292,6 +294,6 @@ int run(const ReproduceCommand& c) {
 }  // namespace
 
 extern const CommandInfo reproduce_command =
-    command<ReproduceCommand, add_flags, run>("Train and evaluate what a published table needs, and print it.");
+    command<ReproduceCommand, add_flags, run>("Train and evaluate the models of a published table, and print it.");
 
 }  // namespace npzoo

@@ -41,43 +41,41 @@ struct TrainCommand {
 void add_flags(Flags& flags, TrainCommand& c) {
   add_flags(flags, c.common);
   add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
-  flags.text("--model", c.model, "name (see: npzoo list models); with --init that of the weights where left out");
-  flags.text("--init", c.init,
-             "weights to begin with instead of random ones, a file that train or export wrote or a name (see: npzoo "
-             "list weights)");
+  flags.text("--model", c.model, "name of a model (see: npzoo list models; default with --init: that of the weights)");
   flags.text(
-      "--table", c.table,
-      "table of measurements to train on: tasks are its groups, or windows of them, under masks shaped like its own "
-      "holes; a tenth of the groups is held out for validation and a tenth for eval. Begins with the zoo's weights for "
-      "tables unless --model is given");
-  flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
+      "--init", c.init,
+      "weights to start from instead of random ones: a file of train or export, or a name (see: npzoo list weights)");
+  flags.text("--table", c.table,
+             "table to train on: tasks are its groups, or windows of them, with values hidden in the shape of its own "
+             "gaps; a tenth of the groups is held out for validation and a tenth for eval. Starts from the weights for "
+             "tables unless --model is given");
+  flags.text("--group", c.group,
+             "column of --table that names the group of a row (default: blocks of rows are groups)");
   flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
   flags.text("--time", c.time,
-             "instead of --inputs: the column of dates or numbers that rows of --table follow each other by; tasks are "
-             "to forecast --values together, of the first 70 % of the rows, and a tenth is for validation");
-  flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
-  flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
+             "column of times of --table, instead of --inputs: tasks are forecasts of --values together. The first 70 "
+             "% of the rows are for training, the next tenth for validation");
+  flags.whole("--context", c.context, {2, kMostPlaces}, "with --time: steps that a forecast reads");
+  flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "with --time: steps that it forecasts");
   flags.text("--images", c.images,
              "folder, or tar or zip archive, of PNG and JPEG files to train on; a tenth is held out for validation and "
-             "a tenth "
-             "for eval");
-  flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
+             "a tenth for eval");
+  flags.text("--size", c.size, "width and height to resize --images to, such as 32x32");
   flags.choice("--crop", c.crop, {"centre", "none"},
-               "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
-               "stretched");
-  flags.toggle("--grey", c.grey, "show --images to the model without colours");
+               "part of each picture to use: the largest centred part of the right shape, or all of it, stretched");
+  flags.toggle("--grey", c.grey, "convert --images to grey");
   flags.toggle("--skip-damaged", c.skip_damaged, "leave out files of --images that cannot be read, and name them");
   add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1},
-              "number of updates (default: the protocol's); fewer shorten the warm-up of the learning rate as well");
+              "number of updates (default: the protocol's); fewer also shorten the warm-up of the learning rate");
   flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
   flags.whole("--validation-batches", c.validation_batches, {1, kMostScoredBatches},
               "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
   flags.positive("--lr", c.lr, "peak learning rate (default: the protocol's)");
-  flags.seed("--seed", c.seed, "of initial weights and data");
-  flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
+  flags.seed("--seed", c.seed, "seed of initial weights and data");
+  flags.toggle("--resume", c.resume, "continue from the checkpoint in --out; other flags may be omitted");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
     check(c.resume || !c.table.empty() || !c.images.empty() ||
@@ -134,8 +132,7 @@ TrainingRun describe(const TrainCommand& c) {
     std::error_code error;
     check(std::filesystem::exists(checkpoint, error),
           "[train] {} holds no run to resume, expected the --out of an earlier npzoo train; a new run needs --protocol "
-          "and "
-          "--model",
+          "and --model",
           c.out.string());
     return begun_run(checkpoint, request);
   }

@@ -239,7 +239,7 @@ double CellParser::number(const Place& at) {
     refuse(at, "a decimal comma as in other numbers of the table");
   if (needs_order(at.cell))
     refuse(at,
-           "a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its numbers: --dates dmy, mdy or "
+           "a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads other orders with --dates dmy, mdy or "
            "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
   const auto [end, error] = parse(at.cell, value);

@@ -11,8 +11,8 @@ struct StepProfile {
   double optimiser_ms = 0;
 };
 
-/// Updates on the host's threads; of a model on a CUDA device, kernel by kernel. Where `beside` throws, no update is
-/// made.
+/// Makes updates on the host's threads; for a model on a CUDA device, kernel by kernel. If `beside` throws, makes no
+/// update.
 class HostStep final : public TrainingStep {
  public:
   HostStep(const Model& model, Optimiser& optimiser)

@@ -21,21 +21,21 @@ namespace npzoo {
 class Trainer {
  public:
   explicit Trainer(const TrainingRun& run);
-  /// Goes on where a checkpoint stands.
+  /// Continues from a checkpoint.
   explicit Trainer(const Checkpoint& checkpoint);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// One update; returns the loss before it. The next batch is made meanwhile. If the step throws, weights, moments,
-  /// running statistics, random features and the number of steps are as before: the step can be repeated. Throws Error
-  /// if the loss or its gradients are not finite, Interrupted after a stop request (StopScope).
+  /// Makes one update; returns the loss before it. Meanwhile the next batch is made. If the step throws, weights,
+  /// moments, running statistics, random features and the number of steps are as before: the step can be repeated.
+  /// Throws Error if the loss or its gradients are not finite, Interrupted after a stop request (StopScope).
   double step();
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
-  /// `progress` with the number of batches done. Throws Error when the score is not finite.
+  /// `progress` with the number of batches done. Throws Error if the score is not finite.
   double validate(const std::function<void(std::int64_t done)>& progress = {});
-  /// In a validation.
+  /// Returns the number of batches of a validation.
   std::int64_t validation_batches() const;
-  /// Throws Error unless the present weights give the next batch a finite loss: what else would a checkpoint be for?
+  /// Throws Error unless the present weights give the next batch a finite loss. Call it before saving a checkpoint.
   void check_usable();
 
   std::int64_t steps_done() const { return steps_done_; }
@@ -44,15 +44,15 @@ class Trainer {
 
   const TrainingRun& run() const { return run_; }
   Device device() const { return tasks_->device(); }
-  /// The model that is trained. `step` changes it: use it on the trainer's thread, between steps.
+  /// Returns the model in training. `step` changes it: use it on the trainer's thread, between steps.
   const Model& model() const { return *model_; }
-  /// Returns a model of its own with the present weights, for any thread.
+  /// Returns a copy of the model with the present weights, for any thread.
   std::unique_ptr<Model> snapshot() const;
   std::int64_t best_step() const { return best_step_; }
   double best_log_likelihood() const { return best_log_likelihood_; }
 
-  /// The state as it is now, on the CPU. What is there is shared with the trainer, which copies it before it changes
-  /// it.
+  /// Returns the present state, on the CPU. It shares tensors with the trainer, which copies them before it changes
+  /// them.
   Checkpoint checkpoint() const;
 
  private:
@@ -81,21 +81,20 @@ class Trainer {
   Weights best_weights_;
 };
 
-/// Gives a run under `protocol` another number of steps. One that is shorter than the protocol's validates on no more
-/// batches than there are updates before a validation, so that it validates no longer than it trains.
+/// Changes the number of steps. Short runs validate on fewer batches: at most `validation.every`.
 void set_steps(Protocol& protocol, std::int64_t steps);
 
 /// Receives the progress of a training run.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  /// Once, when `out` is there and accepts the run, with the number of updates made before.
+  /// Called once, when `out` exists and accepts the run, with the number of updates made before.
   virtual void on_begin(std::int64_t /*steps_done*/) {}
   virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
-  /// While a validation goes on; first with none done.
+  /// Called during a validation; first with none done.
   virtual void on_validation_progress(std::int64_t /*batches_done*/, std::int64_t /*batches*/) {}
   virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
-  /// Asked after each step; true saves a checkpoint and ends the run early.
+  /// Called after each step; true saves a checkpoint and ends the run early.
   virtual bool stop_requested() { return false; }
 };
 

@@ -23,7 +23,7 @@ void add_flags(Flags& flags, BenchScalingCommand& c) {
   add_flags(flags, c.common);
   flags.texts("--models", c.models, "names, a list like tnp-d,tnp-kr-full").required();
   add_flags(flags, c.protocol,
-            "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
+            "protocol of the presets and dimensions (default: tnp-kr/gp1d-rbf, or the first that has a preset)");
   add_flags(flags, c.sizes);
 }
 
