@@ -11,9 +11,9 @@ namespace npzoo {
 // Trained weights that come with npzoo are named MODEL:PROTOCOL, "tnp-d:tnp/gp-rbf". The file is
 // PROTOCOL/MODEL.safetensors in a folder of weights.
 
-/// Returns the folders of weights in the order in which they are searched: `NPZOO_WEIGHTS`; `share/npzoo/weights` beside
-/// the shared library or the program that holds npzoo, or up to three folders above it; the source tree of a build;
-/// `NPZOO_DATA/weights`. Only folders that exist.
+/// Returns the folders of weights in the order in which they are searched: `NPZOO_WEIGHTS`; `share/npzoo/weights`
+/// beside the shared library or the program that holds npzoo, or up to three folders above it; the source tree of a
+/// build; `NPZOO_DATA/weights`. Only folders that exist.
 std::vector<std::filesystem::path> weights_folders();
 
 struct NamedWeights {
