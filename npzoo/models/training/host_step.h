@@ -15,8 +15,9 @@ struct StepProfile {
 /// made.
 class HostStep final : public TrainingStep {
  public:
-  HostStep(const Model& model, Optimiser& optimiser)
-      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters()) {}
+  /// See BatchGradients of the job.
+  HostStep(const Model& model, Optimiser& optimiser, Job* job = nullptr)
+      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters(), job) {}
 
   /// What updates cost from now on is added there; null: nowhere.
   void set_profile(StepProfile* profile) { profile_ = profile; }
