@@ -47,7 +47,7 @@ if [ -z "$all" ]; then
   run "$build" "${options[@]}" "${with_python[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
 else
   clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
-  tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"} $clang
+  tools/setup.sh cmake openmpi-bin mpich ${compiler:+"${compiler/clang++/clang}"} $clang
   # Here kernels for real GPUs are compiled to find errors and not to be fast.
   if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
     export NVCC_APPEND_FLAGS=--Ofast-compile=max

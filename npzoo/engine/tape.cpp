@@ -181,6 +181,15 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   return grads_;
 }
 
+Grads& Tape::receive() {
+  check(!playing_ && !consumed_ && nodes_.empty(),
+        "[tape] gradients can only be received before anything has been recorded");
+  grads_.id_ = id_;
+  grads_.slots_.resize(variables_);
+  consumed_ = true;
+  return grads_;
+}
+
 void Tape::play_until(std::size_t remaining) {
   grads_.slots_.resize(variables_);
   while (nodes_.size() > remaining) {

@@ -104,6 +104,10 @@ class Tape {
   /// Returns the gradients for an output of any shape and the cotangent `d_out` of that shape.
   const Grads& backward(const Tensor& out, Tensor d_out);
 
+  /// Returns the gradients of the leaves, undefined so far, to be filled by Grads::add: where another process has
+  /// played this part of the computation. Consumes the recording, which must be empty.
+  Grads& receive();
+
   /// Forgets the recording and all gradients, keeps the memory.
   void clear();
 

@@ -28,8 +28,14 @@ class CommandLine {
   std::string help(const std::vector<std::string>& names) const;
 
  private:
+  struct Entry {
+    const CLI::App* app;
+    std::unique_ptr<Command> command;
+    Processes processes;
+  };
+
   std::unique_ptr<CLI::App> app_;
-  std::vector<std::pair<const CLI::App*, std::unique_ptr<Command>>> commands_;
+  std::vector<Entry> commands_;
 };
 
 /// The same for a program that is one command.

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <exception>
 #include <optional>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/series/windows.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -35,7 +39,7 @@ struct TrainCommand {
   std::optional<std::uint64_t> seed;
   std::filesystem::path out;
   bool resume = false, tensorboard = false;
-  std::int64_t checkpoint_every = 0;
+  std::int64_t checkpoint_every = 0, stall_timeout = 0;
 };
 
 void add_flags(Flags& flags, TrainCommand& c) {
@@ -93,6 +97,8 @@ void add_flags(Flags& flags, TrainCommand& c) {
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
+  flags.whole("--stall-timeout", c.stall_timeout, {0, 86'400},
+              "seconds after which a rank that waits for the others ends the job, 0 for never; under an MPI launcher");
 }
 
 /// With width and height from --size: width, x, height.
@@ -168,9 +174,10 @@ class TerminalObserver final : public TrainObserver {
     progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
   }
   bool stop_requested() override { return interrupt_.requested(); }
+  bool checkpoint_requested() override { return checkpoint_.take(); }
   void finish() {
     end_validation();
-    progress_->finish();
+    if (progress_) progress_->finish();
   }
 
  private:
@@ -181,6 +188,7 @@ class TerminalObserver final : public TrainObserver {
   }
 
   InterruptGuard interrupt_;
+  CheckpointSignal checkpoint_;
   const TrainingRun& run_;
   std::filesystem::path out_;
   std::optional<Progress> progress_, validation_;
@@ -203,17 +211,36 @@ void report(const TrainResult& result, bool as_json) {
   warn_of(result.events);
 }
 
+/// The rank that leads tells what another one has to say.
+void be_silent() {
+  for (std::FILE* file : {stdout, stderr})
+    if (std::freopen("/dev/null", "w", file) == nullptr) fail("[train] /dev/null cannot be opened");
+}
+
+/// What the flags ask for. Where it is wrong, the other ranks learn it.
+TrainingRun describe_on_all_ranks(const TrainCommand& c, Job& job) {
+  try {
+    apply(c.common);
+    set_data_folder(c.data);
+    return describe(c);
+  } catch (...) {
+    job.leave(std::current_exception());
+    throw;
+  }
+}
+
 int run(const TrainCommand& c) {
-  apply(c.common);
-  set_data_folder(c.data);
-  const TrainingRun run = describe(c);
+  Job job(ranks_of_process(), std::chrono::seconds(c.stall_timeout));
+  if (!job.leads()) be_silent();
+  const TrainingRun run = describe_on_all_ranks(c, job);
   TerminalObserver observer(run, c.out);
   const TrainResult result = train(run,
                                    {.out = c.out,
                                     .checkpoint_every = c.checkpoint_every,
                                     .resume = c.resume,
                                     .commit = kCommit,
-                                    .tensorboard = c.tensorboard},
+                                    .tensorboard = c.tensorboard,
+                                    .job = &job},
                                    observer);
   observer.finish();
   report(result, c.common.json);
@@ -224,6 +251,7 @@ int run(const TrainCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo train_command = command<TrainCommand, add_flags, run>("Train a model under a protocol.");
+extern const CommandInfo train_command =
+    command<TrainCommand, add_flags, run>("Train a model under a protocol.", Processes::several);
 
 }  // namespace npzoo

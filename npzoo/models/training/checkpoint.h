@@ -62,6 +62,9 @@ struct Checkpoint {
 /// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
+/// What tells a state from all others: run, weights, moments and progress, but neither seconds nor commit.
+std::string state_checksum(Checkpoint checkpoint);
+
 /// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
 /// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
 /// commit.

@@ -15,8 +15,9 @@ struct StepProfile {
 /// update.
 class HostStep final : public TrainingStep {
  public:
-  HostStep(const Model& model, Optimiser& optimiser)
-      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters()) {}
+  /// See BatchGradients of the job.
+  HostStep(const Model& model, Optimiser& optimiser, Job* job = nullptr)
+      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters(), job) {}
 
   /// Adds the costs of the next updates to `profile`; null: does not measure.
   void set_profile(StepProfile* profile) { profile_ = profile; }

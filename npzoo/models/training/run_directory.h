@@ -25,7 +25,10 @@ class RunDirectory {
   /// Removes again what was made and is still empty.
   ~RunDirectory();
 
-  std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+  static std::filesystem::path checkpoint_in(const std::filesystem::path& path) {
+    return path / "checkpoint.safetensors";
+  }
+  std::filesystem::path checkpoint() const { return checkpoint_in(path_); }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path events() const { return path_ / "events.out.tfevents.npzoo"; }
 

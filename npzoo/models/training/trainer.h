@@ -8,6 +8,7 @@
 
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/engine/precision.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/training_step.h"
@@ -20,9 +21,11 @@ namespace npzoo {
 /// default when it was made. Several trainers may be used at the same time, each on one thread at a time.
 class Trainer {
  public:
-  explicit Trainer(const TrainingRun& run);
+  /// The ranks of `job`, which must outlive it, share the work of each step; null: this process does all of it. They
+  /// all make the same steps and have the same weights, to the bit, as one process alone would.
+  explicit Trainer(const TrainingRun& run, Job* job = nullptr);
   /// Continues from a checkpoint.
-  explicit Trainer(const Checkpoint& checkpoint);
+  explicit Trainer(const Checkpoint& checkpoint, Job* job = nullptr);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -58,7 +61,7 @@ class Trainer {
  private:
   /// With random weights.
   struct Untrained {};
-  Trainer(TrainingRun run, Untrained);
+  Trainer(TrainingRun run, Untrained, Job* job);
 
   /// Returns the draws of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
@@ -96,6 +99,8 @@ class TrainObserver {
   virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
   /// Called after each step; true saves a checkpoint and ends the run early.
   virtual bool stop_requested() { return false; }
+  /// Asked after each step; true saves a checkpoint.
+  virtual bool checkpoint_requested() { return false; }
 };
 
 struct TrainOptions {
@@ -105,6 +110,7 @@ struct TrainOptions {
   bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
   std::string commit{};               // of the program; the checkpoint tells it
   bool tensorboard = false;           // writes an event file; a resumed run goes on with one that is there
+  Job* job = nullptr;                 // ranks that train together; the first alone writes, and `out` is shared
 };
 
 struct TrainResult {
@@ -122,8 +128,9 @@ struct TrainResult {
 /// changed.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
-/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. After a stop
-/// request it saves a checkpoint that a resumed run goes on from with the same bits, and throws Interrupted.
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. The ranks of
+/// a job must have the same program, run and state (Job::compare); an error or a stop of one ends all of them. After a
+/// stop request it saves a checkpoint that a resumed run goes on from with the same bits, and throws Interrupted.
 /// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
 /// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
 /// a finite loss.
