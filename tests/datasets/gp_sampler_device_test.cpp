@@ -19,7 +19,7 @@ using npzoo::testing::same;
 
 namespace {
 
-/// False, with a message, where there is no device to draw on, not even an emulated one.
+/// False, with a message, if there is no device to draw on, not even an emulated one.
 bool has_device() {
   if (!list_gpus().empty()) return true;
   if (kHasEmulator)

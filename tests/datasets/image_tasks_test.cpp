@@ -31,7 +31,7 @@ Seen seen(const Tensor& x, const Tensor& y, std::int64_t row, std::int64_t point
   return result;
 }
 
-/// The image whose bytes these are; -1 where there is none.
+/// The image whose bytes these are; -1 if there is none.
 int image_of(const Seen& s, int count) {
   for (int n = 0; n < count; ++n) {
     bool same = true;
