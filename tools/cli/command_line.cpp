@@ -37,7 +37,7 @@ bool lacks_command(const CLI::App& app, const CLI::ParseError& e) {
   return e.get_name() == "RequiredError" && app.remaining(true).empty() && last->get_require_subcommand_min() > 0;
 }
 
-/// An exit status where there is nothing more to do.
+/// An exit status if there is nothing more to do.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_values_given(argc, argv);

@@ -23,7 +23,7 @@ class CommandLine {
 
   /// Of the program itself, and below them all commands.
   Flags flags() const { return Flags(*app_); }
-  /// What `--help` tells of the command with these names, of all where there are none. Throws Error where there is no
+  /// What `--help` tells of the command with these names, of all if there are none. Throws Error if there is no
   /// such command.
   std::string help(const std::vector<std::string>& names) const;
 

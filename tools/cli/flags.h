@@ -40,7 +40,7 @@ class Flag {
   bool in_files() const;
   bool needed() const;
   /// What --help tells of it: a sentence, what its value is called ("" where it takes none), and the value that it has
-  /// where it is not given ("" for none).
+  /// if it is not given ("" for none).
   std::string help() const;
   std::string value_name() const;
   std::string shown_default() const;
@@ -109,7 +109,7 @@ class Flags {
   Flag bytes(const std::string& name, std::int64_t& value, const std::string& help) {
     return add(name, value, help, FlagType::bytes, parse_bytes);
   }
-  /// Without a value: true where it is given.
+  /// Without a value: true if it is given.
   Flag toggle(const std::string& name, bool& value, const std::string& help);
   /// Any number of words without a name.
   Flag words(const std::string& name, std::vector<std::string>& value, const std::string& help);

@@ -15,7 +15,7 @@ namespace npzoo {
 
 struct JsonTree;  // see json_tree.h
 
-/// A value that is printed as JSON: numbers with the fewest digits that tell them apart, null where there is no finite
+/// A value that is printed as JSON: numbers with the fewest digits that tell them apart, null if there is no finite
 /// one, texts with U+FFFD for what is not UTF-8, the keys of objects in alphabetical order.
 class JsonValue {
  public:

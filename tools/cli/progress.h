@@ -54,7 +54,7 @@ class Progress {
     std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;
   };
 
-  /// `total` is 0 where it is not known.
+  /// `total` is 0 if it is not known.
   Progress(std::string label, std::int64_t total, Options options);
   Progress(std::string label, std::int64_t total) : Progress(std::move(label), total, Options()) {}
   Progress(const Progress&) = delete;

@@ -157,7 +157,7 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   return row;
 }
 
-/// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
+/// The runs of a store, none if the file is missing. Throws Error for a file that is no store of this protocol.
 json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   if (!std::filesystem::exists(path)) return json::array();
   const std::string text = read_text(path);

@@ -159,7 +159,7 @@ std::optional<ProcessCommand> TableRun::next(const std::optional<ProcessEnd>& be
   return {};
 }
 
-/// False where another process is at work in the directory. A training begun by hand has not locked the log.
+/// False if another process is at work in the directory. A training begun by hand has not locked the log.
 bool TableRun::occupy() {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);

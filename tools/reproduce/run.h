@@ -45,7 +45,7 @@ class TableRun {
   /// Why it failed, in one line.
   const std::string& error() const { return error_; }
 
-  /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None where another process has
+  /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None if another process has
   /// the directory: ask again later, what it has done by then need not be done.
   std::optional<ProcessCommand> next(const std::optional<ProcessEnd>& before);
 
