@@ -21,7 +21,7 @@ double log_normal_density(double y, double mean, double variance);
 /// %: 12.71 of 1, 2.776 of 4 (Abramowitz and Stegun 26.7.3 and 26.7.4).
 double student_quantile(std::int64_t degrees);
 
-/// A figure and its standard error, NaN where that is not known.
+/// A figure and its standard error, NaN if that is not known.
 struct Estimate {
   double value = 0;
   double standard_error = std::numeric_limits<double>::quiet_NaN();

@@ -25,7 +25,7 @@ struct TargetRows {
 /// Reads the points that a model is asked for: all columns are the model's inputs, in its own order.
 class TargetReader {
  public:
-  /// Throws Error where there are not `dim_x` columns.
+  /// Throws Error if there are not `dim_x` columns.
   TargetReader(const std::filesystem::path& path, std::int64_t dim_x);
 
   const std::vector<std::string>& x_names() const { return reader_.header(); }
@@ -52,7 +52,7 @@ struct ObservedRows {
 /// table's own order.
 class ContextReader {
  public:
-  /// Throws Error where a column of the targets is missing, or where there are not `dim_y` others.
+  /// Throws Error if a column of the targets is missing, or where there are not `dim_y` others.
   ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y);
 
   const std::vector<std::string>& y_names() const { return y_names_; }

@@ -25,7 +25,7 @@ struct ColumnSummary {
 /// A column as numbers; times are days (see ColumnForm).
 struct NumberColumn {
   ColumnForm form;
-  std::vector<double> values;  // one for each row, NaN where it is missing
+  std::vector<double> values;  // one for each row, NaN if it is missing
 };
 
 /// A table as TableReader reads it, held as text: its own size, and 8 bytes for each row. Columns become numbers, 8
@@ -70,7 +70,7 @@ class Table {
   /// Throws Error, naming the line, for a row that is none.
   NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
-  /// they appear. Throws Error where a cell is missing.
+  /// they appear. Throws Error if a cell is missing.
   struct Labels {
     std::vector<std::string> names;
     std::vector<std::uint32_t> of_rows;

@@ -42,7 +42,7 @@ class BayesPosterior {
  public:
   /// xc (Nc, Dx), yc (Nc). `drawn_with` is a kernel near which the posterior is known to peak, or will when the targets
   /// are seen: the one that the task was drawn with. Integrals do not depend on it, but narrow peaks are then not
-  /// missed. Throws Error where the covariance of a kernel of the distribution is not positive definite.
+  /// missed. Throws Error if the covariance of a kernel of the distribution is not positive definite.
   BayesPosterior(const GpDistribution& distribution, Inputs xc, std::span<const double> yc,
                  const BayesOptions& options = {}, const std::optional<Kernel>& drawn_with = {});
 
