@@ -53,7 +53,7 @@ struct Checkpoint {
   double loss_sum = 0;                                     // since then
   std::int64_t loss_count = 0;
   double seconds = 0;  // of training so far
-  std::string commit;  // that the program was built from which trained last; empty where nobody told
+  std::string commit;  // that the program was built from which trained last; empty if nobody told
 
   std::optional<Provenance> exported;  // where these are weights alone, without moments to go on with
 };
@@ -63,7 +63,7 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
-/// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
+/// score, and to give to others. Returns the number of bytes. Throws Error if the checkpoint does not tell its
 /// commit.
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
                             const Provenance& provenance);

@@ -30,7 +30,7 @@ struct SearchSeed {
 /// draws no functions: its independent values make a poor rule. Refers to model and candidates.
 Chooser model_chooser(const Model& model, const Candidates& candidates, const ChoiceRules& rules, SearchSeed seed);
 
-/// By the posterior of who knows what the functions were drawn from; none where nobody does. It draws no functions.
+/// By the posterior of who knows what the functions were drawn from; none if nobody does. It draws no functions.
 /// Refers to the batch.
 std::optional<Chooser> exact_chooser(const Batch& batch, const ChoiceRules& rules);
 

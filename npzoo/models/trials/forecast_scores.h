@@ -28,7 +28,7 @@ class WindowMean {
 /// One way to forecast: a mode of a model, or a baseline.
 class ForecastScores {
  public:
-  /// `name` begins the names of its figures, "teacher_forced". `how` densities are got; empty where there are none.
+  /// `name` begins the names of its figures, "teacher_forced". `how` densities are got; empty if there are none.
   ForecastScores(std::string name, std::string how, const WindowRules& rules);
 
   void add(const WindowScore& window);
