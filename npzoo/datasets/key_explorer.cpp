@@ -58,7 +58,7 @@ std::size_t KeyExplorer::ask(const std::string& about, std::vector<std::string> 
   return answer;
 }
 
-/// Runs a reader with all answers that matter, and puts together what it asked for.
+/// Runs a reader with all answers that matter, and merges the keys that it read.
 class KeyExploration {
  public:
   explicit KeyExploration(const std::function<void()>& read) : read_(read) {}

@@ -54,7 +54,7 @@ class MarginalFit {
   double crps() const { return crps_ / static_cast<double>(values_); }
   /// Share of values inside the central interval of `percent` %, a multiple of 5 from 5 to 95.
   double coverage(int percent) const;
-  /// The same of the intervals that are told everywhere: 50, 80, 90 and 95 %.
+  /// Returns the coverage of the usual intervals: 50, 80, 90 and 95 %.
   std::map<int, double> coverage() const;
   /// Mean over the intervals of 5, 10 … 95 % of how far their coverage is off.
   double calibration_error() const;

@@ -15,7 +15,7 @@ std::vector<std::uint8_t> read_bytes(ByteStream& file, std::int64_t count, std::
 std::vector<std::uint8_t> next_bytes(ByteStream& file, std::int64_t count);
 /// All that is left, and Error for more than `most` bytes.
 std::vector<std::uint8_t> read_rest(ByteStream& file, std::int64_t most);
-/// Throws Error if the file goes on after what was expected.
+/// Throws Error if the file continues after the expected end.
 void check_end(ByteStream& file, std::string_view what);
 
 }  // namespace npzoo

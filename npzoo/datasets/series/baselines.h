@@ -18,8 +18,8 @@ std::vector<double> seasonal_naive(std::span<const double> y, std::int64_t horiz
 /// The straight line through the first and the last known value, from the latter on.
 std::vector<double> drift(std::span<const double> y, std::int64_t horizon);
 
-/// The value before each of those from `begin` on, the last that is known: what persistence says one step ahead, if it
-/// is told the truth of every step before. (y.size() − begin)
+/// Returns the last known value before each of those from `begin` on: persistence one step ahead, given the true values
+/// of all steps before. (y.size() − begin)
 std::vector<double> persistence_one_step(std::span<const double> y, std::int64_t begin);
 
 /// Places of a day where they are parts of one, of a week where they are days, of a year where they are months; else 1.

@@ -14,7 +14,7 @@ namespace npzoo {
 /// Row-major numbers as points of one task, (1, rows, width).
 Tensor to_points(std::span<const double> rows, std::size_t width);
 
-/// Points that a model is asked for.
+/// Points to predict.
 struct TargetRows {
   std::vector<std::string> text;  // as they stand in their table
   std::vector<double> x;          // (count, Dx)
@@ -22,7 +22,7 @@ struct TargetRows {
   std::int64_t count() const { return std::ssize(text); }
 };
 
-/// Reads the points that a model is asked for: all columns are the model's inputs, in its own order.
+/// Reads the points to predict: all columns are the model's inputs, in its own order.
 class TargetReader {
  public:
   /// Throws Error if there are not `dim_x` columns.

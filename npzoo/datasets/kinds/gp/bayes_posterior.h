@@ -16,7 +16,7 @@ struct BayesOptions {
   /// Periods from one end of a cell to the other, to begin with: they differ by so many cycles over the whole domain.
   double cycles = 0.25;
 
-  /// With more nodes in smaller cells: what it changes tells what is left to converge.
+  /// Returns options with more nodes in smaller cells: the change of the result estimates its error.
   BayesOptions finer() const { return {nodes + 2, tolerance / 10, cycles / 2}; }
 };
 
