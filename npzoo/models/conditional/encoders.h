@@ -29,7 +29,7 @@ class PoolingEncoder {
   /// The encoding from the mean over all points.
   Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
 
-  /// True if the mean can go on when more points come.
+  /// True if the mean can be updated when more points come.
   bool streams() const { return self_attention.empty(); }
   void visit(ModuleVisitor& visitor);
 

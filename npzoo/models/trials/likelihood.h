@@ -27,9 +27,9 @@ struct Evaluation {
   std::optional<double> std_floor;    // of the model, where it has one: it limits the log-likelihood
   /// Root mean square of mean − value at the context's points, in units of y; NaN if not asked for.
   double context_rmse = 0;
-  /// On the first batches, if asked for and known, else NaN: log-likelihood under what the tasks were drawn from, and
-  /// how much of it the model lacks. The latter has a far smaller standard error than the difference of two
-  /// log-likelihoods, because both are of the same tasks.
+  /// On the first batches, if requested and known, else NaN: log-likelihood under the distribution of the tasks, and
+  /// the model's gap to it. The gap has a far smaller standard error than the difference of two log-likelihoods,
+  /// because both are of the same tasks.
   double exact_gp = 0, exact_gap = 0, exact_gap_error = 0;
   std::int64_t exact_batches = 0;
   std::string truth;  // what figures call what the tasks were drawn from; empty if it is not known

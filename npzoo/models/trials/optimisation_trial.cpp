@@ -75,7 +75,7 @@ std::string regret_line(const std::string& who, const SearchTotals& totals) {
   return line;
 }
 
-/// One who searches.
+/// One search method.
 struct Searcher {
   std::string key;    // of its figures: "random"
   std::string words;  // for people
