@@ -310,7 +310,7 @@ npzoo {" ".join(command)} picture.svg
     @staticmethod
     def figures(name, stores):
         """Our figures beside published ones."""
-        rows = [[f"[`{store['protocol']}`](../reference/protocols/{store['protocol']}.md)", row["test"], *results_report.figures(row)]
+        rows = [[f"[`{store['protocol']}`](../reference/protocols/{store['protocol']}.md)", results_report.place(store, row), *results_report.figures(row)]
                 for store in stores for row in store["rows"] if row["model"] == name]
         if not rows:
             return ""

@@ -38,8 +38,6 @@ NO_PROTOCOL = {
     "Electricity": ("impossible", "the paper uses another client than the one at hand"),
     "RMSE": ("impossible", "its times are scaled in an unknown way"),
     "NLL": ("impossible", "its times are scaled in an unknown way"),
-    "ETT": ("owed", "no protocol for these horizons"),
-    "Exchange": ("owed", "no protocol for these horizons"),
     "delta": ("full", "the unit of the table"),  # uniform choice
 }
 
@@ -79,7 +77,7 @@ ELSEWHERE = {
 }
 TIMES = ("short", "on a CPU; on a GPU not timed")
 
-R, E, B = "`npzoo reproduce {}`", "`npzoo train`, then `npzoo eval --protocol {}`", "`npzoo bench scaling`, `perf/scaling_report.py`"
+R, B = "`npzoo reproduce {}`", "`npzoo bench scaling`, `perf/scaling_report.py`"
 
 
 @dataclasses.dataclass
@@ -102,7 +100,7 @@ ITEMS = {
     "tnp-kr": [
         Item("table 1", "time against targets", B, 1), Item("table 2", "time against context points", B, 2),
         Item("table 3", "1D Gaussian processes", R.format("tnp-kr/gp1d-rbf") + ", `-matern`, `-periodic`", 3),
-        Item("table 4", "Bayesian optimisation", E.format("tnp-kr/bo1d-rbf") + ", `-matern`, `-periodic`", 4),
+        Item("table 4", "Bayesian optimisation", R.format("tnp-kr/bo1d-rbf") + ", `-matern`, `-periodic`", 4),
         Item("table 5", "2D Gaussian processes", R.format("tnp-kr/gp2d-rbf"), 5),
         Item("table 6", "MNIST", R.format("tnp-kr/mnist"), 6), Item("table 7", "CelebA", R.format("tnp-kr/celeba32"), 7),
         Item("table 8", "CIFAR-10", R.format("tnp-kr/cifar10"), 8),
@@ -139,9 +137,9 @@ ITEMS = {
         Item("tables 1, 2, 8", "memory classes", B, state="full", note="measured on a CPU"),
         Item("table 3", "CelebA, EMNIST", R.format("tnp/celeba32") + ", `-64`, `-128`, `tnp/emnist`", 3),
         Item("table 4", "1D Gaussian processes", R.format("tnp/gp-rbf"), 4),
-        Item("table 5", "events: Reddit", E.format("events/reddit"), 5),
-        Item("table 6", "events: MOOC, Reddit", E.format("events/mooc") + ", `events/reddit`", 6),
-        Item("table 7", "wheel bandits", E.format("tnp/wheel"), 7),
+        Item("table 5", "events: Reddit", R.format("events/reddit"), 5),
+        Item("table 6", "events: MOOC, Reddit", R.format("events/mooc") + ", `events/reddit`", 6),
+        Item("table 7", "wheel bandits", R.format("tnp/wheel"), 7),
         figure("1, 2, 5", "architecture", "recordings of the authors' code (`npzoo parity`)", "short", "none of CMHP, which has no published code"),
         figure(3, "memory and time against context points", B, "full", "measured on a CPU"),
         figure("4 left, middle", "block size of CMANP-AND", "`npzoo train --set`", "owed", "by training anew: the block size is part of the weights"),
@@ -155,7 +153,7 @@ ITEMS = {
     ],
     "taylorformer": [
         Item("table 1", "1D Gaussian processes, images", R.format("taylorformer/gp-rbf") + ", `-matern`, `-periodic`, `emnist`, `celeba32`", 1),
-        Item("table 2", "MSE of forecasts", E.format("taylorformer/exchange") + ", `ettm2`, `-192`, `-336`, `-720`, `autoformer/*`", 2),
+        Item("table 2", "MSE of forecasts", R.format("taylorformer/exchange") + ", `ettm2`, `-192`, `-336`, `-720`, `autoformer/*`", 2),
         Item("table 3", "hyper-parameters", "presets of the protocols", state="short", note="electricity has the heads of exchange rates"),
         Item("table 4", "NLL of forecasts", "as table 2", 4),
         figure(1, "samples beside Autoformer's", "`npzoo predict --samples --plot`", "short", "weights of short trainings"),
@@ -183,8 +181,9 @@ def read_rows():
 
 
 def collected(stores):
-    """Rows of the stores by protocol, test and model."""
-    return {(store["protocol"], row["test"], row["model"]): row for store in stores for row in store["rows"]}
+    """Rows of the stores by protocol, test, figure and model, as the transcription names them."""
+    return {(store["protocol"], row["test"], "" if results_report.is_likelihood(store) else row["figure"], row["model"]): row
+            for store in stores for row in store["rows"]}
 
 
 def state_of(row, results):
@@ -194,8 +193,7 @@ def state_of(row, results):
     if not row["protocol"]:
         return NO_PROTOCOL[next(word for word in NO_PROTOCOL if word in row["column"])]
     protocol = row["protocol"].split()[0]
-    found = results.get((protocol, row["test"], row["model"]))
-    if found and not row["figure"]:
+    if found := results.get((protocol, row["test"], row["figure"], row["model"])):
         seeds = len(found["seeds"])
         return "full", f"{seeds} seeds, {found['verdict']}" if seeds > 1 else "1 seed, not judged"
     if (protocol, row["model"]) in ELSEWHERE:

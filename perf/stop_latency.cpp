@@ -168,17 +168,17 @@ TrainingRun run_of(const std::string& protocol, const std::string& model, std::i
 
 void add_tables(std::vector<LongCall>& calls) {
   static const TrainedModel one = load_model("npzoo/any-1d"), two = load_model("npzoo/any-2d");
-  static const Points line(30'000, 1, 1), chart(8'000, 2, 2), some(1'500, 2, 3), many(4'000, 2, 4),
-      even(3'000, 1, 5, true);
-  calls.push_back({"tables: 30,000 rows", [] { return means_of(fill(one, {.x = line.x, .values = {line.known}})); }});
-  calls.push_back({"tables: a map of 8,000 rows",
+  static const Points line(8'000, 1, 1), chart(3'000, 2, 2), some(1'500, 2, 3), many(3'000, 2, 4),
+      even(1'000, 1, 5, true);
+  calls.push_back({"tables: 8,000 rows", [] { return means_of(fill(one, {.x = line.x, .values = {line.known}})); }});
+  calls.push_back({"tables: a map of 3,000 rows",
                    [] { return means_of(fill(two, {.dim_x = 2, .x = chart.x, .values = {chart.known}})); }});
   calls.push_back(
       {"tables: forecasts of regular series", [] {
-         const std::span<const double> known = std::span(even.y).first(2'000);
+         const std::span<const double> known = std::span(even.y).first(800);
          return means_of(fill(
              one,
-             {.x = std::span(even.x).first(2'000), .values = {known}, .targets = std::span(even.x).subspan(1'900, 400)},
+             {.x = std::span(even.x).first(800), .values = {known}, .targets = std::span(even.x).subspan(750, 200)},
              {.check_ends = true}));
        }});
   calls.push_back({"tables: a scale for the values", [] {
@@ -194,9 +194,9 @@ void add_tables(std::vector<LongCall>& calls) {
                                           {.baselines = true}));
                    }});
   calls.push_back({"Gaussian process: 1,500 rows, samples", [] {
-                     return means_of(fill_with_gp({.dim_x = 2, .x = some.x, .values = {some.known}}, {.samples = 50}));
+                     return means_of(fill_with_gp({.dim_x = 2, .x = some.x, .values = {some.known}}, {.samples = 20}));
                    }});
-  calls.push_back({"Gaussian process: 4,000 rows, local",
+  calls.push_back({"Gaussian process: 3,000 rows, local",
                    [] { return GaussianProcess::fit({.dims = 2, .x = many.x, .y = many.y}).predict(many.x).mean; }});
 }
 
@@ -208,12 +208,12 @@ void add_forecasts(std::vector<LongCall>& calls, const std::filesystem::path& fo
   for (std::size_t i = 0; i < even.y.size(); ++i) file << fmt::format("{},{}\n", even.x[i], even.y[i]);
   file.close();
   static const TrainedModel trained = untrained(
-      describe_run({.own = OwnData{OwnSeries{path, "time", {"value"}, 96, 48}}, .model = "taylorformer", .steps = 2})
+      describe_run({.own = OwnData{OwnSeries{path, "time", {"value"}, 48, 24}}, .model = "taylorformer", .steps = 2})
           .run);
   static const ForecastColumns columns = forecast_columns(trained);
   static const TimeSeries series = read_series(path, columns);
   calls.push_back({"forecasts: free-running paths",
-                   [] { return forecast(trained, series, columns, {.horizon = 96, .samples = 8}).forecast.mean; }});
+                   [] { return forecast(trained, series, columns, {.horizon = 36, .samples = 2}).forecast.mean; }});
 }
 
 void add_events(std::vector<LongCall>& calls) {
@@ -225,8 +225,8 @@ void add_events(std::vector<LongCall>& calls) {
     return all;
   }();
   calls.push_back({"events: the next one and paths", [] {
-                     const auto found = predict_following_events(trained, make_events(trained, times),
-                                                                 {.samples = 100, .horizon = 30});
+                     const auto found =
+                         predict_following_events(trained, make_events(trained, times), {.samples = 30, .horizon = 20});
                      Values all{found[0].mean};
                      for (const auto& path : found[0].paths)
                        all.insert(all.end(), path.times.begin(), path.times.end());
@@ -241,16 +241,16 @@ void add_images(std::vector<LongCall>& calls) {
                           *trained.checkpoint.run.protocol.data->image_format()},
       .picture =
           [] {
-            Picture picture{200, 200, 1, {}};
-            for (int i = 0; i < 200 * 200; ++i) picture.bytes.push_back(static_cast<std::uint8_t>(37 * i % 256));
+            Picture picture{100, 100, 1, {}};
+            for (int i = 0; i < 100 * 100; ++i) picture.bytes.push_back(static_cast<std::uint8_t>(37 * i % 256));
             return picture;
           }(),
       .shown = 0.1};
-  calls.push_back({"images: 200 x 200 pixels", [] { return complete_picture(request).mean; }});
+  calls.push_back({"images: 100 x 100 pixels", [] { return complete_picture(request).mean; }});
 }
 
 void add_optimise(std::vector<LongCall>& calls) {
-  static const Points known(600, 3, 8);
+  static const Points known(300, 3, 8);
   const auto ask = [](std::int64_t rows, std::size_t axes, const BayesianOptions& options, bool beliefs) {
     std::vector<Axis> space;
     for (std::size_t a = 0; a < axes; ++a) space.push_back({.name = fmt::format("x{}", a), .low = 0, .high = 100});
@@ -266,7 +266,7 @@ void add_optimise(std::vector<LongCall>& calls) {
     }
     return all;
   };
-  calls.push_back({"optimise: a Gaussian process of 600 values", [ask] { return ask(600, 3, {}, true); }});
+  calls.push_back({"optimise: a Gaussian process of 300 values", [ask] { return ask(300, 3, {}, true); }});
   calls.push_back({"optimise: Thompson's rule", [ask] { return ask(200, 2, {.batch = BatchRule::thompson}, false); }});
   calls.push_back({"optimise: weights", [ask] { return ask(100, 1, {}, true); }});
 }

@@ -1,5 +1,5 @@
 # Fills the gap of a series by the weights for any table.
-#   PKG_CPPFLAGS=$(pkg-config --cflags npzoo) PKG_LIBS=$(pkg-config --libs npzoo) R CMD SHLIB npzoo_fill.c
+#   PKG_CPPFLAGS=$(pkg-config --cflags npzoo) PKG_LIBS="$(pkg-config --libs npzoo) -lstdc++" R CMD SHLIB npzoo_fill.c
 #   Rscript fill_table.R
 dyn.load("npzoo_fill.so")
 

@@ -91,7 +91,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     attributes = getattr(made, "attrs", None)
     if isinstance(attributes, dict):
         attributes["npzoo"] = {"weights": result["weights"], "inputs": question.inputs, "values": question.values,
-                               "group": question.group, "covariates": question.covariates,
+                               "group": question.group, "covariates": question.covariates, "dates": dates,
                                "transforms": [name for name, *_ in result["transforms"]],
                                "processes": result["processes"], "facts": result["facts"]}
     return made

@@ -249,5 +249,9 @@ def test_pictures(tmp_path):
     x, y = series()
     filled = npzoo.fill(pandas.DataFrame({"x": x, "y": y}))
     npzoo.plot(filled)[0].figure.savefig(tmp_path / "band.png")
-    npzoo.plot(npzoo.fill({"lon": x, "lat": x[::-1], "y": y}, ["lon", "lat"]), ["lon", "lat"])
+    (axes,) = npzoo.plot(npzoo.fill({"lon": x, "lat": x[::-1], "y": y}, ["lon", "lat"]), ["lon", "lat"])
+    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in axes] == [("lon", "lat")] * 3
+    days = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=40).strftime("%d.%m.%Y"), "y": y})
+    (ax,) = npzoo.plot(npzoo.fill(days, dates="dmy"))
+    assert ax.get_xlabel() == "day" and ax.lines[0].get_xdata().dtype.kind == "M"
     assert (tmp_path / "band.png").stat().st_size > 5000

@@ -130,17 +130,17 @@ Figures proposed_by_weights() {
   return proposed_points(OwnModelSurrogate{model, model_info("tnp-d"), {.inputs = {-2, 2}}});
 }
 
-struct Application {
+struct ApplicationCase {
   const char* name;
   Figures (*call)();
   int instants = 0;  // fewer where a call takes long
 };
 
-constexpr Application kApplications[] = {
+constexpr ApplicationCase kApplications[] = {
     {"tables", filled_by_weights, 20},
     {"a Gaussian process", filled_by_gp, 20},
-    {"forecasts", forecast_of_a_walk, 40},
-    {"events", following_events, 40},
+    {"forecasts", forecast_of_a_walk, 20},
+    {"events", following_events, 20},
     {"images", completed_picture, 20},
     {"optimise", proposed_by_gp, 20},
     {"optimise by weights", proposed_by_weights, 5},
@@ -152,7 +152,7 @@ TEST_CASE("applications: a call that is stopped at any look throws, and the next
   const OnCpu cpu;
   for (const int threads : {1, 3}) {
     const ThreadCount count(threads);
-    for (const Application& application : kApplications) {
+    for (const ApplicationCase& application : kApplications) {
       CAPTURE(application.name);
       CAPTURE(threads);
       const Figures expected = application.call();
@@ -168,12 +168,12 @@ TEST_CASE("applications: a call that is stopped at any look throws, and the next
 }
 
 TEST_CASE("applications: a model predicts on its own device, whatever the default device is") {
-  constexpr Application kOfWeights[] = {{"tables", filled_by_weights},
-                                        {"forecasts", forecast_by_weights},
-                                        {"events", next_event_by_weights},
-                                        {"images", completed_picture},
-                                        {"optimise", proposed_by_weights}};
-  for (const Application& application : kOfWeights) {
+  constexpr ApplicationCase kOfWeights[] = {{"tables", filled_by_weights},
+                                            {"forecasts", forecast_by_weights},
+                                            {"events", next_event_by_weights},
+                                            {"images", completed_picture},
+                                            {"optimise", proposed_by_weights}};
+  for (const ApplicationCase& application : kOfWeights) {
     CAPTURE(application.name);
     const Figures expected = [&] {
       const OnCpu cpu;  // the model is made here

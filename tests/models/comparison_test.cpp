@@ -60,13 +60,13 @@ TEST_CASE("comparison: mean over seeds") {
 }
 
 TEST_CASE("comparison: how a table was printed") {
-  CHECK(printed_decimals(test_with({})) == 0);
-  CHECK(printed_decimals(test_with({{"a", {2, {}}}})) == 0);
-  CHECK(printed_decimals(test_with({{"a", {0.8, {}}}})) == 1);
-  CHECK(printed_decimals(test_with({{"a", {0.8, 0.0}}, {"b", {-1.39, 0.0}}})) == 2);
-  CHECK(printed_decimals(test_with({{"a", {0.8, 0.01}}})) == 2);
-  CHECK(printed_decimals(test_with({{"a", {-0.453, 0.004}}})) == 3);
-  CHECK(printed_decimals(test_with({{"a", {1.0 / 3, {}}}})) == 6);
+  CHECK(printed_decimals({}) == 0);
+  CHECK(printed_decimals({{"a", {2, {}}}}) == 0);
+  CHECK(printed_decimals({{"a", {0.8, {}}}}) == 1);
+  CHECK(printed_decimals({{"a", {0.8, 0.0}}, {"b", {-1.39, 0.0}}}) == 2);
+  CHECK(printed_decimals({{"a", {0.8, 0.01}}}) == 2);
+  CHECK(printed_decimals({{"a", {-0.453, 0.004}}}) == 3);
+  CHECK(printed_decimals({{"a", {1.0 / 3, {}}}}) == 6);
 }
 
 TEST_CASE("comparison: a published deviation is no error of a mean") {
@@ -99,6 +99,15 @@ TEST_CASE("comparison: a deviation over tasks of one training says nothing of se
   const PublishedFigure figure = published_figure(rules, test, test.published.at("a"));
   CHECK_FALSE(figure.seed_error);
   CHECK(figure.seeds == 0);
+  CHECK(*figure.task_error == doctest::Approx(0.01 / std::sqrt(50.0)));
+  rules.spread.kind = SpreadKind::error;
+  CHECK(*published_figure(rules, test, test.published.at("a")).task_error == doctest::Approx(0.01));
+  // Then the noise of its tasks is known, and ours need not stand for it.
+  const SeedMean ours = reached(1.38, 0.02);
+  CHECK(judge(ours, {PublishedFigure{.value = 1.39, .task_error = 0.01}, {}}).half_width ==
+        doctest::Approx(1.959964 * std::hypot(0.02, 0.01)));
+  CHECK(judge(ours, {PublishedFigure{.value = 1.39}, {}}).half_width ==
+        doctest::Approx(1.959964 * std::hypot(0.02, 0.02)));
 }
 
 TEST_CASE("comparison: a control variate removes the noise of our test tasks and not of theirs") {

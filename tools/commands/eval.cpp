@@ -95,6 +95,8 @@ JsonValue to_json(const ScoredModel& scored, const std::string& weights, const T
   for (const auto& [figure, published] : published_figures(scored, row))
     group("published_figures").set(figure, published.value);
   for (const Figure& figure : found.figures) {
+    if (&figure == &found.headline() || published_figures(scored, row).contains(figure.name))
+      group("better").set(figure.name, figure.more_is_better ? "higher" : "lower");
     if (!figure.how.empty()) group("how").set(figure.name, figure.how);
     if (figure.density && !figure.how.empty())
       group("oracles").set(figure.name, value_of(best_possible(scored, row, figure)));

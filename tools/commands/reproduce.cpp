@@ -10,6 +10,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/trainer.h"
+#include "npzoo/models/trials/trial.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -74,10 +75,9 @@ Table read_table(const ReproduceCommand& c) {
   Table table{.protocol = load_protocol(c.table)};
   const std::string& name = table.protocol.name;
   check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
-  const std::string& trial = table.protocol.evaluation.trial;
-  check(trial == "likelihood", "[reproduce] {} is judged by the trial {}, expected likelihood, which tables are of",
-        name, trial);
-  const std::int64_t all_steps = table.protocol.training.steps, all_batches = table.protocol.evaluation.batches;
+  const EvaluationConfig& rules = table.protocol.evaluation;
+  find_trial(rules.trial).check_rules(rules.rules);
+  const std::int64_t all_steps = table.protocol.training.steps, all_batches = rules.batches;
   const std::int64_t steps = c.steps.value_or(all_steps);
   set_steps(table.protocol, steps);
   table.batches = c.batches.value_or(all_batches);
@@ -85,9 +85,15 @@ Table read_table(const ReproduceCommand& c) {
   return table;
 }
 
+/// As the headline or as another figure.
+bool is_published(const TestConfig& test, const std::string& model) {
+  return test.published.contains(model) ||
+         std::ranges::any_of(test.published_figures, [&](const auto& rows) { return rows.second.contains(model); });
+}
+
 bool is_published(const Protocol& protocol, const std::string& model) {
   return std::ranges::any_of(protocol.evaluation.tests,
-                             [&](const TestConfig& test) { return test.published.contains(model); });
+                             [&](const TestConfig& test) { return is_published(test, model); });
 }
 
 std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol& protocol) {
@@ -105,8 +111,9 @@ void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const
   if (std::filesystem::exists(store)) return;
   check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
         c.results.string());
-  const bool published =
-      std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) { return !t.published.empty(); });
+  const bool published = std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) {
+    return !t.published.empty() || !t.published_figures.empty();
+  });
   check(published, "[reproduce] {} is not there, and {} has no published row: nothing to report on", store.string(),
         protocol.name);
 }

@@ -27,9 +27,11 @@ auto key_of(const json& run) {
                     run.at("steps").get<std::int64_t>());
 }
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 double number_in(const json& object, const char* key) {
   const json& value = object.at(key);
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  return value.is_null() ? kUnknown : value.get<double>();
 }
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -41,6 +43,24 @@ std::string version_of(const json& result) { return result.value("version", std:
 /// What tables show of a result; those of old have log-likelihoods alone.
 std::string headline_of(const json& result) { return result.value("headline", std::string("log_likelihood")); }
 
+/// A figure of a result by its name: "free_running.mse" stands as mse in the group free_running. NaN if it is not
+/// there.
+Estimate figure_in(const json& result, const std::string& name) {
+  const json* group = &result;
+  std::string key = name;
+  for (std::size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.')) {
+    const auto found = group->find(key.substr(0, dot));
+    if (found == group->end()) return {kUnknown};
+    group = &*found;
+    key.erase(0, dot + 1);
+  }
+  const std::string error = name == headline_of(result) ? "standard_error" : key + "_error";
+  const auto number = [group](const std::string& k) {
+    return group->contains(k) ? number_in(*group, k.c_str()) : kUnknown;
+  };
+  return {number(key), number(error)};
+}
+
 /// Throws json::exception where something is missing that rows are made of.
 void check_run(const json& run) {
   static_cast<void>(key_of(run));
@@ -48,8 +68,7 @@ void check_run(const json& run) {
   for (const json& result : run.at("results")) {
     static_cast<void>(result.at("test").get<std::string>());
     static_cast<void>(version_of(result));
-    for (const std::string& key : {headline_of(result), std::string("standard_error")})
-      static_cast<void>(number_in(result, key.c_str()));
+    static_cast<void>(number_in(result, headline_of(result).c_str()));
   }
 }
 
@@ -67,12 +86,20 @@ bool holds(const json& runs, const json& run, const json& result) {
   });
 }
 
+/// Of the headline and of the other figures.
+std::vector<const PublishedRows*> all_published(const TestConfig& test) {
+  std::vector<const PublishedRows*> all{&test.published};
+  for (const auto& [figure, rows] : test.published_figures) all.push_back(&rows);
+  return all;
+}
+
 /// Models of the registry in its order, then those that only the protocol or the store know.
 std::vector<std::string> all_models(const Protocol& protocol, const json& runs) {
   std::vector<std::string> names, others;
   for (const ModelInfo& info : models()) names.emplace_back(info.name);
   for (const TestConfig& test : protocol.evaluation.tests)
-    for (const auto& [model, row] : test.published) others.push_back(model);
+    for (const PublishedRows* rows : all_published(test))
+      for (const auto& [model, row] : *rows) others.push_back(model);
   for (const json& run : runs) others.push_back(run.at("model"));
   std::ranges::sort(others);
   for (const std::string& model : others)
@@ -88,18 +115,47 @@ json spread_of(const Spread& spread) {
           {"assumed", spread.assumed}};
 }
 
+/// What rows are of: a figure on a test.
+struct Subject {
+  const TestConfig& test;
+  std::string figure;  // empty: the headline of a likelihood trial, whose name depends on the model
+  const PublishedRows& published;
+  /// Turns the figure into one of which more is better, and back.
+  Metric metric;
+};
+
+/// What a figure of a model is held against.
+Reference reference_of(const EvaluationConfig& rules, const Subject& subject, const std::string& model) {
+  if (subject.figure.empty()) return reference_for(rules, subject.test, model);
+  const auto row = subject.published.find(model);
+  if (row == subject.published.end()) return {};
+  PublishedFigure published = published_figure(rules.spread, subject.published, row->second);
+  published.value = to_log_likelihood(subject.metric, published.value);
+  return {.published = published};
+}
+
 /// A model on a test: what is published of it and what is possible.
-json known_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
-  json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
-              {"published_decimals", 0}, {"oracle", nullptr}, {"oracle_error", nullptr}, {"oracle_kind", nullptr}};
-  if (const auto found = test.published.find(model); found != test.published.end()) {
+json known_row(const EvaluationConfig& rules, const Subject& subject, const std::string& model) {
+  const bool joint = density_of(rules, model) == Density::joint;
+  json row = {{"model", model},
+              {"test", subject.test.name},
+              {"figure", !subject.figure.empty() ? subject.figure
+                         : joint                 ? "joint_log_likelihood"
+                                                 : "log_likelihood"},
+              {"published", nullptr},
+              {"published_error", nullptr},
+              {"published_decimals", 0},
+              {"oracle", nullptr},
+              {"oracle_error", nullptr},
+              {"oracle_kind", nullptr}};
+  if (const auto found = subject.published.find(model); found != subject.published.end()) {
     row["published"] = found->second.value;
     row["published_error"] = number_or_null(found->second.error);
-    row["published_decimals"] = printed_decimals(test);
+    row["published_decimals"] = printed_decimals(subject.published);
   }
-  if (const auto best = reference_for(rules, test, model).best) {
-    row["oracle"] = in_metric(rules.metric, best->best.value);
-    row["oracle_error"] = error_in_metric(rules.metric, best->best.standard_error);
+  if (const auto best = reference_of(rules, subject, model).best) {
+    row["oracle"] = in_metric(subject.metric, best->best.value);
+    row["oracle_error"] = error_in_metric(subject.metric, best->best.standard_error);
     row["oracle_kind"] = best->oracle;
   }
   return row;
@@ -126,7 +182,7 @@ SeedMean mean_of(const std::vector<RunFigures>& runs, bool controlled) {
 }
 
 /// The same, and what was reached.
-json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
+json compared_row(const EvaluationConfig& rules, const Subject& subject, const std::string& model,
                   const std::vector<RunFigures>& runs) {
   const bool controlled = is_controlled(runs);
   const SeedMean plain = mean_of(runs, false);
@@ -134,11 +190,10 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   ours.fresh_error = plain.task_error;
   std::vector<std::uint64_t> seeds;
   for (const RunFigures& run : runs) seeds.push_back(run.seed);
-  const Reference against = reference_for(rules, test, model);
-  const Judgement judgement = judge(ours, against);
-  const Metric& metric = rules.metric;
+  const Judgement judgement = judge(ours, reference_of(rules, subject, model));
+  const Metric& metric = subject.metric;
 
-  json row = known_row(rules, test, model);
+  json row = known_row(rules, subject, model);
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
   row["standard_error"] = number_or_null(error_in_metric(metric, ours.standard_error));
@@ -202,6 +257,59 @@ std::optional<Estimate> controlled_result(const Protocol& protocol, const TestCo
   return controlled ? std::optional(controlled->value) : std::nullopt;
 }
 
+/// The results of a model on a test that are of the protocol as it is, each with its run.
+std::vector<std::pair<const json*, const json*>> current_results(const Protocol& protocol, const json& runs,
+                                                                 const TestConfig& test, const std::string& model) {
+  std::vector<std::pair<const json*, const json*>> found;
+  for (const json& run : runs)
+    if (run.at("model") == model)
+      for (const json& result : run.at("results"))
+        if (result.at("test") == test.name && is_current(protocol, run, result)) found.emplace_back(&run, &result);
+  return found;
+}
+
+/// Those runs that have the figure.
+std::vector<RunFigures> figures_of(const Protocol& protocol, const json& runs, const Subject& subject,
+                                   const std::string& model) {
+  std::vector<RunFigures> figures;
+  for (const auto& [run, result] : current_results(protocol, runs, subject.test, model)) {
+    const std::uint64_t seed = run->at("seed");
+    if (subject.figure.empty()) {
+      figures.push_back(
+          {seed, figure_in(*result, headline_of(*result)), controlled_result(protocol, subject.test, model, *result)});
+      continue;
+    }
+    const Estimate found = figure_in(*result, subject.figure);
+    if (!std::isnan(found.value))
+      figures.push_back({seed, {to_log_likelihood(subject.metric, found.value), found.standard_error}});
+  }
+  return figures;
+}
+
+/// Whether less of a figure is better, as the results say.
+bool less_is_better(const json& runs, const std::string& figure) {
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (result.contains("better") && result.at("better").contains(figure))
+        return result.at("better").at(figure) == "lower";
+  return true;  // of a published regret or error that nobody has measured
+}
+
+/// Of a test: its headline, and the published figures. The headline of another trial is a figure like others.
+std::vector<Subject> subjects_of(const EvaluationConfig& rules, const TestConfig& test, const json& runs) {
+  if (rules.trial == "likelihood") return {{test, "", test.published, rules.metric}};
+  static const PublishedRows kNone;
+  std::vector<Subject> subjects;
+  for (const auto& [figure, rows] : test.published_figures)
+    subjects.push_back({test, figure, rows, {.negative = less_is_better(runs, figure)}});
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (const std::string name = headline_of(result);
+          result.at("test") == test.name && std::ranges::find(subjects, name, &Subject::figure) == subjects.end())
+        subjects.push_back({test, name, kNone, {.negative = less_is_better(runs, name)}});
+  return subjects;
+}
+
 json store_of(const Protocol& protocol, const json& runs) {
   const EvaluationConfig& rules = protocol.evaluation;
   json rows = json::array(), not_run = json::array(), other_versions = json::array();
@@ -213,24 +321,16 @@ json store_of(const Protocol& protocol, const json& runs) {
                                   {"test", result.at("test")},
                                   {"version", version_of(result)}});
   for (const TestConfig& test : rules.tests)
-    for (const std::string& model : all_models(protocol, runs)) {
-      std::vector<RunFigures> figures;
-      for (const json& run : runs) {
-        if (run.at("model") != model) continue;
-        for (const json& result : run.at("results")) {
-          if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
-          const Estimate plain{number_in(result, headline_of(result).c_str()), number_in(result, "standard_error")};
-          figures.push_back(
-              {run.at("seed").get<std::uint64_t>(), plain, controlled_result(protocol, test, model, result)});
-        }
+    for (const Subject& subject : subjects_of(rules, test, runs))
+      for (const std::string& model : all_models(protocol, runs)) {
+        if (const auto figures = figures_of(protocol, runs, subject, model); !figures.empty())
+          rows.push_back(compared_row(rules, subject, model, figures));
+        else if (subject.published.contains(model))
+          not_run.push_back(known_row(rules, subject, model));
       }
-      if (!figures.empty())
-        rows.push_back(compared_row(rules, test, model, figures));
-      else if (test.published.contains(model))
-        not_run.push_back(known_row(rules, test, model));
-    }
   return {{"protocol", protocol.name},
           {"source", protocol.source},
+          {"trial", rules.trial},
           {"metric", to_string(rules.metric)},
           {"spread", spread_of(rules.spread)},
           {"runs", runs},

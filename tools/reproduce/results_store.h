@@ -11,22 +11,23 @@ namespace npzoo {
 
 // What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
 //
-//     {protocol, source, metric, spread: {kind, seeds, tasks, assumed},
+//     {protocol, source, trial, metric, spread: {kind, seeds, tasks, assumed},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
 //              results: [npzoo eval --json, and version]}],
-//      rows: [{model, test, seeds, runs, ours, standard_error, task_error, controlled, plain, plain_task_error,
+//      rows: [{model, test, figure, seeds, runs, ours, standard_error, task_error, controlled, plain, plain_task_error,
 //              published, published_error, published_decimals, oracle, oracle_error, oracle_kind, difference,
 //              half_interval, collapsed, verdict}],
-//      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}],
+//      not_run: [{model, test, figure, published, published_error, published_decimals, oracle, oracle_error,
+//                 oracle_kind}],
 //      other_versions: [{model, seed, test, version}]}
 //
-// Figures of rows are in the metric of the protocol; a missing one is null. `runs` has the figure of each of `seeds`,
-// `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the seeds far below the
-// best one, `spread` what `published_error` is (see docs/verdicts.md). `ours` is the mean on the test tasks or, if
-// `controlled`, the expectation of the exact posterior minus what the model lacks of it there; `plain` is always the
-// former. `oracle_kind` names the value of the protocol in
-// `oracle`, "bayes_diagonal". Results are log-likelihoods whatever the metric. Commit and machine are those of the
-// evaluation.
+// Rows of the trial `likelihood` are of its headline, in the metric of the protocol. Rows of other trials are of each
+// published figure and of the headline, in the figure's own unit. A missing number is null. `runs` has the figure of
+// each of `seeds`, `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the
+// seeds far below the best one, `spread` what `published_error` is (see docs/verdicts.md). `ours` is the mean on the
+// test tasks or, if `controlled`, the expectation of the exact posterior minus what the model lacks of it there;
+// `plain` is always the former. `oracle_kind` names the value of the protocol in `oracle`, "bayes_diagonal". Results
+// are log-likelihoods whatever the metric. Commit and machine are those of the evaluation.
 //
 // `version` is the protocol_version that a result was measured under. Rows are of those alone that were measured under
 // the protocol as it is; the others are kept and listed in `other_versions`.

@@ -15,7 +15,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDecimals = 3;
+/// Of our figures: those of an error or a regret are one more than the paper printed.
+int decimals_of(const json& row) {
+  constexpr int kOfNats = 3;
+  const bool nats = row.at("figure").get<std::string>().ends_with("log_likelihood");
+  return nats ? kOfNats : std::max(kOfNats, row.at("published_decimals").get<int>() + 1);
+}
+
+/// Of other trials a test has more than one figure.
+bool has_one_figure(const json& store) { return store.at("trial") == "likelihood"; }
 
 struct Column {
   const char* title;
@@ -30,29 +38,29 @@ std::string figure(const json& value, const json& error, int decimals) {
 
 /// The mean, and of several runs each of them: one that collapsed hides in a mean.
 std::string ours_cell(const json& row) {
-  std::string text = figure(row.at("ours"), row.at("standard_error"), kDecimals);
+  std::string text = figure(row.at("ours"), row.at("standard_error"), decimals_of(row));
   if (row.at("controlled").get<bool>()) text += " *";
   if (row.at("runs").size() < 2) return text;
   std::string runs;
-  for (const json& run : row.at("runs")) runs += (runs.empty() ? "" : ", ") + figure(run, nullptr, kDecimals);
+  for (const json& run : row.at("runs")) runs += (runs.empty() ? "" : ", ") + figure(run, nullptr, decimals_of(row));
   return fmt::format("{} ({})", text, runs);
 }
 
 std::string difference_cell(const json& row) {
-  return row.at("difference").is_null() ? "" : figure(row.at("difference"), row.at("half_interval"), kDecimals);
+  return row.at("difference").is_null() ? "" : figure(row.at("difference"), row.at("half_interval"), decimals_of(row));
 }
 
 std::string oracle_cell(const json& row) {
-  const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
+  const std::string text = figure(row.at("oracle"), nullptr, decimals_of(row));
   const bool known = !row.at("oracle_kind").is_null() && row.at("oracle_kind").get<std::string>().starts_with("known_");
   return known ? fmt::format("({})", text) : text;
 }
 
-void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
+void add_row(std::vector<Column>& columns, const json& row, const std::string& instead, bool with_figure) {
   const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
   const bool run = instead.empty();
   const std::string cells[] = {
-      text("test"),
+      text("test") + (with_figure ? " " + text("figure") : ""),
       text("model"),
       run ? std::to_string(row.at("seeds").size()) : "",
       run ? ours_cell(row) : instead,
@@ -78,6 +86,13 @@ void print_columns(const std::vector<Column>& columns) {
   line([](const Column& column) { return std::string(column.title); });
   for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
     line([row](const Column& column) { return column.cells[row]; });
+}
+
+std::string measured_in(const json& store) {
+  if (!has_one_figure(store))
+    return fmt::format("the trial {}, each figure in its unit", store.at("trial").get<std::string>());
+  return fmt::format("{}, nats per target point, {}", store.at("metric").get<std::string>(),
+                     store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
 }
 
 std::string spread_in_words(const json& spread) {
@@ -111,21 +126,30 @@ void print_table(const JsonValue& results, const std::vector<std::string>& faile
     for (const json& row : store.at(list))
       if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
 
-  std::vector<Column> columns{{"test"},      {"model"},  {"seeds"},      {"ours"},
-                              {"published"}, {"oracle"}, {"difference"}, {"verdict"}};
+  const bool one = has_one_figure(store);
+  std::vector<Column> columns{{one ? "test" : "test, figure"},
+                              {"model"},
+                              {"seeds"},
+                              {"ours"},
+                              {"published"},
+                              {"oracle"},
+                              {"difference"},
+                              {"verdict"}};
   for (const std::string& test : tests) {
     for (const json& row : store.at("rows"))
-      if (row.at("test") == test) add_row(columns, row, "");
+      if (row.at("test") == test) add_row(columns, row, "", !one);
     for (const json& row : store.at("not_run"))
-      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run");
+      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run", !one);
   }
-  fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
-             store.at("metric").get<std::string>(),
-             store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
+  fmt::print("{}: {}\n\n", store.at("protocol").get<std::string>(), measured_in(store));
   print_columns(columns);
   fmt::print(
-      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test tasks\n"
-      "*: the expectation of the exact posterior minus what the model is below it, as that has the smaller error\n"
+      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test "
+      "tasks\n");
+  if (std::ranges::any_of(store.at("rows"), [](const json& row) { return row.at("controlled").get<bool>(); }))
+    fmt::print(
+        "*: the expectation of the exact posterior minus what the model is below it, as that has the smaller error\n");
+  fmt::print(
       "published: ± {}\n"
       "oracle: the best that is possible; in brackets if it knows the hyper-parameters, as no model does\n"
       "difference: ours minus published ± half of its 95 % interval, which leaves out the noise of seeds if ours is "
@@ -142,8 +166,8 @@ std::vector<std::string> leaks(const JsonValue& results) {
       found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
                                   row.at("model").get<std::string>(), row.at("test").get<std::string>(),
                                   store.at("metric").get<std::string>(),
-                                  figure(row.at("ours"), row.at("standard_error"), kDecimals),
-                                  figure(row.at("oracle"), row.at("oracle_error"), kDecimals)));
+                                  figure(row.at("ours"), row.at("standard_error"), decimals_of(row)),
+                                  figure(row.at("oracle"), row.at("oracle_error"), decimals_of(row))));
   return found;
 }
 

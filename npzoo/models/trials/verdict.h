@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,8 +29,11 @@ struct SeedMean {
 /// Mean of at least one run, each with the standard error of its test tasks.
 SeedMean mean_over_seeds(std::span<const Estimate> runs);
 
-/// Decimals of the published figures of a test: those of the longest one.
-int printed_decimals(const TestConfig& test);
+/// Rows of one figure on one test, by model.
+using PublishedRows = std::map<std::string, Published>;
+
+/// Decimals of published figures: those of the longest one.
+int printed_decimals(const PublishedRows& rows);
 
 /// A published figure as a mean over training seeds.
 struct PublishedFigure {
@@ -37,10 +41,15 @@ struct PublishedFigure {
   /// Standard error of that mean: a printed deviation is divided by the root of the number of seeds. Empty if the
   /// source prints no ±, or the protocol does not state what it is.
   std::optional<double> seed_error{};
-  std::int64_t seeds = 0;    // that the mean is over; 0: not known
+  std::int64_t seeds = 0;  // that the mean is over; 0: not known
+  /// Standard error over the tasks that one training was tested on, if the printed ± is over these. Empty: not printed.
+  std::optional<double> task_error{};
   double rounding = 0;       // standard error of rounding to the last printed place, 1/√12 of its unit
   double table_width = 1.0;  // best minus worst published row of the test; 1 nat if there is only one
 };
+/// In the units of `rows`.
+PublishedFigure published_figure(const Spread& spread, const PublishedRows& rows, const Published& row);
+/// The headline as a log-likelihood.
 PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig& test, const Published& row);
 
 /// The value that no figure of a density exceeds in expectation.
