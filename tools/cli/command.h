@@ -21,7 +21,7 @@ class Command {
   virtual int run() const = 0;
 };
 
-/// What a command is, told in its own file.
+/// Description of a command, defined in its own file.
 struct CommandInfo {
   const char* what;                    // a sentence, for --help
   std::unique_ptr<Command> (*make)();  // none where commands of its own follow its name

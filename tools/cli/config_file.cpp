@@ -16,7 +16,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a type accepts: the words for it, and which kinds of TOML value.
+/// Values that a type accepts: the words for it, and kinds of TOML values.
 struct Accepted {
   const char* words;
   bool list, string, integer, floating, boolean;

@@ -38,7 +38,7 @@ class JsonValue {
 
   static JsonValue object(std::initializer_list<Member> members = {});
   static JsonValue array();
-  /// Of a range of what a value can be made of.
+  /// Makes an array of a range.
   template <std::ranges::input_range R>
   static JsonValue array(const R& values) {
     JsonValue made = array();

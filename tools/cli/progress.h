@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// What a progress display shows at one moment.
+/// State of a progress display.
 struct ProgressStatus {
   std::string label;           // "train"
   std::string unit = "steps";  // what is counted
@@ -64,8 +64,7 @@ class Progress {
 
   /// Cheap enough for every step.
   void update(double done, std::optional<double> loss = std::nullopt);
-  /// What comes until `resume` is other work, which may show a progress of its own: the bar goes, and the time does not
-  /// count.
+  /// Removes the bar until `resume`, for other work, which may show its own progress. The time between does not count.
   void pause();
   void resume();
   /// Text shown from now on beside the loss.

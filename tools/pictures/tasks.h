@@ -9,7 +9,7 @@
 
 namespace npzoo {
 
-/// What is drawn of tasks.
+/// Settings of a picture of tasks.
 struct TaskPicture {
   int tasks = 2;    // rows
   int samples = 5;  // functions through a band

@@ -37,7 +37,7 @@ struct MapPanel {
 
 Panel make_map(const MapPanel& map);
 
-/// What was observed of one value of two inputs, and what a model says of it.
+/// Observations and predictions of one value of two inputs.
 struct Prediction2d {
   std::string x_label{}, y_label{}, value_label{};
   PlaneValues observed{};

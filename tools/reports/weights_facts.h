@@ -10,7 +10,7 @@
 
 namespace npzoo {
 
-/// What a file of weights, or of a training, tells at a glance.
+/// Facts about a file of weights or of a training.
 struct WeightsFacts {
   std::int64_t dim_x = 0, dim_y = 0;
   std::int64_t parameters = 0;

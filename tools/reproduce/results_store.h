@@ -49,7 +49,8 @@ JsonValue make_store(const Protocol& protocol, const std::vector<JsonValue>& run
 JsonValue update_store(const std::filesystem::path& path, const Protocol& protocol,
                        const std::vector<JsonValue>& added);
 
-/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
+/// Removes verdicts. With fewer batches than the protocol's not even the standard error is well known: they prove no
+/// match and no leak.
 void drop_verdicts(JsonValue& store);
 
 }  // namespace npzoo

@@ -109,7 +109,7 @@ ProcessCommand TableRun::evaluate_command() const {
   return evaluate;
 }
 
-/// What an evaluation is of: it is made again where this has changed.
+/// Returns the settings of an evaluation: it is repeated if they change.
 JsonValue TableRun::subject() const {
   return JsonValue::object(
       {{"step", step_}, {"seconds", seconds_}, {"batches", options_.batches}, {"protocol_text", run_.protocol.text}});
