@@ -5,6 +5,8 @@ It relies on the layout of npzoo's headers (.clang-format): declarations stand b
 
 import re
 
+HEAD_OF_BODY = re.compile(r"\)(?:\s|const|override|final|noexcept|-> [\w:<>]+)*$")
+
 
 def page(name, text):
     """The Markdown page of a header."""
@@ -15,7 +17,8 @@ def page(name, text):
 
 def section(comment, code):
     names = list(dict.fromkeys(name_of(each) for each in declarations(code)))
-    return f"## {', '.join(f'`{name}`' for name in names if name)}\n\n{prose(comment)}\n\n```c++\n{public(code)}\n```\n"
+    parts = [f"## {', '.join(f'`{name}`' for name in names if name)}", prose(comment), f"```c++\n{public(code)}\n```\n"]
+    return "\n\n".join(part for part in parts if part)
 
 
 def entries(text):
@@ -87,6 +90,7 @@ def public(code):
 
 
 def without_bodies(code):
+    """Replaces the bodies of functions, and the initialisers of constructors, by semicolons."""
     out, at, statement = [], 0, ""
     while at < len(code):
         if code.startswith("//", at):
@@ -96,15 +100,15 @@ def without_bodies(code):
             at = end
             continue
         c = code[at]
-        is_body = c == "{" and "(" in statement and not re.search(r"\b(?:class|struct|enum|union)\b[^()]*$", statement) and "=" not in statement
-        if is_body:
-            end = matching(code, at)
-            text = "".join(out)
-            text = re.sub(r"\s*\n?\s+: \w+\((?:[^;{}])*$", "", text) if re.search(r"\)\s*:\s", statement) else text
-            out = [text.rstrip(), ";"]
-            at, statement = end + 1, ""
-            if code.startswith(";", at):
-                at += 1
+        body = None
+        if c == ":" and statement.rstrip().endswith(")"):
+            body = after_initialisers(code, at + 1)
+        elif c == "{" and HEAD_OF_BODY.search(statement):
+            body = at
+        if body is not None:
+            out = ["".join(out).rstrip(), ";"]
+            at, statement = matching(code, body) + 1, ""
+            at += code.startswith(";", at)
             continue
         out.append(c)
         statement = "" if c in ";{}" else statement + c
@@ -112,10 +116,22 @@ def without_bodies(code):
     return "".join(out)
 
 
+def after_initialisers(code, at):
+    """The place of the body behind `a(1), b{2}`."""
+    while True:
+        at = re.compile(r"\s*[\w:<>]+\s*").match(code, at).end()
+        at = matching(code, at) + 1
+        comma = re.compile(r"\s*,").match(code, at)
+        if not comma:
+            return code.index("{", at)
+        at = comma.end()
+
+
 def matching(code, at):
+    """The place of the bracket that closes the one at `at`."""
     depth = 0
     for end in range(at, len(code)):
-        depth += (code[end] == "{") - (code[end] == "}")
+        depth += (code[end] in "({") - (code[end] in ")}")
         if depth == 0:
             return end
     return len(code) - 1

@@ -248,7 +248,10 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
                     continue
                 page = header.removesuffix(".h")
                 pages.append(f"{pathlib.Path(header).name} </reference/headers/{page}>")
-                self.write(f"reference/headers/{page}.md", cpp_reference.page(header, (ROOT / header).read_text()))
+                text = cpp_reference.page(header, (ROOT / header).read_text())
+                if not re.search(r"^## `", text, re.MULTILINE) or re.search(r"^## $", text, re.MULTILINE):
+                    self.errors.append(f"docs/cpp_reference.py: {header} has a declaration whose name is not found")
+                self.write(f"reference/headers/{page}.md", text)
             group = f"headers/{title.lower().replace(' ', '-')}"
             self.write(f"reference/{group}.md", f"# {title}\n\n```{{toctree}}\n" + "\n".join(pages) + "\n```\n")
             groups.append(group)

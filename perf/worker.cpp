@@ -38,7 +38,7 @@ constexpr const char* kCompiler = __VERSION__;
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-/// A member of a JSON object, `fallback` where there is none.
+/// A member of a JSON object, `fallback` if there is none.
 template <class T>
 T member(const json& object, const char* key, const std::optional<T>& fallback = {}) {
   if (!object.contains(key) && fallback) return *fallback;

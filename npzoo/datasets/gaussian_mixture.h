@@ -11,7 +11,7 @@ enum class Scale : std::uint8_t { linear, logarithmic };
 /// A distribution of one number: Gaussians on a scale, at least one. Whoever makes it keeps the numbers.
 struct GaussianMixture {
   std::span<const double> mean, std;  // of the number, or of its logarithm
-  /// Relative, 0 or more, of any sum; all are as likely where it is empty.
+  /// Relative, 0 or more, of any sum; all are as likely if it is empty.
   std::span<const double> weight{};
   Scale scale = Scale::linear;
 };
@@ -38,7 +38,7 @@ double central_mass(const GaussianMixture& mixture, double y);
 /// equation 5; of one log-normal distribution Baran and Lerch, "Log-normal distribution based ensemble model output
 /// statistics models for probabilistic wind-speed forecasting", 2015. Time is quadratic in the Gaussians.
 double crps(const GaussianMixture& mixture, double y);
-/// The y with P(Y ≤ y) = p, to rounding; NaN where a parameter is. Throws Error unless 0 < p < 1.
+/// The y with P(Y ≤ y) = p, to rounding; NaN if a parameter is. Throws Error unless 0 < p < 1.
 double quantile(const GaussianMixture& mixture, double p);
 
 }  // namespace npzoo

@@ -16,6 +16,15 @@ namespace {
 
 thread_local KeyExplorer* current_explorer = nullptr;
 
+/// Makes an explorer the one of this thread, as long as it lives.
+class ExplorerScope {
+ public:
+  explicit ExplorerScope(KeyExplorer& explorer) { current_explorer = &explorer; }
+  ExplorerScope(const ExplorerScope&) = delete;
+  ExplorerScope& operator=(const ExplorerScope&) = delete;
+  ~ExplorerScope() { current_explorer = nullptr; }
+};
+
 }  // namespace
 
 std::string integer_type(std::int64_t low, std::optional<std::int64_t> high) {
@@ -58,7 +67,7 @@ std::size_t KeyExplorer::ask(const std::string& about, std::vector<std::string> 
   return answer;
 }
 
-/// Runs a reader with all answers that matter, and puts together what it asked for.
+/// Runs a reader with all answers that matter, and merges the keys that it read.
 class KeyExploration {
  public:
   explicit KeyExploration(const std::function<void()>& read) : read_(read) {}
@@ -104,14 +113,13 @@ class KeyExploration {
   void run(Run& run) {
     KeyExplorer explorer;
     explorer.given_ = run.given;
-    current_explorer = &explorer;
     try {
+      const ExplorerScope scope(explorer);
       read_();
     } catch (const KeyExplorer::Finished&) {
     } catch (const Error&) {
       run.ended_early = true;
     }
-    current_explorer = nullptr;
     run.questions = std::move(explorer.questions_);
     merge(run, explorer.keys_);
   }

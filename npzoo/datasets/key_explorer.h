@@ -36,7 +36,7 @@ class KeyExplorer {
   /// Thrown where a reader has got as far as it can with these answers.
   struct Finished {};
 
-  /// A key that a reader asked for. `choices` are the words that the type consists of, if there are any.
+  /// A key that a reader read. `choices` are the words that the type consists of, if there are any.
   struct Key {
     std::string name, type, meaning, default_value;
     std::vector<std::string> choices;

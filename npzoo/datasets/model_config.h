@@ -78,7 +78,7 @@ class ConfigReader {
   void expect(bool holds, fmt::format_string<Args...> message, Args&&... args) const {
     if (!explorer_) check(holds, message, std::forward<Args>(args)...);
   }
-  /// Throws Error if the config has a key that nobody asked for.
+  /// Throws Error if the config has a key that was not read.
   void finish() const;
 
  private:

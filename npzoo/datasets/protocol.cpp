@@ -18,7 +18,7 @@ namespace {
 OptimiserConfig read_optimiser(TomlReader reader) {
   OptimiserConfig o;
   o.kind = optimiser_kind(reader.choice("name", "optimiser", optimiser_names()));
-  o.lr = reader.number("lr", "peak learning rate", kAnyPositive);  // training itself tells of one that is too large
+  o.lr = reader.number("lr", "peak learning rate", kAnyPositive);  // training itself stops if it is too large
   o.beta1 = reader.number("beta1", "decay of the running mean of gradients", kBelowOne);
   o.beta2 = reader.number("beta2", "decay of the running mean of their squares", kBelowOne);
   o.epsilon = reader.number("epsilon", "added to the denominator of an update", kPositive);

@@ -156,8 +156,8 @@ std::vector<std::string> protocol_names();
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
 
 /// Returns the identity of the distribution of a test's tasks, as 32 hexadecimal digits. It changes with the data, the
-/// distribution of the test and, if a task depends on the others of its batch, the batch size of the evaluation, but not
-/// with training and models.
+/// distribution of the test and, if a task depends on the others of its batch, the batch size of the evaluation, but
+/// not with training and models.
 std::string task_version(const Protocol& protocol, const std::string& test);
 
 /// True if `[data]`, and its changes for validations, are the same in both protocols as they were read.

@@ -168,7 +168,7 @@ void drop_figures(toml::table& root, bool oracles) {
     }
 }
 
-/// Removes what `[evaluation]` says of published rows that neither the tests nor those that replace them have.
+/// Removes settings of published rows in `[evaluation]` if neither the tests nor their replacements have such rows.
 void drop_words_on_figures(toml::table& root, toml::table& replacing) {
   std::set<std::string, std::less<>> models;
   bool figures = false;

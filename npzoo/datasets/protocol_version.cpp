@@ -65,7 +65,7 @@ const toml::table& table_of(const std::string& test, const toml::table& root, co
   fail("[protocol] {} has no test '{}'", protocol, test);
 }
 
-/// What the table of a test says of its tasks.
+/// Returns the keys of a test that describe its tasks.
 toml::table tasks_of(const toml::table& tested) {
   return without(tested, {"name", "oracle", "published", "published_figures"});
 }

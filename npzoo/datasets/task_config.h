@@ -64,7 +64,7 @@ class TaskConfig {
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
 
-  /// Throws Error where there can be no such tasks.
+  /// Throws Error if there can be no such tasks.
   virtual std::unique_ptr<TaskSource> source(const SourceOptions& options) const = 0;
   /// The same with what a `[[evaluation.tests]]` table changes: reads those keys, and may require them.
   virtual std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const = 0;

@@ -22,7 +22,7 @@ struct Curve {
   std::vector<double> mean, std;  // (n, Dy)
 };
 
-/// The distribution that the targets of a batch were drawn from, where it is known: what no model beats on average.
+/// The distribution that the targets of a batch were drawn from, if it is known: what no model beats on average.
 class Truth {
  public:
   virtual ~Truth() = default;
@@ -45,7 +45,7 @@ std::optional<double> mean_log_likelihood(const Truth& truth, const Task& task, 
 
 struct Batch {
   Task task;
-  std::shared_ptr<const Truth> truth{};  // null where it is not known
+  std::shared_ptr<const Truth> truth{};  // null if it is not known
 };
 
 /// A source of batches of tasks. Batch `index` is a function of source, seed, split and index alone.
@@ -58,7 +58,7 @@ class TaskSource {
 
   virtual Batch batch(std::uint64_t index) const = 0;
   Task task(std::uint64_t index) const { return batch(index).task; }
-  /// Batches after which a finite test set has been seen once; none where they never end.
+  /// Batches after which a finite test set has been seen once; none if they never end.
   virtual std::optional<std::int64_t> size() const { return {}; }
   virtual Device device() const = 0;
 };

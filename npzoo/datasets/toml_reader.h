@@ -62,7 +62,7 @@ class TomlReader {
   void expect(bool holds, std::string_view key, const std::string& found, std::string_view expected) const;
   /// Throws Error: the key holds an impossible value.
   [[noreturn]] void reject(std::string_view key, const std::string& found, std::string_view expected) const;
-  /// Throws Error if the table has a key that nobody asked for.
+  /// Throws Error if the table has a key that was not read.
   void finish() const;
 
  private:

@@ -66,7 +66,7 @@ TEST_CASE("columns: values are the numbers with gaps, the input the dates or the
   CHECK(chosen("x,y\n1,\n2,5\n", {}, 1) == "x > y");
 }
 
-TEST_CASE("columns: two inputs are told by the names of coordinates, or by the model") {
+TEST_CASE("columns: two inputs are found by the names of coordinates, or by the model") {
   for (const char* names : {"lon,lat", "lat,lon", "LNG,Lat", "Longitude,LATITUDE", "x,y", "x2,x1", "northing,easting"})
     CHECK(chosen(std::string(names) + ",t\n1,2,3\n2,3,\n").ends_with(" > t"));
   CHECK(chosen("a,b,t\n1,2,3\n2,3,\n", {}, 2) == "a b > t");
@@ -82,7 +82,7 @@ TEST_CASE("columns: two inputs are told by the names of coordinates, or by the m
         R"([columns] t.csv: "x" might be an input, expected --inputs to name the 2 of the model)");
 }
 
-TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
+TEST_CASE("columns: named columns are used, each once") {
   const std::string table = "id,day,u,v\n1,1,2,3\n1,2,,4\n2,1,3,\n";
   CHECK(chosen(table, {.group = "id"}) == "day > u v / id");
   CHECK(chosen(table, {.values = {"v"}, .group = "id"}) == "day > v / id");
@@ -118,7 +118,7 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(chosen("a,y\n2020-01-01,2\n,\n") == "a > y");  // a date that is missing is told of by its line
 }
 
-TEST_CASE("columns: a cell that keeps a column from being numbers or dates is told") {
+TEST_CASE("columns: an error names the cell that is neither number nor date") {
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("note,x,y\na,1,2\nb,2,\nb,3,5 %\nb,4,abc\n") ==
         nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
@@ -130,7 +130,7 @@ TEST_CASE("columns: a cell that keeps a column from being numbers or dates is to
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
 }
 
-TEST_CASE("columns: a notation that is not read is told with its cell") {
+TEST_CASE("columns: an error names the cell in an unknown notation") {
   const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01",
                     time = " or 2020-02-01T12:30", order = "; predict reads other orders with --dates dmy, mdy or ymd";
   const auto by_date = [&](const std::string& first, const std::string& more) {

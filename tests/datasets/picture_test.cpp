@@ -97,7 +97,7 @@ TEST_CASE("[pictures] PNG of every depth and kind of colour, interlaced or not")
   }
 }
 
-TEST_CASE("[pictures] what is transparent lies on white") {
+TEST_CASE("[pictures] transparent pixels lie on white") {
   const auto on_white = [](int channels) {
     return [channels](std::int64_t r, std::int64_t c, int k) {
       const int alpha = colours(r, c, channels - 1);
@@ -284,7 +284,7 @@ TEST_CASE("[pictures] resizing: weights of Keys' cubic, wider where pixels becom
   }
 }
 
-TEST_CASE("[pictures] what is cut away") {
+TEST_CASE("[pictures] cropping") {
   const Picture wide{10, 30, 1, Bytes(300)};
   const Box centre = crop_box(wide, Crop::centre, 8, 16, "a");
   CHECK((centre.left == 5 && centre.top == 0 && centre.width == 20 && centre.height == 10));

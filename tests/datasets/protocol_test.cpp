@@ -53,7 +53,7 @@ TEST_CASE("[protocol] every file of the folder is in the program, loads under it
   }
 }
 
-TEST_CASE("[protocol] nothing beats what knows the hyper-parameters") {
+TEST_CASE("[protocol] no score beats known hyper-parameters") {
   for (const std::string& name : protocol_names()) {
     const EvaluationConfig e = load_protocol(name).evaluation;
     const auto score = [&e](double value) { return to_log_likelihood(e.metric, value); };
@@ -170,7 +170,7 @@ TEST_CASE("[protocol] convcnp/weakly-periodic is a product of two kernels, as th
   }
 }
 
-TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
+TEST_CASE("[protocol] tnp-kr/gp1d-periodic: its differences") {
   const Protocol p = load_protocol("tnp-kr/gp1d-periodic");
   const GpDistribution& data = *gp_distribution(*p.data);
   const KernelPrior& kernel = data.kernels[0];

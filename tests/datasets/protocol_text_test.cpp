@@ -201,7 +201,7 @@ TEST_CASE("[protocol text] a text by itself extends nothing: that of a checkpoin
   CHECK(error.starts_with("[protocol] f.toml: extends is an unknown key, expected one of: "));
 }
 
-TEST_CASE("[protocol text] what cannot be extended") {
+TEST_CASE("[protocol text] impossible extensions are errors") {
   const Files files;
   const auto error = [&](const std::string& name, const std::string& text) {
     const std::string path = files.write(name, text);
@@ -235,7 +235,7 @@ TEST_CASE("[protocol text] what cannot be extended") {
         "[protocol] " + files.path("9.toml") + ": extends goes on after 8 protocols, expected at most 8");
 }
 
-TEST_CASE("[protocol text] changes are told by the name, and hash as other rules do") {
+TEST_CASE("[protocol text] changes are part of the name, and hash as other rules do") {
   const Protocol gp = load_protocol("tnp/gp-rbf");
   const auto changed = [&](std::vector<std::string> changes) { return with_changes(gp, changes); };
   CHECK(changed({}).text == gp.text);
@@ -276,7 +276,7 @@ TEST_CASE("[protocol text] changed rules have no published figure of any kind") 
   CHECK(with_changes(load_protocol("tnp/gp-rbf"), faster).evaluation.spread == Spread());
 }
 
-TEST_CASE("[protocol text] a protocol that changes what it extends does not inherit its figures") {
+TEST_CASE("[protocol text] a protocol that changes the extended rules does not inherit its figures") {
   const Files files;
   const Protocol theirs = load_protocol("tnp/gp-rbf");
   const auto extended = [&](const std::string& own) {

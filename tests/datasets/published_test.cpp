@@ -98,7 +98,7 @@ TEST_CASE("[published] rows of protocols are those of the papers' tables") {
   CHECK(found.size() == printed.size());
 }
 
-TEST_CASE("[published] protocols say what the second number is, and whether the paper says so") {
+TEST_CASE("[published] protocols state the meaning of the second number, and whether the paper does") {
   for (const PublishedCell& cell : published_cells()) {
     if (cell.second.empty()) continue;
     for (const std::string& protocol : cell.protocols) {

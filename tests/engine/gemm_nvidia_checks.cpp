@@ -187,7 +187,7 @@ TEST_CASE("cublas: NaN passes a ReLU") {
   }
 }
 
-TEST_CASE("cublas: alignments that are promised are those of the arrays, and precision is what was chosen") {
+TEST_CASE("cublas: alignments are those of the arrays, and the precision is the chosen one") {
   if (!has_gpu() || active_gpu() != Gpu::emulated) return;
   const OnCpu cpu;
   const Reset reset;

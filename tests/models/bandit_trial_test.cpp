@@ -145,7 +145,8 @@ std::unique_ptr<Model> gambling(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("bandit trial: uniform choice is 100 by construction, who knows the wheel loses its first step at most") {
+TEST_CASE(
+    "bandit trial: uniform choice is 100 by construction, a model that knows the wheel loses its first step at most") {
   const OnCpu cpu;
   const Findings found = regrets_of(Gambler(true), 40);
   CHECK(found.tasks == 20);
@@ -177,7 +178,7 @@ TEST_CASE(
   CHECK(told(regrets_of(Gambler(true), 60, bandit_rules(5, "thompson")), "simple_regret") == 0);
 }
 
-TEST_CASE("bandit trial: the model before training is a control, with what it would choose by itself") {
+TEST_CASE("bandit trial: the model before training is a control, with its own choices") {
   const OnCpu cpu;
   TrialOptions how = bandit_rules();
   how.untrained = [] { return std::make_unique<Gambler>(false); };
@@ -188,7 +189,7 @@ TEST_CASE("bandit trial: the model before training is a control, with what it wo
   CHECK(std::ranges::count(ignorant.figures, "untrained_cumulative_regret", &Figure::name) == 0);
 }
 
-TEST_CASE("bandit trial: a model is shown what its arms paid, and noise of the others") {
+TEST_CASE("bandit trial: a model sees the rewards of its arms, and noise for the others") {
   const OnCpu cpu;
   const Gambler gambler(true);
   TrialOptions how = bandit_rules();

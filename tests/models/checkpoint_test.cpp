@@ -242,7 +242,7 @@ TEST_CASE("checkpoint: files from before there were checksums can be read") {
         }) == "no error");
 }
 
-TEST_CASE("checkpoint: a checksum that is another's is told") {
+TEST_CASE("checkpoint: a wrong checksum is an error") {
   CHECK(message_of_changed([](TensorFile& f) {
           f.metadata["checksum"] = "crc32:7";
         }).ends_with("found, expected \"crc32:7\""));

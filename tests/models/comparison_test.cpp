@@ -141,7 +141,7 @@ TEST_CASE("comparison: figures per channel are brought to target points, and bac
   CHECK(load_protocol("tnp/celeba32").evaluation.metric == Metric::log_likelihood);
 }
 
-TEST_CASE("comparison: what is measured on a part of a set is held against nothing") {
+TEST_CASE("comparison: figures on a part of a set are compared with nothing") {
   for (const std::string& name : protocol_names()) {
     if (!name.ends_with("-part")) continue;
     CAPTURE(name);
@@ -153,7 +153,7 @@ TEST_CASE("comparison: what is measured on a part of a set is held against nothi
   }
 }
 
-TEST_CASE("comparison: what is possible depends on what a figure is the density of") {
+TEST_CASE("comparison: the best possible value depends on the density of a figure") {
   OracleValues values;
   for (const Density density : {Density::marginal, Density::mixture, Density::joint})
     CHECK_FALSE(ceiling(Metric::nll, values, density));
@@ -225,7 +225,7 @@ TEST_CASE("comparison: a joint or a mixture model that is right is no leak") {
   CHECK(density_of(load_protocol("tnp-kr/gp1d-rbf").evaluation, "anp") == Density::marginal);
 }
 
-TEST_CASE("comparison: nothing that a protocol tells is held against a figure that is no log-likelihood") {
+TEST_CASE("comparison: figures that are no log-likelihoods have no oracle") {
   const Protocol p = load_protocol("tnp-kr/gp1d-rbf");
   const TestConfig& test = p.evaluation.tests[0];
   const Reference against = reference_for(p.evaluation, test, "tnp-kr-full", std::nullopt);

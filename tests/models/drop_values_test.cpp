@@ -92,7 +92,7 @@ TEST_CASE("drop_values: a share of the values makes room for standard normal noi
   }
 }
 
-TEST_CASE("drop_values: what is dropped of a task depends neither on the others nor on padding") {
+TEST_CASE("drop_values: dropped values of a task depend neither on the others nor on padding") {
   const Task task = task_to_drop_of(4, 30);
   const Tensor all = with_dropped(task, 0.5);
   const Task later{slice(task.xc, 0, 2, 4), slice(task.yc, 0, 2, 4), slice(task.xt, 0, 2, 4), slice(task.yt, 0, 2, 4)};

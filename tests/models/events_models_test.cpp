@@ -43,7 +43,7 @@ Tensor with_changed(const Tensor& y, std::int64_t at) {
 
 }  // namespace
 
-TEST_CASE("event models: one pass gives what going from event to event gives") {
+TEST_CASE("event models: one pass equals going from event to event") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {3, 4, 6});
     const auto state = condition(model, context_of(task));
@@ -65,7 +65,7 @@ TEST_CASE("event models: one pass gives what going from event to event gives") {
   });
 }
 
-TEST_CASE("event models: an event changes what is said of later ones, not of those before it, nor of itself") {
+TEST_CASE("event models: an event changes the prediction of later events, not of earlier ones or itself") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {2, 3, 6});
     const auto state = condition(model, context_of(task));
@@ -102,7 +102,7 @@ TEST_CASE("event models: the loss is the mean likelihood of events and ends, wha
   });
 }
 
-TEST_CASE("event models: THP's loss has what it forecasts besides the likelihood, of events and not of ends") {
+TEST_CASE("event models: THP's loss has forecasts besides the likelihood, for events and not for ends") {
   const auto model = varied_model(small_model("thp"));
   const auto& thp = dynamic_cast<const Thp&>(*model);
   Task task = random_task(*model, {2, 3, 3});
@@ -161,7 +161,7 @@ TEST_CASE("event models: contexts in another order are other contexts") {
   });
 }
 
-TEST_CASE("event models: intensities integrate to what survives") {
+TEST_CASE("event models: intensities integrate to the survival") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {2, 3, 2});
     const auto state = condition(model, context_of(task));
@@ -199,7 +199,7 @@ TEST_CASE("event models: intensities integrate to what survives") {
   });
 }
 
-TEST_CASE("event models: what are no events is refused in one line") {
+TEST_CASE("event models: tasks that are not events are one-line errors") {
   ModelSpec spec = small_model("thp-plus");
   spec.config["dim_y"] = std::int64_t{1};
   CHECK(error_of([&] { make_model(spec); }) ==

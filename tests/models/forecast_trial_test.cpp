@@ -72,7 +72,7 @@ TEST_CASE(
   CHECK(value(found, "drift.mse") < value(found, "persistence.mse"));
 }
 
-TEST_CASE("forecast trial: densities, and by what they are got") {
+TEST_CASE("forecast trial: densities, and how they are computed") {
   const OnCpu cpu;
   const Findings walk = judged(Walk(2, true)), steady = judged(Walk(2, false));
   const double known = gaussian(one_step_mse({15, 16, 17, 18}), 2), at_once = gaussian(flat_mse({15, 16, 17, 18}), 2);
@@ -103,7 +103,7 @@ TEST_CASE("forecast trial: densities, and by what they are got") {
   CHECK(std::ranges::adjacent_find(names) == names.end());
 }
 
-TEST_CASE("forecast trial: what was not measured is neither asked for nor scored") {
+TEST_CASE("forecast trial: unmeasured points are neither predicted nor scored") {
   const OnCpu cpu;
   const Findings found = judged(Walk(2, true), /*gaps=*/true);
   // Windows of contexts 12 13 14, 13 14 15, 14 15, 15 17 and targets 15, 17, 17, 19.
@@ -141,7 +141,7 @@ TEST_CASE("forecast trial: standard errors are of blocks of windows that share f
   CHECK(std::isnan(few.estimate().standard_error));
 }
 
-TEST_CASE("forecast trial: errors are told at the first step, the quarters and the last") {
+TEST_CASE("forecast trial: errors at the first step, the quarters and the last") {
   CHECK(ForecastScores::steps(96) == std::vector<std::int64_t>{1, 24, 48, 72, 96});
   CHECK(ForecastScores::steps(3) == std::vector<std::int64_t>{1, 2, 3});
   CHECK(ForecastScores::steps(1) == std::vector<std::int64_t>{1});

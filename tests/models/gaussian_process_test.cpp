@@ -172,7 +172,7 @@ TEST_CASE("gaussian process: the slope of a covariate is found with its deviatio
   CHECK(std::abs(found.slopes[0].value + 4) < 3 * found.slopes[0].std + 0.05);
 }
 
-TEST_CASE("gaussian process: a cycle goes on beyond the points with a periodic kernel") {
+TEST_CASE("gaussian process: a periodic kernel continues a cycle beyond the points") {
   std::vector<double> x, y;
   for (int i = 0; i < 60; ++i) {
     x.push_back(i);

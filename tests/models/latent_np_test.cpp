@@ -168,7 +168,7 @@ TEST_CASE("identity 10: equal functions weigh as one, whatever their number") {
   }
 }
 
-TEST_CASE("identity 10: the evidence lower bound is what one importance weight expects, and more raise it") {
+TEST_CASE("identity 10: the evidence lower bound is the expectation of one importance weight, and more raise it") {
   const OnCpu cpu;  // a law of what is drawn, which needs many draws
   const auto one = with_samples(1), two = with_samples(2), many = with_samples(20);
   const Task task = random_task(*one, {});

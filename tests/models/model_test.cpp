@@ -325,7 +325,7 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
   }
 }
 
-TEST_CASE("model: targets that are predicted jointly are asked for at once") {
+TEST_CASE("model: targets that are predicted jointly are predicted at once") {
   CHECK(targets_at_a_time(Density::marginal, 7) == 7);
   CHECK(targets_at_a_time(Density::mixture, 7) == 7);
   CHECK(targets_at_a_time(Density::joint, 7) == std::numeric_limits<std::int64_t>::max());

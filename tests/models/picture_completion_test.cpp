@@ -101,7 +101,7 @@ TEST_CASE("picture completion: images are pictures and back") {
         }) == "[complete] a point at (0, 1.5) is no pixel of an image of 5 x 5");
 }
 
-TEST_CASE("picture completion: every model says of pixels what it says of points") {
+TEST_CASE("picture completion: every model predicts pixels as it predicts points") {
   for (const ModelCase& c : image_models()) {
     CAPTURE(c.label);
     const auto model = image_model(c);
@@ -151,7 +151,7 @@ TEST_CASE("picture completion: every model says of pixels what it says of points
   }
 }
 
-TEST_CASE("picture completion: any size, in chunks, and what was shown stays") {
+TEST_CASE("picture completion: any size, in chunks, and seen pixels stay") {
   const ImageModel model = grey_model();
   const Picture picture = drawn(kSide, kSide, 1);
   const PixelMask shown = random_pixels(25, 0.2, 1);

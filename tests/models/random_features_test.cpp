@@ -73,7 +73,7 @@ TEST_CASE("random features: they are drawn anew on schedule") {
   }
 }
 
-TEST_CASE("random features: a resumed run goes on with the same ones, bit for bit") {
+TEST_CASE("random features: a resumed run continues with the same ones, bit for bit") {
   const TemporaryDirectory directory;
   const auto path = directory / "checkpoint.safetensors";
   for (const std::string keep : {"last", "best"}) {
@@ -104,7 +104,7 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
   }
 }
 
-TEST_CASE("random features: evaluation tells how many denominators had to be limited") {
+TEST_CASE("random features: evaluation counts limited denominators") {
   const TrainingRun run = fast_run(0, {.steps = 3});
   const auto sampler = run.protocol.data->source({4, 1, Split::evaluation, DType::float32, default_device()});
   const auto model = make_model(run.spec);

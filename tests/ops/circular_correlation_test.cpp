@@ -111,7 +111,7 @@ TEST_CASE("circular correlation: both ways agree, up to rounding") {
   }
 }
 
-TEST_CASE("circular correlation: what is small beside something large keeps its digits") {
+TEST_CASE("circular correlation: small values beside large ones keep their digits") {
   for (const CircularMethod method : kMethods) {
     CAPTURE(static_cast<int>(method));
     const SeriesExtents n{1, 48, 70};

@@ -160,7 +160,7 @@ TEST_CASE("joint densities: two values by quadrature integrate to one") {
         doctest::Approx(1).epsilon(1e-12));
 }
 
-TEST_CASE_TEMPLATE("joint densities: what does not count is never read and gets no gradient", T, float, double) {
+TEST_CASE_TEMPLATE("joint densities: padding is never read and gets no gradient", T, float, double) {
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const Tensor lengths = Tensor::from<std::int64_t>({2}, {2, 0});
   Tensor error = normal<T>({2, 3, 2}, 1), factor = triangle<T>(2, 6, 2), low = normal<T>({2, 6, 3}, 3),

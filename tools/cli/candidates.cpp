@@ -23,7 +23,7 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-/// What a flag of a command may be given, as far as that can be listed.
+/// Returns the possible values of a flag, if they can be listed.
 std::vector<std::string> values_of(const Flag& flag, const Flags& program, const Flags& command) {
   const std::string name = flag.name(), of = command.command();
   const auto is = [&name](auto... names) { return ((name == names) || ...); };

@@ -24,7 +24,7 @@ class Command {
 /// How many processes of an MPI launcher a command can be: several share its work.
 enum class Processes : bool { one, several };
 
-/// What a command is, told in its own file.
+/// Description of a command, defined in its own file.
 struct CommandInfo {
   const char* what;                    // a sentence, for --help
   std::unique_ptr<Command> (*make)();  // none where commands of its own follow its name

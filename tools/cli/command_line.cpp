@@ -38,12 +38,12 @@ bool lacks_command(const CLI::App& app, const CLI::ParseError& e) {
   return e.get_name() == "RequiredError" && app.remaining(true).empty() && last->get_require_subcommand_min() > 0;
 }
 
-/// Whether the launcher of this process has started others of a lower rank, which say what all have to say.
+/// Returns whether the launcher of this process has also started one of a lower rank, which prints what all would print.
 bool is_silent(const std::optional<Launcher>& launcher) {
   return launcher && launcher->size.value_or(1) > 1 && launcher->rank.value_or(0) > 0;
 }
 
-/// An exit status where there is nothing more to do. A silent process prints nothing.
+/// An exit status if there is nothing more to do. A silent process prints nothing.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv, bool silent = false) {
   try {
     check_values_given(argc, argv);

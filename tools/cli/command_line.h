@@ -21,10 +21,10 @@ class CommandLine {
   /// command line are printed here; what the command throws is left to the caller.
   int run(int argc, const char* const* argv);
 
-  /// Of the program itself, and below them all commands.
+  /// Returns the flags of the program, and below them all commands.
   Flags flags() const { return Flags(*app_); }
-  /// What `--help` tells of the command with these names, of all where there are none. Throws Error where there is no
-  /// such command.
+  /// Returns the text of `--help` for the command with these names, or for the program if there are none. Throws Error
+  /// if there is no such command.
   std::string help(const std::vector<std::string>& names) const;
 
  private:

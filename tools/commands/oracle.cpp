@@ -222,7 +222,7 @@ JsonValue to_json(const StoredExpectation& stored) {
   return json;
 }
 
-/// Of some tests; what it prints is a file of expectations.
+/// Prints the expectations of some tests as a file.
 int compute_expectations(const OracleCommand& c, const Protocol& protocol) {
   const std::int64_t tasks = c.tasks.value_or(1'000'000);
   JsonValue results = JsonValue::array();

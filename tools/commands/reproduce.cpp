@@ -193,7 +193,7 @@ std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
   return pending;
 }
 
-/// Trains and evaluates; false where that was interrupted. What another process is at comes last: that one finishes it,
+/// Trains and evaluates; false if that was interrupted. What another process is at comes last: that one finishes it,
 /// or ends and leaves it to this one.
 bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, const std::vector<TableRun*>& pending,
               TableRunOptions& options) {

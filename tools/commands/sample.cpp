@@ -42,7 +42,7 @@ void add_flags(Flags& flags, SampleCommand& c) {
   });
 }
 
-/// A table that is being written; none where nobody asked for it.
+/// A table that is being written; none if nobody asked for it.
 class Output {
  public:
   Output(const std::filesystem::path& path, const std::vector<std::string>& header) {

@@ -40,7 +40,7 @@ json number_or_null(const std::optional<double>& value) { return value ? number_
 /// Empty of a result that does not tell: it is of no version that anybody knows.
 std::string version_of(const json& result) { return result.value("version", std::string()); }
 
-/// What tables show of a result; those of old have log-likelihoods alone.
+/// Returns the figure of a result that tables show; old results have log-likelihoods only.
 std::string headline_of(const json& result) { return result.value("headline", std::string("log_likelihood")); }
 
 /// A figure of a result by its name: "free_running.mse" stands as mse in the group free_running. NaN if it is not
@@ -86,7 +86,7 @@ bool holds(const json& runs, const json& run, const json& result) {
   });
 }
 
-/// Of the headline and of the other figures.
+/// Returns the published rows of the headline and of the other figures.
 std::vector<const PublishedRows*> all_published(const TestConfig& test) {
   std::vector<const PublishedRows*> all{&test.published};
   for (const auto& [figure, rows] : test.published_figures) all.push_back(&rows);
@@ -115,7 +115,7 @@ json spread_of(const Spread& spread) {
           {"assumed", spread.assumed}};
 }
 
-/// What rows are of: a figure on a test.
+/// The subject of a row: a figure on a test.
 struct Subject {
   const TestConfig& test;
   std::string figure;  // empty: the headline of a likelihood trial, whose name depends on the model
@@ -124,7 +124,7 @@ struct Subject {
   Metric metric;
 };
 
-/// What a figure of a model is held against.
+/// Returns the reference for a figure of a model.
 Reference reference_of(const EvaluationConfig& rules, const Subject& subject, const std::string& model) {
   if (subject.figure.empty()) return reference_for(rules, subject.test, model);
   const auto row = subject.published.find(model);
@@ -161,7 +161,7 @@ json known_row(const EvaluationConfig& rules, const Subject& subject, const std:
   return row;
 }
 
-/// What one run reached on a test, by both ways that there are (see Controlled).
+/// Figures of one run on a test, in both forms (see Controlled).
 struct RunFigures {
   std::uint64_t seed = 0;
   Estimate plain;
@@ -212,7 +212,7 @@ json compared_row(const EvaluationConfig& rules, const Subject& subject, const s
   return row;
 }
 
-/// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
+/// The runs of a store, none if the file is missing. Throws Error for a file that is no store of this protocol.
 json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   if (!std::filesystem::exists(path)) return json::array();
   const std::string text = read_text(path);
@@ -295,7 +295,8 @@ bool less_is_better(const json& runs, const std::string& figure) {
   return true;  // of a published regret or error that nobody has measured
 }
 
-/// Of a test: its headline, and the published figures. The headline of another trial is a figure like others.
+/// Returns the figures of a test: its headline and the published figures. Other trials' headlines are figures like
+/// others.
 std::vector<Subject> subjects_of(const EvaluationConfig& rules, const TestConfig& test, const json& runs) {
   if (rules.trial == "likelihood") return {{test, "", test.published, rules.metric}};
   static const PublishedRows kNone;

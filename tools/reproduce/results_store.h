@@ -42,14 +42,15 @@ void check_store(const std::filesystem::path& path, const Protocol& protocol);
 /// Published rows without a run are in `not_run`.
 JsonValue make_store(const Protocol& protocol, const std::vector<JsonValue>& runs);
 
-/// Merges runs into the store at `path`, which it makes where there is none, and returns all of it. Of results with the
+/// Merges runs into the store at `path`, which it makes if there is none, and returns all of it. Of results with the
 /// same model, seed, steps, test and version the added one stays; runs are sorted by model, seed and steps. The
 /// directory is locked meanwhile, so that of several processes none undoes what another has added; the file holds the
 /// old store or the new one at any instant, and is left alone where nothing changes.
 JsonValue update_store(const std::filesystem::path& path, const Protocol& protocol,
                        const std::vector<JsonValue>& added);
 
-/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
+/// Removes verdicts. With fewer batches than the protocol's not even the standard error is well known: they prove no
+/// match and no leak.
 void drop_verdicts(JsonValue& store);
 
 }  // namespace npzoo

@@ -15,14 +15,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Of our figures: those of an error or a regret are one more than the paper printed.
+/// Returns the decimals of our figures: errors and regrets have one more than in the paper.
 int decimals_of(const json& row) {
   constexpr int kOfNats = 3;
   const bool nats = row.at("figure").get<std::string>().ends_with("log_likelihood");
   return nats ? kOfNats : std::max(kOfNats, row.at("published_decimals").get<int>() + 1);
 }
 
-/// Of other trials a test has more than one figure.
+/// Tests of other trials have more than one figure.
 bool has_one_figure(const json& store) { return store.at("trial") == "likelihood"; }
 
 struct Column {

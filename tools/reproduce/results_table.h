@@ -11,7 +11,7 @@ namespace npzoo {
 /// what was measured under other versions of the protocol.
 void print_table(const JsonValue& store, const std::vector<std::string>& failed);
 
-/// What is wrong with rows above their oracle, a sentence for each.
+/// Returns a sentence for each row above its oracle.
 std::vector<std::string> leaks(const JsonValue& store);
 
 }  // namespace npzoo

@@ -39,7 +39,7 @@ class EventTasks : public TaskConfig {
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
   /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.
   virtual std::shared_ptr<const Poisson> poisson() const = 0;
-  /// Sequences to show, as many as there are of those asked for: of the test or, simulated, drawn with `seed`.
+  /// Returns up to this many sequences to show: of the test, or simulated with `seed`.
   virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;
 
   const EventTaskRules& rules() const { return rules_; }

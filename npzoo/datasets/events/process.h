@@ -43,7 +43,7 @@ class PointProcess {
   virtual double log_likelihood(const EventSequence& sequence, std::int64_t first) const = 0;
   /// Intensities just before each of some ascending times, given the events before: (times, M).
   virtual std::vector<double> intensities(const EventSequence& sequence, std::span<const double> times) const = 0;
-  /// Throws Error where more than kMostEvents would come.
+  /// Throws Error if more than kMostEvents would come.
   virtual EventSequence draw(const SimulatedExtent& extent, Random& random) const = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace npzoo {
 
 /// Σ sums / Σ counts over independent sequences, to first order in what they vary by; a standard error of two at least.
-/// Throws Error where all counts are 0.
+/// Throws Error if all counts are 0.
 Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts);
 
 /// Returns the log-likelihood per event under the process that the tasks are simulated from, for the targets of `tasks`

@@ -15,7 +15,7 @@ namespace npzoo {
 struct Measurements {
   ColumnForm time_form;        // numbers, or days since a day
   std::vector<double> time{};  // (rows)
-  std::vector<double> y{};     // (rows, Dy), NaN where a value is missing
+  std::vector<double> y{};     // (rows, Dy), NaN if a value is missing
 };
 
 /// Reads a table by TableReader. Throws Error if a column is missing.
@@ -30,7 +30,7 @@ struct KnownSeries {
   std::string_view obtained;  // where it can be had
   Measurements (*read)(const std::filesystem::path& path, std::span<const std::string> values);
 
-  /// Throws Error where the file is not at hand.
+  /// Throws Error if the file is not at hand.
   Measurements measurements(std::span<const std::string> values) const;
 };
 

@@ -58,7 +58,7 @@ struct SplitByDates {
 };
 /// How a series is divided in its order into parts for training, validation and test.
 using SeriesSplit = std::variant<SplitByShares, SplitByPlaces, SplitByDates>;
-/// Throws Error, opened by `name`, where one is empty.
+/// Throws Error, opened by `name`, if one is empty.
 std::array<SeriesPart, 3> parts_of(const TimeSeries& series, const SeriesSplit& split, const std::string& name);
 
 /// Shift and scale that standardise the training part, for each channel.

@@ -53,7 +53,7 @@ class CellParser {
   /// As the function of this name, or one of the rules' texts and numbers.
   bool is_missing(std::string_view cell) const;
 
-  /// NaN where it is missing.
+  /// NaN if it is missing.
   double optional(std::string_view cell, std::size_t column, std::int64_t line);
   double required(std::string_view cell, std::size_t column, std::int64_t line);
   /// Returns the kind of a cell that is not missing, by itself; unknown for any other text.

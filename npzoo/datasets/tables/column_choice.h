@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// Adds what `wishes` leaves open, where there is no doubt:
+/// Adds what `wishes` leaves open, if there is no doubt:
 /// - values are the columns of numbers that miss some;
 /// - inputs are those of open_inputs. If `date` names columns, they are the input, in front of those named.
 /// Throws Error, naming the flags that end the doubt, where there is any, and where a column is missing or named twice.

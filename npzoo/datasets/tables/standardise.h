@@ -62,7 +62,7 @@ class ValueCheck {
  public:
   struct Column {
     std::int64_t outside = 0;  // further from 0 than any but one in a million is in training
-    double furthest = 0;       // of these, in the units of the table; unspecified where there are none
+    double furthest = 0;       // of these, in the units of the table; unspecified if there are none
     double mean = 0, std = 0;  // of all rows, in the units of the model
   };
 
@@ -89,7 +89,7 @@ class RangeCheck {
  public:
   struct Column {
     std::int64_t outside = 0;
-    double furthest = 0;  // of these, in the units of the table; unspecified where there are none
+    double furthest = 0;  // of these, in the units of the table; unspecified if there are none
     Interval seen{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};  // by the model
   };
 

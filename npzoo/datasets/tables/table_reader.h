@@ -36,7 +36,7 @@ class TableReader {
   /// Returns the text of that row without the end of its line, valid until the next row; `line` is where it begins.
   std::string_view text() const { return text_; }
   std::int64_t line() const { return row_line_; }
-  /// Its cells, one for each column; throws Error where there are more or fewer.
+  /// Its cells, one for each column; throws Error if there are more or fewer.
   const std::vector<std::string_view>& cells();
 
  private:

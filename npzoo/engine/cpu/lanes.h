@@ -23,7 +23,7 @@ template <class T>
   return select(lane_index<T>() < count, load_first(p, count), splat<T>(-std::numeric_limits<T>::infinity()));
 }
 
-/// Stores the first n lanes, or all where there are no more.
+/// Stores the first n lanes, or all if there are no more.
 template <class T>
 [[gnu::always_inline]] inline void store_up_to(T* p, std::type_identity_t<Vec<T>> x, std::int64_t n) {
   if (n >= Simd<T>::kLanes)

@@ -58,7 +58,7 @@ fs::path behind_links(fs::path path) {
   std::error_code error;
   for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
     const fs::path target = fs::read_symlink(path, error);
-    path = directory_of(path) / target;  // the target alone where it is absolute
+    path = directory_of(path) / target;  // the target alone if it is absolute
   }
   return path;
 }

@@ -68,7 +68,7 @@ class Optimiser {
   /// √(Σ ‖gradient‖²) over all parameters in the last step, before clipping, summed in double in a fixed order.
   double gradient_norm() const { return gradient_norm_; }
 
-  /// Makes parameters and moments its own, by copies of what others hold as well; true where there was any. A captured
+  /// Makes parameters and moments its own, by copies of what others hold as well; true if there was any. A captured
   /// `apply` must find them so, and those captured before go on with what is no longer the parameters'.
   bool take_sole_ownership();
 

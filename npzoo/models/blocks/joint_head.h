@@ -31,7 +31,7 @@ struct JointHeadConfig {
   double floor = 0;
 };
 
-/// Reads num_std_layers, prj_dim, prj_depth and, where they are given, cov_approx ("cholesky", which is the default, or
+/// Reads num_std_layers, prj_dim, prj_depth and, if they are given, cov_approx ("cholesky", which is the default, or
 /// "lowrank") and diag_depth: what the authors of TNP-ND, LBANP-ND and CMANP-AND call the parameters of this head. The
 /// caller gives the rest.
 JointHeadConfig read_joint_head(ConfigReader& reader);

@@ -102,7 +102,7 @@ struct PerceiverModelConfig {
   double drop_y = 0;  // see drop_values
 };
 
-/// Reads dim_x, dim_y, d_model, emb_depth, dim_feedforward, nhead, num_layers and, where they are given, dropout (which
+/// Reads dim_x, dim_y, d_model, emb_depth, dim_feedforward, nhead, num_layers and, if they are given, dropout (which
 /// must be 0), bound_std (σ = 0.05 + 0.95 softplus), residual ("normalised" or "input") and drop_y. `model` opens the
 /// messages.
 PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::string& model);

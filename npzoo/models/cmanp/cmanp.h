@@ -87,7 +87,7 @@ class Cmanp : public Model {
   CmanpConfig config_;
 };
 
-/// Reads what `read_perceiver_config` does, `num_latents`, `num_latents_per_layer` and, where it is given,
+/// Reads what `read_perceiver_config` does, `num_latents`, `num_latents_per_layer` and, if it is given,
 /// `CMAB_block_size` (the chunk). `model` opens the messages.
 CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model);
 /// From that.

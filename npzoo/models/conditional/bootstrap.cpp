@@ -20,7 +20,7 @@ Tensor by_sample(const Tensor& x, std::int64_t batch) {
 
 Tensor joined_samples(const Tensor& x) { return reshape(x, {x.dim(0) * x.dim(1), x.dim(2), x.dim(3)}); }
 
-/// 1 for tasks that have a context, 0 for others, (B, 1, 1); undefined where all have one.
+/// 1 for tasks that have a context, 0 for others, (B, 1, 1); undefined if all have one.
 Tensor have_context(const Context& context) {
   const std::int64_t batch = context.xc.dim(0), points = context.xc.dim(1);
   const Shape each{batch, 1, 1};
@@ -117,7 +117,7 @@ struct BootstrappingProcess::State final : HeldContext {
 
 /// A context, each point by itself, for each encoder.
 struct BootstrappingProcess::Points {
-  std::vector<Tensor> keys;  // undefined where there is no attention
+  std::vector<Tensor> keys;  // undefined if there is no attention
   std::vector<ContextEncoder::Points> values;
 };
 

@@ -29,7 +29,7 @@ class PoolingEncoder {
   /// The encoding from the mean over all points.
   Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
 
-  /// True where the mean can go on when more points come.
+  /// True if the mean can be updated when more points come.
   bool streams() const { return self_attention.empty(); }
   void visit(ModuleVisitor& visitor);
 
@@ -45,7 +45,7 @@ struct PooledPoints {
   std::vector<double> counts;  // points of each batch element
 };
 
-/// Adds points to those that the encoders have pooled; to none, where there are no means yet. `model` opens the
+/// Adds points to those that the encoders have pooled; to none, if there are no means yet. `model` opens the
 /// message about a batch of another size.
 void absorb(PooledPoints& pooled, std::span<const PoolingEncoder* const> encoders, const Context& more,
             const char* model);

@@ -105,7 +105,7 @@ class LogNormalEventModel : public EventModel {
   std::int64_t components_;
 };
 
-/// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, where it is given, clock ("since
+/// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, if it is given, clock ("since
 /// start" or "gaps").
 EventModelConfig read_event_config(ConfigReader& reader, const std::string& model);
 /// K, 8 unless it is given.

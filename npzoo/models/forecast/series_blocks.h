@@ -51,7 +51,7 @@ class SeriesEmbedding {
   void visit(ModuleVisitor& visitor);
 
   Parameter value;             // (3, Dy, E)
-  std::optional<Linear> time;  // (E, M), without bias; none where there are no features
+  std::optional<Linear> time;  // (E, M), without bias; none if there are no features
 
  private:
   bool positions_;

@@ -26,7 +26,7 @@ constexpr double kRounding = 1e-14;           // of the largest gradient
 constexpr std::int64_t kMostUpdates = 1'000;  // recordings have 10
 const std::string kLoss = "train.loss", kEvaluation = "eval.random.", kTraining = "random.";
 
-/// A model can be asked for a grid of any size by a few bytes.
+/// A few bytes of a recording may describe a grid of any size.
 std::unique_ptr<Model> model_of(const Record& record) {
   if (const auto nodes = record.authors().nodes; nodes != nullptr) {
     const std::int64_t count = nodes(record.spec().config);

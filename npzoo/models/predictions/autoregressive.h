@@ -7,10 +7,10 @@
 
 namespace npzoo {
 
-/// Targets one block after the other in the given order, each block given the context and the values of all before it:
-/// log p(y) = Σ log p(block | what came before). Each target by itself is a mixture: along paths that are drawn it is
-/// what is said of it given the path before it. A heir says how its model goes on; where one pass of a network gives
-/// the density of all targets it overrides `joint_log_likelihood`.
+/// Predicts targets one block after the other in the given order, each block given the context and the values of all
+/// blocks before: log p(y) = Σ log p(block
+/// earlier blocks). Each target by itself is a mixture over sampled paths. Derived classes predict the next block; they
+/// override `joint_log_likelihood` if one pass of a network gives the density of all targets.
 class Autoregressive : public Prediction {
  public:
   /// xt (B, Nt, Dx); blocks of `block` targets. `draws` are copied; `samples` paths of each task are drawn for the
@@ -40,7 +40,8 @@ class Autoregressive : public Prediction {
   virtual std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const = 0;
 
  private:
-  /// Calls visit(prediction of the block, its first target, its targets' end), which gives the values to go on with.
+  /// Calls visit(prediction of the block, its first target, its targets' end), which returns the values to continue
+  /// with.
   template <class F>
   void walk(const F& visit) const;
 

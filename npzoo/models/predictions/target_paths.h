@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// Targets one after the other, on many paths at once: a heir keeps for each path what it needs of the targets before,
-/// such as keys and values, and says of the next one.
+/// Predicts targets one after the other, on many paths at once. Derived classes keep the state of each path, such as
+/// keys and values, and predict the next target.
 class TargetPaths : public Autoregressive {
  public:
   struct Plan {

@@ -15,8 +15,8 @@ namespace npzoo {
 
 /// Trained weights that a run begins with.
 struct PretrainedWeights {
-  std::string source;    // path or name, as it was asked for
-  std::string checksum;  // what tells them from all others
+  std::string source;    // path or name, as requested
+  std::string checksum;  // identifies them
 };
 
 /// The model, the protocol and the settings of a training: together with the data's own randomness they determine every
@@ -34,11 +34,11 @@ using Weights = std::map<std::string, Tensor>;
 /// Facts about exported weights besides the run that made them.
 struct Provenance {
   std::string command;     // that trains them again
-  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` tells them
+  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` prints them
 };
 
-/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are
-/// functions of the seed and the step, so that no generator state is needed besides.
+/// A training run at one instant: all that it needs to continue with the same bits. Data and initial weights are
+/// functions of the seed and the step, so there is no generator state.
 struct Checkpoint {
   TrainingRun run;
   std::int64_t step = 0;  // updates made
@@ -53,21 +53,20 @@ struct Checkpoint {
   double loss_sum = 0;                                     // since then
   std::int64_t loss_count = 0;
   double seconds = 0;  // of training so far
-  std::string commit;  // that the program was built from which trained last; empty where nobody told
+  std::string commit;  // of the program that trained last; empty if unknown
 
-  std::optional<Provenance> exported;  // where these are weights alone, without moments to go on with
+  std::optional<Provenance> exported;  // if these are only weights, without moments to continue with
 };
 
 /// Writes one safetensors file: weights under the parameters' names, `best.NAME`, `optimiser.first_moment.NAME` and
 /// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// What tells a state from all others: run, weights, moments and progress, but neither seconds nor commit.
+/// Returns what identifies a state: run, weights, moments and progress, but neither seconds nor commit.
 std::string state_checksum(Checkpoint checkpoint);
 
-/// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
-/// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
-/// commit.
+/// Writes the weights that count, in float32, with a description: a small file to predict with, to score and to share.
+/// Returns the number of bytes. Throws Error if the checkpoint has no commit.
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
                             const Provenance& provenance);
 

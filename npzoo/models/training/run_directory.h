@@ -17,7 +17,7 @@ namespace npzoo {
 ///   train.log, evaluation.json  where `npzoo reproduce` and `npzoo eval` leave theirs
 class RunDirectory {
  public:
-  /// Makes it where it is not there. Throws Error where that fails, where another process trains in it, and where it
+  /// Makes it where it is not there. Throws Error if that fails, where another process trains in it, and where it
   /// holds files that no run wrote: neither are they overwritten, nor does a run begin among them.
   explicit RunDirectory(const std::filesystem::path& path);
   RunDirectory(const RunDirectory&) = delete;

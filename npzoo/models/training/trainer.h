@@ -107,9 +107,9 @@ struct TrainOptions {
   std::stop_token stop{};             // a request saves a checkpoint, then `train` throws Interrupted
   std::filesystem::path out;          // receives metrics.jsonl, checkpoint.safetensors …
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
-  bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
-  std::string commit{};               // of the program; the checkpoint tells it
-  bool tensorboard = false;           // writes an event file; a resumed run goes on with one that is there
+  bool resume = false;                // continues from the checkpoint in `out`, which must be of the same run
+  std::string commit{};               // of the program; the checkpoint records it
+  bool tensorboard = false;           // writes an event file; a resumed run appends to it
   Job* job = nullptr;                 // ranks that train together; the first alone writes, and `out` is shared
 };
 
@@ -123,17 +123,16 @@ struct TrainResult {
   bool finished = false;
 };
 
-/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
-/// Throws Error naming `path`, where `found` was, and what differs. What a protocol says of evaluation may have
-/// changed.
+/// Checks that two runs are the same: other settings would give a result that nothing describes. Throws Error naming
+/// `path`, where `found` was, and the difference. The protocol's evaluation may have changed.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
 /// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. The ranks of
 /// a job must have the same program, run and state (Job::compare); an error or a stop of one ends all of them. After a
-/// stop request it saves a checkpoint that a resumed run goes on from with the same bits, and throws Interrupted.
-/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
-/// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
-/// a finite loss.
+/// stop request it saves a checkpoint, from which a resumed run continues with the same bits, and throws Interrupted.
+/// Throws Error if `out` holds a run and `resume` is off, or a different run and it is on, or foreign files (see
+/// RunDirectory); and if a loss, a gradient or a score is not finite. The last checkpoint then stays, with weights that
+/// give a finite loss.
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);
 
 }  // namespace npzoo

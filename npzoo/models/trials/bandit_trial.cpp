@@ -275,7 +275,7 @@ Spread relative(const Regrets& who, const Regrets& uniform, std::int64_t begin, 
   return {mean, std::sqrt(squares.estimate().value)};
 }
 
-/// Steps that curves are told at: a tenth of them, two tenths …
+/// Returns the steps at which curves are printed: a tenth of them, two tenths …
 std::vector<std::int64_t> marks_of(std::int64_t steps) {
   std::vector<std::int64_t> marks;
   for (std::int64_t tenth = 1; tenth <= 10; ++tenth)

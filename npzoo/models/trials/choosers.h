@@ -30,8 +30,8 @@ struct SearchSeed {
 /// draws no functions: its independent values make a poor rule. Refers to model and candidates.
 Chooser model_chooser(const Model& model, const Candidates& candidates, const ChoiceRules& rules, SearchSeed seed);
 
-/// By the posterior of who knows what the functions were drawn from; none where nobody does. It draws no functions.
-/// Refers to the batch.
+/// Chooses by the posterior of the process that functions were drawn from; none if it is unknown. It samples no
+/// functions. Refers to the batch.
 std::optional<Chooser> exact_chooser(const Batch& batch, const ChoiceRules& rules);
 
 /// By Gaussian processes whose hyper-parameters are fitted to what is known every `fit_every` evaluations; see fit_gp.

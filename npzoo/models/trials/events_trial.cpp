@@ -52,7 +52,7 @@ std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
   return all;
 }
 
-/// `poisson` null where it is not wanted.
+/// `poisson` null if it is not wanted.
 std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int64_t index, std::uint64_t seed,
                                 const Poisson* poisson) {
   const NoGrad off;

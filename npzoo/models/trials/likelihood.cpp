@@ -22,7 +22,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// A model's predictions of a batch.
 struct PredictedBatch {
   DensityForms forms;
-  std::optional<Marginals> targets{}, context{};  // where they are asked for
+  std::optional<Marginals> targets{}, context{};  // if requested
   std::unique_ptr<ContextState> state{};          // that `together` may refer to
   std::unique_ptr<Prediction> together{};         // of the targets, where their joint density is wanted
 };

@@ -9,7 +9,7 @@ namespace npzoo {
 
 namespace {
 
-/// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
+/// Exact posteriors may cost more than the model. This many batches give their mean to about 0.01.
 constexpr std::int64_t kExactBatches = 3000;
 
 /// Batches that are scored if marginals need a walk along each of many sampled paths: their mean is then exact to about

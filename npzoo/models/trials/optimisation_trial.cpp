@@ -75,7 +75,7 @@ std::string regret_line(const std::string& who, const SearchTotals& totals) {
   return line;
 }
 
-/// One who searches.
+/// One search method.
 struct Searcher {
   std::string key;    // of its figures: "random"
   std::string words;  // for people
@@ -93,7 +93,7 @@ struct Searcher {
 
 /// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
 /// evaluated its targets. All tasks of a batch advance together. Regrets are of values less the least one of a task.
-/// Beside the model decide the exact posterior, where it is known, a fitted Gaussian process, where the rules want one,
+/// Beside the model decide the exact posterior, if it is known, a fitted Gaussian process, where the rules want one,
 /// the model as it was before training, a Sobol sequence and chance. A validation scores likelihoods instead: regrets
 /// of as few tasks are too noisy to choose weights by.
 class OptimisationTrial final : public Trial {

@@ -71,7 +71,7 @@ struct Reference {
   std::optional<PublishedFigure> published{};
   std::optional<Ceiling> best{};
 };
-/// Nothing for a figure without a density: what a protocol tells are log-likelihoods.
+/// Returns nothing for a figure without a density: a protocol's references are log-likelihoods.
 Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
                         std::optional<Density> density);
 /// The same of the density that the model's figures have.
@@ -82,7 +82,7 @@ enum class Verdict : std::uint8_t {
   one_seed,   // one run: the noise of seeds is unknown
   collapsed,  // a seed is far below the best one
   no_spread,  // the published figure has no ±, or one of unknown meaning
-  uncertain,  // the interval is too wide to tell anything
+  uncertain,  // the interval is too wide for a verdict
   within,     // the interval of the difference holds 0
   better,
   worse,

@@ -180,7 +180,7 @@ struct Pass {
   std::int64_t row, rows, first, depth;
 };
 
-/// Calls f(pass) for all taps in order; once where there are none.
+/// Calls f(pass) for all taps in order; once if there are none.
 template <class F>
 void for_passes(const Windows& w, F f) {
   const std::int64_t run = w.kernel_w * (w.in_channels / w.groups);

@@ -9,8 +9,8 @@ namespace npzoo {
 /// neighbours, all (B, n, …); differences are point minus neighbour:
 struct LocalTaylor {
   Tensor y_difference;  // (B, n, k·Dy), of the nearest neighbour first
-  Tensor derivative;    // (B, n, Dx·Dy), by each input in turn; 0 where it is not kept
-  Tensor kept;          // (B, n, Dx·Dy), 1; 0 where the estimate was beyond 200 or there was none
+  Tensor derivative;    // (B, n, Dx·Dy), by each input in turn; 0 if it is not kept
+  Tensor kept;          // (B, n, Dx·Dy), 1; 0 if the estimate was beyond 200 or there was none
   Tensor y_near;        // (B, n, k·Dy)
   Tensor x_difference;  // (B, n, k·Dx)
   Tensor x_near;        // (B, n, k·Dx)

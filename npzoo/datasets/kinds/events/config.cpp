@@ -95,7 +95,7 @@ EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
   return parts;
 }
 
-/// A file is read when its first task is asked for, and once.
+/// The file is read once, for the first task.
 class RecordedEventsConfig final : public EventTasks {
  public:
   RecordedEventsConfig(EventFile file, const EventTaskRules& rules)

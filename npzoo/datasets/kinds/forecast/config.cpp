@@ -137,7 +137,7 @@ ForecastSeries read_series(const ForecastData& data) {
   return result;
 }
 
-/// `kind = "forecast"`. The series is read when it is asked for, and once.
+/// `kind = "forecast"`. The series is read once, on first use.
 class ForecastConfig final : public SeriesTasks {
  public:
   ForecastConfig(ForecastData data, WindowRules rules)

@@ -60,7 +60,7 @@ Interval support(const Prior& prior) {
   return {0, 1};
 }
 
-/// Which points of a function are given, and which are asked for.
+/// Reads which points of a function are context and which are targets.
 void read_points(TomlReader& data, GpDistribution& d) {
   d.points = data.integer("points", "random points of a task", 2, kMaxDensePoints);
   d.shared = data.boolean("shared", "whether the tasks of a batch share places and hyper-parameters");

@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// `kind = "gp"`: draws of Gaussian processes. A test has kernels of its own and, where it says `targets`, all that
-/// tells which points are given and asked for.
+/// `kind = "gp"`: functions of Gaussian processes. A test has its own kernels and, with `targets`, its own rules for
+/// context and targets.
 class GpConfig final : public TaskConfig {
  public:
   explicit GpConfig(GpDistribution distribution) : distribution_(std::move(distribution)) {}

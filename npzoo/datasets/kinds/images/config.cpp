@@ -20,7 +20,7 @@ namespace npzoo {
 
 namespace {
 
-/// Images are read when a task of their part is asked for, and once: by all tests of a protocol together.
+/// The images of a set. Each part is read once, for its first task, for all tests of a protocol.
 class ImageShelf {
  public:
   using Read = std::function<std::shared_ptr<const ImageSet>(ImagePart part)>;

@@ -28,7 +28,7 @@ struct KnownImageSet {
   std::int64_t channels = 1;
   std::int64_t classes = 0;  // that images have labels of; 0: none
   bool has_validation = false, has_faces = false;
-  /// Reads a part of it. Throws Error where it is not at hand, saying where it can be had, and for what is damaged.
+  /// Reads a part of it. Throws Error if it is not at hand, saying where it can be had, and for what is damaged.
   ImageSet (*read)(const KnownImageSet& set, const ImageChoice& choice, ImagePart part) = nullptr;
   std::string_view obtained;  // where it can be had
 };

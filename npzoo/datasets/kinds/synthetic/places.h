@@ -13,8 +13,8 @@ struct Places {
   bool regular = false;
 };
 
-/// Draws a table's places, takes `context` of them and asks for `targets` of what is missing, and for others where that
-/// is too few. Inputs are standardised by the context.
+/// Draws a table's places, takes `context` of them, and `targets` of the missing ones, and others if there are too few.
+/// Inputs are standardised by the context.
 Places draw_places(const SyntheticDistribution& d, std::int64_t context, std::int64_t targets, Random& random);
 
 }  // namespace npzoo

@@ -22,7 +22,7 @@ namespace {
 
 constexpr NumberRule kProperShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
 
-/// A table is read when its first task is asked for, and once: a checkpoint predicts without it.
+/// A table is read once, for the first task: a checkpoint predicts without it.
 class TableConfig final : public TaskConfig {
  public:
   explicit TableConfig(TableTasks tasks) : read_(std::make_shared<Read>(std::move(tasks))) {}

@@ -46,7 +46,7 @@ struct WheelDistribution {
 };
 
 /// Batches of problems. Under `authors` problem i of training has δ number i modulo 8 of seed 0 and order i modulo 8,
-/// which is the set that TNP-pytorch trains on; those of a validation go on behind them, and problem i of a test has
+/// which is the set that TNP-pytorch trains on. Those of a validation continue after them, and problem i of a test has
 /// order seed + i.
 class WheelSource final : public TaskSource {
  public:
