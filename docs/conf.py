@@ -1,5 +1,8 @@
 """Settings of the documentation site; tools/docs.sh builds it."""
 
+import os
+import sys
+
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
@@ -7,14 +10,27 @@ from sphinx.util import logging
 project = "npzoo"
 author = "the npzoo authors"
 copyright = author
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = []
 nitpicky = True
+# Types of other packages have no page here.
+nitpick_ignore_regex = [("py:.*", r"(?!npzoo\.[a-zA-Z]).*")]
 smartquotes = False  # options begin with two hyphens
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 4
+
+# Documents the Python package from its sources: its compiled module is not needed.
+sys.path.insert(0, os.path.join(os.environ["NPZOO_ROOT"], "python"))
+sys.dont_write_bytecode = True
+autodoc_mock_imports = ["npzoo._core", "sklearn"]
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "npzoo"

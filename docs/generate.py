@@ -2,8 +2,8 @@
 """Makes the sources of the documentation site: generate.py NPZOO TREE
 
 Copies docs/ and the other pages of the repository to TREE, and adds pages and sections that the program knows best: the
-command line, the protocols, and the presets, parameters and weights of each model. Stops at a link to a file that does not
-exist, and at a model without a page.
+command line, the protocols and their keys, C++ headers, and the presets, parameters and weights of each model. Stops at a link to
+a file that does not exist, and at a model or a Python name without a page.
 """
 
 import collections
@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # nothing is written beside the sources
 sys.path.insert(0, str(ROOT / "perf"))
 import results_report  # noqa: E402
+
+import cpp_reference  # noqa: E402
 DOCS = ROOT / "docs"
 # Files of the repository that are pages of the site: where they stand there.
 PAGES = {
@@ -29,14 +31,25 @@ PAGES = {
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
-# Headers that a program includes first.
-HEADERS = ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h", "npzoo/engine/error.h",
-           "npzoo/datasets/task.h", "npzoo/datasets/protocol.h", "npzoo/models/model.h", "npzoo/models/prediction.h",
-           "npzoo/models/registry.h", "npzoo/models/training/trainer.h", "npzoo/models/training/host_step.h",
-           "npzoo/models/training/named_weights.h", "npzoo/models/applications/tables/fill.h",
-           "npzoo/models/applications/tables/fill_table.h", "npzoo/models/applications/forecasts/forecast.h",
-           "npzoo/models/applications/events/following_events.h", "npzoo/models/applications/images/picture_completion.h",
-           "npzoo/models/applications/optimise/bayesian_optimiser.h"]
+# Public headers, in groups.
+HEADERS = {
+    "Tensors and gradients": ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h",
+                              "npzoo/engine/init.h", "npzoo/engine/optim/optimiser.h", "npzoo/engine/error.h"],
+    "Operations": [f"npzoo/ops/{folder.name}/{folder.name}.h" for folder in sorted((ROOT / "npzoo/ops").iterdir())
+                   if (folder / f"{folder.name}.h").exists()],
+    "Tasks and protocols": ["npzoo/datasets/task.h", "npzoo/datasets/task_source.h", "npzoo/datasets/task_config.h",
+                            "npzoo/datasets/protocol.h"],
+    "Models": ["npzoo/models/model.h", "npzoo/models/prediction.h", "npzoo/models/registry.h"],
+    "Parts of models": [f"npzoo/models/blocks/{name}.h" for name in ("mlp", "linear", "layer_norm", "attention", "transformer", "perceiver",
+                                                                    "convolution", "lstm")],
+    "Predictions": [f"npzoo/models/predictions/{name}.h" for name in ("independent", "mixture", "sampled_functions", "joint_gaussian",
+                                                                     "autoregressive", "next_event")],
+    "Training": [f"npzoo/models/training/{name}.h" for name in ("trainer", "host_step", "checkpoint", "named_weights")],
+    "Applications": [f"npzoo/models/applications/{name}.h" for name in (
+        "tables/fill", "tables/fill_table", "forecasts/forecast", "events/following_events", "images/picture_completion",
+        "optimise/bayesian_optimiser")],
+}
+INCLUDE = re.compile(r"(```\{literalinclude\} )(\S+)")
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
 
@@ -89,8 +102,11 @@ class Site:
             target = self.target(match[2], source, page)
             return f"{match[1]}{target}{match[3]}" if target else f"{match[1]}{match[2]}{match[3]}"
 
+        def included(match):
+            return f"{match[1]}{self.target(match[2], source, page)}"
+
         parts = re.split(r"(^```.*?^```$)", source.read_text(), flags=re.MULTILINE | re.DOTALL)
-        return "".join(part if part.startswith("```") else LINK.sub(replace, part) for part in parts)
+        return "".join(INCLUDE.sub(included, part) if part.startswith("```") else LINK.sub(replace, part) for part in parts)
 
     def copy(self):
         made = self.tree / ".made-by-generate"
@@ -174,6 +190,43 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         parts.append("\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n")
         self.fill("reference/protocols.md", "<!-- protocols -->", "".join(parts))
 
+    # Keys of protocols
+
+    def protocol_keys(self):
+        top = self.json("help", "protocol")
+        parts = [self.key_tables(top["tables"])]
+        for title, names in (("Tasks", "kinds"), ("Rules of trials", "trials"), ("Options of models", "models")):
+            parts.append(f"\n## {title}\n")
+            for name in top[names]:
+                tables = [table for table in self.json("help", "protocol", name)["tables"] if self.belongs(table["table"], names)]
+                heading = f"[{name}](../models/{name}.md)" if names == "models" else name
+                parts.append(f"\n### {heading}\n" + self.key_tables(tables, 4))
+        self.fill("reference/protocol-language.md", "<!-- keys -->", "".join(parts))
+
+    @staticmethod
+    def belongs(table, names):
+        """Whether a table is one of these: a trial and a kind of tasks may have the same name."""
+        if names == "trials":
+            return table.startswith("[evaluation] trial")
+        return names == "models" or not table.startswith("[evaluation] trial")
+
+    @staticmethod
+    def key_tables(tables, level=2):
+        parts = []
+        for table in tables:
+            if level == 2:
+                parts.append(f"\n## {table['table']}\n")
+            elif "may change" in table["table"]:
+                parts.append("\nTests and validations may change:\n")
+            parts.append("\n| key | type | meaning |\n|---|---|---|\n")
+            for key in table["keys"]:
+                more = [f"default {key['default']}"] if key["default"] else []
+                more += ["optional"] if key["optional"] else []
+                more += [f"if {key['condition']}"] if key["condition"] else []
+                meaning = escaped(key["meaning"]) + (f" ({escaped('; '.join(more))})" if more else "")
+                parts.append(f"| `{key['name']}` | {escaped(key['type'])} | {meaning} |\n")
+        return "".join(parts)
+
     # Weights and headers
 
     def weights(self):
@@ -186,15 +239,31 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         self.fill("reference/weights.md", "<!-- weights -->", "".join(rows))
 
     def headers(self):
-        pages = []
-        for header in HEADERS:
-            if not (ROOT / header).exists():
-                self.errors.append(f"docs/generate.py: no header {header}")
-                continue
-            page = header.removesuffix(".h")
-            pages.append(f"headers/{page}")
-            self.write(f"reference/headers/{page}.md", f"# {header}\n\n```c++\n{(ROOT / header).read_text()}```\n")
-        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n" + "\n".join(pages) + "\n```\n")
+        groups = []
+        for title, headers in HEADERS.items():
+            pages = []
+            for header in headers:
+                if not (ROOT / header).exists():
+                    self.errors.append(f"docs/generate.py: no header {header}")
+                    continue
+                page = header.removesuffix(".h")
+                pages.append(f"{pathlib.Path(header).name} </reference/headers/{page}>")
+                text = cpp_reference.page(header, (ROOT / header).read_text())
+                if not re.search(r"^## `", text, re.MULTILINE) or re.search(r"^## $", text, re.MULTILINE):
+                    self.errors.append(f"docs/cpp_reference.py: {header} has a declaration whose name is not found")
+                self.write(f"reference/headers/{page}.md", text)
+            group = f"headers/{title.lower().replace(' ', '-')}"
+            self.write(f"reference/{group}.md", f"# {title}\n\n```{{toctree}}\n" + "\n".join(pages) + "\n```\n")
+            groups.append(group)
+        self.fill("reference/cpp-headers.md", "<!-- headers -->", "```{toctree}\n:maxdepth: 2\n\n" + "\n".join(groups) + "\n```\n")
+
+    def python(self):
+        """Every public name of the package is on its page."""
+        exported = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/npzoo/__init__.py").read_text(), re.DOTALL)[1]
+        page = (DOCS / "reference/python-api.md").read_text()
+        for name in [*re.findall(r"\"(\w+)\"", exported), "NeuralProcessRegressor"]:
+            if not re.search(rf"\b{name}$", page, re.MULTILINE):
+                self.errors.append(f"docs/reference/python-api.md: no entry for npzoo.{name}")
 
     # Models
 
@@ -241,7 +310,7 @@ npzoo {" ".join(command)} picture.svg
     @staticmethod
     def figures(name, stores):
         """Our figures beside published ones."""
-        rows = [[f"[`{store['protocol']}`](../reference/protocols/{store['protocol']}.md)", row["test"], *results_report.figures(row)]
+        rows = [[f"[`{store['protocol']}`](../reference/protocols/{store['protocol']}.md)", results_report.place(store, row), *results_report.figures(row)]
                 for store in stores for row in store["rows"] if row["model"] == name]
         if not rows:
             return ""
@@ -313,9 +382,11 @@ def main():
     site.copy()
     site.command_line()
     site.protocols()
+    site.protocol_keys()
     site.models()
     site.weights()
     site.headers()
+    site.python()
     if site.errors:
         sys.exit("\n".join(f"generate: {error}" for error in site.errors))
 

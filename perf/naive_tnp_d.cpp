@@ -47,7 +47,7 @@ class NaiveTnpD {
   }
 
  private:
-  /// 0 where the key is a context point, else −∞.
+  /// 0 if the key is a context point, else −∞.
   static Tensor dense_mask(std::int64_t nc, std::int64_t n) {
     Tensor row = Tensor::empty({n}, DType::float32, Device::cpu);
     std::fill_n(row.data<float>(), nc, 0.0f);

@@ -1,19 +1,28 @@
 """Times that were published, to set beside ours."""
 
-# Jenson et al., "Transformer neural processes - kernel regression", version 1, tables of run times: microseconds per
-# sample for 1, 10, ..., 1e6 points, batch 1. None: out of memory.
-PAPER = {
-    "test": {
-        "tnp-d": [118, 119, 129, 286, 45000, None, None],
-        "tnp-kr-full": [171, 287, 267, 230, 474, 7040, 86800],
-        "tnp-kr-fast": [194, 327, 282, 226, 436, 4510, 64300],
-    },
-    "context": {
-        "tnp-d": [99, 99, 114, 247, 44700, None, None],
-        "tnp-kr-full": [98, 220, 286, 302, 36700, None, None],
-        "tnp-kr-fast": [138, 277, 299, 234, 632, 6900, 88400],
-    },
-}
+import csv
+import pathlib
+
+ROWS = pathlib.Path(__file__).resolve().parent.parent / "tests/datasets/published_rows.csv"
+
+
+def read_times():
+    """Microseconds per sample for 1, 10, ..., 1e6 points, batch 1, by what varies and model. None: out of memory.
+
+    Jenson et al., "Transformer neural processes - kernel regression", version 1, tables 1 and 2.
+    """
+    times = {"test": {}, "context": {}}
+    with ROWS.open(encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if row["paper"] == "tnp-kr" and row["table"] in ("1", "2"):
+                vary, points = row["column"].split()
+                column = times[vary].setdefault(row["row"].lower(), [])
+                assert points == f"1e{len(column)}", row
+                column.append(None if row["value"] == "OOM" else int(row["value"]))
+    return times
+
+
+PAPER = read_times()
 
 
 def published_ms(vary, model, points):

@@ -1,5 +1,5 @@
-// What it costs to share out a short loop: our thread pool beside oneTBB, on an idle machine and beside a busy
-// neighbour. Usage: parallel_bench [threads]. The reason why the pool is our own: see perf/NOTES.md.
+// Measures the cost of sharing out a short loop: npzoo's thread pool and oneTBB, on an idle machine and beside a busy
+// neighbour. Usage: parallel_bench [threads]. perf/NOTES.md says why the pool is npzoo's own.
 
 #include <fmt/core.h>
 #include <tbb/blocked_range.h>

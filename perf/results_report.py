@@ -20,7 +20,8 @@ METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negativ
 
 LEGEND = """Nats per target point. *Ours*: mean over seeds ± its standard error, then each seed; with one seed, ± the standard error over
 test tasks. *Difference*: ours minus published ± half of the 95 % interval (with one seed, without the noise of seeds).
-*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. """
+*Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. ‡ by the
+expectation of the exact posterior, which removes most of the noise of the test tasks. """
 
 # What the README shows where there is more than this many rows: the models of a protocol's test.
 README_ROWS = 8
@@ -47,6 +48,15 @@ def read_stores(directory):
     return stores
 
 
+def is_likelihood(store):
+    return store["trial"] == "likelihood"
+
+
+def decimals(row):
+    """Of our figures: those of an error or a regret are one more than the paper printed."""
+    return 3 if row["figure"].endswith("log_likelihood") else max(3, row["published_decimals"] + 1)
+
+
 def number(value, decimals=3):
     return NONE if value is None else f"{value:.{decimals}f}"
 
@@ -62,8 +72,8 @@ def table(header, rows, text):
 
 
 def ours(row):
-    text = with_error(row["ours"], row["standard_error"])
-    return text if len(row["runs"]) == 1 else f"{text} ({', '.join(number(run) for run in row['runs'])})"
+    text = with_error(row["ours"], row["standard_error"], decimals(row)) + (" ‡" if row["controlled"] else "")
+    return text if len(row["runs"]) == 1 else f"{text} ({', '.join(number(run, decimals(row)) for run in row['runs'])})"
 
 
 def published(row):
@@ -72,7 +82,9 @@ def published(row):
 
 
 def difference(row):
-    return NONE if row["difference"] is None or row["collapsed"] else f"{row['difference']:+.3f} ± {number(row['half_interval'])}"
+    if row["difference"] is None or row["collapsed"]:
+        return NONE
+    return f"{row['difference']:+.{decimals(row)}f} ± {number(row['half_interval'], decimals(row))}"
 
 
 def oracle(row):
@@ -90,8 +102,13 @@ def figures(row):
     return [ours(row), published(row), difference(row), oracle(row), verdict(row)]
 
 
+def place(store, row):
+    """The test and, where a test has several figures, which one it is."""
+    return row["test"] if is_likelihood(store) else f"{row['test']}, `{row['figure']}`"
+
+
 def comparison(store):
-    rows = [[row["test"], f"`{row['model']}`", *figures(row)] for row in store["rows"]]
+    rows = [[place(store, row), f"`{row['model']}`", *figures(row)] for row in store["rows"]]
     return table(["test", "model", *FIGURES], rows, ["test", "model", "verdict"])
 
 
@@ -128,7 +145,7 @@ def runs(store):
 
 def not_run(store):
     """Published figures alone."""
-    rows = [[row["test"], f"`{row['model']}`", published(row)] for row in store["not_run"]]
+    rows = [[place(store, row), f"`{row['model']}`", published(row)] for row in store["not_run"]]
     return f"Not run:\n\n{table(['test', 'model', 'published'], rows, ['test', 'model'])}"
 
 
@@ -138,11 +155,12 @@ def other_versions(store):
 
 
 def results(store):
-    return f"""{comparison(store)}
-Share of targets within central intervals, in per cent, and other scores:
+    calibration = f"""Share of targets within central intervals, in per cent, and other scores:
 
 {scores(store)}
-Commits, and the machine of the evaluation:
+""" if is_likelihood(store) else ""
+    return f"""{comparison(store)}
+{calibration}Commits, and the machine of the evaluation:
 
 {runs(store)}"""
 
@@ -150,13 +168,16 @@ Commits, and the machine of the evaluation:
 def spread(store):
     if store["spread"] is None:
         return ""
-    kind = "standard error of the mean" if store["spread"]["kind"] == "error" else "standard deviation"
-    return f" Published ±: {kind} over {store['spread']['seeds']} seeds."
+    said = store["spread"]
+    kind = "standard error of the mean" if said["kind"] == "error" else "standard deviation"
+    over = f"{said['seeds']} seeds" if said["seeds"] else f"{said['tasks']} tasks of one training"
+    return f" Published ±: {kind} over {over}{', which is assumed: the source does not say' if said['assumed'] else ''}."
 
 
 def section(store):
     source = " ".join(store["source"].split())
-    head = f"\n## {store['protocol']}\n\n{METRICS[store['metric']].capitalize()}. {source}{spread(store)}\n"
+    measured = METRICS[store["metric"]].capitalize() if is_likelihood(store) else f"Trial `{store['trial']}`, each figure in its unit"
+    head = f"\n## {store['protocol']}\n\n{measured}. {source}{spread(store)}\n"
     parts = [head, results(store) if store["rows"] else "", not_run(store) if store["not_run"] else "",
              other_versions(store) if store["other_versions"] else ""]
     return "\n".join(part for part in parts if part)
@@ -167,8 +188,8 @@ def report(stores):
 
 
 def compared(stores):
-    """Rows that have a published one beside them, each with its store."""
-    return [(store, row) for store in stores for row in store["rows"] if row["published"] is not None]
+    """Log-likelihoods that have a published one beside them, each with its store."""
+    return [(store, row) for store in stores if is_likelihood(store) for row in store["rows"] if row["published"] is not None]
 
 
 def gain(store, row):

@@ -38,7 +38,7 @@ constexpr const char* kCompiler = __VERSION__;
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-/// A member of a JSON object, `fallback` where there is none.
+/// A member of a JSON object, `fallback` if there is none.
 template <class T>
 T member(const json& object, const char* key, const std::optional<T>& fallback = {}) {
   if (!object.contains(key) && fallback) return *fallback;
@@ -67,12 +67,12 @@ json parse(const std::string& text) {
   return value;
 }
 
-/// What is timed.
+/// One thing to time.
 class Case {
  public:
   virtual ~Case() = default;
 
-  /// What the first line says of the case; leaves the case as it is.
+  /// Returns the description for the first line, without running the case.
   virtual json describe() { return json::object(); }
   virtual void repeat() { fail("[worker] this kind of case has nothing to run"); }
   /// Writes what another program needs to compute the same; returns the loss that it should find.

@@ -2,11 +2,11 @@
 
 #include "tests/testing.h"
 
-// What tests of attention's weights share.
+// Helpers for tests of attention weights.
 
 namespace npzoo::testing {
 
-/// What weights (B, H, Nq, N) make of values (B, N, H · D), by plain loops in double: (B, Nq, H · D).
+/// Returns the sum of values (B, N, H · D) under weights (B, H, Nq, N), by plain loops in double: (B, Nq, H · D).
 inline Tensor weighed(const Tensor& weights, const Tensor& values) {
   const std::int64_t batch = weights.dim(0), heads = weights.dim(1), queries = weights.dim(2), keys = weights.dim(3);
   const std::int64_t width = values.dim(2) / heads;

@@ -211,7 +211,7 @@ class QueryRow {
     for (std::int64_t j : seen) weight(j) /= total;
   }
 
-  /// Where an element stands.
+  /// Returns the index of an element.
   std::int64_t query(std::int64_t l) const { return (query_ * heads_ + head_) * width + l; }
   std::int64_t key(std::int64_t j, std::int64_t l) const { return ((batch_ * keys_ + j) * heads_ + head_) * width + l; }
   std::int64_t value(std::int64_t j, std::int64_t l) const {

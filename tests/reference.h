@@ -4,8 +4,8 @@
 
 #include "npzoo/engine/tensor.h"
 
-/// What the ops compute, from plain loops. The dtype of the arguments, which must be one, is that of the arithmetic
-/// too: in double this is the value to compare with, in float it shows how exact a version without any care would be.
+/// Plain loops for all operations. They compute in the dtype of the arguments, which must be one: in double for
+/// reference values, in float to show the accuracy of a version without special care.
 namespace npzoo::reference {
 
 /// x repeated to `shape` by the rules of broadcasting.

@@ -83,7 +83,7 @@ struct OnCpu {
   DeviceScope scope{Device::cpu};
 };
 
-/// What rounding explains: a few units in the last place of the largest element.
+/// Returns a tolerance for rounding: a few units in the last place of the largest element.
 template <class T>
 constexpr double kTolerance = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
 

@@ -66,8 +66,9 @@ class LinesConfig final : public TaskConfig {
       : items_(items), points_(points), steepness_(steepness) {}
 
   static std::shared_ptr<const TaskConfig> read(TomlReader& data) {
-    const std::int64_t items = data.integer("items", 1), points = data.integer("points", 3, 100);
-    return std::make_shared<const LinesConfig>(items, points, data.number("steepness", kPositive));
+    const std::int64_t items = data.integer("items", "lines", 1),
+                       points = data.integer("points", "points of a line", 3, 100);
+    return std::make_shared<const LinesConfig>(items, points, data.number("steepness", "largest slope", kPositive));
   }
 
   std::int64_t dim_x() const override { return 1; }
@@ -77,7 +78,7 @@ class LinesConfig final : public TaskConfig {
   }
   /// A test may have steeper lines, and need not.
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
-    const double steepness = test.has("steepness") ? test.number("steepness", kPositive) : steepness_;
+    const double steepness = test.has("steepness") ? test.number("steepness", "largest slope", kPositive) : steepness_;
     return std::make_shared<const LinesConfig>(items_, points_, steepness);
   }
   TaskExtents typical_extents() const override { return {points_ / 3, points_ - points_ / 3}; }

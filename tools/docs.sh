@@ -16,5 +16,5 @@ if ! cmp -s docs/requirements.txt "$venv/requirements.txt"; then
   cp docs/requirements.txt "$venv/requirements.txt"
 fi
 "$venv/bin/python" docs/generate.py "$npzoo" "$build/docs/source"
-"$venv/bin/sphinx-build" --quiet -W --keep-going -n -b html -d "$build/docs/doctrees" "$build/docs/source" "$build/docs/html"
+NPZOO_ROOT=$PWD "$venv/bin/sphinx-build" --quiet -W --keep-going -n -b html -d "$build/docs/doctrees" "$build/docs/source" "$build/docs/html"
 echo "$build/docs/html/index.html"

@@ -47,17 +47,16 @@ if [ -z "$all" ]; then
   run "$build" "${options[@]}" "${with_python[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
 else
   clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
-  tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"} $clang
+  tools/setup.sh cmake openmpi-bin mpich ${compiler:+"${compiler/clang++/clang}"} $clang
   # Here kernels for real GPUs are compiled to find errors and not to be fast.
   if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
     export NVCC_APPEND_FLAGS=--Ofast-compile=max
   fi
   prepare_python
-  run "$build-all" "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
+  run "$build-all" "${options[@]}" "${with_python[@]}" -Doptimization=1 -- "${suites[@]/#/--suite=}"
   if [ "$clang" ]; then
-    # Each file alone, so that a missing include is found.
     compiler=clang++
-    run build-clang++ -Dcuda=disabled -Demulator=disabled -Dunity=off -Disas=native -Doptimization=1 -- --suite=compilers
+    run build-clang++ -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --suite=compilers
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1

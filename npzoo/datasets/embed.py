@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Turns files into a C++ table: embed.py OUTPUT NAME=FILE...
+"""Turns files into a C++ table: embed.py OUTPUT EXPECTATIONS NAME=FILE...
 
-Each FILE becomes the entry NAME of the table of protocols declared in npzoo/datasets/protocol_files.h; if NAME is
-presets/PRESET, the entry PRESET of the table of presets.
+EXPECTATIONS is the file of expected_truth, see npzoo/datasets/expectation.h. Each FILE becomes the entry NAME of the table
+of protocols declared in npzoo/datasets/protocol_files.h; if NAME is presets/PRESET, the entry PRESET of the table of presets.
 """
 
 import sys
@@ -27,6 +27,7 @@ constexpr ProtocolFile kPresets[] = {{
 
 std::span<const ProtocolFile> protocol_files() {{ return kProtocols; }}
 std::span<const ProtocolFile> preset_files() {{ return kPresets; }}
+std::string_view expectations_file() {{ return {expectations}; }}
 
 }}  // namespace npzoo
 """
@@ -34,23 +35,28 @@ std::span<const ProtocolFile> preset_files() {{ return kPresets; }}
 PRESETS = "presets/"
 
 
+def literal(path):
+    text = Path(path).read_text(encoding="utf-8")
+    if f'){DELIMITER}"' in text:
+        sys.exit(f"embed.py: {path} contains the end of a raw string literal")
+    return f'R"{DELIMITER}({text}){DELIMITER}"'
+
+
 def entry(argument):
     name, separator, path = argument.partition("=")
     if not separator:
         sys.exit(f"embed.py: {argument} is no NAME=FILE")
-    text = Path(path).read_text(encoding="utf-8")
-    if f'){DELIMITER}"' in text:
-        sys.exit(f"embed.py: {path} contains the end of a raw string literal")
-    return f'    {{"{name.removeprefix(PRESETS)}", R"{DELIMITER}({text}){DELIMITER}"}},\n'
+    return f'    {{"{name.removeprefix(PRESETS)}", {literal(path)}}},\n'
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    output, *arguments = sys.argv[1:]
+    output, expectations, *arguments = sys.argv[1:]
     presets = [argument for argument in arguments if argument.startswith(PRESETS)]
     protocols = [argument for argument in arguments if argument not in presets]
-    tables = {"protocols": "".join(map(entry, protocols)), "presets": "".join(map(entry, presets))}
+    tables = {"protocols": "".join(map(entry, protocols)), "presets": "".join(map(entry, presets)),
+              "expectations": literal(expectations)}
     Path(output).write_text(TEXT.format(**tables), encoding="utf-8")
 
 

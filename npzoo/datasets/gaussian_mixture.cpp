@@ -26,7 +26,7 @@ double mean_distance(double mean, double std) {
   return std > 0 ? mean * (2 * normal_probability(z) - 1) + 2 * std * normal_density(z) : std::abs(mean);
 }
 
-/// Where the increasing function `f` reaches `level`, between two points.
+/// Finds the point between two points at which the increasing function `f` reaches `level`.
 template <class F>
 double solve(const F& f, double level, double low, double high) {
   while (true) {
@@ -42,14 +42,15 @@ double total_weight(const GaussianMixture& m) {
   return m.weight.empty() ? static_cast<double>(m.mean.size()) : std::accumulate(m.weight.begin(), m.weight.end(), 0.0);
 }
 
-/// Of the number of which one Gaussian is, or is the logarithm.
+/// Returns the moments of one component on the scale of the number.
 ValueMoments moments_of_one(const GaussianMixture& m, std::size_t k) {
   if (m.scale == Scale::linear) return {m.mean[k], m.std[k]};
   const double variance = m.std[k] * m.std[k], mean = std::exp(m.mean[k] + variance / 2);
   return {mean, mean * std::sqrt(std::expm1(variance))};
 }
 
-// Of the Gaussians at x, a place on their scale: P(X ≤ x), and P(X > x) with the digits that 1 − P(X ≤ x) lacks.
+// Probabilities of the Gaussians at x, a place on their scale: P(X ≤ x), and P(X > x) with the digits that 1 − P(X ≤ x)
+// lacks.
 
 double gaussian_cdf(const GaussianMixture& m, double x) {
   double sum = 0;
@@ -95,7 +96,7 @@ double log_normal_crps(const GaussianMixture& m, double y) {
   return sum / total;
 }
 
-/// Of the Gaussians, on their scale.
+/// Returns a quantile of the Gaussians, on their scale.
 double gaussian_quantile(const GaussianMixture& m, double p) {
   // From the tail that p is in, where probabilities keep their digits.
   const double distance = p < 0.5 ? normal_quantile(p) : -normal_quantile(1 - p);

@@ -5,23 +5,23 @@
 
 namespace npzoo {
 
-/// What a Gaussian is the distribution of: a number, or its logarithm, which makes the number log-normal.
+/// Whether a Gaussian describes a number, or its logarithm: the number is then log-normal.
 enum class Scale : std::uint8_t { linear, logarithmic };
 
 /// A distribution of one number: Gaussians on a scale, at least one. Whoever makes it keeps the numbers.
 struct GaussianMixture {
   std::span<const double> mean, std;  // of the number, or of its logarithm
-  /// Relative, 0 or more, of any sum; all are as likely where it is empty.
+  /// Relative, 0 or more, of any sum; all are as likely if it is empty.
   std::span<const double> weight{};
   Scale scale = Scale::linear;
 };
 
-/// Of the number, on either scale.
+/// Moments of the number, on either scale.
 struct ValueMoments {
   double mean, std;
 };
 
-/// Where y is on a scale; −infinity for what has no logarithm, and NaN for NaN.
+/// Returns the place of y on a scale: −infinity for a number without a logarithm, and NaN for NaN.
 double on_scale(Scale scale, double y);
 
 // All of the number itself. On the logarithmic scale nothing is at 0 or below.
@@ -38,7 +38,7 @@ double central_mass(const GaussianMixture& mixture, double y);
 /// equation 5; of one log-normal distribution Baran and Lerch, "Log-normal distribution based ensemble model output
 /// statistics models for probabilistic wind-speed forecasting", 2015. Time is quadratic in the Gaussians.
 double crps(const GaussianMixture& mixture, double y);
-/// The y with P(Y ≤ y) = p, to rounding; NaN where a parameter is. Throws Error unless 0 < p < 1.
+/// The y with P(Y ≤ y) = p, to rounding; NaN if a parameter is. Throws Error unless 0 < p < 1.
 double quantile(const GaussianMixture& mixture, double p);
 
 }  // namespace npzoo

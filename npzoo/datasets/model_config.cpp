@@ -1,6 +1,9 @@
 #include "npzoo/datasets/model_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "npzoo/engine/error.h"
 
@@ -27,10 +30,15 @@ constexpr const char* type_name<std::string>() {
   return "a string";
 }
 
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
 }  // namespace
 
 template <class T>
-T ConfigReader::get(const std::string& key) {
+T ConfigReader::held(const std::string& key) {
   const auto entry = config_.find(key);
   check(entry != config_.end(), "[{}] {} is missing, expected {}", where_, key, type_name<T>());
   used_.insert(key);
@@ -42,26 +50,59 @@ T ConfigReader::get(const std::string& key) {
        type_name<T>());
 }
 
-template bool ConfigReader::get(const std::string&);
-template std::int64_t ConfigReader::get(const std::string&);
-template double ConfigReader::get(const std::string&);
-template std::string ConfigReader::get(const std::string&);
+template <class T>
+T ConfigReader::value(const std::string& key, KeyLine line, const std::optional<T>& fallback) {
+  if (explores(key)) {
+    explorer_->record({key, std::is_same_v<T, bool> ? type_name<T>() : "text", line, text_of(fallback), {}});
+    if constexpr (std::is_same_v<T, bool>) return explorer_->truth(key);
+    return fallback.value_or(T());
+  }
+  return fallback && !has(key) ? *fallback : held<T>(key);
+}
 
-double ConfigReader::number(const std::string& key, const NumberRule& rule) {
-  const auto value = get<double>(key);
+template bool ConfigReader::value(const std::string&, KeyLine, const std::optional<bool>&);
+template std::string ConfigReader::value(const std::string&, KeyLine, const std::optional<std::string>&);
+
+std::string ConfigReader::word(const std::string& key, KeyLine line, const std::vector<std::string_view>& words,
+                               const std::optional<std::string>& fallback) {
+  if (explores(key)) {
+    explorer_->record({key, "", line, text_of(fallback), {words.begin(), words.end()}});
+    return std::string(words[explorer_->choice(key, words)]);
+  }
+  std::string word = fallback && !has(key) ? *fallback : held<std::string>(key);
+  check(std::ranges::find(words, word) != words.end(), "[{}] {} '{}' found, expected {} or {}", where_, key, word,
+        fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+  return word;
+}
+
+double ConfigReader::any_number(const std::string& key, KeyLine line, const NumberRule& rule,
+                                std::optional<double> fallback) {
+  if (explores(key)) {
+    explorer_->record({key, type_of(rule), line, text_of(fallback), {}});
+    return KeyExplorer::number(rule);
+  }
+  if (fallback && !has(key)) return *fallback;
+  const auto value = held<double>(key);
   check(rule.holds(value), "[{}] {} is {}, expected {}", where_, key, value, rule.expected);
   check(size_allowed(value, rule), "[{}] {} is {}, expected {}", where_, key, value, kAllowedSizes);
   return value;
 }
 
-std::int64_t ConfigReader::integer(const std::string& key, std::int64_t low, std::int64_t high) {
-  const auto value = get<std::int64_t>(key);
+std::int64_t ConfigReader::any_integer(const std::string& key, KeyLine line, std::int64_t low, std::int64_t high,
+                                       std::optional<std::int64_t> fallback) {
+  if (explores(key)) {
+    explorer_->record({key, integer_type(low, high), line, text_of(fallback), {}});
+    return low;
+  }
+  if (fallback && !has(key)) return *fallback;
+  const auto value = held<std::int64_t>(key);
   check(low <= value && value <= high, "[{}] {} is {}, expected an integer from {} to {}", where_, key, value, low,
         high);
   return value;
 }
 
 void ConfigReader::finish() const {
+  if (explorer_) throw KeyExplorer::Finished();  // before anything is made of the examples
   const std::string known = used_.empty() ? "none" : fmt::format("{}", fmt::join(used_, ", "));
   for (const auto& [key, value] : config_)
     check(used_.contains(key), "[{}] {} is an unknown key, expected one of: {}", where_, key, known);

@@ -10,7 +10,7 @@ namespace npzoo {
 /// domains", CT-RSA 2002), with Philox as its round function.
 class Permutation {
  public:
-  /// Each `number` of a seed is another permutation. Throws Error where `size` is below 1.
+  /// Each `number` of a seed is another permutation. Throws Error if `size` is below 1.
   Permutation(std::int64_t size, std::uint64_t seed, std::uint64_t number);
 
   /// The element at `position`, which is one of 0 … size − 1.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npzoo/datasets/described_keys.h"
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/scores.h"
@@ -18,9 +19,9 @@
 
 namespace npzoo {
 
-/// The most tasks of a batch of an evaluation. In training the memory bounds a batch.
+/// Largest number of tasks in a batch of an evaluation. In training the memory limits a batch.
 inline constexpr std::int64_t kMostTasksPerBatch = 65'536;
-/// The most batches of a validation or an evaluation.
+/// Largest number of batches of a validation or an evaluation.
 inline constexpr std::int64_t kMostScoredBatches = 10'000'000;
 
 struct TrainingConfig {
@@ -42,7 +43,7 @@ struct ValidationConfig {
   bool operator==(const ValidationConfig&) const = default;
 };
 
-/// How a source prints its figures: under which sign, and whether as the mean over the channels of a target point.
+/// How a source prints its figures: the sign, and whether as the mean over the channels of a target point.
 struct Metric {
   bool negative = false;
   std::int64_t channels = 1;  // that figures are divided by
@@ -52,11 +53,11 @@ struct Metric {
 };
 inline constexpr Metric Metric::log_likelihood{}, Metric::nll{.negative = true};
 
-/// npzoo reports log-likelihoods of target points; this turns a figure in `metric` into one.
+/// Converts a figure in `metric` to a log-likelihood per target point, the figure that npzoo reports.
 inline double to_log_likelihood(const Metric& metric, double value) {
   return static_cast<double>(metric.channels) * (metric.negative ? -value : value);
 }
-/// The same of a standard error.
+/// Converts the standard error of such a figure.
 inline double error_of_log_likelihood(const Metric& metric, double error) {
   return static_cast<double>(metric.channels) * error;
 }
@@ -66,7 +67,7 @@ inline double in_metric(const Metric& metric, double log_likelihood) {
 inline double error_in_metric(const Metric& metric, double error) {
   return error / static_cast<double>(metric.channels);
 }
-/// As protocols write it: "log-likelihood", "nll" or "nll per channel".
+/// Returns the word of protocols: "log-likelihood", "nll" or "nll per channel".
 const char* to_string(const Metric& metric);
 
 /// A figure as printed, in the metric of the protocol.
@@ -77,26 +78,28 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
-/// What the second number of published rows is.
+/// Meaning of the second number of published rows.
 enum class SpreadKind : std::uint8_t {
   unknown,    // the protocol does not state it
-  deviation,  // standard deviation over trainings with different seeds
+  deviation,  // standard deviation over trainings with different seeds, or over tasks
   error,      // standard error of their mean
 };
 struct Spread {
   SpreadKind kind = SpreadKind::unknown;
-  std::int64_t seeds = 0;  // number of trainings
+  std::int64_t seeds = 0;  // number of trainings; 0: it is over tasks
+  std::int64_t tasks = 0;  // number of functions, problems or orders that one training was tested on
+  bool assumed = false;    // the source prints the number of trainings, but not which kind it is
 
   bool operator==(const Spread&) const = default;
 };
 
-/// Tasks that trained models are tested on.
+/// Test tasks, with published figures and oracles.
 struct TestConfig {
   std::string name;
   std::shared_ptr<const TaskConfig> data;
   OracleValues oracle;
   std::map<std::string, Published> published;  // by model
-  /// The same of figures that are no headline, by their names: in the units of the figure, whatever the metric.
+  /// Published figures other than the headline, by their names: in the units of the figure, whatever the metric.
   std::map<std::string, std::map<std::string, Published>> published_figures;
 };
 
@@ -108,12 +111,12 @@ struct EvaluationConfig {
   ModelConfig rules{};               // for that trial alone, which reads them
   Metric metric;
   std::map<std::string, Density> densities;  // of published figures, by model; those not named are marginal
-  Spread spread;                             // of the published rows of all tests
+  Spread spread;                             // of the published rows and figures of all tests
   std::vector<TestConfig> tests;
 };
 
-/// The rules under which a figure is got: data, training, evaluation, models, and what others got under the same rules.
-/// Figures are per target point, in nats; batches count equally.
+/// The rules behind a figure: data, training, evaluation, models, and published figures under the same rules. Figures
+/// are per target point, in nats; batches count equally.
 struct Protocol {
   std::string name;
   std::string description;
@@ -127,32 +130,40 @@ struct Protocol {
   std::string text;  // the TOML it was read from: `parse_protocol` of it gives the same protocol
 };
 
-/// Reads TOML text in ASCII. Strict: an unknown or missing key, a wrong type or a value out of range throws Error
+/// Reads TOML text in ASCII. It is strict: an unknown or missing key, a wrong type or a value out of range throws Error
 /// naming `where`, the key, what was found and what was expected.
 Protocol parse_protocol(std::string_view text, const std::string& where);
 
-/// A protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. What it extends
-/// is part of its text, see protocol_text.h.
+/// Returns the keys of protocols besides those of `[data]`, of the rules of trials and of the options of models.
+std::vector<DescribedKey> described_protocol_keys();
+
+/// Loads a protocol of the program by its name, or a user's own by the path of a file that ends in `.toml`. The
+/// extended protocol is part of its text, see protocol_text.h.
 Protocol load_protocol(const std::string& name_or_path);
 
-/// The protocol with changes to its text, see changed_text; as it was where there are none. What a run or a checkpoint
-/// had made of its steps, batch size and learning rate is not kept.
+/// Returns the protocol with changes to its text, see changed_text; unchanged if there are none. Steps, batch size and
+/// learning rate that a run or a checkpoint replaced are those of the text again.
 Protocol with_changes(Protocol protocol, std::span<const std::string> changes);
 
-/// Names of the protocols in the program, sorted.
+/// Returns the names of the protocols in the program, sorted.
 std::vector<std::string> protocol_names();
 
-/// What a figure of `model` on that test is measured under, as 32 hexadecimal digits: they change with the data, the
-/// training, the validation, the batches of the evaluation, the distribution of the test and the preset of the model,
-/// and with nothing else. Comments, the order of keys, how a number is written, names, sources, published figures and
-/// oracle values make no difference. Of the protocol as it was read: a run's own number of steps is not seen. Throws
-/// Error where there is no such test.
+/// Returns the identity of the rules behind a figure of `model` on that test, as 32 hexadecimal digits. It changes with
+/// the data, the training, the validation, the batches of the evaluation, the distribution of the test and the preset
+/// of the model, and with nothing else: not with comments, the order of keys, the notation of numbers, names, sources,
+/// published figures or oracle values. It is that of the protocol as it was read: a run's own number of steps makes no
+/// difference. Throws Error if there is no such test.
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model);
 
-/// Whether `[data]`, and what validations change of it, say the same in both. Of the protocols as they were read.
+/// Returns the identity of the distribution of a test's tasks, as 32 hexadecimal digits. It changes with the data, the
+/// distribution of the test and, if a task depends on the others of its batch, the batch size of the evaluation, but
+/// not with training and models.
+std::string task_version(const Protocol& protocol, const std::string& test);
+
+/// True if `[data]`, and its changes for validations, are the same in both protocols as they were read.
 bool same_data(const Protocol& a, const Protocol& b);
 
-/// The preset of `model`; throws Error listing the presets where there is none.
+/// Returns the preset of `model`. Throws Error listing the presets if there is none.
 const ModelConfig& model_config(const Protocol& protocol, const std::string& model);
 
 }  // namespace npzoo

@@ -14,5 +14,7 @@ struct ProtocolFile {
 std::span<const ProtocolFile> protocol_files();
 /// Presets that protocols share, from `presets/` there, under the names that `presets = "tnp-d"` has.
 std::span<const ProtocolFile> preset_files();
+/// The text of npzoo/datasets/expectations.toml.
+std::string_view expectations_file();
 
 }  // namespace npzoo

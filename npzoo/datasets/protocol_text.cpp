@@ -21,6 +21,9 @@ namespace npzoo {
 
 namespace {
 
+// Keys of a file that its complete text has no more.
+constexpr std::string_view kExtendsKey = "extends", kPresetsKey = "presets";
+
 constexpr const char* kAllProtocols = "npzoo list protocols";
 
 constexpr std::size_t kMostExtended = 8;
@@ -42,9 +45,9 @@ std::string beside(const std::string& from, const std::string& path) {
   return (std::filesystem::path(from).parent_path() / path).lexically_normal().string();
 }
 
-/// What `extends` in the file `from` names, as a name or a path from here; empty where there is no such key.
+/// Returns the value of `extends` in the file `from`, as a name or a path from here; empty if there is no such key.
 std::string extended_by(const toml::table& table, const std::string& from) {
-  const toml::node* extends = table.get("extends");
+  const toml::node* extends = table.get(kExtendsKey);
   if (!extends) return "";
   check(extends->is_string(), "[protocol] {}: extends is no string, expected a name or a path", from);
   const std::string& name = extends->as_string()->get();
@@ -57,7 +60,7 @@ std::string extended_by(const toml::table& table, const std::string& from) {
 
 /// Texts of the presets that `presets` in the file `from` names.
 std::vector<std::string> presets_of(const toml::table& table, const std::string& from) {
-  const toml::node* presets = table.get("presets");
+  const toml::node* presets = table.get(kPresetsKey);
   if (!presets) return {};
   const toml::array* several = presets->as_array();
   std::vector<std::string> texts;
@@ -165,20 +168,23 @@ void drop_figures(toml::table& root, bool oracles) {
     }
 }
 
-/// Removes what `[evaluation]` says of published rows that neither the tests nor those that replace them have.
+/// Removes settings of published rows in `[evaluation]` if neither the tests nor their replacements have such rows.
 void drop_words_on_figures(toml::table& root, toml::table& replacing) {
   std::set<std::string, std::less<>> models;
+  bool figures = false;
   toml::array* own = tests_of(replacing);
   if (toml::array* tests = own ? own : tests_of(root))
     for (toml::node& node : *tests)
-      if (const toml::table* test = node.as_table())
+      if (const toml::table* test = node.as_table()) {
+        figures = figures || test->contains("published_figures");
         if (const toml::table* rows = (*test)["published"].as_table())
           for (const auto& [model, row] : *rows) models.emplace(model.str());
+      }
   toml::table* evaluation = root["evaluation"].as_table();
   if (!evaluation) return;
+  if (models.empty() && !figures) evaluation->erase("spread");
   if (models.empty()) {
     evaluation->erase("densities");
-    evaluation->erase("spread");
   } else if (toml::table* densities = (*evaluation)["densities"].as_table()) {
     std::vector<std::string> gone;
     for (const auto& [model, density] : *densities)
@@ -204,7 +210,7 @@ void extend(toml::table& base, toml::table& own) {
 /// The text of a file that extends nothing and changes no preset: without the line `presets`, and with them at its end.
 std::string with_presets(const std::string& text, const std::vector<std::string>& presets) {
   const toml::table own = parse_toml(text, "[protocol]");  // once more: copies of a table do not know their lines
-  const auto [key, value] = *own.find("presets");
+  const auto [key, value] = *own.find(kPresetsKey);
   const auto first = key.source().begin.line, last = value.source().end.line;
   std::string joined;
   std::size_t line = 1;
@@ -249,6 +255,17 @@ std::string changed_text(std::string_view text, std::span<const std::string> cha
   return toml_text(root);
 }
 
+std::vector<DescribedKey> described_file_keys() {
+  return {{.name = std::string(kExtendsKey),
+           .type = "text",
+           .meaning = "name or path of a protocol whose keys hold unless this file changes them",
+           .optional = true},
+          {.name = std::string(kPresetsKey),
+           .type = "text, or an array of texts",
+           .meaning = "names or paths of files of [models.…] tables that protocols share",
+           .optional = true}};
+}
+
 std::string protocol_text(const std::string& name_or_path) {
   check(built_in(name_or_path) || name_or_path.ends_with(".toml"),
         "[protocol] {} is unknown, neither a protocol nor a path that ends in .toml{}", name_or_path,
@@ -268,14 +285,14 @@ std::string protocol_text(const std::string& name_or_path) {
     tables.push_back(parse_toml(read(next), "[protocol] " + next));
   }
   const std::vector<std::string> presets = presets_of(tables[0], name_or_path);
-  if (tables.size() == 1 && presets.empty() && !tables[0].contains("presets")) return text;
+  if (tables.size() == 1 && presets.empty() && !tables[0].contains(kPresetsKey)) return text;
   if (tables.size() == 1 && !overlap(tables[0], preset_tables(presets, name_or_path)))
     return with_presets(text, presets);
   toml::table whole;
   for (; !tables.empty(); tables.pop_back(), chain.pop_back()) {
     toml::table& own = tables.back();
     for (const toml::table& preset : preset_tables(presets_of(own, chain.back()), chain.back())) put_on(whole, preset);
-    for (const char* key : {"extends", "presets"}) own.erase(key);
+    for (const std::string_view key : {kExtendsKey, kPresetsKey}) own.erase(key);
     extend(whole, own);
   }
   return toml_text(whole);

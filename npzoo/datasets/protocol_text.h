@@ -3,6 +3,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "npzoo/datasets/described_keys.h"
 
 namespace npzoo {
 
@@ -13,10 +16,13 @@ namespace npzoo {
 /// the file does not restate are left out if it changes data or evaluation; if it changes training, published rows are.
 /// `presets = "tnp-d"`, or a list of such names, puts tables `[models.…]` that protocols share between the extended
 /// protocol and the file: each is the name of one of the program's presets, or the path of a file.
-/// Throws Error where a protocol or a preset is not there, where a preset holds more than [models], where protocols
+/// Throws Error if a protocol or a preset is not there, where a preset holds more than [models], where protocols
 /// extend each other in a circle, and where more than eight do in a row. A text that extends nothing is as it was
 /// written, with its presets, unless it changes them.
 std::string protocol_text(const std::string& name_or_path);
+
+/// Returns the keys that only files have: `extends` and `presets`.
+std::vector<DescribedKey> described_file_keys();
 
 /// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;
 /// a later change of one key replaces an earlier one. The text's name then tells what was changed, as the flags that

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <initializer_list>
 #include <string>
@@ -64,6 +65,19 @@ const toml::table& table_of(const std::string& test, const toml::table& root, co
   fail("[protocol] {} has no test '{}'", protocol, test);
 }
 
+/// Returns the keys of a test that describe its tasks.
+toml::table tasks_of(const toml::table& tested) {
+  return without(tested, {"name", "oracle", "published", "published_figures"});
+}
+
+std::string digest_of(const std::string& text) {
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(text.data(), text.size()));
+  std::string digits;
+  for (const unsigned char byte : hash.digest) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
 }  // namespace
 
 std::string protocol_version(const Protocol& protocol, const std::string& test, const std::string& model) {
@@ -72,14 +86,21 @@ std::string protocol_version(const Protocol& protocol, const std::string& test, 
   std::string text;
   for (const char* part : {"data", "training", "validation"}) append(text, *root[part].node());
   append(text, without(*root["evaluation"].as_table(), {"tests", "metric", "densities", "spread"}));
-  append(text, without(tested, {"name", "oracle", "published", "published_figures"}));
+  append(text, tasks_of(tested));
   if (const auto preset = root["models"][model]) append(text, *preset.node());
 
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(text.data(), text.size()));
-  std::string digits;
-  for (const unsigned char byte : hash.digest) digits += fmt::format("{:02x}", byte);
-  return digits;
+  return digest_of(text);
+}
+
+std::string task_version(const Protocol& protocol, const std::string& test) {
+  const toml::table root = tables_of(protocol);
+  const toml::table& tested = table_of(test, root, protocol.name);
+  std::string text;
+  append(text, *root["data"].node());
+  append(text, tasks_of(tested));
+  const auto config = std::ranges::find(protocol.evaluation.tests, test, &TestConfig::name);
+  if (config->data->batch_size_matters()) append(text, *root["evaluation"]["batch_size"].node());
+  return digest_of(text);
 }
 
 bool same_data(const Protocol& a, const Protocol& b) {

@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What a log-likelihood per target point is the density of. The more a prediction may say, the more is possible.
+/// The density behind a log-likelihood per target point. Less restricted densities can reach higher values.
 enum class Density : std::uint8_t {
   marginal,  // each target by itself, as a Gaussian
   mixture,   // each target by itself, as any distribution
@@ -21,7 +21,7 @@ double log_normal_density(double y, double mean, double variance);
 /// %: 12.71 of 1, 2.776 of 4 (Abramowitz and Stegun 26.7.3 and 26.7.4).
 double student_quantile(std::int64_t degrees);
 
-/// A figure and its standard error, NaN where that is not known.
+/// A figure and its standard error, NaN if that is not known.
 struct Estimate {
   double value = 0;
   double standard_error = std::numeric_limits<double>::quiet_NaN();
@@ -54,7 +54,7 @@ class MarginalFit {
   double crps() const { return crps_ / static_cast<double>(values_); }
   /// Share of values inside the central interval of `percent` %, a multiple of 5 from 5 to 95.
   double coverage(int percent) const;
-  /// The same of the intervals that are told everywhere: 50, 80, 90 and 95 %.
+  /// Returns the coverage of the usual intervals: 50, 80, 90 and 95 %.
   std::map<int, double> coverage() const;
   /// Mean over the intervals of 5, 10 … 95 % of how far their coverage is off.
   double calibration_error() const;

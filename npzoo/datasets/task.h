@@ -6,27 +6,28 @@
 
 namespace npzoo {
 
-/// A batch of regression tasks: what models are given and what datasets make.
-/// x and y are standardised as the protocol says; all of one floating dtype.
+/// A batch of regression tasks: the input of models and the output of datasets.
+/// x and y are standardised as the protocol says; all have one floating dtype.
 struct Task {
   Tensor xc;  // (B, Nc, Dx) context inputs
   Tensor yc;  // (B, Nc, Dy) context values
   Tensor xt;  // (B, Nt, Dx) target inputs
   Tensor yt;  // (B, Nt, Dy) target values
-  /// (B) int64: how many leading context points of each row are real, the rest is padding. Undefined: all of them.
+  /// (B) int64: number of leading context points of each row that are real; the rest is padding. Undefined: all of
+  /// them.
   Tensor lengths{};
-  /// The same of the targets, which only training pads.
+  /// The same for the targets, which only training pads.
   Tensor target_lengths{};
-  /// (B, Nt) and (B, Nc): how much each point counts in a training loss, relative to the others of its row; 0 for
-  /// padding. Undefined: all alike. Context weights are for losses that score the context as well.
+  /// (B, Nt) and (B, Nc): weight of each point in a training loss, relative to the others of its row; 0 for padding.
+  /// Undefined: all alike. Context weights are for losses that score the context as well.
   Tensor target_weights{}, context_weights{};
-  /// (B): what a training loss divides the weighted sum over a task's targets by, so that all points of a batch can
-  /// count alike, whatever task they are of. Undefined: the sum of the task's weights.
+  /// (B): divisor of the weighted sum over a task's targets in a training loss, so that all points of a batch can count
+  /// alike, whatever their task. Undefined: the sum of the task's weights.
   Tensor target_totals{};
-  /// What a model has found in the whole batch for those who work through a part of it (Model::prepared).
+  /// Statistics of the whole batch for models that work through a part of it (Model::prepared).
   Tensor batch_statistics{};
 
-  /// The same on a device; lengths stay on the CPU, where operations read them.
+  /// Returns the task on a device; lengths stay on the CPU, where operations read them.
   Task to(Device device) const {
     return {xc.to(device),
             yc.to(device),
@@ -41,7 +42,7 @@ struct Task {
   }
 };
 
-/// (B, points), on the CPU: 1 for the first `lengths` points of each row, else 0.
+/// Returns (B, points) on the CPU: 1 for the first `lengths` points of each row, else 0.
 Tensor real_points(const Tensor& lengths, std::int64_t points, DType dtype);
 
 }  // namespace npzoo

@@ -67,12 +67,19 @@ std::string_view present_kind(std::string_view kind) {
   return kind;
 }
 
-std::shared_ptr<const TaskConfig> read_task_config(TomlReader data) {
-  const std::span<const TaskFamily> known = task_families();  // one table throughout
+/// `known` is one table throughout, since another thread may add to it.
+std::string read_kind(TomlReader& data, std::span<const TaskFamily> known) {
+  constexpr KeyLine kLine = "kind of tasks; `npzoo help protocol KIND` lists its keys";
   std::vector<std::string_view> kinds;
   for (const TaskFamily& family : known) kinds.push_back(family.kind);
-  std::string kind = data.is_text("kind") ? std::string(present_kind(data.text("kind"))) : "";
-  if (std::ranges::find(kinds, kind) == kinds.end()) kind = data.choice("kind", kinds);  // throws Error
+  std::string kind = data.is_text("kind") ? std::string(present_kind(data.text("kind", kLine))) : "";
+  if (std::ranges::find(kinds, kind) == kinds.end()) kind = data.choice("kind", kLine, kinds);  // throws Error
+  return kind;
+}
+
+std::shared_ptr<const TaskConfig> read_task_config(TomlReader data) {
+  const std::span<const TaskFamily> known = task_families();
+  const std::string kind = read_kind(data, known);
   auto config = std::ranges::find(known, kind, &TaskFamily::kind)->read(data);
   data.finish();
   return config;

@@ -14,7 +14,7 @@
 
 namespace npzoo {
 
-/// What tasks show a model, in their units.
+/// Range of the tasks in training, in their units.
 struct TrainingRange {
   Interval inputs;                                // of every column
   std::int64_t min_context = 0, max_context = 0;  // points
@@ -64,12 +64,12 @@ class TaskConfig {
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
 
-  /// Throws Error where there can be no such tasks.
+  /// Throws Error if there can be no such tasks.
   virtual std::unique_ptr<TaskSource> source(const SourceOptions& options) const = 0;
   /// The same with what a `[[evaluation.tests]]` table changes: reads those keys, and may require them.
   virtual std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const = 0;
 
-  /// Of a task as most are, for measurements.
+  /// Returns the size of a typical task, for measurements.
   virtual TaskExtents typical_extents() const = 0;
   virtual TrainingRange training_range() const = 0;
   /// Tasks to be drawn in a picture, in float32 on the CPU: functions are seen where they go, so targets may be more
@@ -79,6 +79,9 @@ class TaskConfig {
   /// True if the tasks of evaluations are made of what validations use. If the best validation chose the weights, such
   /// a test chose them, and its figures are too good.
   virtual bool tested_on_validation() const { return false; }
+  /// True if a task of a large batch is drawn otherwise than one of a small batch, as if the largest context of a batch
+  /// bounds the targets of all its tasks. Then mean figures depend on the batch size.
+  virtual bool batch_size_matters() const { return true; }
   /// Returns the application that `predict` runs with a model of these tasks.
   virtual Application application() const { return Application::points; }
   /// How an image becomes a task, where tasks are images.
@@ -125,6 +128,9 @@ std::span<const TaskFamily> task_families();
 
 /// The name of the kind that has this name or had it before; `kind` itself if there is none.
 std::string_view present_kind(std::string_view kind);
+
+/// Reads `kind`: the present name of a kind of tasks.
+std::string read_kind(TomlReader& data, std::span<const TaskFamily> known);
 
 /// Reads a `[data]` table as its kind does; strict. Former names of kinds are read as well.
 std::shared_ptr<const TaskConfig> read_task_config(TomlReader data);

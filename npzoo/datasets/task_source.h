@@ -13,8 +13,8 @@
 
 namespace npzoo {
 
-/// What batches are for. Splits never share random numbers, even under one seed, nor do they share any with a
-/// `Random(seed)` that initialises weights.
+/// Uses of batches. Splits never share random numbers, even under one seed, nor do they share any with a `Random(seed)`
+/// that initialises weights.
 enum class Split : std::uint8_t { training = 1, validation, evaluation };
 
 /// Means and standard deviations of the values at a row of inputs.
@@ -22,17 +22,19 @@ struct Curve {
   std::vector<double> mean, std;  // (n, Dy)
 };
 
-/// The distribution that the targets of a batch were drawn from, where it is known: what no model beats on average.
+/// The distribution that the targets of a batch were drawn from, if it is known: what no model beats on average.
 class Truth {
  public:
   virtual ~Truth() = default;
 
-  /// What figures and curves call it, "exact GP".
+  /// Returns its name in figures and curves, such as "exact GP".
   virtual std::string name() const = 0;
-  /// Of each task's target values given its context, in nats, the sum over its targets: (B). What is true is as good as
-  /// any mixture. None where it says nothing, as the joint density of values that determine each other.
+  /// Returns the log-likelihood of each task's target values given its context, in nats, summed over its targets: (B).
+  /// The truth is at least as good as any mixture. None if there is no such density, as the joint density of values
+  /// that determine each other.
   virtual std::optional<std::vector<double>> log_likelihood(const Task& task, Density density) const = 0;
-  /// Of values observed at `x` (n, Dx) given the context of one row; none where there is no curve to be drawn.
+  /// Returns the curve of values observed at `x` (n, Dx) given the context of one row; none if there is no curve to
+  /// draw.
   virtual std::optional<Curve> curve(const Task& /*task*/, std::int64_t /*row*/, std::span<const double> /*x*/) const {
     return {};
   }
@@ -43,20 +45,20 @@ std::optional<double> mean_log_likelihood(const Truth& truth, const Task& task, 
 
 struct Batch {
   Task task;
-  std::shared_ptr<const Truth> truth{};  // null where it is not known
+  std::shared_ptr<const Truth> truth{};  // null if it is not known
 };
 
-/// Where batches of tasks come from. Batch `index` is a function of source, seed, split and index alone.
+/// A source of batches of tasks. Batch `index` is a function of source, seed, split and index alone.
 ///
-/// Tensors of tasks live on `device`, but lengths on the CPU. On the CPU batches may be asked for on several threads at
-/// once, in any order; on a CUDA device by one thread at a time.
+/// Tensors of tasks live on `device`, but lengths on the CPU. On the CPU several threads may ask for batches at once,
+/// in any order; on a CUDA device one thread at a time.
 class TaskSource {
  public:
   virtual ~TaskSource() = default;
 
   virtual Batch batch(std::uint64_t index) const = 0;
   Task task(std::uint64_t index) const { return batch(index).task; }
-  /// Batches after which a finite test set has been seen once; none where they never end.
+  /// Batches after which a finite test set has been seen once; none if they never end.
   virtual std::optional<std::int64_t> size() const { return {}; }
   virtual Device device() const = 0;
 };

@@ -3,6 +3,7 @@
 #include <functional>
 #include <initializer_list>
 
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/cpu/context.h"
 #include "npzoo/engine/cuda/context.h"
 #include "npzoo/engine/tensor.h"
@@ -18,9 +19,11 @@ inline void check_one_device(const char* where, std::initializer_list<std::refer
   check(!on[0] || !on[1], "[{}] arguments are on cpu and cuda, expected one device", where);
 }
 
-/// Calls f(context) for the active GPU, within a turn of this thread (see GpuTurn).
+/// Calls f(context) for the active GPU, within a turn of this thread (see GpuTurn). Throws Interrupted, and starts
+/// nothing, after a stop was requested.
 template <class F>
 void with_cuda(F&& f) {
+  throw_if_stopped();
   const GpuTurn turn;
   if constexpr (kHasCuda)
     if (active_gpu() == Gpu::nvidia) return f(cuda_context<Gpu::nvidia>());

@@ -10,7 +10,7 @@
 
 #include "npzoo/engine/memory.h"
 
-// What the pools of memory.cpp are made of. Included by it and by the sources alone.
+// Parts of the pools of memory.cpp. Only memory.cpp and the sources include it.
 
 namespace npzoo {
 

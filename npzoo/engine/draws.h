@@ -11,53 +11,53 @@
 
 namespace npzoo {
 
-/// What the random numbers of a model are for. Different purposes never share any; nor does a purpose share any with
-/// data, initial weights or random features, the streams of which have a smaller first byte.
+/// Uses of a model's random numbers. Different purposes never share numbers. No purpose shares numbers with data,
+/// initial weights or random features: the streams of those have a smaller first byte.
 enum class Purpose : std::uint8_t { training = 0x80, evaluation, prediction };
 
 class KeptDraws;
 
-/// Random numbers of a model: a function of seed, purpose, step, number of the call, task in the batch, and sample. So
-/// neither threads nor the parts that a batch is worked through in, nor a restart, nor the device change any; and
-/// whoever asks for more samples finds those that there were before among them. Philox in counter mode; the only state
-/// is the number of calls. A copy draws the same again.
+/// Random numbers of a model: a function of seed, purpose, step, number of the call, task in the batch, and sample.
+/// Threads, parts of a batch, restarts and the device change none of them, and a larger number of samples contains a
+/// smaller one. Philox in counter mode; the only state is the number of calls. A copy draws the same numbers again.
 ///
 /// They are drawn on the host. For a step that is captured as a graph, see KeptDraws.
 class Draws {
  public:
   /// `step` is the update in training, the batch in evaluation and prediction; below 2³².
   Draws(std::uint64_t seed, Purpose purpose, std::uint64_t step);
-  /// In the place of random numbers those of a recorded run, in the order of the calls: of the shapes that are asked
-  /// for, apart from extents of 1, for all tasks of the batch.
+  /// Replaces random numbers by those of a recorded run, in the order of the calls: of the requested shapes, apart from
+  /// extents of 1, for all tasks of the batch.
   static Draws recorded(std::vector<Tensor> in_order_of_calls);
 
-  /// The same numbers, each tensor of them also in `notes`, which must outlive all calls: what `recorded` takes.
+  /// Returns the same draws; they also put each tensor into `notes`, the input of `recorded`, which must outlive all
+  /// calls.
   Draws noted_in(std::vector<Tensor>& notes) const;
 
-  /// What the tasks from number `first` on draw.
+  /// Returns the draws of the tasks from number `first` on.
   Draws from(std::int64_t first) const;
-  /// The same numbers, in page-locked memory of `kept`, which must outlive all calls.
+  /// Returns the same draws in page-locked memory of `kept`, which must outlive all calls.
   Draws kept_in(KeptDraws& kept) const;
 
-  /// Standard normal, (samples, tasks, …each) on `device`. Like all calls it throws Error for more than 2²⁴ calls in a
-  /// step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample (the other calls: 2²⁸), and if a recording has
-  /// no such tensor.
+  /// Draws standard normal numbers, (samples, tasks, …each) on `device`. Like all calls it throws Error for more than
+  /// 2²⁴ calls in a step, 2²⁰ tasks, 2¹⁶ samples of a task or 2²⁹ numbers in a sample (the other calls: 2²⁸), and if a
+  /// recording has no such tensor.
   Tensor normal(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
-  /// Uniform on [0, 1), in float32 rounded, shaped as normal.
+  /// Draws uniform numbers on [0, 1), in float32 rounded, shaped as normal.
   Tensor uniform(std::int64_t samples, std::int64_t tasks, const Shape& each, DType dtype, Device device);
-  /// Uniform integers in [0, below(b)) of task b, (samples, tasks, n) int64 on the CPU, as operations want indices; 0
-  /// where there is no such integer. below (tasks) int64 on the CPU. Since number i does not depend on n, what is drawn
-  /// for real points does not depend on padding behind them.
+  /// Draws uniform integers in [0, below(b)) for task b, (samples, tasks, n) int64 on the CPU, as indices of
+  /// operations; 0 if there is no such integer. below (tasks) int64 on the CPU. Number i does not depend on n, so draws
+  /// for real points do not depend on padding behind them.
   Tensor integers(std::int64_t samples, const Tensor& below, std::int64_t n);
-  /// Where kernels begin that draw by themselves, for each task apart: (3) int64 on `device`, the bits of the
-  /// RandomState of the first one; the next task's is kBlocksOfATask further.
+  /// Returns the start of the stream for kernels that draw by themselves, for each task apart: (3) int64 on `device`,
+  /// the bits of the RandomState of the first task. The next task's begins kBlocksOfATask further.
   Tensor generator(std::int64_t tasks, Device device);
-  /// Integers that follow from others on the host, such as lengths once for each sample, or which points to gather;
-  /// int64 on the CPU. Nothing is drawn, but as with what is drawn `fill` is called again for each repetition of a
-  /// captured step, when the tensors that it read hold other numbers.
+  /// Computes integers from others on the host, such as lengths once for each sample, or which points to gather; int64
+  /// on the CPU. Draws nothing, but a captured step calls `fill` again for each repetition, when the tensors that it
+  /// read hold other numbers.
   Tensor derived(const Shape& shape, std::function<void(std::span<std::int64_t>)> fill);
 
-  /// How many there have been.
+  /// Returns the number of calls.
   std::int64_t calls() const { return calls_; }
 
  private:
@@ -86,12 +86,12 @@ class Draws {
   std::vector<Tensor>* notes_ = nullptr;
 };
 
-/// The random numbers of a step that is done again and again as a graph. Its kernels read page-locked memory, which is
-/// filled anew before each launch.
+/// Random numbers of a step that is repeated as a graph. Its kernels read page-locked memory, which is refilled before
+/// each launch.
 class KeptDraws {
  public:
-  /// Puts in what the same calls get from `draws`, which are those of a later step. Bounds of integers are read again
-  /// too, and derived integers made anew.
+  /// Draws the numbers of the same calls from `draws`, those of a later step. Reads bounds of integers again, and
+  /// recomputes derived integers.
   void refill(const Draws& draws);
 
  private:

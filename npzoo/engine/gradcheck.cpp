@@ -132,7 +132,7 @@ template <class Move>
 void Checker::compare(double analytic, double scale, double step, const Move& move, const std::string& name) {
   constexpr double kAgreed = 1e-8;
   double numeric = slope(step, move);
-  // Where the function is steep, Richardson's formula of fourth order may be the better reference.
+  // For steep functions, Richardson's formula of fourth order may be the better reference.
   if (!(std::abs(analytic - numeric) <= kAgreed * scale)) {
     const double extrapolated = (4 * numeric - slope(2 * step, move)) / 3;
     if (std::abs(analytic - extrapolated) < std::abs(analytic - numeric)) numeric = extrapolated;

@@ -32,7 +32,7 @@ using TensorFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 ///
 /// The error of an entry is |analytic - numeric| divided by the largest gradient of its input, or by a thousandth of
 /// the largest gradient of all inputs where that is more, or by 1e-4: below these, rounding is all that differences
-/// show. Throws Error where the output does not depend on any input, as far as the tape knows.
+/// show. Throws Error if the output does not depend on any input, as far as the tape knows.
 GradcheckResult gradcheck(const TensorFunction& f, std::vector<Tensor> inputs, const GradcheckOptions& options = {});
 
 }  // namespace npzoo

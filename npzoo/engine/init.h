@@ -11,8 +11,8 @@ namespace npzoo {
 /// The framework whose defaults a model starts from: published figures depend on them.
 enum class Framework : std::uint8_t { torch, flax, tensorflow };
 
-/// Where initial weights come from, and how many there may be: a model described by a file from a stranger must not be
-/// larger than the file.
+/// The source of initial weights, and the largest number of them. A model from an untrusted file must not be larger
+/// than the file.
 struct InitialWeights {
   std::uint64_t seed = 0;
   std::int64_t max_elements = std::numeric_limits<std::int64_t>::max();

@@ -142,7 +142,7 @@ class Pool {
     }
   }
 
-  /// Counts the bytes as used and returns how many are then. Throws where the limit forbids it, and counts nothing:
+  /// Counts the bytes as used and returns how many are then. Throws if the limit forbids it, and counts nothing:
   /// what one thread is refused does not stand in the way of another.
   std::int64_t claim(std::size_t bytes) {
     std::int64_t live = live_bytes_.load(std::memory_order_relaxed);

@@ -9,8 +9,8 @@
 
 namespace npzoo {
 
-/// A tensor that a module owns. One that is not trained is part of the module's state all the same: it is saved with
-/// the weights, but no optimiser changes it.
+/// A tensor that a module owns. One that is not trained is still part of the module's state: it is saved with the
+/// weights, but no optimiser changes it.
 struct Parameter {
   Tensor value;
   bool trained = true;
@@ -45,7 +45,7 @@ class ModuleVisitor {
     path_.resize(length);
   }
 
-  /// The elements are named 0, 1, ….
+  /// Names the elements 0, 1, ….
   template <class Module>
   void operator()(std::string_view name, std::vector<Module>& modules) {
     const std::size_t length = path_.size();
@@ -59,8 +59,8 @@ class ModuleVisitor {
   std::string path_;
 };
 
-/// Everything that a module owns, trained or not, in the order of its parts. The pointers live as long as the module
-/// stays where it is.
+/// Returns all tensors of a module, trained or not, in the order of its parts. The pointers are valid as long as the
+/// module stays in its place.
 template <class Module>
 std::vector<NamedParameter> named_tensors(Module& module) {
   std::vector<NamedParameter> found;
@@ -69,7 +69,7 @@ std::vector<NamedParameter> named_tensors(Module& module) {
   return found;
 }
 
-/// The trained ones of them.
+/// Returns the trained tensors of a module.
 template <class Module>
 std::vector<NamedParameter> named_parameters(Module& module) {
   std::vector<NamedParameter> found = named_tensors(module);

@@ -13,7 +13,7 @@ void Profile::start() {
 
 namespace {
 
-/// What an operation leaves to a CUDA device counts with it.
+/// An operation includes its work on a CUDA device.
 void wait_for_device() {
   if (default_device() == Device::cuda) gpu_runtime().synchronise();
 }

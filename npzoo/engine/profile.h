@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// Where the time of recorded computations goes. An operation is charged with all the time since the one before it on
-/// the same tape, so what is not recorded counts with the operation that it leads to.
+/// Measures the time of recorded operations. An operation is charged with all the time since the operation before it on
+/// the same tape. So work that is not recorded counts for the next recorded operation.
 class Profile {
  public:
   struct Cost {

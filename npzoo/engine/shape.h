@@ -30,7 +30,7 @@ class Shape {
 
   Shape with(int axis, std::int64_t extent) const;
   Shape without(int axis) const;
-  /// The non-negative form of `axis`; throws Error where there is no such axis.
+  /// The non-negative form of `axis`; throws Error if there is no such axis.
   int index(int axis) const;
 
   const std::int64_t* begin() const { return dims_.data(); }

@@ -55,7 +55,7 @@ Grads::Target Grads::into(const Tensor& x) {
 
 void Grads::unshare(Slot& slot) {
   if (!slot.grad.unique()) {
-    // What a kernel has not written yet can be neither copied nor added to.
+    // A gradient that a kernel has not written yet can be neither copied nor added to.
     check(!slot.own, "[grads] a contribution to a gradient of shape {} found while another one is being written",
           slot.grad.shape());
     slot.grad = slot.grad.clone();
@@ -178,6 +178,15 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   const Playing now(playing_);
   if (profile_) profile_->start();
   play_until(0);
+  return grads_;
+}
+
+Grads& Tape::receive() {
+  check(!playing_ && !consumed_ && nodes_.empty(),
+        "[tape] gradients can only be received before anything has been recorded");
+  grads_.id_ = id_;
+  grads_.slots_.resize(variables_);
+  consumed_ = true;
   return grads_;
 }
 

@@ -51,18 +51,18 @@ class Grads {
   /// summed. A contribution of the broadcast shape is summed to x's shape here.
   void add(const Tensor& x, Tensor d_x);
 
-  /// A tensor of x's shape for a kernel to write to; with `accumulate` it must add instead of overwrite. The gradient
-  /// is the kernel's as long as the Target lives: Error where another contribution to it is made meanwhile.
+  /// A tensor of x's shape for a kernel to write to; with `accumulate` the kernel must add instead of overwrite. The
+  /// gradient belongs to the kernel as long as the Target lives: other contributions to it are an Error meanwhile.
   struct Target {
     Tensor grad;
     bool accumulate;
   };
   Target into(const Tensor& x);
 
-  /// Gradient of a watched leaf after the backward pass; undefined where nothing depended on it. (What is not a leaf
-  /// has handed its gradient on.)
+  /// Returns the gradient of a watched leaf after the backward pass; undefined if nothing depended on it. (Other
+  /// variables have passed their gradient on.)
   const Tensor& find(const Tensor& x) const;
-  /// The same, with zeros where nothing depended on it.
+  /// Returns the gradient of a watched leaf, with zeros if nothing depended on it.
   Tensor of(const Tensor& x) const;
 
  private:
@@ -81,8 +81,8 @@ class Grads {
   RecordingId id_;
 };
 
-/// Records operations in the order they run and plays them backwards once. A node is destroyed as the backward pass
-/// goes by it, so what it saved serves the gradients that follow. The same Tape can be used again: it keeps its memory.
+/// Records operations in the order they run and plays them backwards once. The backward pass destroys a node when it
+/// has passed it, so its memory serves the next gradients. A Tape can be used again: it keeps its memory.
 class Tape {
  public:
   Tape();
@@ -90,19 +90,23 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Makes `leaf` a variable whose gradient the backward pass will leave in the result.
+  /// Makes `leaf` a variable. The backward pass returns its gradient.
   void watch(Tensor& leaf);
 
-  /// Starts afresh with the leaves of `first`, which has watched them and recorded nothing yet, and follows no other
-  /// tape. Recordings that follow each other take one part of a computation each, may be made and played on several
-  /// threads at once, and leave the gradients of the same leaves. This is the only way to put a leaf on two tapes.
-  /// Using what one of them recorded while another one records is an Error.
+  /// Starts anew with the leaves of `first`, which has watched them and recorded nothing yet, and follows no other
+  /// tape. Tapes that follow each other record one part of a computation each, on several threads at once, and return
+  /// the gradients of the same leaves. This is the only way to put a leaf on two tapes. A tape must not use variables
+  /// that another one recorded: that is an Error.
   void follow(Tape& first);
 
-  /// Gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
+  /// Returns the gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
   const Grads& backward(const Tensor& loss);
-  /// The same from an output of any shape and the cotangent `d_out` of that shape.
+  /// Returns the gradients for an output of any shape and the cotangent `d_out` of that shape.
   const Grads& backward(const Tensor& out, Tensor d_out);
+
+  /// Returns the gradients of the leaves, undefined so far, to be filled by Grads::add: where another process has
+  /// played this part of the computation. Consumes the recording, which must be empty.
+  Grads& receive();
 
   /// Forgets the recording and all gradients, keeps the memory.
   void clear();
@@ -111,7 +115,7 @@ class Tape {
   void set_profile(Profile* profile) { profile_ = profile; }
 
   std::size_t size() const { return nodes_.size(); }
-  /// Name of the operation at `index`.
+  /// Returns the name of the operation at `index`.
   std::string_view name(std::size_t index) const { return nodes_[index].name; }
 
  private:
@@ -154,7 +158,7 @@ class Tape {
   Profile* profile_ = nullptr;
 };
 
-/// While alive, operations on this thread are recorded on the tape. A tape that has been played starts afresh.
+/// Records the operations on this thread on the tape, as long as it lives. A tape that has been played starts anew.
 class Recording {
  public:
   explicit Recording(Tape& tape);
@@ -170,7 +174,7 @@ class Recording {
   Tape* previous_;
 };
 
-/// While alive, nothing is recorded on this thread.
+/// Turns recording off on this thread, as long as it lives.
 class NoGrad {
  public:
   NoGrad();
@@ -182,10 +186,10 @@ class NoGrad {
   Tape* previous_;
 };
 
-/// True when an operation on `x` would be recorded.
+/// True if an operation on `x` would be recorded.
 bool needs_grad(const Tensor& x);
 
-/// What `record` is made of; not for direct use.
+/// Implementation of `record`; not for direct use.
 struct Recorder {
   using Inputs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
@@ -220,25 +224,25 @@ struct Recorder {
   }
 };
 
-/// The tape of this thread, or null.
+/// Returns the tape of this thread, or null.
 Tape* current_tape();
 
-/// Records how the gradient of `out` reaches the inputs, if one of them needs it. `backward(d_out, grads)` hands its
+/// Records how the gradient of `out` reaches the inputs, if one of them needs it. `backward(d_out, grads)` adds its
 /// contributions to `grads`; its captures are what the operation saves, so list them. `name` must outlive the tape.
 template <class F>
 void record(const char* name, Tensor& out, Recorder::Inputs inputs, F&& backward) {
   if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, {&out, 1}, std::forward<F>(backward));
 }
 
-/// The same for an operation of any number of inputs.
+/// Records an operation of any number of inputs.
 template <class F>
 void record(const char* name, Tensor& out, std::span<const Tensor> inputs, F&& backward) {
   if (std::ranges::count_if(inputs, needs_grad) > 0)  // looks at all: some are refused
     Recorder::push(*current_tape(), name, {&out, 1}, std::forward<F>(backward));
 }
 
-/// The same for an operation with several outputs: `backward(std::span<const Tensor> d_outs, grads)`. An output that
-/// nothing depended on has an undefined cotangent.
+/// Records an operation with several outputs: `backward(std::span<const Tensor> d_outs, grads)`. The cotangent of an
+/// output that nothing depended on is undefined.
 template <class F>
 void record(const char* name, std::span<Tensor> outs, Recorder::Inputs inputs, F&& backward) {
   if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, outs, std::forward<F>(backward));

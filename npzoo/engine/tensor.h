@@ -11,8 +11,8 @@
 
 namespace npzoo {
 
-/// Which value of which recording a tensor is. `tape` 0 means: a constant. Its low kPartBits are the number of the tape
-/// among those that follow each other (see Tape::follow), or 0 for a leaf that all of them share.
+/// Identifies the value in a recording that a tensor is. `tape` 0 is a constant. Its low kPartBits are the number of
+/// the tape among those that follow each other (see Tape::follow), or 0 for a leaf that all of them share.
 struct Variable {
   static constexpr int kPartBits = 16;
 
@@ -25,15 +25,15 @@ struct Variable {
 class Tensor {
  public:
   Tensor() = default;
-  /// Undefined elements; what a kernel is about to overwrite. Here and below, where no device is named floating-point
-  /// numbers go to the default device, and integers to the CPU: operations read indices and lengths there and bring
-  /// them to the device themselves.
+  /// Makes a tensor with undefined elements, for a kernel to overwrite. Without a device, here and below,
+  /// floating-point numbers go to the default device and integers to the CPU: operations read indices and lengths there
+  /// and copy them to the device themselves.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
   static Tensor empty_like(const Tensor& other) { return empty(other.shape(), other.dtype(), other.device()); }
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32, std::optional<Device> device = {});
   static Tensor zeros_like(const Tensor& other) { return zeros(other.shape(), other.dtype(), other.device()); }
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, std::optional<Device> device = {});
-  /// On the CPU, in memory that a CUDA device can copy from by itself.
+  /// Makes a tensor on the CPU, in memory that a CUDA device can copy from by itself.
   static Tensor pinned(const Shape& shape, DType dtype = DType::float32);
   /// Makes the first elements of `memory` a tensor, on the device of the memory, without a copy. If the address is no
   /// multiple of an element's size, which kernels need, the tensor is a copy. Throws Error if there are too few bytes.
@@ -55,7 +55,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// First element, for kernels of the tensor's device. Throws Error when T is not the dtype.
+  /// Returns the first element, for kernels of the tensor's device. Throws Error if T is not the dtype.
   template <class T>
   T* data() {
     return static_cast<T*>(typed_data(dtype_of<T>()));
@@ -64,10 +64,10 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(typed_data(dtype_of<T>()));
   }
-  /// The same without a type.
+  /// Returns the address of the first element.
   std::byte* address() { return buffer_.data(); }
   const std::byte* address() const { return buffer_.data(); }
-  /// All elements, for the host. Throws Error when they are not there.
+  /// Returns all elements, for the host. Throws Error if they are on another device.
   template <class T>
   std::span<T> values() {
     return {static_cast<T*>(host_data(dtype_of<T>())), static_cast<std::size_t>(numel_)};
@@ -79,28 +79,30 @@ class Tensor {
   std::span<std::byte> raw() { return {static_cast<std::byte*>(host_data(dtype_)), bytes()}; }
   std::span<const std::byte> raw() const { return {static_cast<const std::byte*>(host_data(dtype_)), bytes()}; }
 
-  /// Returns the memory of the elements. It stays as long as the result does: an owner for those who read the elements
-  /// from outside, as through DLPack.
+  /// Returns the memory of the elements. It lives as long as the result: an owner for code that reads the elements from
+  /// outside, as through DLPack.
   const Buffer& buffer() const { return buffer_; }
 
-  /// The only element, as a double. Waits for the device.
+  /// Returns the only element as a double. Waits for the device.
   double item() const;
-  /// Same elements under another shape of equal size. Not recorded: the differentiable form is the op `reshape`.
+  /// Returns the same elements under another shape of equal size. Not recorded: the differentiable form is the op
+  /// `reshape`.
   Tensor view(const Shape& shape) const;
-  /// Own copy of the elements; a constant.
+  /// Returns a copy of the elements; a constant.
   Tensor clone() const;
-  /// Copy converted to `dtype`, integers on the CPU; a constant. Returns the tensor itself when nothing changes.
+  /// Returns a copy converted to `dtype`, integers on the CPU; a constant. Returns the tensor itself if nothing
+  /// changes.
   Tensor to(DType dtype) const;
-  /// Copy on another device; a constant. Returns the tensor itself when it is there. A copy to the CPU waits for the
-  /// device, one from the CPU does not.
+  /// Returns a copy on another device; a constant. Returns the tensor itself if it is there. A copy to the CPU waits
+  /// for the device, a copy from the CPU does not.
   Tensor to(Device device) const;
-  /// Same elements, cut off from the tape.
+  /// Returns the same elements as a constant.
   Tensor detach() const;
 
-  /// Shape, dtype and variable without the elements: what a closure keeps of an input whose values it does not need.
+  /// Returns shape, dtype and variable without the elements: for a closure that does not need an input's values.
   Tensor symbol() const;
 
-  /// True when no other handle shares the elements, so that they may be changed in place.
+  /// True if no other handle shares the elements, so that they may be changed in place.
   bool unique() const { return buffer_.unique(); }
 
   Variable variable() const { return variable_; }

@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of the first query of each task: (B, H, N). What samples or paths of a task ask comes behind it.
+/// Returns the weights of the first query of each task: (B, H, N). Queries of a task's samples or paths come behind it.
 Tensor of_first_query(const Tensor& weights, std::int64_t batch) {
   const std::int64_t heads = weights.dim(1), queries = weights.dim(2), keys = weights.dim(3);
   Tensor first = Tensor::empty({batch, heads, keys}, DType::float64, Device::cpu);

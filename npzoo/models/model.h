@@ -19,19 +19,19 @@ struct Context {
   Tensor lengths{};
 };
 
-/// The same context with zeros as padding. What stands there may be NaN, and 0 · NaN would reach the gradients of
-/// weights.
+/// Returns the context with zeros in the padding. Padding may hold NaN, and 0 · NaN would reach the weights' gradients.
 Context clear_padding(const Context& context);
 
-/// The points of `a`, then those of `b`; padding comes behind both. `draws` derive what a captured step needs anew.
+/// Returns the points of `a`, then those of `b`, with the padding of both at the end. `draws` recompute it in captured
+/// steps.
 Context join(const Context& a, const Context& b, Draws& draws);
 
-/// A context as a model has encoded it. Models derive their own.
+/// An encoded context. Each model derives its own.
 struct ContextState {
   virtual ~ContextState() = default;
 };
 
-/// The state as that of a model of its own. Throws Error, opened by `[model]`, for the state of another kind of model.
+/// Casts a state to that of a model. Throws Error, opened by `[model]`, for the state of another kind of model.
 template <class State>
 const State& state_as(const ContextState& state, const char* model) {
   const auto* own = dynamic_cast<const State*>(&state);
@@ -39,7 +39,7 @@ const State& state_as(const ContextState& state, const char* model) {
   return *own;
 }
 
-/// One that keeps the points themselves, for models that must encode all of them again when more come.
+/// A state that keeps the points, for models that encode all of them again when more arrive.
 struct HeldContext : ContextState {
   HeldContext(Context observed, const Draws& from, std::int64_t count)
       : context(std::move(observed)), draws(from), samples(count) {}
@@ -49,59 +49,57 @@ struct HeldContext : ContextState {
   std::int64_t samples;
 };
 
-/// Functions that are drawn for each task where who asks has no other wish: as in the evaluations of NP, ANP, BNP, BANP
-/// and TNP-A.
+/// Default number of functions sampled per task, as in the evaluations of NP, ANP, BNP, BANP and TNP-A.
 inline constexpr std::int64_t kSamples = 50;
 
-/// A neural process. It is used in three phases: encode a context once, ask it for predictions at any number of target
-/// points, and extend the context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal. All of it is
-/// recorded where a recording is on.
+/// A neural process. It has three phases: encode a context once, predict at any number of target points, and extend the
+/// context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal. Operations are recorded if a recording
+/// is on.
 ///
-/// What is random enters where a context is encoded and stays in the state: a prediction is a function of state and
-/// targets. So targets may be asked for in chunks, unless the model predicts them jointly (`ModelInfo::density`).
+/// Random numbers are drawn when a context is encoded, and stay in the state: a prediction is a function of state and
+/// targets. So targets may come in chunks, unless the model predicts them jointly (`ModelInfo::density`).
 ///
 /// Any number of threads may call the const functions of one model at the same time, with the same bits as one after
 /// the other. `before_step`, `begin_step`, `visit` and an optimiser change the model: meanwhile no other thread may use
-/// it. To predict while a Trainer goes on, take its `snapshot`. States and predictions may outlive the model.
+/// it. To predict during a training, take the Trainer's `snapshot`. States and predictions may outlive the model.
 class Model {
  public:
   virtual ~Model() = default;
 
-  /// Encodes a context. A model that draws functions draws `samples` of them for each task; others neither draw nor
-  /// count.
+  /// Encodes a context. A model that samples functions samples `samples` of them for each task; other models ignore the
+  /// number.
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const;
   /// Predicts at targets xt (B, Nt, Dx). Throws Error for the state of another kind of model.
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const;
   /// Returns the state of a context and `more` points.
   std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
-  /// True when `update` needs time and memory for the new points alone, so that a context may be an endless stream.
+  /// True if `update` needs time and memory for the new points alone, so that a context may be an endless stream.
   virtual bool streams() const { return false; }
 
-  /// What training minimises, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
-  /// authors chose another objective. A mean over the tasks of the batch in any case: training computes it in parts, on
-  /// several threads, each with `draws` from its first task on.
+  /// Returns the training loss, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
+  /// authors chose another objective. It is always a mean over the tasks of the batch: training computes it in parts,
+  /// on several threads, each with `draws` from its first task on.
   virtual Tensor loss(const Task& task, Draws& draws) const;
 
-  /// The same batch with what `loss` needs to know of all of it, such as the statistics of batch normalisation: whoever
-  /// cuts a batch into parts asks for it before, with the draws that the loss will get. A loss that is given none takes
-  /// its own task for the whole batch.
+  /// Returns the batch with statistics of all of it that `loss` needs, such as those of batch normalisation. Code that
+  /// splits a batch calls it first, with the draws of the loss. Without it, a loss takes its own task for the whole
+  /// batch.
   virtual Task prepared(const Task& task, const Draws& /*draws*/) const { return task; }
-  /// Called before an update is made on a batch, with the draws that its loss gets: for what a model keeps of batches,
-  /// such as running statistics.
+  /// Called before an update on a batch, with the draws of its loss: updates running statistics.
   virtual void before_step(const Task& /*task*/, const Draws& /*draws*/) {}
-  /// True when the loss of a task depends on the others of its batch, and not only by what `prepared` finds: then
-  /// training neither cuts batches into parts nor pads them.
+  /// True if a task's loss depends on other tasks in its batch beyond the statistics from `prepared`. Training then
+  /// neither splits nor pads batches.
   virtual bool whole_batches() const { return false; }
 
-  /// Called before update number `step` (from 0) of a training run; models that draw random features anew do it here.
-  /// What they draw is a function of their seed and the step.
+  /// Called before update number `step` (from 0) of a training run. Models that redraw random features do it here, as a
+  /// function of their seed and the step.
   virtual void begin_step(std::int64_t /*step*/) {}
 
   virtual void visit(ModuleVisitor& visitor) = 0;
 
-  /// The least standard deviation that the model can predict, where there is one: it limits every log-likelihood.
+  /// Returns the least standard deviation that the model can predict, if there is one. It limits every log-likelihood.
   virtual std::optional<double> std_floor() const { return {}; }
-  /// The grid whose nodes are the only points that the model takes, where it takes no others.
+  /// Returns the grid of a model that takes points on a grid only.
   virtual std::optional<RegularGrid> places() const { return {}; }
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
@@ -118,10 +116,10 @@ class Model {
 /// Returns the device of the model's parameters; of a model without any, default_device().
 Device device_of(const Model& model);
 
-/// x (…, Dx), or what is next to it of the model's places: points that a model can be tried on.
+/// Moves x (…, Dx) to the nearest places that the model takes; returns x if it takes all.
 Tensor nearest_places(const Model& model, const Tensor& x);
 
-/// A loss whose terms are sums over channels, as dl4bi has them: per channel.
+/// Divides a loss that sums over channels by their number, as in dl4bi.
 Tensor mean_over_channels(const Tensor& loss, std::int64_t dim_y);
 
 /// Everything that makes a model apart from its weights.

@@ -30,7 +30,7 @@ Tensor standard_deviation(const Tensor& s, const StdForm& form) {
   fail("[gaussian_head] unknown form of the standard deviation");
 }
 
-/// Of the values that marginals tell of.
+/// Returns the shape of the values of marginals.
 Shape shape_of_values(const Marginals& m) { return {m.mean.dim(1), m.mean.dim(2), m.mean.dim(3)}; }
 
 /// Those values of targets (B, Nt, Dy + labels).
@@ -73,7 +73,7 @@ Tensor of_values(const Marginals& marginals, const Tensor& y, const char* what, 
   return out;
 }
 
-/// What one of the Gaussians gives for channels of a target, values and place in the marginals of the first one.
+/// Returns the log-density of one Gaussian for channels of a target; `first` is their place in the marginals.
 double log_density(const Marginals& m, std::span<const double> values, std::size_t first) {
   const auto mean = m.mean.values<double>(), std = m.std.values<double>();
   double channels = 0;

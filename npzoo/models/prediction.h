@@ -14,83 +14,82 @@ struct Moments {
   Tensor std;
 };
 
-/// What is said of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of its
-/// logarithm. K = 1 is one. Channels of a target belong together: they are of the same one of the K.
+/// The distribution of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of
+/// its logarithm. K = 1 is one Gaussian. The channels of a target come from the same one of the K.
 struct Marginals {
   Tensor mean;          // (K, B, Nt, Dy)
   Tensor std;           // (K, B, Nt, Dy)
   Tensor log_weight{};  // (K, B, Nt), logarithms of what adds up to 1 over K; undefined: all are as likely
   Scale scale = Scale::linear;
-  /// Channels of y behind these that are no numbers but names of classes, such as the mark of an event.
+  /// Channels of y behind these that hold names of classes, such as the mark of an event.
   std::int64_t labels = 0;
 };
 
-// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy + labels); labels are not looked at,
-// and only the marginals' Dy channels have figures.
+// Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy + labels); labels are ignored, and only
+// the marginals' Dy channels have figures.
 
-/// The same on the CPU in float64, where several of these are wanted.
+/// Returns the marginals on the CPU in float64. Call it once before several of the functions below.
 Marginals on_host(const Marginals& marginals);
-/// Of the values; the law of total variance.
+/// Returns the moments of the values, by the law of total variance.
 Moments moments(const Marginals& marginals);
-/// log p(y) of each target, channels together and without labels: (B, Nt), nats.
+/// Returns log p(y) of each target, channels together and without labels: (B, Nt), nats.
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
-/// P(Y ≤ y), (B, Nt, Dy).
+/// Returns P(Y ≤ y), (B, Nt, Dy).
 Tensor cdf(const Marginals& marginals, const Tensor& y);
-/// How likely the smallest central interval is that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy).
+/// Returns the probability of the smallest central interval that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy).
 Tensor central_mass(const Marginals& marginals, const Tensor& y);
 /// Continuous ranked probability score in units of y, (B, Nt, Dy); takes time quadratic in K (see
 /// npzoo/datasets/scores.h).
 Tensor crps(const Marginals& marginals, const Tensor& y);
-/// The value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
+/// Returns the value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
 Tensor quantile(const Marginals& marginals, double p);
 
-/// What recorded densities on a logarithmic scale take for the logarithm of 0, and of all that is below the least
-/// number of float32. So padding, which is 0 and has weight 0, adds nothing to a loss, where −∞ would make it NaN.
+/// Replaces the logarithm of 0, and of all numbers below the least float32, in recorded densities on a logarithmic
+/// scale. So padding, which is 0 and has weight 0, adds nothing to a loss; −∞ would make the loss NaN.
 inline constexpr double kLeastLogarithm = -88;
 
-/// How the density of each target by itself is got, and that of all together.
+/// How the densities of each target by itself, and of all together, are computed.
 struct DensityForms {
   std::string marginal = "exact", joint = "exact";
   bool paths = false;  // marginals take a walk over the targets for each of many samples
 };
 
-/// What a model says of targets. Kinds are in npzoo/models/predictions; whoever reads a prediction need not know which
-/// it is. It shares what it needs of the model and the state that it comes from. So it may outlive both, and training
-/// that goes on does not change it. All functions may be called from several threads at the same time.
+/// A model's prediction of targets. npzoo/models/predictions holds the kinds; users of a prediction need not know its
+/// kind. It shares the parts of the model and the state that it needs. So it may outlive both, and further training
+/// does not change it. All functions may be called from several threads at the same time.
 class Prediction {
  public:
   virtual ~Prediction() = default;
 
-  /// Of each target by itself, in the model's dtype, on its device.
+  /// Returns the distribution of each target by itself, in the model's dtype, on its device.
   virtual Marginals marginals() const = 0;
-  /// log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded where a
-  /// recording is on. This default is that of the marginals, which leave out labels.
+  /// Returns log p(y) of each target by itself, channels together: (B, Nt), nats. In the model's dtype, recorded if a
+  /// recording is on. By default the density of the marginals, which leave out labels.
   virtual Tensor log_likelihood(const Tensor& y) const;
-  /// log p(y) of all targets of a task together: (B), nats; float64 on the CPU, computed in double.
+  /// Returns log p(y) of all targets of a task together: (B), nats; float64 on the CPU, computed in double.
   virtual Tensor joint_log_likelihood(const Tensor& y) const = 0;
-  /// Draws from all targets together, (n, B, Nt, Dy + labels), float64 on the CPU.
+  /// Samples all targets jointly, (n, B, Nt, Dy + labels), float64 on the CPU.
   virtual Tensor sample(std::int64_t n, Draws& draws) const = 0;
-  /// Draws of functions at all targets together, without the noise of observations, (n, B, Nt, Dy); float64 on the CPU.
-  /// This default returns `sample`: most predictions do not separate a function's uncertainty from noise.
+  /// Samples functions at all targets jointly, without the noise of observations, (n, B, Nt, Dy); float64 on the CPU.
+  /// By default returns `sample`: most predictions do not separate a function's uncertainty from noise.
   virtual Tensor functions(std::int64_t n, Draws& draws) const { return sample(n, draws); }
-  /// How the densities are got: "exact", or what stands for it, such as "50 samples".
+  /// Returns how the densities are computed: "exact", or an approximation such as "50 samples".
   virtual DensityForms forms() const { return {}; }
 };
 
-/// Of the marginals.
+/// Returns the moments of the marginals.
 inline Moments moments(const Prediction& prediction) { return moments(prediction.marginals()); }
 
-/// Mean of the negative over batch and points of log-likelihoods (B, Nt), nats. With `weights` (B, Nt) the mean over
-/// the batch of each row's weighted sum divided by `totals` (B), or by its weights' sum.
+/// Returns the mean of the negative of log-likelihoods (B, Nt) over batch and points, in nats. With `weights` (B, Nt):
+/// the mean over the batch of each row's weighted sum divided by `totals` (B), or by its weights' sum.
 Tensor nll(const Tensor& log_likelihood, const Tensor& weights = {}, const Tensor& totals = {});
-/// The training objective of the deterministic models.
+/// Returns the training objective of the deterministic models.
 inline Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& weights = {},
                   const Tensor& totals = {}) {
   return nll(prediction.log_likelihood(y), weights, totals);
 }
 
-/// How a network's raw output becomes a standard deviation: by its kind, whose least value is `floor`, and what is
-/// added to that.
+/// Converts a network's raw output to a standard deviation: a function, whose least value is `floor`, plus a constant.
 struct StdForm {
   enum class Kind : std::uint8_t {
     exp,               // exp(s), no floor

@@ -10,7 +10,7 @@
 
 namespace npzoo {
 
-/// Parameters that its authors' code has under a protocol's preset, or with `changes` to it, as JSON.
+/// Number of parameters in the authors' code under a protocol's preset, or with `changes` to it, as JSON.
 struct PublishedSize {
   const char* protocol;
   std::int64_t parameters;
@@ -23,38 +23,39 @@ struct ModelTraits {
   bool counts_points = false;  // a point that is given twice counts twice
 };
 
-/// A model's row, which its own file gives by a function `ModelInfo NAME_info()`.
+/// A model's row. Its file defines it by a function `ModelInfo NAME_info()`.
 struct ModelInfo {
   const char* name;
   const char* title;
   const char* paper;
   std::unique_ptr<Model> (*make)(const ModelConfig& config, const InitialWeights& weights);
-  /// Small models, one of each architecture and option, as JSON without the dimensions: tests of all models walk them.
+  /// Small models, one of each architecture and option, as JSON without the dimensions. Tests of all models use them.
   std::span<const char* const> small_forms;
   std::span<const PublishedSize> sizes = {};
   std::span<const AuthorsCode> authors = {};  // from which runs have been recorded
   Density density = Density::marginal;        // of its figures: decides what they are compared with
-  /// It predicts each target by itself even if `density` is mixture: it draws no functions.
+  /// True if it predicts each target by itself although `density` is mixture: it samples no functions.
   bool draws_each_alone = false;
   /// The form of the tasks that it takes. In sequences of events and in series the order of points has a meaning. In
-  /// series at equal steps the places have little (npzoo/datasets/events/event_task.h,
+  /// series at equal steps the inputs have little (npzoo/datasets/events/event_task.h,
   /// npzoo/models/forecast/series_model.h).
   TaskForm takes = TaskForm::points;
-  /// What it predicts of a target by itself has gradients of its place, unless it takes some places alone.
+  /// Its prediction of a single target has gradients with respect to the target's place, unless it takes some places
+  /// alone.
   bool input_gradients = true;
   ModelTraits traits = {};
 
-  /// How targets are drawn: each alone (marginal), as functions (mixture), or together (joint).
+  /// Returns how targets are sampled: each alone (marginal), as functions (mixture), or together (joint).
   Density drawing() const { return draws_each_alone ? Density::marginal : density; }
 };
 
-/// Every model of this build, and those that are added.
+/// Returns all models of this build and all added ones.
 std::span<const ModelInfo> models();
-/// Those of this build: a table that `rows.py` makes from the words in `npzoo/models/meson.build`.
+/// Returns the models of this build: a table that `rows.py` makes from the words in `npzoo/models/meson.build`.
 std::span<const ModelInfo> built_in_models();
 
-/// Makes a model known while alive, such as one of a program's own. Threads that ask for models meanwhile find it or
-/// not. Throws Error if there is one of that name.
+/// Registers a model as long as it lives, such as one of a program's own. Threads that look for models meanwhile may
+/// find it or not. Throws Error if there is one of that name.
 class AddedModel {
  public:
   explicit AddedModel(const ModelInfo& info);
@@ -66,17 +67,17 @@ class AddedModel {
   std::string_view name_;
 };
 
-/// Throws Error listing the models where there is none of that name.
+/// Returns a model's row. Throws Error listing the models if there is none of that name.
 const ModelInfo& model_info(const std::string& name);
 
-/// How many targets a model may be asked for at a time by who wants `wanted`: all of them where it predicts them
-/// jointly, since what it says of one may depend on all others.
+/// Returns the number of targets of one prediction if `wanted` are wanted: all of them if the model predicts them
+/// jointly, since the prediction of one may depend on all others.
 std::int64_t targets_at_a_time(Density density, std::int64_t wanted);
 
-/// The preset of a model under a protocol, complete with the protocol's dimensions.
+/// Returns the preset of a model under a protocol, with the protocol's dimensions.
 ModelSpec model_spec(const Protocol& protocol, const std::string& model);
 
-/// A model with freshly drawn weights, float32.
+/// Makes a model with random weights, float32.
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights = {});
 
 }  // namespace npzoo

@@ -67,6 +67,15 @@ nb::object numpy_array(T* data, std::vector<std::size_t> shape, nb::capsule owne
   return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
 }
 
+template <class T>
+nb::object owned_array(std::vector<T> values, std::vector<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owned->data();
+  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  static_cast<void>(owned.release());
+  return numpy_array(data, std::move(shape), std::move(owner));
+}
+
 }  // namespace
 
 Tensor tensor_from(const Array& array, const std::string& name, DType dtype) {
@@ -118,11 +127,11 @@ nb::object array_from(Tensor tensor, bool single, int axis) {
 }
 
 nb::object array_from(std::vector<double> values, std::vector<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<double>>(std::move(values));
-  double* data = owned->data();
-  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  static_cast<void>(owned.release());
-  return numpy_array(data, std::move(shape), std::move(owner));
+  return owned_array(std::move(values), std::move(shape));
+}
+
+nb::object array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape) {
+  return owned_array(std::move(values), std::move(shape));
 }
 
 }  // namespace npzoo::python

@@ -41,6 +41,7 @@ Tensor lengths_from(const std::optional<Array>& array, const std::string& name, 
 nb::object array_from(Tensor tensor, bool single = false, int axis = 0);
 /// Returns a NumPy array of these values, without a copy.
 nb::object array_from(std::vector<double> values, std::vector<std::size_t> shape);
+nb::object array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape);
 
 inline std::span<const double> span_of(const Doubles& array) { return {array.data(), array.size()}; }
 

@@ -46,6 +46,8 @@ void add_training(nanobind::module_& module);
 void add_decisions(nanobind::module_& module);
 void add_events(nanobind::module_& module);
 void add_tables(nanobind::module_& module);
+void add_columns(nanobind::module_& module);
+void add_gaussian_process(nanobind::module_& module);
 void add_program(nanobind::module_& module);
 
 }  // namespace npzoo::python

@@ -21,7 +21,9 @@ NB_MODULE(_core, module) {
   add_catalogue(module);
   add_decisions(module);
   add_events(module);
+  add_columns(module);
   add_tables(module);
+  add_gaussian_process(module);
   add_training(module);
   add_program(module);
 }

@@ -10,9 +10,9 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "npzoo/models/applications/tables/fill.h"
-#include "python/core/arrays.h"
 #include "python/core/calls.h"
 #include "python/core/model.h"
+#include "python/core/tables.h"
 
 namespace npzoo::python {
 
@@ -20,23 +20,10 @@ using namespace nb::literals;
 
 namespace {
 
-using Groups = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-/// Whether a column is of times, whether these have a zone, and the day that they count from.
-using Form = std::tuple<bool, bool, std::int64_t>;
-
-ColumnForm form_of(const Form& form) {
-  const auto [time, zoned, epoch] = form;
-  return {.kind = time ? ColumnForm::Kind::time : ColumnForm::Kind::number, .zoned = zoned, .epoch = epoch};
-}
-
 std::vector<std::span<const double>> spans_of(const std::vector<Doubles>& columns) {
   std::vector<std::span<const double>> spans;
   for (const Doubles& column : columns) spans.push_back(span_of(column));
   return spans;
-}
-
-std::span<const std::uint32_t> numbers_of(const std::optional<Groups>& groups) {
-  return groups ? std::span<const std::uint32_t>(groups->data(), groups->size()) : std::span<const std::uint32_t>();
 }
 
 nb::list texts_of(const std::vector<Warning>& warnings) {
@@ -55,19 +42,53 @@ nb::dict scores_of(const TruthScores& scores) {
   return row;
 }
 
+nb::list scores_of(const std::vector<TruthScores>& scores) {
+  nb::list rows;
+  for (const TruthScores& score : scores) rows.append(scores_of(score));
+  return rows;
+}
+
+nb::dict dict_of(const std::vector<NamedValue>& values) {
+  nb::dict all;
+  for (const auto& [name, value] : values) all[name.c_str()] = value;
+  return all;
+}
+
+/// Adds what else is known of an answer: baselines, scores of forecasts, Gaussian processes.
+void add_details(const FillResult& result, nb::dict& all) {
+  nb::list baselines, ends, processes;
+  for (const BaselineScores& other : result.baselines)
+    baselines.append(nb::make_tuple(other.name, scores_of(other.scores)));
+  for (const EndScore& s : result.end_scores)
+    ends.append(nb::make_tuple(s.method, s.mase, s.crps, s.coverage_95, s.values));
+  for (const SeriesProcess& p : result.processes) {
+    nb::dict one;
+    one["value"] = p.value;
+    one["group"] = p.group;
+    one["points"] = p.fit.points;
+    one["kernel"] = p.fit.kernel.text();
+    one["hyperparameters"] = dict_of(p.values);
+    one["slopes"] = dict_of(p.slopes);
+    one["log_density"] = p.fit.log_density;
+    processes.append(one);
+  }
+  all["baselines"] = baselines;
+  all["ends"] = ends;
+  all["processes"] = processes;
+}
+
 /// Mean, standard deviation, quantiles (rows, Q) and samples (rows, S) of each value column, and what there is to say.
 nb::dict as_dict(FillResult result) {
   const std::size_t rows = result.answered.size(), quantiles = result.quantiles.size(),
                     samples = static_cast<std::size_t>(result.samples);
   nb::dict all;
-  nb::list columns, scores;
+  nb::list columns;
   for (PredictedColumn& column : result.columns)
     columns.append(nb::make_tuple(array_from(std::move(column.mean), {rows}), array_from(std::move(column.std), {rows}),
                                   array_from(std::move(column.quantiles), {rows, quantiles}),
                                   array_from(std::move(column.samples), {rows, samples})));
-  for (const TruthScores& score : result.scores) scores.append(scores_of(score));
   all["columns"] = columns;
-  all["scores"] = scores;
+  all["scores"] = scores_of(result.scores);
   all["warnings"] = texts_of(result.warnings);
   all["unanswered"] = result.unanswered;
   nb::list blank;
@@ -81,25 +102,26 @@ nb::dict as_dict(FillResult result) {
   all["transforms"] = transforms;
   nb::list comments;
   for (const std::string& line : result.report.comments()) comments.append(line);
-  all["comments"] = comments;
+  all["facts"] = comments;
+  add_details(result, all);
   return all;
+}
+
+/// Says on which scale values are predicted, and what limits they have.
+void limit_values(FillOptions& options, const std::string& transform, double low, double high, bool counts) {
+  options.transform = {.automatic = transform == "auto", .low = low, .high = high, .counts = counts};
+  if (!transform.empty() && !options.transform.automatic) options.transform.kind = transform_kind(transform);
 }
 
 /// Without a model a Gaussian process is fitted.
 nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vector<Doubles>& values,
-                     const std::optional<Groups>& groups, const std::optional<Doubles>& targets,
-                     const std::optional<Groups>& target_groups, const std::vector<Doubles>& truth,
-                     const std::vector<std::string>& x_names, const std::vector<std::string>& value_names,
-                     const std::vector<Form>& x_forms, const std::string& group_name,
-                     const std::vector<double>& quantiles, std::int64_t samples, std::optional<std::uint64_t> seed,
-                     bool standardise, std::int64_t neighbours, std::int64_t chunk, bool turn,
-                     const std::vector<std::string>& periods, const std::string& transform,
-                     const std::tuple<double, double>& bounds, bool counts, const std::string& kernel, bool lonlat,
+                     const FillOptions& usual, const std::optional<Groups>& groups,
+                     const std::optional<Doubles>& targets, const std::optional<Groups>& target_groups,
+                     const std::vector<Doubles>& truth, const std::vector<std::string>& x_names,
+                     const std::vector<std::string>& value_names, const std::vector<Form>& x_forms,
+                     const std::string& group_name, bool lonlat, const CovariateColumns* covariates,
                      nb::object progress) {
   const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
-  TransformOptions limits{
-      .automatic = transform == "auto", .low = std::get<0>(bounds), .high = std::get<1>(bounds), .counts = counts};
-  if (!transform.empty() && !limits.automatic) limits.kind = transform_kind(transform);
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
                 .x = span_of(x),
@@ -115,18 +137,12 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
   for (const Form& form : x_forms) data.x_forms.push_back(form_of(form));
   CallWatch watch;
   return as_dict(unlocked(watch, [&] {
-    const FillOptions options{.quantiles = quantiles,
-                              .samples = samples,
-                              .seed = seed,
-                              .standardise = standardise,
-                              .neighbours = neighbours,
-                              .turn = turn,
-                              .chunk = chunk,
-                              .gp = {.kernel = kernel},
-                              .periods = periods,
-                              .transform = limits,
-                              .progress = watch.progress(progress)};
-    return trained ? fill(*trained, data, options) : fill_with_gp(data, options);
+    std::optional<WithCovariates> more;
+    if (covariates && covariates->count() > 0) more.emplace(data, *covariates);
+    const FillData all = more ? more->data(data) : data;
+    FillOptions options = usual;
+    options.progress = watch.progress(progress);
+    return trained ? fill(*trained, all, options) : fill_with_gp(all, options);
   }));
 }
 
@@ -164,16 +180,31 @@ nb::dict forecast_arrays(const LoadedModel& model, const Doubles& time, const Do
 }  // namespace
 
 void add_tables(nb::module_& module) {
-  const FillOptions usual;
-  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "groups"_a = nb::none(),
-             "targets"_a = nb::none(), "target_groups"_a = nb::none(), "truth"_a = std::vector<Doubles>(), "x_names"_a,
-             "value_names"_a, "x_forms"_a = std::vector<Form>(), "group_name"_a = "",
-             "quantiles"_a = std::vector<double>(), "samples"_a = 0, "seed"_a = nb::none(),
-             "standardise"_a = usual.standardise, "neighbours"_a = usual.neighbours, "chunk"_a = usual.chunk,
-             "turn"_a = usual.turn, "periods"_a = std::vector<std::string>(), "transform"_a = "",
-             "bounds"_a = std::tuple(-kUnbounded, kUnbounded), "counts"_a = false, "kernel"_a = usual.gp.kernel,
-             "lonlat"_a = false, "progress"_a = nb::none());
+  nb::class_<FillOptions>(module, "FillOptions")
+      .def(nb::init<>())
+      .def_rw("quantiles", &FillOptions::quantiles)
+      .def_rw("samples", &FillOptions::samples)
+      .def_rw("seed", &FillOptions::seed, nb::arg().none())
+      .def_rw("standardise", &FillOptions::standardise)
+      .def_rw("neighbours", &FillOptions::neighbours)
+      .def_rw("turn", &FillOptions::turn)
+      .def_rw("chunk", &FillOptions::chunk)
+      .def_rw("baselines", &FillOptions::baselines)
+      .def_rw("combine_ends", &FillOptions::combine_ends)
+      .def_rw("periods", &FillOptions::periods)
+      .def_rw("check_ends", &FillOptions::check_ends)
+      .def_prop_rw(
+          "kernel", [](const FillOptions& o) { return o.gp.kernel; },
+          [](FillOptions& o, const std::string& kernel) { o.gp.kernel = kernel; })
+      .def_prop_rw(
+          "linear_mean", [](const FillOptions& o) { return o.gp.mean == GpMean::linear; },
+          [](FillOptions& o, bool linear) { o.gp.mean = linear ? GpMean::linear : GpMean::constant; })
+      .def("limit_values", &limit_values, "transform"_a, "low"_a, "high"_a, "counts"_a);
+  module.def("usual_weights", &usual_weights, "inputs"_a, "covariates"_a);
+  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a,
+             "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
+             "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
+             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "progress"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

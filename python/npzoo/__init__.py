@@ -10,17 +10,18 @@ from . import _core, events
 from ._catalogue import card, facts, models, protocols, weights
 from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
 from ._decisions import Optimiser, Proposal
+from ._forecasts import backtest, forecast
 from ._images import Completed, complete
 from ._model import Gradients, Linearised, Model, Prediction, State, load
 from ._plots import plot
-from ._tables import fill, forecast, score
+from ._tables import fill, score
 from ._training import Training, evaluate, train
 from ._warnings import PredictionWarning
 
 __version__ = _core.version
 __all__ = [
     "Completed", "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "Optimiser", "OutOfMemory",
-    "Prediction", "PredictionWarning", "Proposal", "State", "Training", "card", "complete", "evaluate", "events", "facts", "fill", "forecast", "load",
+    "Prediction", "PredictionWarning", "Proposal", "State", "Training", "backtest", "card", "complete", "evaluate", "events", "facts", "fill", "forecast", "load",
     "models", "plot", "protocols", "score", "set_threads", "threads", "train", "weights",
 ]
 

@@ -93,6 +93,7 @@ class Optimiser:
         best = (np.fmax if self._maximise else np.fmin).accumulate(np.array(self.values, dtype=float))
         ax.plot(range(1, len(best) + 1), self.values, ".", color="black", label="evaluations")
         ax.step(range(1, len(best) + 1), best, where="post", color="#0072b2", label="best so far")
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("evaluation")
         ax.set_ylabel("value")
         ax.legend()

@@ -1,8 +1,9 @@
 """Tables of any library as columns of numbers, dates and labels, and results in the same kind.
 
-A frame has ``names``, ``kind(name)`` ("number", "time" or "text"), ``missing(name)``, ``numbers(name)``,
+A frame has ``names``, ``kind(name)`` ("number", "time" or "text"), ``missing(name)``, ``numbers(name)``, ``days(name)``,
 ``times(name)`` (datetime64 of UTC, and whether they have a zone) and ``labels(name)``. ``attached(columns)`` returns the
-table in its own kind with more columns. No library is imported here that the caller has not imported.
+table in its own kind with more columns. Columns of text that hold dates alone are times, by the rules of the program. No
+library is imported here that the caller has not imported.
 """
 
 from __future__ import annotations
@@ -12,9 +13,20 @@ import sys
 
 import numpy as np
 
+from . import _core
 
-def as_frame(data, what: str):
-    """Wraps a table: pandas, xarray, Polars, Arrow, a dictionary of arrays, or a structured array."""
+_DAY = 86_400_000_000_000  # ns
+
+
+def as_frame(data, what: str, dates: str | None = None):
+    """Wraps a table: pandas, xarray, Polars, Arrow, a dictionary of arrays, or a structured array. ``dates`` is the order
+    of day, month and year in columns of text."""
+    frame = _wrapped(data, what)
+    frame.dates = dates or ""
+    return frame
+
+
+def _wrapped(data, what: str):
     for library, names, frame in (("pandas", ("DataFrame",), PandasFrame), ("xarray", ("Dataset", "DataArray"), XarrayFrame),
                                   ("polars", ("DataFrame",), PolarsFrame), ("pyarrow", ("Table", "RecordBatch"), ArrowFrame)):
         module = sys.modules.get(library)
@@ -35,21 +47,20 @@ def is_dates(values: np.ndarray) -> bool:
 
 
 class Frame:
-    """What all kinds of tables have in common."""
+    """What all kinds of tables have in common. A kind of table defines ``column``, ``attached`` and ``made``, and what it
+    knows better than a NumPy array."""
 
     names: list[str]
+    coordinates: list[str] | None = None  #: the inputs, where the kind of table has such
+    dates = ""  #: the order of day, month and year in text: "dmy", "mdy", "ymd" or ""
 
     def column(self, name: str) -> np.ndarray:
         """The column as a NumPy array of its own dtype."""
         raise NotImplementedError
 
     def kind(self, name: str) -> str:
-        values = self.column(name)
-        if values.dtype.kind in "fiu":
-            return "number"
-        if values.dtype.kind == "M" or (values.dtype.kind == "O" and is_dates(values)):
-            return "time"
-        return "text"
+        kind = self._kind(name)
+        return "time" if kind == "text" and self._text_dates(name) is not None else kind
 
     def missing(self, name: str) -> np.ndarray:
         values = self.column(name)
@@ -69,12 +80,29 @@ class Frame:
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def times(self, name: str) -> tuple[np.ndarray, bool]:
-        values = self.column(name)
-        if values.dtype.kind == "M":
-            return values, False
-        zoned = any(getattr(v, "tzinfo", None) is not None for v in values[:1000])
-        plain = [v.astimezone(datetime.timezone.utc).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in values]
-        return np.array(plain, dtype="datetime64[us]"), zoned
+        if self._kind(name) != "text":
+            return self._times(name)
+        days, form, _ = self._text_dates(name)
+        return as_times(days, form), form[1]
+
+    def days(self, name: str, form=None) -> tuple[np.ndarray, tuple[bool, bool, int]]:
+        """A column of inputs as float64, and its form: whether they are times, whether these have a zone, and the day that
+        they count from. With the ``form`` of another column days count from the same one."""
+        kind = self._kind(name)
+        if kind == "number":
+            return self.numbers(name), (False, False, 0)
+        if kind == "text":
+            return self._text_dates(name, form)[:2]
+        times, zoned = self._times(name)
+        day = times.astype("datetime64[D]")
+        rest = (times - day).astype("timedelta64[ns]").astype(np.int64)
+        day = day.astype(np.int64)
+        epoch = form[2] if form is not None and form[0] else int(day[0]) if len(day) else 0
+        return (day - epoch).astype(np.float64) + rest.astype(np.float64) / _DAY, (True, zoned, epoch)
+
+    def iso(self, name: str) -> bool:
+        """Whether a column of times is not text in a notation other than ISO 8601."""
+        return self._kind(name) != "text" or self._text_dates(name)[2]
 
     def labels(self, name: str) -> np.ndarray:
         return np.asarray(self.column(name))
@@ -89,6 +117,36 @@ class Frame:
     def made(columns: dict[str, np.ndarray]):
         """A new table of this kind."""
         raise NotImplementedError
+
+    def _kind(self, name: str) -> str:
+        values = self.column(name)
+        if values.dtype.kind in "fiu":
+            return "number"
+        if values.dtype.kind == "M" or (values.dtype.kind == "O" and is_dates(values)):
+            return "time"
+        return "text"
+
+    def _times(self, name: str) -> tuple[np.ndarray, bool]:
+        values = self.column(name)
+        if values.dtype.kind == "M":
+            return values, False
+        zoned = any(getattr(v, "tzinfo", None) is not None for v in values[:1000])
+        plain = [v.astimezone(datetime.timezone.utc).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in values]
+        return np.array(plain, dtype="datetime64[us]"), zoned
+
+    def _text_dates(self, name: str, form=None):
+        """A column of text as days, their form and whether they are of ISO 8601; None if it holds anything but dates."""
+        if form is not None and form[0]:
+            return _core.read_dates(name, self._cells(name), self.dates, [], form)
+        known = self.__dict__.setdefault("_read_dates", {})
+        if name not in known:
+            labels, missing = self.labels(name), self.missing(name)
+            first = labels[int(np.argmin(missing))] if len(missing) and not missing.all() else None
+            known[name] = _core.read_dates(name, self._cells(name), self.dates, []) if isinstance(first, str) else None
+        return known[name]
+
+    def _cells(self, name: str) -> list[str]:
+        return ["" if blank else str(cell) for cell, blank in zip(self.labels(name), self.missing(name))]
 
 
 class DictFrame(Frame):
@@ -133,7 +191,7 @@ class PandasFrame(Frame):
             self._columns.setdefault(name, values.to_series(index=pandas.RangeIndex(len(values))))
         self.names = list(self._columns)
 
-    def kind(self, name):
+    def _kind(self, name):
         types = self._pandas.api.types
         values = self._columns[name]
         if isinstance(values.dtype, self._pandas.CategoricalDtype) or types.is_bool_dtype(values.dtype):
@@ -142,7 +200,7 @@ class PandasFrame(Frame):
             return "number"
         if types.is_datetime64_any_dtype(values.dtype) or isinstance(values.dtype, self._pandas.PeriodDtype):
             return "time"
-        return super().kind(name)
+        return super()._kind(name)
 
     def column(self, name):
         return self._columns[name].to_numpy()
@@ -153,7 +211,7 @@ class PandasFrame(Frame):
     def numbers(self, name):
         return np.ascontiguousarray(self._columns[name].to_numpy(dtype=np.float64, na_value=np.nan))
 
-    def times(self, name):
+    def _times(self, name):
         values = self._columns[name]
         if isinstance(values.dtype, self._pandas.PeriodDtype):
             values = values.dt.to_timestamp()
@@ -164,7 +222,7 @@ class PandasFrame(Frame):
             return values.to_numpy(), zoned
         if str(values.dtype).startswith("timestamp"):  # Arrow
             return values.astype("datetime64[ns]").to_numpy(), zoned
-        return super().times(name)
+        return super()._times(name)
 
     def attached(self, columns):
         return self._data.assign(**columns)
@@ -185,7 +243,7 @@ class PolarsFrame(Frame):
         self._polars, self._data = polars, data
         self.names = list(data.columns)
 
-    def kind(self, name):
+    def _kind(self, name):
         dtype = self._data[name].dtype
         if dtype.is_numeric():
             return "number"
@@ -202,7 +260,7 @@ class PolarsFrame(Frame):
     def numbers(self, name):
         return np.ascontiguousarray(self._data[name].cast(self._polars.Float64).fill_null(float("nan")).to_numpy())
 
-    def times(self, name):
+    def _times(self, name):
         column = self._data[name]
         zoned = getattr(column.dtype, "time_zone", None) is not None
         if zoned:
@@ -232,8 +290,8 @@ class ArrowFrame(Frame):
     def column(self, name):
         return self._frame.column(name)
 
-    def kind(self, name):
-        return self._frame.kind(name)
+    def _kind(self, name):
+        return self._frame._kind(name)
 
     def missing(self, name):
         return self._frame.missing(name)
@@ -241,8 +299,8 @@ class ArrowFrame(Frame):
     def numbers(self, name):
         return self._frame.numbers(name)
 
-    def times(self, name):
-        return self._frame.times(name)
+    def _times(self, name):
+        return self._frame._times(name)
 
     def attached(self, columns):
         table = self._data
@@ -300,3 +358,14 @@ class XarrayFrame(Frame):
         (time, _), *_ = columns.items()
         return xarray.Dataset({name: (time, values) for name, values in columns.items() if name != time},
                               coords={time: columns[time]})
+
+
+def as_times(days: np.ndarray, form) -> np.ndarray:
+    """Days as dates, to the microsecond, and NaN as no date; numbers stay."""
+    if not form[0]:
+        return days
+    known = ~np.isnan(days)
+    whole = np.floor(np.where(known, days, 0))
+    micro = np.rint((np.where(known, days, 0) - whole) * (_DAY // 1000)).astype(np.int64)
+    times = (whole.astype(np.int64) + form[2]).astype("datetime64[D]").astype("datetime64[us]") + micro.astype("timedelta64[us]")
+    return np.where(known, times, np.datetime64("NaT"))

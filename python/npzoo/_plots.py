@@ -24,14 +24,20 @@ def band(x, mean, std, ax=None, observed=None, samples=None, label: str | None =
         ax.plot(x, sample[order], color=colour, linewidth=0.5, alpha=0.5)
     if observed is not None:
         ax.plot(np.asarray(observed[0]).reshape(-1), np.asarray(observed[1]).reshape(-1), ".", color="black", markersize=4)
+    if x.dtype.kind == "M":
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator()
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
     if label:
         ax.legend()
     return ax
 
 
-def maps(x, y, panels, axes=None):
+def maps(x, y, panels, axes=None, names=("", "")):
     """Draws figures over two inputs side by side, each with its scale; returns the axes. ``panels`` maps titles to
-    arrays."""
+    arrays; ``names`` are those of the inputs."""
     import matplotlib.pyplot as plt
 
     if axes is None:
@@ -48,6 +54,8 @@ def maps(x, y, panels, axes=None):
             cells[rows, columns] = values
             drawn = ax.pcolormesh(xs, ys, cells, shading="nearest")
         ax.set_title(title)
+        ax.set_xlabel(names[0])
+        ax.set_ylabel(names[1])
         ax.figure.colorbar(drawn, ax=ax)
     return axes
 
@@ -68,8 +76,8 @@ def plot(filled, inputs=None, values=None, group=None):
 
     from ._frames import as_frame
 
-    frame = as_frame(filled, "plot")
     told = getattr(filled, "attrs", {}).get("npzoo", {})
+    frame = as_frame(filled, "plot", told.get("dates"))
     listed = lambda names: [names] if isinstance(names, str) else list(names or [])
     inputs = listed(inputs) or told.get("inputs") or []
     values = listed(values) or [name[5:] for name in frame.names if name.startswith("mean_")]
@@ -80,8 +88,8 @@ def plot(filled, inputs=None, values=None, group=None):
     figures = {name: [frame.numbers(prefix + name) for prefix in ("mean_", "std_")] for name in values}
     known = {name: frame.numbers(name) if name in frame.names else np.full(len(frame), np.nan) for name in values}
     if len(inputs) == 2:
-        return [maps(*places, {name: known[name], f"mean of {name}": figures[name][0], f"standard deviation of {name}": figures[name][1]})
-                for name in values]
+        return [maps(*places, {name: known[name], f"mean of {name}": figures[name][0], f"standard deviation of {name}": figures[name][1]},
+                     names=inputs) for name in values]
     axes = plt.subplots(len(values), 1, figsize=(7, 3 * len(values)), layout="constrained", squeeze=False)[1][:, 0]
     labels = np.zeros(len(frame)) if group is None else np.asarray(frame.labels(group))
     for ax, name in zip(axes, values):

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import warnings as _warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._model import Model
-from ._tables import _as_model
+from ._question import as_model, fill_options
 from ._warnings import warn
-
-_MOST_INPUTS = 2  # that there are weights for
 
 
 class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Regression with uncertainty by trained neural processes, without fitting.
 
     For one or two features the weights for any table answer: ``fit`` only keeps the points, and any number of them can
-    be used. For more features, or with ``weights="gp"``, a Gaussian process answers, a Matérn kernel with a lengthscale
-    for each feature whose hyper-parameters maximise the likelihood. ``backend_`` says which of them it is. Each target
-    is standardised by itself.
+    be used. For more features, or with ``weights="gp"``, a Gaussian process answers that is fitted to the points, with a
+    lengthscale for each feature and a constant mean. ``backend_`` says which of them it is. Each target is standardised
+    by itself.
 
     Parameters
     ----------
     weights : str, path, Model or None, default=None
         Trained weights by name, file or model; ``"gp"`` for a Gaussian process; None for one of them by the number of
         features.
+    kernel : str or None, default=None
+        The kernel of a Gaussian process, such as ``"matern-3/2 * periodic + linear"``; None for the likeliest of
+        matern-1/2, matern-3/2, matern-5/2 and rbf.
 
     Attributes
     ----------
@@ -40,6 +35,9 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The name of the weights, or ``"gp"``.
     X_train_, y_train_ : arrays
         The points.
+    processes_ : list
+        The Gaussian processes of the targets, with ``kernel``, ``hyperparameters(names)`` and ``log_density``; only with
+        the backend ``"gp"``.
     n_features_in_ : int
     feature_names_in_ : array of names, if X had some.
 
@@ -56,19 +54,22 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     'kriging-tnp:npzoo/any-1d'
     """
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, kernel=None):
         self.weights = weights
+        self.kernel = kernel
 
     def fit(self, X, y):
         """Takes points X (n, features) and values y (n,) or (n, targets)."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True, order="C")
         self.X_train_, self.y_train_ = X.copy(), np.array(y, dtype=np.float64)
-        gaussian = isinstance(self.weights, str) and self.weights == "gp"
-        if gaussian or (self.weights is None and X.shape[1] > _MOST_INPUTS):
+        weights = _core.usual_weights(X.shape[1], 0) if self.weights is None and self.kernel is None else self.weights
+        if weights is None or (isinstance(weights, str) and weights == "gp"):
             self.backend_ = "gp"
-            self.processes_ = [self._fitted_process(column) for column in self._columns()]
+            self.processes_ = [_core.GaussianProcess(self.X_train_, column, self.kernel or "auto") for column in self._columns()]
             return self
-        model = _as_model(self.weights, X.shape[1])
+        if self.kernel is not None:
+            raise _core.InvalidInput(f"[fit] kernel {self.kernel!r} found beside weights, expected it with weights='gp'")
+        model = as_model(self.weights, X.shape[1])
         if (model.dim_x, model.dim_y) != (X.shape[1], 1):
             raise _core.InvalidInput(f"[fit] {X.shape[1]} features found, expected {model.dim_x} and one target, as {model.name} trained "
                                      f"under {model.protocol} has")
@@ -79,7 +80,7 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X, return_std=False, return_cov=False):
         """Predicts means (n,) or (n, targets); with ``return_std`` also standard deviations, noise included.
 
-        ``return_cov`` adds the covariance (n, n) or (n, n, targets) instead; a Gaussian process alone has one.
+        ``return_cov`` adds the covariance (n, n) or (n, n, targets) instead; only a Gaussian process has one, of at most 2000 points.
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
@@ -87,8 +88,8 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if return_cov:
             if self.backend_ != "gp":
                 raise _core.InvalidInput(f"[predict] {self.backend_} predicts each target by itself, expected return_std, or weights='gp'")
-            pairs = [process.predict(self._scaled(X), return_cov=True) for process in self.processes_]
-            return self._shaped([m for m, _ in pairs], X), self._stacked([c for _, c in pairs])
+            means = [process.predict(X)[0] for process in self.processes_]
+            return self._shaped(means, X), self._stacked([process.covariance(X) for process in self.processes_])
         mean, std, _, _ = self._figures(X)
         return (self._shaped(mean, X), self._shaped(std, X)) if return_std else self._shaped(mean, X)
 
@@ -106,7 +107,7 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Draws values, (n, n_samples) or (n, targets, n_samples); weights that are marginal draw each row by itself."""
         X, random = self._checked(X), check_random_state(random_state)
         if self.backend_ == "gp":
-            return self._stacked([p.sample_y(self._scaled(X), n_samples, random) for p in self.processes_], axis=1)
+            return self._stacked([p.sample(X, n_samples, int(random.randint(2**31))) for p in self.processes_], axis=1)
         drawn = self._figures(X, samples=n_samples, seed=int(random.randint(2**31)))[3]
         return self._stacked(drawn, axis=1)
 
@@ -125,39 +126,17 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _figures(self, X, quantiles=(), samples=0, seed=None):
         """Means, deviations, quantiles (n, Q) and samples (n, S) of each target."""
         if self.backend_ == "gp":
-            pairs = [process.predict(self._scaled(X), return_std=True) for process in self.processes_]
-            return [m for m, _ in pairs], [s for _, s in pairs], [], []
+            means, stds = zip(*(process.predict(X) for process in self.processes_))
+            return means, stds, [], []
         columns = self._columns()
         names = [f"x{i}" for i in range(X.shape[1])], [f"y{i}" for i in range(len(columns))]
-        result = _core.fill(self.model_._core, self.X_train_, columns, targets=X, x_names=names[0], value_names=names[1],
-                            quantiles=list(quantiles), samples=samples, seed=seed)
+        options = fill_options(quantiles=list(quantiles), samples=samples, seed=seed)
+        result = _core.fill(self.model_._core, self.X_train_, columns, options, targets=X, x_names=names[0], value_names=names[1])
         warn((text for about, text in result["warnings"] if about == "no prediction"), level=4)
         return tuple(zip(*result["columns"]))
-
-    def _scaled(self, X):
-        low, high = self.X_train_.min(axis=0), self.X_train_.max(axis=0)
-        return (X - low) / np.where(high > low, high - low, 1)
-
-    def _fitted_process(self, y):
-        """Fits one lengthscale for all features first, and begins with it: from elsewhere many features lead to fits that
-        call everything noise."""
-        X, features = self._scaled(self.X_train_), self.X_train_.shape[1]
-        with _warnings.catch_warnings():
-            _warnings.simplefilter("ignore", ConvergenceWarning)  # a lengthscale at its bound: the feature does not matter
-            one = _process(1.0, 0.5 * features**0.5, 0.3).fit(X, y)
-            if features == 1:
-                return one
-            scale, length, noise = np.exp(one.kernel_.theta)
-            each = _process(scale, np.full(features, length), noise).fit(X, y)
-        return max(one, each, key=lambda process: process.log_marginal_likelihood_value_)
 
     def _shaped(self, columns, X):
         return np.stack(columns, axis=1).reshape(len(X), *self.y_train_.shape[1:])
 
     def _stacked(self, columns, axis=-1):
         return columns[0] if self.y_train_.ndim == 1 else np.stack(columns, axis=axis)
-
-
-def _process(scale, lengths, noise):
-    kernel = ConstantKernel(scale, (1e-3, 1e3)) * Matern(lengths, (1e-2, 1e3), nu=2.5) + WhiteKernel(noise, (1e-6, 1e1))
-    return GaussianProcessRegressor(kernel, alpha=1e-10, normalize_y=True)

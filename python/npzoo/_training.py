@@ -13,7 +13,7 @@ from . import _core
 from ._catalogue import Table, changes
 from ._frames import as_frame
 from ._model import Model, load
-from ._tables import _names
+from ._question import names
 
 
 @dataclass
@@ -75,7 +75,7 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         table = None
         if not isinstance(protocol, (str, os.PathLike)):
             table = (_written(protocol, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
-                     _names(inputs), _names(values), group, context, horizon)
+                     names(inputs), names(values), group, context, horizon)
             protocol = ""
         result = _core.train(table, os.fspath(protocol), changes(set), model or "", os.fspath(init) if init else "", steps,
                              batch_size, learning_rate, seed, folder, resume, tensorboard, report)

@@ -1,13 +1,18 @@
-"""The examples of the documentation strings."""
+"""The examples of the documentation strings and of the pages, and the tables of flags and arguments."""
 
 import doctest
 import importlib
+import inspect
+import pathlib
 import pkgutil
+import re
 
+import numpy as np
 import pytest
 
 import npzoo
 
+ROOT = pathlib.Path(__file__).parents[2]
 MODULES = ["npzoo"] + [f"npzoo.{m.name}" for m in pkgutil.iter_modules(npzoo.__path__) if m.name not in ("__main__", "_core")]
 
 
@@ -15,6 +20,8 @@ MODULES = ["npzoo"] + [f"npzoo.{m.name}" for m in pkgutil.iter_modules(npzoo.__p
 def test_examples(name):
     if name == "npzoo.torch":
         pytest.importorskip("torch")
+    if name == "npzoo._regressor":
+        pytest.importorskip("sklearn", minversion="1.6")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert failed == 0
 
@@ -22,3 +29,54 @@ def test_examples(name):
 def test_everything_public_is_documented():
     for name in npzoo.__all__:
         assert getattr(npzoo, name).__doc__, name
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_pages(page, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn", minversion="1.6")
+    pytest.importorskip("matplotlib").use("Agg")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(30, 2))
+    names = {"X": X, "y": X[:, 0] - X[:, 1], "X_new": rng.uniform(size=(5, 2))}
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    assert (tmp_path / "filled.svg").stat().st_size > 5000
+
+
+PAGE = (ROOT / "docs/python.md").read_text()
+COMMANDS = {"predict": (npzoo.fill, npzoo.score, npzoo.forecast, npzoo.backtest, npzoo.events.next), "train": (npzoo.train,),
+            "eval": (npzoo.evaluate,), "optimise": (npzoo.Optimiser.__init__,), "complete": (npzoo.complete,)}
+
+
+def rows_of(command):
+    """The rows of the table of flags of a command: flags, arguments."""
+    section = next(part for part in PAGE.split("\n### ")[1:] if f"`npzoo {command}`" in part.split("\n")[0]).split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
+    alone = section.split("\n")[0].count("`npzoo ") == 1
+    return [row for row in rows if alone or row[0].strip().startswith(f"`{command} ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_has_an_argument_or_a_reason(program, command):
+    flags = set(re.findall(r"--[a-z][a-z-]*", " ".join(flags for flags, _ in rows_of(command))))
+    help_text = program(command, "--help")
+    known = set(re.findall(r"^ +(?:-\w,)?(--[a-z][a-z-]*)", help_text, re.MULTILINE)) - {"--help", "--options"}
+    general = {"--data", "--threads", "--device", "--precision", "--json"}
+    assert flags - general == known - general
+    assert len(known) > 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_arguments_of_the_tables_exist(command):
+    parameters = {name for function in COMMANDS[command] for name in inspect.signature(function).parameters}
+    for flags, arguments in rows_of(command):
+        if arguments.strip().startswith(("none", "as for", "the method", "the attributes")):
+            continue
+        words = [word for word in re.findall(r"`(\w+)(?:=[^`]*)?`", arguments) if not word.startswith("npzoo")]
+        assert words or "npzoo." in arguments, flags
+        assert set(words) <= parameters, flags

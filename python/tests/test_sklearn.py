@@ -51,6 +51,51 @@ def test_predictions_are_those_of_fill():
     np.testing.assert_array_equal(std, filled["std_y"])
 
 
+def points(features, rows=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(rows, features))
+    return X, np.sin(5 * X[:, 0]) + X[:, -1] + rng.normal(0, 0.05, rows), rng.uniform(size=(6, features))
+
+
+@pytest.mark.parametrize("kernel", [None, "matern-3/2", "rbf + linear"])
+def test_a_gaussian_process_is_that_of_fill(kernel):
+    X, y, Z = points(3)
+    table, targets = ({name: a[:, i] for i, name in enumerate("abc")} for a in (X, Z))
+    filled = npzoo.fill({**table, "y": y}, ["a", "b", "c"], "y", targets=targets, weights="gp", kernel=kernel)
+    regressor = NeuralProcessRegressor("gp", kernel).fit(X, y)
+    mean, std = regressor.predict(Z, return_std=True)
+    np.testing.assert_array_equal(mean, filled["mean_y"])
+    np.testing.assert_array_equal(std, filled["std_y"])
+    if kernel is not None:
+        assert regressor.processes_[0].kernel == kernel
+    assert "noise" in regressor.processes_[0].hyperparameters(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_covariances_and_samples_of_a_gaussian_process(targets):
+    X, y, Z = points(2)
+    y = y if targets == 1 else np.stack([y, 1000 * y**2], axis=1)
+    regressor = NeuralProcessRegressor("gp").fit(X, y)
+    mean, std = regressor.predict(Z, return_std=True)
+    same, cov = regressor.predict(Z, return_cov=True)
+    np.testing.assert_array_equal(same, mean)
+    np.testing.assert_allclose(np.sqrt(np.einsum("ii...->i...", cov)), std, rtol=1e-9)
+    drawn = regressor.sample_y(Z, 20000, random_state=1)
+    np.testing.assert_array_equal(drawn, regressor.sample_y(Z, 20000, random_state=1))
+    np.testing.assert_allclose(drawn.mean(axis=-1), mean, atol=0.05 * std.max())
+    found = np.cov(drawn if targets == 1 else drawn[:, 1])
+    expected = cov if targets == 1 else cov[..., 1]
+    np.testing.assert_allclose(found, expected, atol=0.06 * expected.max())
+
+
+def test_many_points_have_no_covariance():
+    X, y, Z = points(1, rows=2100)
+    regressor = NeuralProcessRegressor("gp", "matern-3/2").fit(X, y)
+    assert np.abs(regressor.predict(Z) - np.sin(5 * Z[:, 0]) - Z[:, 0]).max() < 0.2
+    with pytest.raises(npzoo.InvalidInput, match="expected at most 2000"):
+        regressor.predict(Z, return_cov=True)
+
+
 def test_pickles_clones_and_searches():
     pandas = pytest.importorskip("pandas")
     from sklearn.model_selection import GridSearchCV
@@ -63,6 +108,11 @@ def test_pickles_clones_and_searches():
     fitted = NeuralProcessRegressor().fit(X, y)
     assert list(fitted.feature_names_in_) == ["a", "b"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+    process = NeuralProcessRegressor("gp").fit(X, y)
+    again = pickle.loads(pickle.dumps(process))
+    for ours, theirs in zip(process.predict(X, return_cov=True), again.predict(X, return_cov=True)):
+        np.testing.assert_array_equal(ours, theirs)
+    assert again.processes_[0].log_density == process.processes_[0].log_density
     assert clone(fitted).get_params() == fitted.get_params()
     search = GridSearchCV(make_pipeline(StandardScaler(), NeuralProcessRegressor()),
                           {"neuralprocessregressor__weights": [None, "gp"]}, cv=2)
@@ -72,3 +122,7 @@ def test_pickles_clones_and_searches():
 def test_weights_that_do_not_fit_are_refused():
     with pytest.raises(npzoo.InvalidInput, match=r"\[fit\] 3 features found, expected 1"):
         NeuralProcessRegressor(weights="npzoo/any-1d").fit(np.ones((4, 3)), np.ones(4))
+    with pytest.raises(npzoo.InvalidInput, match=r"\[fit\] kernel 'rbf' found beside weights"):
+        NeuralProcessRegressor("npzoo/any-1d", "rbf").fit(np.ones((4, 1)), np.ones(4))
+    with pytest.raises(npzoo.InvalidInput, match=r"\[gp\] kernel 'cosine' found"):
+        NeuralProcessRegressor("gp", "cosine").fit(np.ones((4, 1)), np.ones(4))

@@ -218,9 +218,9 @@ def test_doubts_are_warnings():
     ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "might be inputs|misses a value"),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "z"}, "there is no column 'z', found 'x', 'y'"),
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
-    ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected number or time"),
+    ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected one of numbers or dates"),
     ({"x": [0.0, 1], "y": [1.0, np.nan], "mean_y": ["", ""]}, {}, "has a column 'mean_y' already"),
-    ({"x": [0.0, 0], "y": [1.0, np.nan], "station": ["a", "b"]}, {}, "expected group to name a column"),
+    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; does 'station' tell series apart"),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
 ])
 def test_what_is_refused(table, options, message):
@@ -249,5 +249,9 @@ def test_pictures(tmp_path):
     x, y = series()
     filled = npzoo.fill(pandas.DataFrame({"x": x, "y": y}))
     npzoo.plot(filled)[0].figure.savefig(tmp_path / "band.png")
-    npzoo.plot(npzoo.fill({"lon": x, "lat": x[::-1], "y": y}, ["lon", "lat"]), ["lon", "lat"])
+    (axes,) = npzoo.plot(npzoo.fill({"lon": x, "lat": x[::-1], "y": y}, ["lon", "lat"]), ["lon", "lat"])
+    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in axes] == [("lon", "lat")] * 3
+    days = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=40).strftime("%d.%m.%Y"), "y": y})
+    (ax,) = npzoo.plot(npzoo.fill(days, dates="dmy"))
+    assert ax.get_xlabel() == "day" and ax.lines[0].get_xdata().dtype.kind == "M"
     assert (tmp_path / "band.png").stat().st_size > 5000

@@ -19,7 +19,7 @@ Series smoothed(const HoltWinters& parameters, const Series& y, std::int64_t hor
 
 }  // namespace
 
-TEST_CASE("baselines: persistence goes on with the last value that is known") {
+TEST_CASE("baselines: persistence repeats the last known value") {
   CHECK(persistence(Series{1, kNaN, 3, kNaN}, 2) == Series{3, 3});
   CHECK(std::isnan(persistence(Series{kNaN}, 1)[0]));
   CHECK(persistence_one_step(Series{1, 2, kNaN, 4, 5}, 1) == Series{1, 2, 2, 4});
@@ -54,7 +54,7 @@ TEST_CASE("baselines: Holt-Winters by hand") {
         "[forecast] a season of 0 places found, expected 1 or more");
 }
 
-TEST_CASE("baselines: Holt-Winters finds what a series is made of") {
+TEST_CASE("baselines: Holt-Winters finds the parts of a series") {
   Series line, wave;
   Random random(1);
   for (int t = 0; t < 240; ++t) {

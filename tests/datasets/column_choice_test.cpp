@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "npzoo/datasets/tables/repeated_inputs.h"
 #include "tests/datasets/table_fixtures.h"
 
 using namespace npzoo;
@@ -39,7 +38,7 @@ std::string chosen(std::string_view text, const ColumnChoice& wishes = {}, DimX 
   return shown(choose_columns(*file, wishes, dim_x));
 }
 
-/// What is thrown, without the folders of the temporary files.
+/// Returns the message that `f` throws, without the folders of the temporary files.
 std::string refusal(const auto& f) {
   std::string message = error_of(f);
   const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";
@@ -67,7 +66,7 @@ TEST_CASE("columns: values are the numbers with gaps, the input the dates or the
   CHECK(chosen("x,y\n1,\n2,5\n", {}, 1) == "x > y");
 }
 
-TEST_CASE("columns: two inputs are told by the names of coordinates, or by the model") {
+TEST_CASE("columns: two inputs are found by the names of coordinates, or by the model") {
   for (const char* names : {"lon,lat", "lat,lon", "LNG,Lat", "Longitude,LATITUDE", "x,y", "x2,x1", "northing,easting"})
     CHECK(chosen(std::string(names) + ",t\n1,2,3\n2,3,\n").ends_with(" > t"));
   CHECK(chosen("a,b,t\n1,2,3\n2,3,\n", {}, 2) == "a b > t");
@@ -83,7 +82,7 @@ TEST_CASE("columns: two inputs are told by the names of coordinates, or by the m
         R"([columns] t.csv: "x" might be an input, expected --inputs to name the 2 of the model)");
 }
 
-TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
+TEST_CASE("columns: named columns are used, each once") {
   const std::string table = "id,day,u,v\n1,1,2,3\n1,2,,4\n2,1,3,\n";
   CHECK(chosen(table, {.group = "id"}) == "day > u v / id");
   CHECK(chosen(table, {.values = {"v"}, .group = "id"}) == "day > v / id");
@@ -96,7 +95,8 @@ TEST_CASE("columns: what was asked for is taken, and nothing of it twice") {
         R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
   for (const ColumnChoice& twice :
        {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
-    CHECK(refused(table, twice) == R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
+    CHECK(refused(table, twice) ==
+          R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
 }
 
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
@@ -118,7 +118,7 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(chosen("a,y\n2020-01-01,2\n,\n") == "a > y");  // a date that is missing is told of by its line
 }
 
-TEST_CASE("columns: a cell that keeps a column from being numbers or dates is told") {
+TEST_CASE("columns: an error names the cell that is neither number nor date") {
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("note,x,y\na,1,2\nb,2,\nb,3,5 %\nb,4,abc\n") ==
         nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
@@ -130,9 +130,9 @@ TEST_CASE("columns: a cell that keeps a column from being numbers or dates is to
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
 }
 
-TEST_CASE("columns: a notation that is not read is told with its cell") {
+TEST_CASE("columns: an error names the cell in an unknown notation") {
   const std::string iso = "expected a number, or a date as ISO 8601 writes it: 2020-02-01",
-                    time = " or 2020-02-01T12:30", order = "; or the order of its numbers: --dates dmy, mdy or ymd";
+                    time = " or 2020-02-01T12:30", order = "; predict reads other orders with --dates dmy, mdy or ymd";
   const auto by_date = [&](const std::string& first, const std::string& more) {
     return R"([columns] t.csv has dates in column "date" that cannot be read: line 2: column "date" holds ")" + first +
            "\", " + iso + more + "; or name the inputs with --inputs";
@@ -226,4 +226,44 @@ TEST_CASE("columns: the columns of a table of targets are the inputs") {
   CHECK(error("day\n3\n", {.group = "id"}) == R"([targets.csv:1] has no column "id", found "day")");
   CHECK(refusal([] { chosen_by_targets("x,note\n1,a\n", "x\n1\n"); }) ==
         "[columns] t.csv has no column of numbers besides the inputs, expected --values to name one");
+}
+
+TEST_CASE("columns: a column of cells that come from no file is read as one of a file") {
+  const std::vector<std::string> days{"13/06/2018", "", "15/06/2018 12:00"};
+  Table table = Table::of_column("day", days);
+  CHECK(table.rows() == 3);
+  CHECK(table.summaries()[0].kind == ColumnSummary::Kind::time);
+  CHECK(table.summaries()[0].missing == 1);
+  const std::size_t column = 0;
+  const NumberColumn read = table.numbers({&column, 1}, table.input_forms({&column, 1}))[0];
+  CHECK(read.values[2] - read.values[0] == 2.5);
+  CHECK(std::isnan(read.values[1]));
+  const std::vector<std::string> cells{"2018-06-13", "a \"quoted\"\ncell"};
+  Table odd = Table::of_column("2018", cells);  // no header is numbers alone
+  CHECK(odd.summaries()[0].kind == ColumnSummary::Kind::text);
+  CHECK(error_of([&] {
+          odd.numbers({&column, 1}, odd.input_forms({&column, 1}));
+        }) == R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, as others of the column are)");
+  Table ordered = Table::of_column("day", std::vector<std::string>{"01/02/2018"}, {.dates = DateOrder::dmy});
+  CHECK(ordered.numbers({&column, 1}, {}).at(0).form.epoch == parse_date_time("2018-02-01")->day);
+}
+
+TEST_CASE("columns: rules for tables of any kind") {
+  using Kind = ColumnSummary::Kind;
+  using Doubt = OpenInputs::Doubt;
+  const std::vector<ColumnFacts> columns{{"a", Kind::time, 0, false}, {"b", Kind::time, 0, true},
+                                         {"u", Kind::number, 0},      {"v", Kind::number, 2},
+                                         {"w", Kind::empty, 9},       {"", Kind::number, 0}};
+  CHECK(open_values(columns, {}, true) == std::vector<std::string>{"v"});
+  CHECK(open_values(columns, {.values = {"v"}}, false) == std::vector<std::string>{"u"});
+  CHECK(open_inputs(columns, {}, {}).names == std::vector<std::string>{"b"});
+  CHECK(open_inputs(columns, {}, 1).dates);
+  CHECK(open_inputs(columns, {.covariates = {"b"}}, {}).names == std::vector<std::string>{"a"});
+  CHECK(open_inputs(columns, {.group = "a"}, 2).doubt == Doubt::numbers);
+  CHECK(open_inputs(std::span(columns).subspan(3), {}, {}).doubt == Doubt::nothing);
+  const std::vector<ColumnFacts> both{{"a", Kind::time, 0, true}, {"b", Kind::time, 0, true}};
+  CHECK(open_inputs(both, {}, {}).doubt == Doubt::dates);
+  CHECK(open_inputs(both, {}, {}).names == std::vector<std::string>{"a", "b"});
+  const std::vector<std::string> targets{"x", "y", "g", "c"};
+  CHECK(target_inputs(targets, {.values = {"y"}, .group = "g", .covariates = {"c"}}) == std::vector<std::string>{"x"});
 }

@@ -67,7 +67,7 @@ TEST_CASE("dates: times of day and zones") {
   CHECK(at("1970-01-01T23:30-01:00").day == 1);
 }
 
-TEST_CASE("dates: what is none") {
+TEST_CASE("dates: texts that are no dates") {
   for (const char* text : {"",
                            "2020",
                            "2020-1-1",

@@ -9,7 +9,7 @@
 using namespace npzoo;
 using namespace npzoo::testing;
 
-TEST_CASE("encode_png: what is written is what is read") {
+TEST_CASE("encode_png: written pictures read back unchanged") {
   for (const std::int64_t channels : {1, 3})
     for (const auto& [height, width] : {std::pair{1, 1}, {3, 7}, {64, 2}, {33, 129}}) {
       Picture picture{height, width, channels};

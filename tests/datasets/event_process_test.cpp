@@ -100,7 +100,7 @@ TEST_CASE("events: densities are those of the intensities, integrated by quadrat
   }
 }
 
-TEST_CASE("events: a density is what its parts multiply to") {
+TEST_CASE("events: a density is the product of its parts") {
   for (const std::string& text : process_texts()) {
     CAPTURE(text);
     const auto process = process_of(text);
@@ -197,7 +197,7 @@ TEST_CASE("events: a process without excitation, and gaps that are exponential, 
   CHECK(error_of([] { Poisson::fitted({}, 1); }) == "[events] a time of 0 is observed, expected more to fit rates to");
 }
 
-TEST_CASE("events: what is impossible has no density") {
+TEST_CASE("events: impossible sequences have density 0") {
   const EventSequence never{{1.0}, {1}, 2};
   const double none = -std::numeric_limits<double>::infinity();
   CHECK(process_of("kind = \"poisson\"\nrates = [1.0, 0.0]\n")->log_likelihood(never, 0) == none);
@@ -216,7 +216,8 @@ TEST_CASE("events: parameters that cannot be") {
     return text.replace(text.find(before), before.size(), after);
   };
   CHECK(error("kind = \"cox\"\n") ==
-        "[oracle] p.toml: kind is 'cox', expected one of \"poisson\", \"clock-poisson\", \"hawkes\", \"self-correcting\", \"renewal\"");
+        "[oracle] p.toml: kind is 'cox', expected one of \"poisson\", \"clock-poisson\", \"hawkes\", "
+        "\"self-correcting\", \"renewal\"");
   CHECK(error("kind = \"poisson\"\nrates = []\n") ==
         "[oracle] p.toml: rates is a TOML array, expected an array of numbers");
   CHECK(error("kind = \"poisson\"\nrates = [0, 0.0]\n") ==

@@ -84,7 +84,7 @@ TEST_CASE("events: a table's sequences") {
       "times");
 }
 
-TEST_CASE("events: what a table may not hold") {
+TEST_CASE("events: impossible tables are errors") {
   const std::string head = "sequence,time,mark\na,1,0\n";
   CHECK(event_refusal(head + "a,0.5,0\n") ==
         "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the event before in its sequence");

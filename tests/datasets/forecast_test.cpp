@@ -21,7 +21,7 @@ Task exact_task(const TaskConfig& config, Split split, std::uint64_t index, std:
   return config.source({.batch_size = batch, .seed = 1, .split = split, .dtype = DType::float64})->task(index);
 }
 
-/// Of squares 0 … 81, which training sees.
+/// Standardises by the squares 0 … 81, the training part.
 double scaled(double value) { return (value - 28.5) / std::sqrt(721.05); }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("forecast: a test may have another horizon and stride") {
         protocol_version(parse_protocol(replaced(text, "stride = 2\n", ""), "f.toml"), "s", "cnp"));
 }
 
-TEST_CASE("forecast: what was not measured is left out, and the others keep their places") {
+TEST_CASE("forecast: unmeasured points are left out, and the others keep their places") {
   const SeriesFile file(hours(20, {16, 18}));
   const auto config = file.config("context_before = true");
   const Task task = exact_task(*config, Split::evaluation, 0, 4);
@@ -151,7 +151,7 @@ TEST_CASE("forecast: parts by shares and by dates") {
         "[protocol] f.toml: data.test is no later than validation, expected a later date");
 }
 
-TEST_CASE("forecast: what cannot be is told in one line") {
+TEST_CASE("forecast: impossible settings are one-line errors") {
   const SeriesFile file(hours(20));
   const std::string where = "[protocol] f.toml: data.";
   CHECK(file.error("set = \"ett\"") ==
@@ -246,7 +246,7 @@ std::vector<std::string> dates_at(const TimeSeries& s, std::initializer_list<std
 
 }  // namespace
 
-TEST_CASE("forecast: months, quarters and years go on by the calendar") {
+TEST_CASE("forecast: months, quarters and years continue by the calendar") {
   using Dates = std::vector<std::string>;
   const TimeSeries monthly = series_at({"2019-10-01", "2019-11-01", "2019-12-01", "2020-02-01"});
   REQUIRE(monthly.calendar);
@@ -270,7 +270,7 @@ TEST_CASE("forecast: months, quarters and years go on by the calendar") {
   CHECK(dates_at(noon, {3}) == Dates{"2019-04-01T12:00:00"});
 }
 
-TEST_CASE("forecast: other dates go on by equal steps") {
+TEST_CASE("forecast: other dates continue by equal steps") {
   const TimeSeries daily = series_at({"2019-12-30", "2019-12-31", "2020-01-01"});
   CHECK_FALSE(daily.calendar);
   CHECK(dates_at(daily, {3, -1}) == std::vector<std::string>{"2020-01-02", "2019-12-29"});

@@ -19,7 +19,7 @@ struct Mixture {
   Scale scale = Scale::linear;
   GaussianMixture view() const { return {mean, std, weight, scale}; }
 
-  /// Of the Gaussians at a place on their scale.
+  /// Returns the density of the Gaussians at a place on their scale.
   double density(double x) const {
     double sum = 0, total = 0;
     for (std::size_t k = 0; k < mean.size(); ++k) {
@@ -30,7 +30,7 @@ struct Mixture {
     return sum / total;
   }
   double value(double x) const { return scale == Scale::linear ? x : std::exp(x); }
-  /// Of the value at a place.
+  /// Returns the derivative of the value at a place on that scale.
   double slope(double x) const { return scale == Scale::linear ? 1 : std::exp(x); }
 };
 
@@ -139,7 +139,7 @@ TEST_CASE("gaussian mixture: one log-normal distribution in closed form, and not
                           2 * std::exp(0.72) * (normal_cdf(z - 0.8) + normal_cdf(0.8 / std::numbers::sqrt2) - 1))
               .epsilon(1e-13));
   }
-  // Where terms of the textbook's form are as large as the mean, 3.9e17. The value is from arithmetic of 60 digits.
+  // Here the terms of the textbook's form are as large as the mean, 3.9e17. The value was computed with 60 digits.
   const Mixture wide{{0}, {9}, {}, Scale::logarithmic};
   CHECK(crps(wide.view(), 1) == doctest::Approx(76303677.6846418127).epsilon(1e-12));
   CHECK(std::isnan(cdf(one.view(), kNaN)));

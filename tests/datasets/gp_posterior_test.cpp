@@ -132,7 +132,8 @@ TEST_CASE("[gp posterior] the limits: no context, far away, exact observations")
   CHECK(p.posterior().joint_log_likelihood({{}, 2}, {}, 0) == 0);
 }
 
-TEST_CASE("[gp posterior] what a context without noise determines has a positive variance, whatever rounding does") {
+TEST_CASE(
+    "[gp posterior] a value that a context without noise determines has a positive variance in spite of rounding") {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const KernelKind kinds[] = {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic};
   int below = 0;  // how often the variance comes out at the bound that keeps it positive

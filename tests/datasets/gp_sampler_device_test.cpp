@@ -19,7 +19,7 @@ using npzoo::testing::same;
 
 namespace {
 
-/// False, with a message, where there is no device to draw on, not even an emulated one.
+/// False, with a message, if there is no device to draw on, not even an emulated one.
 bool has_device() {
   if (!list_gpus().empty()) return true;
   if (kHasEmulator)
@@ -80,7 +80,7 @@ void check_device_against_cpu(const GpDistribution& d, std::int64_t batch_size, 
 
 }  // namespace
 
-TEST_CASE("[gp sampler] a CUDA device draws what the CPU draws") {
+TEST_CASE("[gp sampler] a CUDA device draws the same as the CPU") {
   if (!has_device()) return;
   std::uint64_t seed = 0;
   for (const std::string& name : protocol_names()) {

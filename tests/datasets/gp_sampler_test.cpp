@@ -101,7 +101,7 @@ TEST_CASE("[gp sampler] tnp/gp-rbf: own kernel per row, counts per batch, disjoi
   CHECK(*targets.rbegin() > 40);
 }
 
-TEST_CASE("[gp sampler] taylorformer/gp-rbf: what is not of the context is a target, and noise is little") {
+TEST_CASE("[gp sampler] taylorformer/gp-rbf: all points outside of the context are targets, and noise is small") {
   const GpSampler sampler = sampler_of("taylorformer/gp-rbf", Split::training, DType::float64);
   std::set<std::int64_t> contexts;
   for (std::uint64_t i = 0; i < 900; ++i) {
@@ -239,7 +239,7 @@ TEST_CASE("[gp sampler] intervals of the exact posterior cover as they say") {
 }
 
 /// Reference values were computed elsewhere, by other code, to a standard error of up to .006.
-TEST_CASE("[gp sampler] the exact posterior scores what is known of every test distribution") {
+TEST_CASE("[gp sampler] the exact posterior reaches the known score of every test distribution") {
   constexpr double kReferenceError = 0.006;
   for (const auto& [protocol, batches] :
        {std::pair("quick/gp1d", 600), std::pair("tnp/gp-rbf", 600), std::pair("tnp-kr/gp1d-rbf", 250),

@@ -88,7 +88,7 @@ inline std::shared_ptr<const TaskConfig> image_tasks(const std::string& data = k
   return parse_protocol(images_protocol(data), "f.toml").data;
 }
 
-/// What there is to read is on the data folder of whoever runs the tests.
+/// True if the data folder of this machine has a set.
 inline bool has_data(const std::string& name) {
   const std::filesystem::path folder = data_folder();
   const bool there = !folder.empty() && std::filesystem::exists(folder / name);

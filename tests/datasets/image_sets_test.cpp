@@ -227,7 +227,7 @@ TEST_CASE("[image sets] CelebA as its makers publish it, a zip archive of a fold
                    shade(182'638, i / 3 / 89 / 8, i / 3 % 89 / 8, static_cast<int>(i % 3))) <= 6);
 }
 
-TEST_CASE("[image sets] an archive that is damaged or cut off is told of") {
+TEST_CASE("[image sets] a damaged or truncated archive is an error") {
   const DataFolder folder;
   const std::string path = folder.path("archive").string();
   int files = 0;

@@ -31,7 +31,7 @@ Seen seen(const Tensor& x, const Tensor& y, std::int64_t row, std::int64_t point
   return result;
 }
 
-/// The image whose bytes these are; -1 where there is none.
+/// The image whose bytes these are; -1 if there is none.
 int image_of(const Seen& s, int count) {
   for (int n = 0; n < count; ++n) {
     bool same = true;
@@ -168,7 +168,7 @@ TEST_CASE("[images] a test may be of other classes, class after class") {
   CHECK(p.data->source({.batch_size = 8, .seed = 0, .split = Split::evaluation})->size() == 2);
 }
 
-TEST_CASE("[images] the same bits on any threads, and what a picture is") {
+TEST_CASE("[images] the same bits on any threads, and pictures of tasks") {
   const DataFolder folder;
   write_mnist(folder, 20, 6);
   const auto config = image_tasks();
@@ -187,7 +187,7 @@ TEST_CASE("[images] the same bits on any threads, and what a picture is") {
   CHECK_FALSE(load_protocol("quick/gp1d").data->image_format());
 }
 
-TEST_CASE("[images] what cannot be is refused in a line") {
+TEST_CASE("[images] impossible settings are one-line errors") {
   const auto refused = [](const char* before, const char* after) {
     return error_of_protocol(images_protocol(replaced(kMnistData, before, after)));
   };
@@ -217,7 +217,7 @@ TEST_CASE("[images] a set that is not at hand is named, and where it can be had"
         std::string::npos);
 }
 
-TEST_CASE("[images] damaged IDX files are told of by their names") {
+TEST_CASE("[images] errors name damaged IDX files") {
   const DataFolder folder;
   write_mnist(folder, 3, 2);
   const std::string name = "mnist/t10k-images-idx3-ubyte", path = folder.path(name).string();

@@ -116,7 +116,7 @@ TEST_CASE("tables: a first column without a name can be called row") {
   CHECK(choose_columns(*file, {}, std::nullopt).inputs == std::vector<std::string>{"date"});
 }
 
-TEST_CASE("tables: what the caller knows of cells") {
+TEST_CASE("tables: the caller's rules for cells") {
   const auto numbers = [](const char* text, const CellRules& rules) {
     MessyTable file("t.csv", text, {.cells = rules});
     return (*file).numbers(std::array<std::size_t, 1>{1}, {})[0].values;

@@ -66,7 +66,7 @@ Bytes with_jpeg_size(Bytes file, std::uint32_t width, std::uint32_t height) {
   return file;
 }
 
-/// What is neither decoded nor refused in one line that names the file is a fault.
+/// A file must be decoded, or refused in one line that names it.
 bool is_one_line(const std::string& message) {
   return message.starts_with("[images] a: ") && message.find('\n') == message.npos && message.size() < 300;
 }
@@ -97,7 +97,7 @@ TEST_CASE("[pictures] PNG of every depth and kind of colour, interlaced or not")
   }
 }
 
-TEST_CASE("[pictures] what is transparent lies on white") {
+TEST_CASE("[pictures] transparent pixels lie on white") {
   const auto on_white = [](int channels) {
     return [channels](std::int64_t r, std::int64_t c, int k) {
       const int alpha = colours(r, c, channels - 1);
@@ -137,7 +137,7 @@ TEST_CASE("[pictures] JPEG of colours, grey and inks, at once or progressively")
 }
 
 TEST_CASE("[pictures] the orientation that Exif states is followed, in JPEG and PNG") {
-  // What a viewer shows, of a stored picture that is `wide` x `high`.
+  // Returns the pixel that a viewer shows of a stored picture with `wide` x `high` pixels.
   const auto stored = [](int orientation, std::int64_t high, std::int64_t wide, std::int64_t r, std::int64_t c) {
     switch (orientation) {
       case 2: return std::pair(r, wide - 1 - c);
@@ -284,7 +284,7 @@ TEST_CASE("[pictures] resizing: weights of Keys' cubic, wider where pixels becom
   }
 }
 
-TEST_CASE("[pictures] what is cut away") {
+TEST_CASE("[pictures] cropping") {
   const Picture wide{10, 30, 1, Bytes(300)};
   const Box centre = crop_box(wide, Crop::centre, 8, 16, "a");
   CHECK((centre.left == 5 && centre.top == 0 && centre.width == 20 && centre.height == 10));

@@ -53,7 +53,7 @@ TEST_CASE("[protocol] every file of the folder is in the program, loads under it
   }
 }
 
-TEST_CASE("[protocol] nothing beats what knows the hyper-parameters") {
+TEST_CASE("[protocol] no score beats known hyper-parameters") {
   for (const std::string& name : protocol_names()) {
     const EvaluationConfig e = load_protocol(name).evaluation;
     const auto score = [&e](double value) { return to_log_likelihood(e.metric, value); };
@@ -170,7 +170,7 @@ TEST_CASE("[protocol] convcnp/weakly-periodic is a product of two kernels, as th
   }
 }
 
-TEST_CASE("[protocol] tnp-kr/gp1d-periodic: what is different") {
+TEST_CASE("[protocol] tnp-kr/gp1d-periodic: its differences") {
   const Protocol p = load_protocol("tnp-kr/gp1d-periodic");
   const GpDistribution& data = *gp_distribution(*p.data);
   const KernelPrior& kernel = data.kernels[0];
@@ -291,6 +291,12 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
                 "evaluation.densities.tnp-a is 'all', expected one of \"marginal\", \"mixture\", \"joint\""},
            Case{"tnp-a = \"joint\"", "tnpa = \"joint\"",
                 "evaluation.densities.tnpa is that of a model without a published figure, expected one that has a"},
+           Case{"seeds = 5, assumed = true", "seeds = 1",
+                "evaluation.spread.seeds is 1, expected an integer from 2 to"},
+           Case{"seeds = 5, assumed = true", "tasks = 50, assumed = true",
+                "evaluation.spread.assumed is an unknown key"},
+           Case{"kind = \"deviation\"", "kind = \"range\"",
+                "evaluation.spread.kind is 'range', expected one of \"deviation\", \"error\""},
            Case{"name = \"matern52\"", "name = \"rbf\"",
                 "evaluation.tests[1].name is 'rbf' again, expected a name of its own"},
            Case{"cnp = [0.26, 0.02]", "cnp = [0.26, -1]", "published.cnp is [0.26, -1], expected an error >= 0"},

@@ -201,7 +201,7 @@ TEST_CASE("[protocol text] a text by itself extends nothing: that of a checkpoin
   CHECK(error.starts_with("[protocol] f.toml: extends is an unknown key, expected one of: "));
 }
 
-TEST_CASE("[protocol text] what cannot be extended") {
+TEST_CASE("[protocol text] impossible extensions are errors") {
   const Files files;
   const auto error = [&](const std::string& name, const std::string& text) {
     const std::string path = files.write(name, text);
@@ -235,7 +235,7 @@ TEST_CASE("[protocol text] what cannot be extended") {
         "[protocol] " + files.path("9.toml") + ": extends goes on after 8 protocols, expected at most 8");
 }
 
-TEST_CASE("[protocol text] changes are told by the name, and hash as other rules do") {
+TEST_CASE("[protocol text] changes are part of the name, and hash as other rules do") {
   const Protocol gp = load_protocol("tnp/gp-rbf");
   const auto changed = [&](std::vector<std::string> changes) { return with_changes(gp, changes); };
   CHECK(changed({}).text == gp.text);
@@ -276,7 +276,7 @@ TEST_CASE("[protocol text] changed rules have no published figure of any kind") 
   CHECK(with_changes(load_protocol("tnp/gp-rbf"), faster).evaluation.spread == Spread());
 }
 
-TEST_CASE("[protocol text] a protocol that changes what it extends does not inherit its figures") {
+TEST_CASE("[protocol text] a protocol that changes the extended rules does not inherit its figures") {
   const Files files;
   const Protocol theirs = load_protocol("tnp/gp-rbf");
   const auto extended = [&](const std::string& own) {
@@ -299,7 +299,7 @@ TEST_CASE("[protocol text] a protocol that changes what it extends does not inhe
       load_protocol(files.write("further.toml", "extends = \"own.toml\"\nname = \"further\"\n")).evaluation;
   check_has(further, false, false);
 
-  // What a file states itself stays, with what is said of it.
+  // A file keeps the tests that it states, with their published rows.
   const EvaluationConfig restated = extended(R"(
 [data]
 points = 200
@@ -312,7 +312,7 @@ published = { np = [0.5, 0.1], cnp = 0.4 }
   CHECK(restated.tests[0].published.size() == 2);
   CHECK(restated.tests[0].oracle.known_marginal == 2.0);
   CHECK(restated.densities == std::map<std::string, Density>{{"np", Density::mixture}});
-  CHECK(restated.spread == Spread{SpreadKind::deviation, 5});
+  CHECK(restated.spread == Spread{.kind = SpreadKind::deviation, .seeds = 5, .assumed = true});
   const Protocol search = load_protocol(
       files.write("search.toml", "extends = \"tnp-kr/bo1d-rbf\"\nname = \"search\"\n[evaluation]\nbatches = 1\n"));
   CHECK(search.evaluation.tests[0].published_figures.empty());

@@ -30,7 +30,7 @@ std::string version(const std::string& text, const char* test = "rbf", const cha
 
 }  // namespace
 
-TEST_CASE("[protocol version] what a figure was measured under changes it") {
+TEST_CASE("[protocol version] changes with the rules of a figure") {
   std::set<std::string> versions{version(text()), version(text(), "matern52"), version(text(), "rbf", "cnp"),
                                  version(text(), "rbf", "gpt")};
   CHECK(versions.size() == 4);
@@ -56,7 +56,7 @@ TEST_CASE("[protocol version] what a figure was measured under changes it") {
     CHECK(versions.insert(version(other)).second);
 }
 
-TEST_CASE("[protocol version] what says something of a figure but does not make it changes nothing") {
+TEST_CASE("[protocol version] does not change with comments on a figure") {
   const std::string before = version(text());
   for (const std::string& same : {
            "# a comment\n" + text(),

@@ -21,7 +21,7 @@ double log_integral(const std::vector<QuadratureNode>& nodes) {
   return sum.value();
 }
 
-/// Of a side, under the density that the nodes are for.
+/// Returns the mean of a side under the density of the nodes.
 double mean_of(const std::vector<QuadratureNode>& nodes, std::size_t side) {
   double sum = 0;
   for (const QuadratureNode& node : nodes) sum += std::exp(node.log_weight - log_integral(nodes)) * node.at[side];
@@ -103,7 +103,7 @@ TEST_CASE("[quadrature] a lower tolerance and more nodes converge") {
   CHECK(error(12, 1e-7) < 1e-9);
 }
 
-TEST_CASE("[quadrature] two peaks, and one that is only found where it is told of") {
+TEST_CASE("[quadrature] two peaks, and one that is found only if its place is given") {
   const auto two = [](std::span<const double> u) {
     LogSum sum;
     sum.add(log_gaussian(u[0], 0.2, 0.01));

@@ -37,7 +37,7 @@ TEST_CASE("scores: log density of a normal distribution") {
   CHECK(log_normal_density(5, 1, 4) == doctest::Approx(-0.5 * std::log(8 * std::numbers::pi) - 2));
 }
 
-TEST_CASE("scores: coverage counts what lies inside") {
+TEST_CASE("scores: coverage counts the values inside") {
   MarginalFit fit;
   const double z50 = 0.674489750196082, z95 = 1.959963984540054;
   for (double y : {0.0, z50 - 1e-9, -(z50 + 1e-9), z95 - 1e-9, z95 + 1e-9, 40.0, -40.0, 0.0}) fit.add(0, 1, y);

@@ -43,7 +43,7 @@ double largest_gap(const Values& a, const Values& b) {
 
 }  // namespace
 
-TEST_CASE("standardise: what training shows under a protocol") {
+TEST_CASE("standardise: the range of training under a protocol") {
   const TrainingRange tnp = load_protocol("tnp/gp-rbf").data->training_range();
   CHECK(tnp.inputs == Interval{-2, 2});
   CHECK(tnp.min_context == 3);

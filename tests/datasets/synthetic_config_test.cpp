@@ -59,7 +59,7 @@ TEST_CASE("[synthetic] keys are read strictly") {
             .starts_with("[protocol] f.toml: evaluation.tests[5].dims is an unknown key"));
 }
 
-TEST_CASE("[synthetic] a test changes what it says, and nothing else") {
+TEST_CASE("[synthetic] a test changes the keys that it states, and nothing else") {
   const Protocol p = load_protocol("npzoo/any-1d");
   const SyntheticDistribution& trained = synthetic_distribution(*p.data);
   CHECK(p.evaluation.tests[0].name == "mixed");
@@ -117,7 +117,7 @@ TEST_CASE("[synthetic] hyper-parameters are drawn from their distributions") {
   CHECK(share(second, 0.25) < 4);
 }
 
-TEST_CASE("[synthetic] what predict warns by: the context's range, and how far targets went") {
+TEST_CASE("[synthetic] predict warns outside of the context's range and the reach of targets") {
   for (const char* name : {"npzoo/any-1d", "npzoo/any-2d"}) {
     CAPTURE(name);
     const Protocol p = load_protocol(name);

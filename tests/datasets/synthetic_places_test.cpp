@@ -52,7 +52,7 @@ double distance_to_context(const Places& places, std::size_t dims) {
 
 }  // namespace
 
-TEST_CASE("[synthetic] as many places as asked for, the context's from −2 to 2, targets within reach") {
+TEST_CASE("[synthetic] the requested number of places, the context's from −2 to 2, targets within reach") {
   Random random(1);
   for (const std::int64_t dims : {1, 2, 3})
     for (const Kind kind : {kRegular, kUniform, kClustered, kTransects})
@@ -79,7 +79,7 @@ TEST_CASE("[synthetic] as many places as asked for, the context's from −2 to 2
         }
 }
 
-TEST_CASE("[synthetic] what is missing is missing in one piece, in a few, or all over") {
+TEST_CASE("[synthetic] missing points are in one gap, in a few, or scattered") {
   Random random(2);
   for (int repeat = 0; repeat < 20; ++repeat) {
     CAPTURE(repeat);
@@ -105,7 +105,7 @@ TEST_CASE("[synthetic] what is missing is missing in one piece, in a few, or all
   }
 }
 
-TEST_CASE("[synthetic] clouds hide what lies together") {
+TEST_CASE("[synthetic] clouds hide neighbouring points") {
   Random random(3);
   double clouds = 0, scattered = 0;
   for (int repeat = 0; repeat < 40; ++repeat) {

@@ -14,7 +14,7 @@ using namespace npzoo::testing;
 namespace {
 
 constexpr std::int64_t kDraws = 20000;
-/// Of the largest of the errors below, in standard errors: a chance of 1e-5 for some 400 covariances.
+/// Bound on the largest error below, in standard errors: exceeded with probability 1e-5 for some 400 covariances.
 constexpr double kErrors = 5.5;
 
 Term term(Term::Base base, double lengthscale, double variance = 1) {

@@ -8,7 +8,7 @@
 #include "npzoo/datasets/tables/table_reader.h"
 #include "tests/testing.h"
 
-// What the tests of tables share.
+// Helpers for tests of tables.
 
 namespace npzoo::testing {
 

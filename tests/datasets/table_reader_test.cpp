@@ -150,7 +150,7 @@ TEST_CASE("tables: dates become days") {
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
           fmt::format(
               R"([t.csv:2] column "t" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; )"
-              "or the order of its numbers: --dates dmy, mdy or ymd",
+              "predict reads other orders with --dates dmy, mdy or ymd",
               text));
   for (const char* text : {"2020-02-30", "12:30"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
@@ -180,7 +180,7 @@ TEST_CASE("tables: quotes may hold separators, quotes and lines") {
         R"([t.csv:2] column "x" has an opening quote and no closing one)");
 }
 
-TEST_CASE("tables: a column's cells tell what it is") {
+TEST_CASE("tables: the cells of a column decide its kind") {
   TemporaryDirectory directory;
   std::ofstream(directory / "t.csv")
       << "n;d;w;e;m\n1,5;2020-01-01;a;;1\nNA;-;1;NaN;2020-01-01\n2;2020-01-02;null;n/a;\n";

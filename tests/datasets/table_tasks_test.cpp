@@ -227,7 +227,7 @@ TEST_CASE("table tasks: no group that chooses weights is in the test, unless the
   CHECK(read_table_data(three.tasks()).training.size() == 1);
 }
 
-TEST_CASE("table tasks: what is held out is read from the protocol") {
+TEST_CASE("table tasks: the shares that are held out come from the protocol") {
   const TableFile file(grouped(20, 12, [](int g, int i) { return g + i % 5; }));
   const Protocol protocol = file.protocol();
   const auto changed = [&](const std::string& value) {

@@ -22,7 +22,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-/// What a wrong kind is told.
+/// Returns the message for an unknown kind.
 std::string message_of_kind(const std::string& found) {
   std::vector<std::string> kinds;
   for (const TaskFamily& family : task_families()) kinds.push_back(fmt::format("\"{}\"", family.kind));
@@ -96,7 +96,7 @@ TEST_CASE("[tasks] a kind reads its own keys, strictly") {
         "[protocol] f.toml: evaluation.tests[0].items is an unknown key, expected one of: name");
 }
 
-TEST_CASE("[tasks] what a test changes is its own, and part of what figures were measured under") {
+TEST_CASE("[tasks] changes of a test apply to it alone, and change the version of its figures") {
   const AddedTaskFamily added(kLines);
   const Protocol plain = parse_protocol(lines_protocol(), "f.toml");
   const Protocol steep = parse_protocol(lines_protocol("steepness = 3.0"), "f.toml");
@@ -112,7 +112,7 @@ TEST_CASE("[tasks] what a test changes is its own, and part of what figures were
   CHECK(same_data(plain, parse_protocol(replaced(lines_protocol(), "items = 10", "items  =  1_0  # ten"), "f.toml")));
 }
 
-TEST_CASE("[tasks] what any source is held to") {
+TEST_CASE("[tasks] requirements for every source") {
   const AddedTaskFamily added(kLines);
   std::vector<Protocol> protocols{parse_protocol(lines_protocol(), "f.toml")};
   for (const std::string& name : protocol_names()) protocols.push_back(load_protocol(name));

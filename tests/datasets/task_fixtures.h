@@ -8,7 +8,7 @@
 #include "npzoo/datasets/protocol.h"
 #include "tests/testing.h"
 
-// What the tests of protocols and of their tasks share.
+// Helpers for tests of protocols and their tasks.
 
 namespace npzoo::testing {
 

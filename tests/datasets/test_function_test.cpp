@@ -116,7 +116,7 @@ TEST_CASE("test function tasks: places of their own, values of the function ther
   CHECK_FALSE(same_bits(slice(task.xt, 0, 0, 1), slice(task.xt, 0, 1, 2)));
 }
 
-TEST_CASE("test function tasks: what cannot be") {
+TEST_CASE("test function tasks: errors") {
   const auto error = [](const std::string& keys) { return error_of([&] { tasks_of(keys); }); };
   const std::string rest = "\ncandidates = 10\ninitial = 1\n";
   CHECK(error("function = \"branin\"\ndims = 3\ndomain = [0.0, 1.0]" + rest).find("branin") != std::string::npos);

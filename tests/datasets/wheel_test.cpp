@@ -94,7 +94,7 @@ TEST_CASE("wheel: problems of the authors differ in nothing but their order wher
   CHECK(std::vector<double>(first.begin(), first.end()) == sorted(a.x));
 }
 
-TEST_CASE("wheel: rewards are what the arms of their places pay, of both rules") {
+TEST_CASE("wheel: rewards are those of the arms at their places, under both rules") {
   for (const auto problems : {kAuthors, kFresh}) {
     const double delta = 0.6;
     const Batch batch = source(problems, exact(Split::evaluation, 20), delta).batch(0);
@@ -125,7 +125,7 @@ TEST_CASE("wheel: the truth's density is that of its curve, and no other δ's is
   const auto known = batch.truth->log_likelihood(batch.task, Density::joint);
   REQUIRE(known);
   CHECK(*known == *batch.truth->log_likelihood(batch.task, Density::marginal));
-  // Of 20 points with 5 values: −½ log 2π − log σ − ½ each.
+  // Constant terms for 20 points with 5 values: −½ log 2π − log σ − ½ each.
   const double small = -0.5 * std::log(2 * std::numbers::pi) - std::log(0.05) - 0.5;
   for (const double sum : *known) CHECK(std::abs(sum / 100 - small) < 0.6);
   const Batch other = source(kFresh, exact(Split::evaluation, 3), 0.8).batch(2);
@@ -133,7 +133,7 @@ TEST_CASE("wheel: the truth's density is that of its curve, and no other δ's is
   for (const double sum : *mistaken) CHECK(sum < -1000);
 }
 
-TEST_CASE("wheel: the authors train on 8 problems alone, and a test goes on from its seed") {
+TEST_CASE("wheel: the authors train on 8 problems only, and a test continues from its seed") {
   const WheelSource training = source(kAuthors, exact(Split::training, 3, 7));
   std::set<std::vector<double>> seen;
   for (const std::uint64_t index : {0, 1, 2, 3, 4, 5, 6, 7}) {
@@ -161,7 +161,7 @@ TEST_CASE("wheel: fresh problems differ in their places, by seed and by split") 
   CHECK_FALSE(same_points(task, source(kFresh, exact(Split::evaluation, 2)).task(0)));
 }
 
-TEST_CASE("wheel: what cannot be is refused") {
+TEST_CASE("wheel: impossible settings are errors") {
   const auto error_with = [](const std::string& data, const std::string& test = "") {
     return error_of_protocol(small_protocol("wheel", "kind = \"wheel\"\n" + data, test));
   };

@@ -103,7 +103,7 @@ TEST_CASE("file: writes of every size keep their order") {
   CHECK(read_text(directory / "out") == expected);
 }
 
-TEST_CASE("file: what a killed writer left is removed, what a living one writes is not") {
+TEST_CASE("file: removes leftovers of a killed writer, but no file of a living one") {
   TemporaryDirectory directory;
   const fs::path path = directory / "weights";
   AtomicFile living(path);
@@ -120,7 +120,7 @@ TEST_CASE("file: what a killed writer left is removed, what a living one writes 
   CHECK(read_text(path) == "living");
 }
 
-TEST_CASE("file: nothing but what a writer left is removed") {
+TEST_CASE("file: removes nothing but leftovers of writers") {
   TemporaryDirectory directory;
   const fs::path path = directory / "out";
   const std::string prefix = ".out.npzoo-tmp-";
@@ -227,7 +227,7 @@ TEST_CASE("file: a symbolic link stays and its target changes, even where it led
         "[" + round + "] cannot create: Too many levels of symbolic links");
 }
 
-TEST_CASE("file: mode, owner and group of what is replaced are kept") {
+TEST_CASE("file: keeps mode, owner and group of a replaced file") {
   TemporaryDirectory directory;
   const fs::path path = directory / "out", fresh = directory / "fresh";
   put(path, "old");
@@ -265,7 +265,7 @@ TEST_CASE("file: mode, owner and group of what is replaced are kept") {
   CHECK((status_of(path).st_mode & 07777) == 0666);
 }
 
-TEST_CASE("file: what is read-only is refused, to root as well") {
+TEST_CASE("file: refuses read-only files, to root as well") {
   TemporaryDirectory directory;
   const std::string path = directory / "out";
   put(path, "old");

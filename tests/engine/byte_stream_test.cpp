@@ -79,7 +79,7 @@ std::string random_text(std::size_t size, int letters) {
 
 }  // namespace
 
-TEST_CASE("byte stream: plain bytes, and what gzip and xz made small, whatever the name") {
+TEST_CASE("byte stream: reads plain, gzip and xz files, whatever their name") {
   for (const std::size_t size : {0, 1, 2, 5, 6, 7, 1000, 70'000, 400'000})
     for (const int letters : {3, 256}) {
       const std::string text = random_text(size, letters);

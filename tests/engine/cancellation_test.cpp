@@ -77,7 +77,7 @@ TEST_CASE("cancellation: a loop looks before each chunk, on any number of thread
   }
 }
 
-TEST_CASE("cancellation: workers are under the caller's scopes as long as its loop goes on, nested loops too") {
+TEST_CASE("cancellation: workers have the caller's scopes during its loop, nested loops too") {
   ThreadPool pool(4);
   const auto all_chunks = [&](const auto& holds) {
     std::atomic<bool> all = true;

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What kernels on NVIDIA devices draw, by cuRAND's code, run on the host.
+/// Draws random words as kernels on NVIDIA devices do, by cuRAND's code, on the host.
 void curand_words(const RandomState& state, std::uint32_t (&words)[4]);
 
 }  // namespace npzoo

@@ -18,7 +18,7 @@ TEST_CASE("device: names and sizes") {
   CHECK(size_of(dtype_of<std::int64_t>()) == sizeof(std::int64_t));
 }
 
-TEST_CASE("device: what the user may ask for") {
+TEST_CASE("device: names that a user may choose") {
   const Device before = default_device();
   CHECK(select_device("cpu") == Device::cpu);
   CHECK(default_device() == Device::cpu);
@@ -37,7 +37,7 @@ TEST_CASE("device: what the user may ask for") {
   if (before == Device::cuda) select_device(active_gpu() == Gpu::emulated ? "emulated" : "cuda");
 }
 
-TEST_CASE("device: kernels run on what the machine has, and on floating-point numbers alone") {
+TEST_CASE("device: kernels run on the machine's devices, for floating-point numbers only") {
   CHECK((active_isa() == Isa::generic || (active_isa() == Isa::avx2 && kHasAvx2) ||
          (active_isa() == Isa::avx512 && kHasAvx512)));
   CHECK(to_string(Isa::generic) == "generic");
@@ -81,8 +81,8 @@ TEST_CASE("device: any two selections, in any order, work or are one clear error
   constexpr const char* kNames[] = {"cpu", "cuda", "cuda:0", "auto", "emulated"};
   for (const char* first : kNames)
     for (const char* second : kNames) {
-      CAPTURE(first);
-      CAPTURE(second);
+      CAPTURE(std::string(first));
+      CAPTURE(std::string(second));
       CHECK(status_of_child([&] {
               for (const char* name : {first, second, first})
                 if (!select_and_compute(name)) return 1;

@@ -190,7 +190,7 @@ TEST_CASE("draws: recorded numbers come in the order of the calls, to each part 
         "[draws] a recording has no numbers for a kernel that draws by itself");
 }
 
-TEST_CASE("draws: what was noted is what a recording gives again") {
+TEST_CASE("draws: a recording repeats the noted numbers") {
   std::vector<Tensor> notes;
   Draws noted = some_draws().noted_in(notes), plain = some_draws();
   const Tensor x = noted.normal(2, 4, {3}, DType::float64, Device::cpu), i = noted.integers(2, bounds({5, 6}), 3);
@@ -203,7 +203,7 @@ TEST_CASE("draws: what was noted is what a recording gives again") {
   CHECK(same_bits(i, again.integers(2, bounds({5, 6}), 3)));
 }
 
-TEST_CASE("draws: what does not fit") {
+TEST_CASE("draws: errors") {
   Draws draws = some_draws();
   CHECK(error_of([] { Draws(1, Purpose::training, std::uint64_t{1} << 32); }) ==
         "[draws] step 4294967296 found, expected one below 2^32");
@@ -252,7 +252,7 @@ TEST_CASE("draws: kept ones are the same, filled anew for each step, bounds incl
         "[draws] call 0 of a repeated step is for float32 (2, 2, 4), expected float32 (2, 2, 3) as before");
 }
 
-TEST_CASE("draws: what a sample may draw at most takes no block of the next one") {
+TEST_CASE("draws: the largest draw of a sample does not reach the next sample") {
   constexpr std::int64_t kBlocks = std::int64_t{1} << 28;  // between the streams of two samples
   const auto blocks_of = [](auto&& draw) {
     Random random(1);

@@ -9,7 +9,7 @@
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "tests/testing.h"
 
-// Of the emulated device: that it computes what CUDA's language says, and finds what a GPU would let pass.
+// Tests that the emulated device computes by the rules of CUDA, and finds faults that a GPU would let pass.
 
 using namespace npzoo;
 using npzoo::testing::error_of;
@@ -88,7 +88,7 @@ TEST_CASE("emulator: threads and blocks take turns in another order each time, s
   CHECK(last_writer(8, 1) != last_writer(8, 1));
 }
 
-TEST_CASE("emulator: what no device of this kind can launch is refused") {
+TEST_CASE("emulator: refuses launches beyond the limits of a device") {
   CHECK(error_of([] { run(1, 1025, 0, [] {}); }).find("1025 threads a block") != std::string::npos);
   CHECK(error_of([] { run(1, 1, 228 << 10, [] {}); }).find("233472 bytes of shared memory") != std::string::npos);
   CHECK_NOTHROW(run(1, 1, 48 << 10, [] {}));

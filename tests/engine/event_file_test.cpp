@@ -6,7 +6,7 @@
 
 #include "tests/testing.h"
 
-// What the records say is checked by tests/tools/fine_tune_test.py, which reads them by itself.
+// tests/tools/fine_tune_test.py checks the contents of the records with a reader of its own.
 
 namespace fs = std::filesystem;
 using namespace npzoo;
@@ -74,7 +74,7 @@ TEST_CASE("event file: whole records of early steps alone are kept") {
     CHECK(kept_of(foreign) == 0);
 }
 
-TEST_CASE("event file: it says once what it is, and is known by that") {
+TEST_CASE("event file: begins with one header, which identifies it") {
   const EventFile file;
   CHECK_FALSE(is_event_file(file.path));
   truncate_events_after(file.path, 0);
@@ -94,7 +94,7 @@ TEST_CASE("event file: it says once what it is, and is known by that") {
   CHECK(error_of([&] { EventFileWriter(file.directory / "none" / "x"); }).find("cannot open") != std::string::npos);
 }
 
-TEST_CASE("event file: what the system does not say is an Error; a device takes events") {
+TEST_CASE("event file: failed writes are errors; a device accepts events") {
   const TemporaryDirectory directory;
   const fs::path unspeakable = directory / std::string(300, 'x');
   CHECK(error_of([&] { truncate_events_after(unspeakable, 0); }) ==

@@ -35,7 +35,7 @@ struct Layout {
 
 using Wishes = std::map<int, std::uint64_t>;
 
-/// What the library has been asked, and what it says.
+/// Records calls of the library and holds the answers that a test sets.
 struct Library {
   std::function<bool(const Product&)> has_algorithm = [](const Product&) { return true; };
   cublasStatus_t without_algorithm = CUBLAS_STATUS_NOT_SUPPORTED;

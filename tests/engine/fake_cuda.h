@@ -13,7 +13,7 @@
 
 namespace npzoo::fake_cuda {
 
-/// What a test sets, and what it looks at.
+/// State of the fake device that tests set and inspect.
 struct Machine {
   int devices = 2, driver = 13000;
   bool events_pass = false;

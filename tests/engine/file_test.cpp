@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using namespace npzoo;
 using namespace npzoo::testing;
 
-TEST_CASE("file: who waits for a directory has it alone") {
+TEST_CASE("file: a lock on a directory is exclusive") {
   const TemporaryDirectory directory;
   const auto counter = directory / "counter";
   constexpr int kThreads = 4, kRounds = 50;

@@ -22,7 +22,7 @@ Tensor uniform(const Shape& shape, unsigned seed, double low = -1, double high =
   return x;
 }
 
-/// Where the element `i` of `shape` goes in a tensor that was broadcast from `target`.
+/// Returns the index in `target` of element `i` of `shape`, if `target` was broadcast to `shape`.
 std::int64_t target_index(std::int64_t i, const Shape& shape, const Shape& target) {
   std::int64_t index = 0, stride = 1;
   for (int axis = 1; axis <= target.rank(); ++axis) {

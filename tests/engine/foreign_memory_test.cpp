@@ -48,7 +48,7 @@ TEST_CASE("buffer: foreign memory is used where it is, and given back once by it
   static_cast<void>(Buffer::adopt(nullptr, 0, 64, {}));
 }
 
-TEST_CASE("buffer: what cannot be adopted stays with the caller") {
+TEST_CASE("buffer: memory that cannot be adopted stays with the caller") {
   alignas(64) std::array<std::byte, 64> memory{};
   int given_back = 0;
   const auto adopt = [&](void* at, std::size_t bytes, std::size_t alignment) {
@@ -100,7 +100,7 @@ TEST_CASE("tensor: memory at an address that kernels cannot use is copied, too l
   CHECK(array.given_back == 2);
 }
 
-TEST_CASE("tensor: its buffer keeps the elements for those who read them from outside") {
+TEST_CASE("tensor: its buffer keeps the elements for outside readers") {
   const OnCpu cpu;
   Buffer owner;
   const float* elements = nullptr;

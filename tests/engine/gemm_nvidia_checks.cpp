@@ -13,7 +13,7 @@
 #include "tests/engine/fake_cublas.h"
 #include "tests/testing.h"
 
-// Of builds with kernels for NVIDIA devices: gemm_nvidia.cpp as it is, on a library that computes on the host. Its
+// Runs gemm_nvidia.cpp unchanged on a library that computes on the host, in builds with kernels for NVIDIA devices. Its
 // arrays are those of the emulated device, which the host can read.
 
 namespace npzoo {
@@ -187,7 +187,7 @@ TEST_CASE("cublas: NaN passes a ReLU") {
   }
 }
 
-TEST_CASE("cublas: alignments that are promised are those of the arrays, and precision is what was chosen") {
+TEST_CASE("cublas: alignments are those of the arrays, and the precision is the chosen one") {
   if (!has_gpu() || active_gpu() != Gpu::emulated) return;
   const OnCpu cpu;
   const Reset reset;

@@ -77,7 +77,7 @@ std::vector<double> by_loops(const Arrays& x) {
 
 }  // namespace
 
-TEST_CASE("gemm plan: what cuBLAS is asked for is the product") {
+TEST_CASE("gemm plan: the call of cuBLAS is the product") {
   for (const bool a_by_columns : {false, true})
     for (const bool b_by_columns : {false, true})
       for (const bool shared_b : {false, true})

@@ -71,7 +71,7 @@ TEST_CASE("gpu: where nobody says so, numbers go to the default device and integ
   CHECK(Tensor::empty({3}, DType::float32, Device::cpu).device() == Device::cpu);
 }
 
-TEST_CASE("gpu: the host cannot read what is there") {
+TEST_CASE("gpu: the host cannot read device memory") {
   if (!has_gpu() || unified_memory()) return;
   const Tensor there = Tensor::zeros({3}, DType::float32, Device::cuda);
   CHECK(error_of([&] { there.values<float>(); }) == "[tensor] elements are on cuda, expected them on the CPU");
@@ -91,7 +91,7 @@ TEST_CASE("gpu: page-locked tensors may change when a copy is through") {
   }
 }
 
-TEST_CASE("gpu: its pool has counters and limits of its own, and tells what is left when there is no more") {
+TEST_CASE("gpu: the pool has its own counters and limits, and its error names the free memory") {
   if (!has_gpu()) return;
   const OnCpu cpu;
   release_cached_memory(Device::cuda);
@@ -110,7 +110,7 @@ TEST_CASE("gpu: its pool has counters and limits of its own, and tells what is l
   CHECK_NOTHROW(Buffer(2000, Device::cpu));
 }
 
-TEST_CASE("gpu: a graph repeats what was done while it was captured, on the memory of then") {
+TEST_CASE("gpu: a graph repeats the captured work on the same memory") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   GpuRuntime& runtime = gpu_runtime();
@@ -268,7 +268,7 @@ TEST_CASE("gpu: an index that does not exist is refused") {
 
 namespace {
 
-/// Of which only that there is one matters.
+/// A runtime whose only purpose is to exist.
 class NoGpu final : public GpuRuntime {
  public:
   GpuInfo info() const override { return {}; }

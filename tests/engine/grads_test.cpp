@@ -25,7 +25,7 @@ TEST_CASE("grads: a gradient that stands in two slots is not changed through one
   }
 }
 
-TEST_CASE("grads: what a kernel is to write takes no other contribution meanwhile") {
+TEST_CASE("grads: a gradient that a kernel is to write takes no other contribution") {
   const std::string expected =
       "[grads] a contribution to a gradient of shape (2) found while another one is being written";
   const auto write = [](Tensor& grad, bool accumulate, double value) {

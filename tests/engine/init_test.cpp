@@ -61,7 +61,7 @@ TEST_CASE("init: linear layers as tensorflow makes them") {
   CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
 }
 
-TEST_CASE("init: convolutions, by taps and channels or by what the framework counts") {
+TEST_CASE("init: convolutions, by taps and channels or by the framework's count") {
   const Shape shape{5, 5, 4, 1000};  // 100 inputs of an output
   Initializer torch(Framework::torch, {.seed = 1}), flax(Framework::flax, {.seed = 1}),
       tensorflow(Framework::tensorflow, {.seed = 1});

@@ -48,7 +48,7 @@ TEST_CASE("cpu: NPZOO_ISA only lowers the choice") {
         "[cpu] NPZOO_ISA is 'sse9', expected generic, avx2 or avx512");
 }
 
-TEST_CASE("peak: what its loops report is what they do") {
+TEST_CASE("peak: the loops count their operations exactly") {
   const int lanes = active_isa() == Isa::avx512 ? 16 : active_isa() == Isa::avx2 ? 8 : 4;
   const int chains = active_isa() == Isa::avx512 ? 24 : 12;
   std::vector<float> sums(3), a(1000), b(1000, 1), c(1000, 2);

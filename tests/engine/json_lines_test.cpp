@@ -46,7 +46,7 @@ TEST_CASE("json lines: errors of the writer") {
         }) == "[/dev/full] cannot write: No space left on device");
 }
 
-TEST_CASE("json lines: a resumed run drops what came after its checkpoint") {
+TEST_CASE("json lines: a resumed run drops the lines after its checkpoint") {
   TemporaryDirectory directory;
   const fs::path path = directory / "m.jsonl";
   const std::string kept = "{\"run\": \"a\"}\n{\"step\":1}\n{\"step\":2, \"loss\": null}\n";
@@ -74,7 +74,7 @@ TEST_CASE("json lines: truncation of odd files") {
   CHECK(read_text(path) == broken);
 }
 
-TEST_CASE("json lines: what the system does not say is an Error") {
+TEST_CASE("json lines: failed writes are errors") {
   TemporaryDirectory directory;
   const fs::path unspeakable = directory / std::string(300, 'x');
   CHECK(error_of([&] { truncate_after(unspeakable, "step", 0); }) ==

@@ -24,7 +24,7 @@ std::string json_message(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("json: what is JSON is read") {
+TEST_CASE("json: reads valid JSON") {
   CHECK(parse_json(R"({"a": [1, 2.5, null, "[\"{\\"]})", "[json] f") == json{{"a", {1, 2.5, nullptr, "[\"{\\"}}});
   CHECK(parse_json(" 7 ", "[json] f") == 7);
   CHECK(parse_json(nested("[", "]", kMaxJsonDepth), "[json] f").is_array());
@@ -43,7 +43,7 @@ TEST_CASE("json: depth and size are bounded before anything is parsed") {
         fmt::format("[json] f: {} bytes of JSON found, expected at most {}", kMaxJsonBytes + 2, kMaxJsonBytes));
 }
 
-TEST_CASE("json: what is none is refused in one line") {
+TEST_CASE("json: invalid JSON is a one-line error") {
   using namespace std::string_view_literals;
   struct Case {
     std::string_view text;

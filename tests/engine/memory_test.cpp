@@ -115,7 +115,7 @@ TEST_CASE("memory: a block that cannot be described takes nothing of the device"
   if (active_gpu() == Gpu::emulated) CHECK(gpu_runtime().info().free_bytes == free);
 }
 
-TEST_CASE("memory: what a graph uses stays with it, though cached memory is released") {
+TEST_CASE("memory: a graph keeps its memory when cached memory is released") {
   if (!has_gpu()) return;
   release_cached_memory(Device::cuda);
   const auto take = [] {
@@ -167,7 +167,7 @@ TEST_CASE("memory: no bytes are a block too") {
   CHECK(empty.data() != other.data());
 }
 
-TEST_CASE("memory: counters of what is live and its peak") {
+TEST_CASE("memory: counters of live bytes and their peak") {
   const MemoryStats before = memory_stats();
   reset_peak_memory();
   CHECK(memory_stats().peak_live_bytes == before.live_bytes);
@@ -251,7 +251,7 @@ TEST_CASE("memory: no more altogether than the machine has, whatever the system 
   CHECK_THROWS_AS(both(), OutOfMemory);
 }
 
-TEST_CASE("memory: a limit of what tensors use") {
+TEST_CASE("memory: a limit for tensors") {
   release_cached_memory();
   const std::int64_t live = memory_stats().live_bytes, held = memory_stats().reserved_bytes;
   CHECK(error_of([] { set_memory_limit(-1); }) == "[memory] a limit of -1 bytes found, expected 0 (none) or more");

@@ -5,7 +5,7 @@
 #include "tests/engine/curand_probe.h"
 #include "tests/testing.h"
 
-// Of builds with kernels for NVIDIA devices: what can be tested where there is none.
+// Tests of builds with kernels for NVIDIA devices that need no such device.
 
 using namespace npzoo;
 using namespace npzoo::testing;
@@ -51,7 +51,7 @@ TEST_CASE("shared library: found by the system, or in the folder that is named")
   CHECK(SharedLibrary("libnpzoo-none.so.7", (folder / "").string()).function<Function>("floor")(3.5) == 3);
 }
 
-TEST_CASE("shared library: one line tells what is missing, and where it was looked for") {
+TEST_CASE("shared library: a one-line error names the missing library and the searched places") {
   CHECK(error_of([] { SharedLibrary("libnpzoo-none.so.7", "/usr/none"); }) ==
         "[library] libnpzoo-none.so.7 cannot be loaded: "
         "libnpzoo-none.so.7: cannot open shared object file: No such file or directory; "

@@ -83,7 +83,7 @@ TEST_CASE("parallel: a loop inside a loop runs on its own thread") {
   CHECK(all_once(visits(pool, 1000, 1)));
 }
 
-TEST_CASE("parallel: what is inside a loop does not depend on the number of threads") {
+TEST_CASE("parallel: the chunks of a loop do not depend on the number of threads") {
   for (int threads : {1, 2, 4}) {
     CAPTURE(threads);
     ThreadPool pool(threads);
@@ -98,7 +98,7 @@ TEST_CASE("parallel: what is inside a loop does not depend on the number of thre
   }
 }
 
-TEST_CASE("parallel: what a chunk throws reaches the caller, and the pool goes on") {
+TEST_CASE("parallel: an exception in a chunk reaches the caller, and the pool works afterwards") {
   for (int threads : {1, 2, 4}) {
     CAPTURE(threads);
     ThreadPool pool(threads);
@@ -144,7 +144,7 @@ TEST_CASE("parallel: pools come and go, used or not") {
   }
 }
 
-TEST_CASE("parallel: as many threads as are asked for, up to what the machine bears") {
+TEST_CASE("parallel: the requested number of threads, up to the limit of the machine") {
   CHECK(ThreadPool(0).threads() == usable_cores());
   CHECK(ThreadPool(most_threads()).threads() == most_threads());
   ThreadPool pool(50'000);

@@ -11,7 +11,7 @@
 #include "tests/engine/fake_cuda.h"
 #include "tests/testing.h"
 
-// Of builds with kernels for NVIDIA devices: nvidia_runtime.cpp as it is, on a CUDA that does its work on the host.
+// Runs nvidia_runtime.cpp unchanged on a CUDA that works on the host, in builds with kernels for NVIDIA devices.
 
 namespace npzoo {
 

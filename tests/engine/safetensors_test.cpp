@@ -51,7 +51,7 @@ TensorFile sample() {
 
 }  // namespace
 
-TEST_CASE("safetensors: what is saved is loaded bit for bit") {
+TEST_CASE("safetensors: saved tensors load bit for bit") {
   const TemporaryDirectory directory;
   const fs::path path = directory / "a.safetensors";
   const TensorFile file = sample();

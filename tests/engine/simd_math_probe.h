@@ -19,7 +19,7 @@ struct Probe {
 
 NPZOO_CPU_KERNEL(probe, Probe);
 
-/// What load_first, store_first, sum, largest and transpose make of a register: see simd_math_test.cpp.
+/// Results of load_first, store_first, sum, largest and transpose for a register: see simd_math_test.cpp.
 template <class T>
 struct LaneProbe {
   const T* x;  // lanes × lanes

@@ -187,7 +187,7 @@ std::int64_t registers_for_kilobyte() {
   return registers_for(cpu, 1024);
 }
 
-TEST_CASE("simd: what instruction sets define under one name stays each one's own") {
+TEST_CASE("simd: instruction sets do not share definitions of one name") {
   if constexpr (kHasGeneric) CHECK(registers_for_kilobyte<Isa::generic>() == 64);
   if constexpr (kHasAvx2)
     if (active_isa() >= Isa::avx2) CHECK(registers_for_kilobyte<Isa::avx2>() == 32);

@@ -29,7 +29,7 @@ TEST_CASE("tape: numbers of recordings do not repeat within the life of a proces
   CHECK(number_of(second) == number_of(first) + 1);
 }
 
-TEST_CASE("tape: what one part recorded is refused by another, in the forward and in the backward pass") {
+TEST_CASE("tape: a part refuses variables of another, in the forward and in the backward pass") {
   const std::string message =
       "[tape] a tensor found that another part of this recording made, expected a leaf or a constant";
   Tape first, second;
@@ -91,7 +91,7 @@ TEST_CASE("tape: only the first part can be followed, and a new recording shares
 }
 
 #ifdef NPZOO_GUARD
-TEST_CASE("tape: a write to what an operation saved is found before it spoils a gradient") {
+TEST_CASE("tape: finds a write to a saved tensor before it spoils a gradient") {
   const OnCpu cpu;
   Tape tape;
   Tensor x = number(3), weight = number(2);

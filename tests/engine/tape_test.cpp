@@ -75,7 +75,7 @@ TEST_CASE("tape: the gradient of a broadcast input is summed to its shape") {
   CHECK(doubles(grads.of(column)) == Values{6, 15});
 }
 
-TEST_CASE("tape: a watched tensor can be the loss, and what is cut off gets nothing") {
+TEST_CASE("tape: a watched tensor can be the loss, and a detached one gets no gradient") {
   Tape tape;
   const Recording on(tape);
   Tensor x = Tensor::full({}, 3, DType::float64);
@@ -103,7 +103,7 @@ TEST_CASE("tape: an op with several outputs sees which of them were used") {
   }
 }
 
-TEST_CASE("tape: the backward pass frees what each op saved as it goes by") {
+TEST_CASE("tape: the backward pass frees the saved tensors of each op") {
   constexpr int kLayers = 8;
   constexpr std::int64_t kBytes = 1 << 16;
   Tape tape;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// What the tests of files and their formats share.
+// Helpers for tests of files and their formats.
 
 namespace npzoo::testing {
 

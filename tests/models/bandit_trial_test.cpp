@@ -145,7 +145,8 @@ std::unique_ptr<Model> gambling(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("bandit trial: uniform choice is 100 by construction, who knows the wheel loses its first step at most") {
+TEST_CASE(
+    "bandit trial: uniform choice is 100 by construction, a model that knows the wheel loses its first step at most") {
   const OnCpu cpu;
   const Findings found = regrets_of(Gambler(true), 40);
   CHECK(found.tasks == 20);
@@ -173,11 +174,11 @@ TEST_CASE(
   const Findings any = regrets_of(Gambler(false), 60, bandit_rules(60, "thompson"));
   CHECK(any.headline().value.value == doctest::Approx(100).epsilon(0.1));
   CHECK(told(any, "best_arm") == doctest::Approx(0.2).epsilon(0.2));
-  // Who knows is sure of it under both.
+  // A model that knows the arms is certain under both policies.
   CHECK(told(regrets_of(Gambler(true), 60, bandit_rules(5, "thompson")), "simple_regret") == 0);
 }
 
-TEST_CASE("bandit trial: the model before training is a control, with what it would choose by itself") {
+TEST_CASE("bandit trial: the model before training is a control, with its own choices") {
   const OnCpu cpu;
   TrialOptions how = bandit_rules();
   how.untrained = [] { return std::make_unique<Gambler>(false); };
@@ -188,7 +189,7 @@ TEST_CASE("bandit trial: the model before training is a control, with what it wo
   CHECK(std::ranges::count(ignorant.figures, "untrained_cumulative_regret", &Figure::name) == 0);
 }
 
-TEST_CASE("bandit trial: a model is shown what its arms paid, and noise of the others") {
+TEST_CASE("bandit trial: a model sees the rewards of its arms, and noise for the others") {
   const OnCpu cpu;
   const Gambler gambler(true);
   TrialOptions how = bandit_rules();
@@ -216,7 +217,7 @@ TEST_CASE("bandit trial: a model is shown what its arms paid, and noise of the o
     }
   CHECK(std::abs(noise.estimate().value) < 5 / std::sqrt(static_cast<double>(noise.count())));
   CHECK(std::abs(squares.estimate().value - 1) < 5 * std::sqrt(2 / static_cast<double>(noise.count())));
-  // What was shown stays as it was.
+  // The earlier context is unchanged.
   CHECK(same_bits(slice(last.yc, 1, 0, 12), gambler.shown[11].yc));
 }
 

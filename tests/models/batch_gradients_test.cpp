@@ -93,7 +93,7 @@ TEST_CASE("batch gradients: parts depend on the extents alone") {
   }
 }
 
-TEST_CASE("batch gradients: what runs beside does so once, and what any part throws reaches the caller") {
+TEST_CASE("batch gradients: the work beside runs once, and exceptions of any part reach the caller") {
   const OnCpu cpu;
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = run.seed});

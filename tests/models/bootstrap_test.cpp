@@ -25,7 +25,7 @@ std::vector<ModelCase> bootstraps() {
 
 bool is_tnp(const ModelCase& c) { return c.spec.config.at("architecture") == ModelConfig::mapped_type("tnp"); }
 
-/// Where `wanted` samples are asked for: dl4bi draws as many as in training.
+/// Returns the number of samples of a prediction that asks for `wanted`: dl4bi always draws as many as in training.
 std::int64_t samples_of(const ModelCase& c, std::int64_t wanted) { return is_tnp(c) ? wanted : kSamplesOfTraining; }
 
 BootstrappingProcess& bootstrap(Model& model) { return dynamic_cast<BootstrappingProcess&>(model); }
@@ -208,7 +208,7 @@ TEST_CASE("identity 11: one context point gets the predicted mean, whatever is d
   }
 }
 
-TEST_CASE("identity 4: points in another order, and what is drawn with them") {
+TEST_CASE("identity 4: points in another order, with the same draws") {
   constexpr std::int64_t kBatch = 2, kPoints = 5;
   const std::vector<std::int64_t> order{3, 0, 4, 1, 2};  // new point i is old point order[i]
   std::vector<std::int64_t> place(order.size());
@@ -263,7 +263,7 @@ TEST_CASE("bootstrap: an empty context has its base prediction alone") {
   }
 }
 
-TEST_CASE("bootstrap: samples in chunks are what they are at once") {
+TEST_CASE("bootstrap: samples in chunks equal all samples at once") {
   const OnCpu cpu;
   for (const ModelCase& c : bootstraps()) {
     CAPTURE(c.label);

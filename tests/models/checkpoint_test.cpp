@@ -17,8 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-/// What loading says of the checkpoint after `change` was made to its file, by somebody who takes the checksum away;
-/// the path is cut off.
+/// Returns the error of loading a checkpoint after `change` to its file, without its path. The checksum is removed
+/// first.
 std::string message_of_changed(const auto& change) {
   const TemporaryDirectory directory;
   const std::string path = directory / "c.safetensors";
@@ -88,7 +88,7 @@ TEST_CASE("checkpoint: exported weights are the ones that count, and nothing els
     CAPTURE(keep_best);
     c.run.protocol.training.keep_best = keep_best;
     const Weights& expected = keep_best ? c.best_weights : c.weights;
-    // What the protocol says of the weights that count is in its text, which stays "best".
+    // The text of the protocol still says keep = "best".
     export_weights(path, c, provenance);
     const Checkpoint loaded = load_checkpoint(path);
     CHECK(same_bits(loaded.weights, expected));
@@ -242,7 +242,7 @@ TEST_CASE("checkpoint: files from before there were checksums can be read") {
         }) == "no error");
 }
 
-TEST_CASE("checkpoint: a checksum that is another's is told") {
+TEST_CASE("checkpoint: a wrong checksum is an error") {
   CHECK(message_of_changed([](TensorFile& f) {
           f.metadata["checksum"] = "crc32:7";
         }).ends_with("found, expected \"crc32:7\""));

@@ -35,7 +35,7 @@ Task bumps(std::int64_t count, const std::vector<double>& at) {
   return task;
 }
 
-/// What a search chooses of the first task.
+/// Returns the choices of a search in the first task.
 std::vector<std::int64_t> choices(const Candidates& candidates, std::int64_t steps, const Chooser& chooser) {
   std::vector<std::int64_t> chosen;
   search(candidates, steps, [&](const SearchState& state) {

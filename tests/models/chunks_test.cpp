@@ -36,7 +36,7 @@ TEST_CASE("chunks: they cover the points, and a recording sees them at once") {
   CHECK(pieces(7, 3) == Pieces{{0, 7}});
 }
 
-TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
+TEST_CASE("chunks: results in chunks equal results at once") {
   const ChunkPoints chunks(kChunk);
   for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunk, 2 * kChunk + 5}) {
     CAPTURE(points);
@@ -55,7 +55,7 @@ TEST_CASE("chunks: what is computed in chunks is what is computed at once") {
   }
 }
 
-TEST_CASE("models: long contexts and many targets in chunks are what they are at once") {
+TEST_CASE("models: long contexts and many targets in chunks equal those at once") {
   const ChunkPoints chunks(kChunk);
   const auto predict_one = [](const Model& model, const Task& task) {  // one function, where any are drawn
     Draws draws = some_draws();

@@ -61,7 +61,7 @@ constexpr TaskSize kOneTarget{.batch = 2, .nc = 7, .nt = 1};
 
 }  // namespace
 
-TEST_CASE("context attention: in every model, weights times values are what attention gives") {
+TEST_CASE("context attention: in every model, weights times values are the result of attention") {
   for (const ModelCase& c : small_models()) {
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
@@ -90,7 +90,7 @@ TEST_CASE("context attention: in every model, weights of each head add up to 1, 
   }
 }
 
-TEST_CASE("context attention: what is listened to is computed as ever") {
+TEST_CASE("context attention: listeners do not change results") {
   for (const ModelCase& c : small_models()) {
     CAPTURE(c.label);
     const auto model = varied_model(c.spec, DType::float32);
@@ -127,7 +127,7 @@ TEST_CASE("context attention: uniform and laplace attention have weights that ne
   }
 }
 
-TEST_CASE("context attention: what targets see through latents is the product of the layers between") {
+TEST_CASE("context attention: attention of targets through latents is the product of the layers between") {
   const auto made = varied_model(small_model("lbanp"));
   const auto& model = dynamic_cast<const Lbanp&>(*made);
   const Task task = random_task(model, {.batch = 1, .nc = 7, .nt = 1});

@@ -56,7 +56,7 @@ Tensor parameter(Model& model, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("convcnp on the grid: what is predicted moves along with an image by whole pixels") {
+TEST_CASE("convcnp on the grid: predictions move with an image by whole pixels") {
   for (const std::int64_t dim_x : {1, 2})
     for (const std::int64_t dim_y : {1, 3})
       for (const std::int64_t shift : {1, 3, -4}) {

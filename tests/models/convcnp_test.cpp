@@ -47,7 +47,7 @@ std::string config_error(const char* changes, std::int64_t dim_x = 1) {
 
 }  // namespace
 
-TEST_CASE("identity 17: what a ConvCNP predicts moves along with its points by whole steps of its grid") {
+TEST_CASE("identity 17: predictions of a ConvCNP move with its points by whole steps of its grid") {
   for (const ModelSpec& spec : small_convcnps())
     for (const int steps : {1, 7, -12}) {
       CAPTURE(std::get<std::string>(spec.config.at("architecture")));
@@ -108,7 +108,7 @@ TEST_CASE("convcnp: grids as the three codes make them") {
   }
 }
 
-TEST_CASE("convcnp: points outside the grid see what reaches them, and reach it as far as they do") {
+TEST_CASE("convcnp: points outside the grid interact with the part of it within their reach") {
   const auto model = varied_model(small_convcnps().front());
   const Task task = random_task(*model, {1, 5, 3});
   const Tensor far = Tensor::full({1, 2, model->dim_x()}, 1e6, DType::float64);

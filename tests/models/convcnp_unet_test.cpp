@@ -180,7 +180,7 @@ TEST_CASE("convcnp: a ramp through the neuralprocesses U-Net, by hand") {
   CHECK(largest_difference((*made.network)(x), expected) == 0);
 }
 
-TEST_CASE("convcnp: the neuralprocesses U-Net computes what its rule says, node by node") {
+TEST_CASE("convcnp: the neuralprocesses U-Net follows its rule, node by node") {
   struct Case {
     int dims;
     Channels channels;

@@ -14,7 +14,7 @@ double largest_of(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("Convolution: parameters, and what it computes with them") {
+TEST_CASE("Convolution: parameters and results") {
   Initializer init(Framework::torch, {.seed = 1});
   const ConvolutionConfig config{.padding = {{{2, 2}, {1, 1}}}, .groups = 2};
   Convolution layer({{5, 3}, 4, 600}, config, init);

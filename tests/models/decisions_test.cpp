@@ -107,7 +107,7 @@ void check_gradients(const Surrogate& surrogate, const std::string& label) {
 
 }  // namespace
 
-TEST_CASE("acquisition: figures of a mixture are what quadrature finds, log EI for any distance") {
+TEST_CASE("acquisition: figures of a mixture agree with quadrature, log EI for any distance") {
   const Belief b{3, {0.2, -1.0, 2.0}, {0.5, 1.5, 0.1}, {std::log(0.5), std::log(0.3), std::log(0.2)}};
   for (const double best : {-3.0, -0.5, 0.1, 1.0, 4.0}) {
     const auto figure = [&](AcquisitionKind kind) { return acquire({.kind = kind}, b, std::span(&best, 1)).front(); };
@@ -148,7 +148,7 @@ TEST_CASE("acquisition: gradients through every model that has those of inputs a
 TEST_CASE("acquisition: gradients through Gaussian processes are central differences") {
   for (const KernelKind kind : {KernelKind::rbf, KernelKind::matern32, KernelKind::matern52, KernelKind::periodic,
                                 KernelKind::weakly_periodic, KernelKind::rbf_mixture}) {
-    // Of distances in a plane periodic forms are no covariances.
+    // Periodic functions of distances in a plane are no covariances.
     const bool cycles = kind == KernelKind::periodic || kind == KernelKind::weakly_periodic;
     const std::vector<double> lengthscales = cycles ? std::vector<double>{0.6} : std::vector<double>{0.4, 0.7};
     GpSurrogate surrogate(std::vector<GpHyperparameters>(2, {kind, lengthscales, 2.0, 0.1, 0.8, 2.5}));
@@ -158,7 +158,7 @@ TEST_CASE("acquisition: gradients through Gaussian processes are central differe
   }
 }
 
-TEST_CASE("gp surrogate: a fit finds what data were made by") {
+TEST_CASE("gp surrogate: a fit finds the parameters of the data") {
   // A function of the first input alone, with noise.
   Random random(3);
   std::vector<double> x, y;
@@ -172,7 +172,7 @@ TEST_CASE("gp surrogate: a fit finds what data were made by") {
   CHECK(fitted.noise < 0.14);
 }
 
-TEST_CASE("gp surrogate: expected improvement beats random search on what a Gaussian process draws") {
+TEST_CASE("gp surrogate: expected improvement beats random search on samples of a Gaussian process") {
   // Regret of 20 functions after 5 random points and 15 more: EI's is less than a tenth of random search's by far.
   constexpr std::int64_t kTasks = 20, kGrid = 100, kSteps = 15;
   const GpHyperparameters truth{KernelKind::rbf, {0.1}, 1.0, 1e-3};

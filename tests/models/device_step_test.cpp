@@ -112,7 +112,7 @@ TEST_CASE("device step: padding changes neither the loss of a model nor its grad
   }
 }
 
-TEST_CASE("device step: captured steps do what steps kernel by kernel do") {
+TEST_CASE("device step: captured steps equal steps kernel by kernel") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{{7, 5}, {9, 3}, {7, 5}, {20, 5}, {3, 16}, {20, 4}};
@@ -230,7 +230,7 @@ TEST_CASE("device step: a gradient that is not finite leaves the parameters as t
   }
 }
 
-TEST_CASE("device step: an error in a step is told as it was, and the next step is as if it had not been") {
+TEST_CASE("device step: an error in a step reaches the caller, and does not affect the next step") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const Task task = random_task(*make_model(small_model("tnp-d")), {4, 7, 5}, DType::float32);
@@ -273,7 +273,7 @@ TEST_CASE("device step: an error in a step is told as it was, and the next step 
   check_failure(1, "wait", [] { gpu_runtime().synchronise(); });
 }
 
-TEST_CASE("device step: what is done beside a step may fail, and the step is made") {
+TEST_CASE("device step: the work beside a step may fail, and the step is made") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const auto model = make_model(small_model("cnp"), {.seed = 3});
@@ -289,7 +289,7 @@ TEST_CASE("device step: what is done beside a step may fail, and the step is mad
   }
 }
 
-TEST_CASE("device step: whoever holds a parameter's tensor keeps it as it was") {
+TEST_CASE("device step: a tensor of a parameter that someone holds does not change") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const ModelSpec spec = small_model("tnp-d");

@@ -31,7 +31,7 @@ ModelSpec bandit_of(const char* name, const char* changes = "{}") {
   return spec;
 }
 
-/// Where a context's own points come out of a plain encoder, (B, Nc, E).
+/// Encodes a context's own points with a plain encoder, (B, Nc, E).
 Tensor encoded_points(const TokenModel& model, const Tensor& xc, const Tensor& yc, const Tensor& lengths) {
   Tensor h = model.embedder(concat({xc, yc}, -1));
   for (const TransformerLayer& layer : model.encoder.layers)
@@ -39,7 +39,7 @@ Tensor encoded_points(const TokenModel& model, const Tensor& xc, const Tensor& y
   return h;
 }
 
-/// What a bandit's loss is made of: the task as its context is seen, and what the model then says of the targets.
+/// Inputs of a bandit's loss: the task with the context that the model sees, and the prediction of its targets.
 struct SeenTask {
   Task task, dropped;
   std::vector<double> joint;  // of each task's targets
@@ -92,7 +92,7 @@ TEST_CASE("drop_values: a share of the values makes room for standard normal noi
   }
 }
 
-TEST_CASE("drop_values: what is dropped of a task depends neither on the others nor on padding") {
+TEST_CASE("drop_values: dropped values of a task depend neither on the others nor on padding") {
   const Task task = task_to_drop_of(4, 30);
   const Tensor all = with_dropped(task, 0.5);
   const Task later{slice(task.xc, 0, 2, 4), slice(task.yc, 0, 2, 4), slice(task.xt, 0, 2, 4), slice(task.yt, 0, 2, 4)};

@@ -167,7 +167,7 @@ TEST_CASE("evaluate: the exact posterior is scored as the model is") {
   CHECK(std::isnan(exact(Density::joint, without).exact_gap));
 }
 
-TEST_CASE("evaluate: intervals of the exact posterior cover what they say") {
+TEST_CASE("evaluate: intervals of the exact posterior have their coverage") {
   const GpSampler sampler(known_process(7), {64, 4, Split::evaluation});  // one target a task, so all are independent
   const Evaluation e = evaluate(oracle_of(sampler), sampler, {.batches = 64});
   REQUIRE(e.tasks == 4096);

@@ -96,7 +96,7 @@ TEST_CASE("event forecast: intensities that are not finite end the search for a 
           }).ends_with("expected a finite number > 0: times or gaps are too large for the model"));
 }
 
-TEST_CASE("event forecast: paths go on to the horizon, as often as the process does") {
+TEST_CASE("event forecast: paths reach the horizon as often as the process does") {
   constexpr double kHorizon = 40;
   constexpr std::int64_t kPaths = 150;  // in three portions, of several steps each
   const auto paths = continue_events(known_renewal(), some_past(), kHorizon, kPaths, 3, DType::float64);

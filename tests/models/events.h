@@ -11,7 +11,7 @@ namespace npzoo::testing {
 inline constexpr std::int64_t kMarks = 4;
 inline const Shape kEvents{2, 3, 1};
 
-/// What a network gives for two sequences of three events: logits, means, logarithms of standard deviations, (B, Nt,
+/// Outputs of a network for two sequences of three events: logits, means and logarithms of standard deviations, (B, Nt,
 /// K), and logits of marks (B, Nt, M).
 inline std::vector<Tensor> raw(DType dtype, std::int64_t components = 3) {
   const Shape shape{2, 3, components};

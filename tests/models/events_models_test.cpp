@@ -43,7 +43,7 @@ Tensor with_changed(const Tensor& y, std::int64_t at) {
 
 }  // namespace
 
-TEST_CASE("event models: one pass gives what going from event to event gives") {
+TEST_CASE("event models: one pass equals going from event to event") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {3, 4, 6});
     const auto state = condition(model, context_of(task));
@@ -65,7 +65,7 @@ TEST_CASE("event models: one pass gives what going from event to event gives") {
   });
 }
 
-TEST_CASE("event models: an event changes what is said of later ones, not of those before it, nor of itself") {
+TEST_CASE("event models: an event changes the prediction of later events, not of earlier ones or itself") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {2, 3, 6});
     const auto state = condition(model, context_of(task));
@@ -102,7 +102,7 @@ TEST_CASE("event models: the loss is the mean likelihood of events and ends, wha
   });
 }
 
-TEST_CASE("event models: THP's loss has what it forecasts besides the likelihood, of events and not of ends") {
+TEST_CASE("event models: THP's loss has forecasts besides the likelihood, for events and not for ends") {
   const auto model = varied_model(small_model("thp"));
   const auto& thp = dynamic_cast<const Thp&>(*model);
   Task task = random_task(*model, {2, 3, 3});
@@ -146,7 +146,7 @@ TEST_CASE("event models: the objective of THP's authors is another, and takes co
   CHECK(error_of([&] { theirs->loss(ragged, draws); }) ==
         "[thp] contexts of several sizes found, expected one for objective = 'authors'");
   spec.config["objective"] = std::string("theirs");
-  CHECK(error_of([&] { make_model(spec); }) == "[thp] objective is 'theirs', expected 'corrected' or 'authors'");
+  CHECK(error_of([&] { make_model(spec); }) == "[thp] objective 'theirs' found, expected corrected or authors");
   spec = small_model("thp");
   spec.config["smooth"] = 1.0;
   CHECK(error_of([&] { make_model(spec); }) == "[thp] smooth is 1, expected a number >= 0 and < 1");
@@ -161,7 +161,7 @@ TEST_CASE("event models: contexts in another order are other contexts") {
   });
 }
 
-TEST_CASE("event models: intensities integrate to what survives") {
+TEST_CASE("event models: intensities integrate to the survival") {
   for_event_models([](const EventModel& model) {
     const Task task = random_task(model, {2, 3, 2});
     const auto state = condition(model, context_of(task));
@@ -180,7 +180,7 @@ TEST_CASE("event models: intensities integrate to what survives") {
         ends.data<double>()[2 * i + 1] = kNoEvent;
       }
       Draws draws = some_draws();
-      // Of the first target alone: what comes before a later one would change with it.
+      // Scores the first target alone: the history of later ones would change.
       return doubles(scores(*p, ends.to(default_device())).time);
     };
     const std::vector<double> from = survival(0.5), to = survival(1.5);
@@ -199,14 +199,14 @@ TEST_CASE("event models: intensities integrate to what survives") {
   });
 }
 
-TEST_CASE("event models: what are no events is refused in one line") {
+TEST_CASE("event models: tasks that are not events are one-line errors") {
   ModelSpec spec = small_model("thp-plus");
   spec.config["dim_y"] = std::int64_t{1};
   CHECK(error_of([&] { make_model(spec); }) ==
         "[thp-plus] dim_x 1 and dim_y 1 found, expected events, which have 1 and 2");
   spec = small_model("cmhp");
   spec.config["clock"] = std::string("sun");
-  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock is 'sun', expected 'since start' or 'gaps'");
+  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock 'sun' found, expected since start or gaps");
   const auto model = varied_model(small_model("cmhp"));
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
   const auto state = condition(*model, context_of(one));

@@ -38,7 +38,7 @@ double event_figure(const Findings& found, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("events trial: who knows the process lacks nothing, ends of sequences included") {
+TEST_CASE("events trial: the known process has no gap to itself, ends of sequences included") {
   const RenewalModel model({1.0});
   for (const char* extent : {"events = 12\n", "end = 9.0\n"}) {
     const Protocol p = parse_protocol(renewal_protocol(extent), "f.toml");
@@ -114,7 +114,7 @@ TEST_CASE("events trial: the same on any number of threads, and of the headline 
   CHECK(figures(3, true) == std::vector<double>{one[0]});
 }
 
-TEST_CASE("events trial: what it cannot judge") {
+TEST_CASE("events trial: errors") {
   const Protocol events = parse_protocol(renewal_protocol("events = 12\n"), "f.toml"), gp = load_protocol("quick/gp1d");
   const auto run = [](const Model& model, const Protocol& p) {
     return error_of([&] { find_trial("events").run(model, *p.data, event_options()); });

@@ -51,7 +51,7 @@ inline JointPosterior joint_posterior(const Kernel& kernel, double noise, const 
   return posterior;
 }
 
-/// What it says of targets: all together, or one block after the other.
+/// A model that predicts by the exact posterior: all targets together, or one block after the other.
 class ExactGp final : public Model {
  public:
   ExactGp(const Kernel& kernel, double noise, std::optional<std::int64_t> block = {})

@@ -110,7 +110,7 @@ TEST_CASE("fill: one series has units, warnings and scores of the values that we
   CHECK(alone.columns[0].mean.size() == 3);
 }
 
-TEST_CASE("fill: the header tells of turned inputs") {
+TEST_CASE("fill: the header names turned inputs") {
   FillReport report;
   report.columns = {{"a", "b"}, {"y"}, ""};
   report.tally.series = report.tally.turned = 1;
@@ -134,7 +134,7 @@ TEST_CASE("fill: rows without a finite prediction are named") {
         "row 0 and 2 others have no prediction: inputs or values are too large for the model");
 }
 
-TEST_CASE("fill: reports progress, stops where it is asked to, and works afterwards") {
+TEST_CASE("fill: reports progress, stops on request, and works afterwards") {
   const OnCpu cpu;
   const ThreadCount count(2);
   const FillExample e(3000, 500);

@@ -28,7 +28,7 @@ const std::vector<std::uint32_t> kSequenceNumbers{0, 1, 0, 0, 1};
 
 }  // namespace
 
-TEST_CASE("events: what follows sequences of arrays, as the model says") {
+TEST_CASE("events: predictions after sequences of arrays, as by the model") {
   const TrainedModel trained = renewal_weights();
   const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   REQUIRE(data.sequences.size() == 2);
@@ -56,7 +56,7 @@ TEST_CASE("events: what follows sequences of arrays, as the model says") {
   CHECK(later[1].quantiles[0] > 5);
 }
 
-TEST_CASE("events: what follows the sequences of a table, and its tables") {
+TEST_CASE("events: predictions after the sequences of a table, and their tables") {
   const TemporaryDirectory directory;
   const auto path = directory / "events.csv", next = directory / "next.csv", drawn = directory / "paths.csv";
   std::ofstream(path, std::ios::binary) << "who,time\nu,0.5\nv,0.25\nu,1.25\nu,3\nv,0.75\n";
@@ -87,7 +87,7 @@ TEST_CASE("events: what follows the sequences of a table, and its tables") {
                               "# free-running: 1 paths of each sequence over a horizon of 2\nwho,sample,time\n"));
 }
 
-TEST_CASE("events: stops where it is asked to, and works afterwards") {
+TEST_CASE("events: stops on request, and works afterwards") {
   const TrainedModel trained = renewal_weights();
   const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   const auto whole = predict_following_events(trained, data);

@@ -119,7 +119,7 @@ TEST_CASE("forecast: warnings name their kind") {
   CHECK(r.warnings[0].text == "column v is 4 in all rows to forecast from");
 }
 
-TEST_CASE("forecast: stops where it is asked to, and works afterwards") {
+TEST_CASE("forecast: stops on request, and works afterwards") {
   const SeriesFile file(hours(20));
   const TrainedModel trained = walk_weights(file);
   const ForecastColumns columns = forecast_columns(trained);
@@ -144,7 +144,7 @@ TEST_CASE("forecast: stops where it is asked to, and works afterwards") {
   CHECK(forecast(trained, series, columns, {.horizon = 9}).forecast.mean == whole.forecast.mean);
 }
 
-TEST_CASE("forecast: what cannot be forecast") {
+TEST_CASE("forecast: errors") {
   const SeriesFile file(hours(20));
   const TrainedModel trained = walk_weights(file);
   TrainedModel other = walk_weights(file);

@@ -35,7 +35,8 @@ double value(const Findings& found, const std::string& name) {
 
 constexpr double kVariance = 721.05;  // of the squares that training sees
 
-/// Of windows of squares whose targets are `first` and the next: the mean squared errors of what came before each.
+/// Returns the mean squared error of predicting each target by the value before it, for windows of squares whose
+/// targets are `first` and the next.
 double one_step_mse(std::initializer_list<int> firsts) {
   double sum = 0;
   for (const int i : firsts) sum += (std::pow(2 * i - 1, 2) + std::pow(2 * i + 1, 2)) / 2;
@@ -71,7 +72,7 @@ TEST_CASE(
   CHECK(value(found, "drift.mse") < value(found, "persistence.mse"));
 }
 
-TEST_CASE("forecast trial: densities, and by what they are got") {
+TEST_CASE("forecast trial: densities, and how they are computed") {
   const OnCpu cpu;
   const Findings walk = judged(Walk(2, true)), steady = judged(Walk(2, false));
   const double known = gaussian(one_step_mse({15, 16, 17, 18}), 2), at_once = gaussian(flat_mse({15, 16, 17, 18}), 2);
@@ -82,9 +83,9 @@ TEST_CASE("forecast trial: densities, and by what they are got") {
   CHECK(value(walk, "teacher_forced.nll_authors") == doctest::Approx(-known * 4 / 5).epsilon(1e-12));
   CHECK(std::ranges::find(walk.figures, "free_running.log_likelihood", &Figure::name)->how ==
         "free-running, 20 samples");
-  CHECK(value(walk, "free_running.coverage_95") > value(walk, "free_running.coverage_50"));
+  CHECK(value(walk, "free_running.coverage.95") > value(walk, "free_running.coverage.50"));
   for (const Figure& figure : walk.figures)
-    if (figure.name.ends_with(".coverage_95")) CHECK(figure.ideal == 0.95);
+    if (figure.name.ends_with(".coverage.95")) CHECK(figure.ideal == 0.95);
 
   CHECK(steady.headline().how == "one-shot, exact");
   CHECK(steady.headline().value.value == doctest::Approx(at_once).epsilon(1e-12));
@@ -102,7 +103,7 @@ TEST_CASE("forecast trial: densities, and by what they are got") {
   CHECK(std::ranges::adjacent_find(names) == names.end());
 }
 
-TEST_CASE("forecast trial: what was not measured is neither asked for nor scored") {
+TEST_CASE("forecast trial: unmeasured points are neither predicted nor scored") {
   const OnCpu cpu;
   const Findings found = judged(Walk(2, true), /*gaps=*/true);
   // Windows of contexts 12 13 14, 13 14 15, 14 15, 15 17 and targets 15, 17, 17, 19.
@@ -140,7 +141,7 @@ TEST_CASE("forecast trial: standard errors are of blocks of windows that share f
   CHECK(std::isnan(few.estimate().standard_error));
 }
 
-TEST_CASE("forecast trial: errors are told at the first step, the quarters and the last") {
+TEST_CASE("forecast trial: errors at the first step, the quarters and the last") {
   CHECK(ForecastScores::steps(96) == std::vector<std::int64_t>{1, 24, 48, 72, 96});
   CHECK(ForecastScores::steps(3) == std::vector<std::int64_t>{1, 2, 3});
   CHECK(ForecastScores::steps(1) == std::vector<std::int64_t>{1});

@@ -26,7 +26,7 @@ SeriesForecast forecast(const Walk& model, const TimeSeries& series, const Forec
 
 }  // namespace
 
-TEST_CASE("forecaster: goes on behind the last known value, in the units of the table") {
+TEST_CASE("forecaster: continues after the last known value, in the units of the table") {
   const SeriesForecast said = forecast(Walk(0.5, false), days({1, 2, 8, 6, kNaN, kNaN}),
                                        {.horizon = 2, .quantiles = {0.5, 0.975}, .samples = 400});
   CHECK(said.time == std::vector<double>{14, 15});
@@ -42,7 +42,7 @@ TEST_CASE("forecaster: goes on behind the last known value, in the units of the 
   CHECK(std::abs(mean - 6) < 5 / std::sqrt(800.0));
 }
 
-TEST_CASE("forecaster: beyond the horizon it goes on from its own paths, whose spread grows") {
+TEST_CASE("forecaster: beyond the horizon it continues its own paths, whose spread grows") {
   const SeriesForecast said = forecast(Walk(0.5, false), days({1, 2, 8, 6}), {.horizon = 5, .quantiles = {0.5}});
   CHECK(said.time == std::vector<double>{14, 15, 16, 17, 18});
   CHECK(said.how == "one-shot, exact; from step 3 on free-running, 200 paths of windows of 2, each at one shot");
@@ -127,7 +127,7 @@ TEST_CASE("forecaster: the same numbers every time, and others of another seed")
   CHECK(samples(options) != samples({.horizon = 5, .samples = 2, .seed = 2}));
 }
 
-TEST_CASE("forecaster: what it cannot go on from") {
+TEST_CASE("forecaster: errors") {
   CHECK(error_of([] {
           forecast(Walk(1, false), days({1, 2, kNaN, kNaN, 8}), {.horizon = 2});
         }) == "[forecast] 1 known points found in the last 3, expected 2 or more");

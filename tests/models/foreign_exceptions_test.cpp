@@ -75,7 +75,7 @@ const std::vector<double> kX{0, 1, 2, 3}, kY{1, 2, 3, kNaN};
 
 }  // namespace
 
-TEST_CASE("errors: what a model throws leaves condition, query and update as Error") {
+TEST_CASE("errors: exceptions of a model leave condition, query and update as Error") {
   using Phase = ThrowingModel::Phase;
   const OnCpu cpu;
   const Tensor x = Tensor::zeros({1, 2, 1});
@@ -98,7 +98,7 @@ TEST_CASE("errors: what a model throws leaves condition, query and update as Err
                   OutOfMemory);
 }
 
-TEST_CASE("errors: what happens within an application leaves it as Error, also from its callbacks") {
+TEST_CASE("errors: exceptions within an application leave it as Error, also from its callbacks") {
   const OnCpu cpu;
   for (const Throws& foreign : kForeign) {
     CAPTURE(foreign.name);

@@ -1,6 +1,7 @@
 #include "npzoo/models/applications/gaussian_process/gaussian_process.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -171,7 +172,7 @@ TEST_CASE("gaussian process: the slope of a covariate is found with its deviatio
   CHECK(std::abs(found.slopes[0].value + 4) < 3 * found.slopes[0].std + 0.05);
 }
 
-TEST_CASE("gaussian process: a cycle goes on beyond the points with a periodic kernel") {
+TEST_CASE("gaussian process: a periodic kernel continues a cycle beyond the points") {
   std::vector<double> x, y;
   for (int i = 0; i < 60; ++i) {
     x.push_back(i);
@@ -202,6 +203,32 @@ TEST_CASE("gaussian process: beyond the exact size the nearest points answer, ea
   CHECK(alone.std[0] == near.std[2]);
   CHECK(error_of([&] { local.covariance(targets); }) ==
         "[gp] the covariance of targets given 600 points asked for, expected at most 500");
+}
+
+TEST_CASE("gaussian process: the values of a fit give the fitted process, to the last bit") {
+  for (const std::size_t n : {std::size_t{2}, std::size_t{40}, std::size_t{450}})
+    for (const char* kernel : {"auto", "rbf + linear"}) {
+      const std::vector<double> x = uniform_places(2 * n, 21), targets = uniform_places(2 * 6, 22);
+      std::vector<double> y;
+      for (std::size_t i = 0; i < n; ++i) y.push_back(1e3 + std::sin(7 * x[2 * i]) + x[2 * i + 1]);
+      const GpPoints points{.dims = 2, .x = x, .y = y, .in_mean = {false, true}};
+      const GpOptions options{.kernel = kernel, .largest_exact = 440};
+      const GaussianProcess fitted = GaussianProcess::fit(points, options);
+      std::vector<double> values;
+      for (const GpValue& value : fitted.found().values) values.push_back(value.value);
+      GpOptions known = options;
+      known.kernel = fitted.found().kernel.text();
+      const GaussianProcess again = GaussianProcess::with(points, values, known);
+      const GpFigures expected = fitted.predict(targets), found = again.predict(targets);
+      CHECK(found.mean == expected.mean);
+      CHECK(found.std == expected.std);
+      if (fitted.exact()) CHECK(again.covariance(targets) == fitted.covariance(targets));
+      values[0] = 0;
+      CHECK(error_of([&] { GaussianProcess::with(points, values, known); }) ==
+            "[gp] the hyper-parameter 0 found, expected a positive number");
+      CHECK(error_of([&] { GaussianProcess::with(points, std::vector<double>{1}, known); }) ==
+            fmt::format("[gp] 1 hyper-parameters found, {} has {}", known.kernel, values.size()));
+    }
 }
 
 TEST_CASE("gaussian process: few points, equal values and equal places have finite answers") {

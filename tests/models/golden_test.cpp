@@ -138,7 +138,7 @@ TEST_CASE("golden: wrong numbers of events are found, padding apart") {
   CHECK(after("eval.mu", 0) == Names{"eval.mu"});
   CHECK(after("train.surv_ll", 3) == Names{"train.surv_ll"});
   CHECK(after("eval.mu", (7 + 6) * 8) == Names{});  // of the second sequence, which has three events
-  // What the model has not is penalised with what it has.
+  // A tensor that the model lacks shows in the figure of all tensors.
   CHECK(after("grad.linear.weight", 5) == Names{"grad.*"});
   CHECK(after("adam.final.time_predictor.linear.weight", 5) == Names{"adam.final.*"});
   CHECK(std::ranges::count(after("param.linear.weight", 5, 1), "train.loss") == 1);

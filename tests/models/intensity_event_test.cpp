@@ -127,7 +127,7 @@ TEST_CASE("intensity event: samples and quantiles are where the integral says, w
   }
 }
 
-TEST_CASE("intensity event: where intensities fade, what may never come comes late") {
+TEST_CASE("intensity event: with fading intensities, events that may never come are late") {
   std::vector<Tensor> p = of_intensities();
   p[0] = Tensor::full({2, 3, kMarks}, -1, DType::float64, default_device());
   p[1] = Tensor::full({2, 3, 1}, -2, DType::float64, default_device());
@@ -136,7 +136,7 @@ TEST_CASE("intensity event: where intensities fade, what may never come comes la
   CHECK(log_gaps.back() > std::log(1e7));  // by kLeastIntensity alone
 }
 
-TEST_CASE("intensity event: what does not fit together is refused in one line") {
+TEST_CASE("intensity event: shapes that do not fit are one-line errors") {
   const OnCpu cpu;
   const std::vector<Tensor> p = of_intensities();
   const Tensor flat = Tensor::zeros({2, 3}, DType::float64);

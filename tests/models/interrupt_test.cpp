@@ -79,7 +79,7 @@ TEST_CASE("trainer: an interrupted validation changes nothing") {
   CHECK(trainer.best_step() == 5);
 }
 
-TEST_CASE("trainer: a snapshot keeps its weights while training goes on") {
+TEST_CASE("trainer: a snapshot keeps its weights during further training") {
   const TrainingRun run = run_of("tnp-kr-fast");
   Trainer trainer(run);
   for (int i = 0; i < 3; ++i) trainer.step();
@@ -144,7 +144,8 @@ TEST_CASE("interrupt: predictions and evaluations stop at any instant, and the n
   }
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec);
-  const auto source = run.protocol.data->source({.batch_size = 4, .seed = 3, .split = Split::evaluation});
+  const auto source =
+      run.protocol.data->source({.batch_size = 4, .seed = 3, .split = Split::evaluation, .device = default_device()});
   const auto score = [&] { return evaluate(*model, *source, {.batches = 5}).log_likelihood; };
   const double expected = score();
   for (const int n : instants(looks_of(score), 6)) {

@@ -98,7 +98,7 @@ TEST_CASE("identity 5: means follow the order of targets, a covariance of low ra
   CHECK(order_changes(small_tnp_nd("cholesky")) > 1e-3);
 }
 
-TEST_CASE("identity 5: one target of TNP-ND is N(mu, |h|^4), and what is said of it depends on the others") {
+TEST_CASE("identity 5: one target of TNP-ND is N(mu, |h|^4), and its prediction depends on the others") {
   const auto model = varied_model(small_model("tnp-nd"));
   auto& tnp = dynamic_cast<TnpNd&>(*model);
   const Task task = random_task(tnp, {1, 6, 3});
@@ -137,7 +137,7 @@ TEST_CASE("identity 5: the heads of TNP-ND, LBANP-ND and CMANP-AND are one, that
   CHECK(same_bits(check_head(*cmanp, dynamic_cast<CmanpAnd&>(*cmanp).head), factor));
 }
 
-TEST_CASE("identity 8: CMANP-AND in one block is what it is trained as, in blocks a chain with a context that grows") {
+TEST_CASE("identity 8: CMANP-AND in one block equals its training, in blocks a chain with a growing context") {
   ModelSpec spec = small_model("cmanp-and");
   spec.config.erase("AND_block_size");
   const auto at_once = varied_model(spec);

@@ -66,7 +66,7 @@ TEST_CASE("kriging-tnp: untrained, of several components most of the weight is k
   }
 }
 
-TEST_CASE("kriging-tnp: a target far outside counts by the logarithm of what it lacks") {
+TEST_CASE("kriging-tnp: the loss of an outlier counts by its logarithm") {
   const auto model = make_model(spec(1, 1));
   Task task = random_task(*model, {1, 12, 3}, DType::float32);
   Draws draws(0, Purpose::training, 0);
@@ -109,7 +109,7 @@ TEST_CASE("kriging bank: kernels of all kinds, and every kind has its weight") {
   CHECK(error_of([] { named_kriging_bank("broad-2", 1); }) == "[kriging_bank] 'broad-2' found, expected broad-1");
 }
 
-TEST_CASE("kriging bank: what a name stands for never changes") {
+TEST_CASE("kriging bank: the kernels of a name never change") {
   // Weights predict with the kernels that they were trained with: other kernels are another bank, with another name.
   const char* digests[] = {"xxh3-128:810c271a4d3f027c4cb092c657d6a907", "xxh3-128:37c18672dd59dd888e850b9a962b1298",
                            "xxh3-128:db7edbf5ecd232c61cef4d8ffe828f63"};

@@ -12,7 +12,7 @@
 using namespace npzoo;
 using namespace npzoo::testing;
 
-// What is special about neural processes with latent variables; what is true of all models is tested with them.
+// Tests of latent variables. The tests of all models cover the rest.
 
 namespace {
 
@@ -60,7 +60,7 @@ std::string attending_name(const std::string& pooling_name) {
   return pooling_name.starts_with(from) ? to + pooling_name.substr(from.size()) : pooling_name;
 }
 
-/// What targets read of the context by attention, (B, Nt, E).
+/// Returns the values that targets read from the context by attention, (B, Nt, E).
 Tensor attended(Model& model, const Task& task) {
   const ContextEncoder& encoder = latent_np(model).deterministic;
   return encoder.read(encoder.encode(context_of(task)), task.xt).front();
@@ -168,7 +168,7 @@ TEST_CASE("identity 10: equal functions weigh as one, whatever their number") {
   }
 }
 
-TEST_CASE("identity 10: the evidence lower bound is what one importance weight expects, and more raise it") {
+TEST_CASE("identity 10: the evidence lower bound is the expectation of one importance weight, and more raise it") {
   const OnCpu cpu;  // a law of what is drawn, which needs many draws
   const auto one = with_samples(1), two = with_samples(2), many = with_samples(20);
   const Task task = random_task(*one, {});

@@ -81,9 +81,9 @@ class LatentModel final : public Model {
 std::unique_ptr<Model> make_latent(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "latent");
   LatentModel::Config c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.dropped = reader.get<double>("dropout");
+  c.dim_x = reader.size("dim_x", "inputs of a point");
+  c.dim_y = reader.size("dim_y", "values of a point");
+  c.dropped = reader.number("dropout", "share of the units that training drops", kBelowOne);
   reader.finish();
   return std::make_unique<LatentModel>(c, weights);
 }
@@ -179,7 +179,7 @@ TEST_CASE("latent: any number of threads learns the same bits, and the loss fall
   CHECK(loss(again.model, again.task(0)).item() < before);
 }
 
-TEST_CASE("latent: parts of a batch draw what the whole batch does") {
+TEST_CASE("latent: parts of a batch draw the same as the whole batch") {
   const OnCpu cpu;
   const ResumableRun run;
   auto model = std::make_unique<LatentModel>(kDropped);
@@ -192,7 +192,9 @@ TEST_CASE("latent: parts of a batch draw what the whole batch does") {
   CHECK(batch.parts().size() == 4);
 }
 
-TEST_CASE("latent: Trainer learns the same bits on any number of threads, and a run left anywhere goes on with them") {
+TEST_CASE(
+    "latent: Trainer learns the same bits on any number of threads, and a run interrupted anywhere continues with "
+    "them") {
   const TemporaryDirectory directory;
   const TrainingRun run =
       small_run({.steps = 12, .keep = "best", .validate_every = 5, .model = "latent", .preset = "\ndropout = 0.2\n"});
@@ -208,7 +210,7 @@ TEST_CASE("latent: Trainer learns the same bits on any number of threads, and a 
   }
 }
 
-TEST_CASE("latent: recorded numbers give what the same numbers drawn give") {
+TEST_CASE("latent: recorded numbers give the same as drawn ones") {
   const OnCpu cpu;
   const ResumableRun run;
   LatentModel model({});

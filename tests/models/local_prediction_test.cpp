@@ -197,7 +197,7 @@ TEST_CASE("local prediction: small and large series come back in their order, an
   REQUIRE(answers.size() == all.size());
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(answers[i].mean.size() == 3 * i);
   CHECK(told == static_cast<std::int64_t>(targets));
-  // What fits is what the predictor says without tiles.
+  // Targets that fit into one tile are predicted as without tiles.
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
     const auto direct = small.predictor.predict(std::span(all).subspan(i, 1))[0];
     check_alike(answers[i].mean, direct.mean, direct.units.values[0].scale);

@@ -53,7 +53,7 @@ TEST_CASE("lstm: the recurrence, number by number") {
   CHECK(largest_difference(found.cell, cell) <= kRounding);
 }
 
-TEST_CASE("lstm: goes on where it was left") {
+TEST_CASE("lstm: continues from a state") {
   const Lstm lstm = some_lstm();
   const Tensor x = normal<double>({2, kPoints, kIn}, 1).to(default_device());
   const LstmState whole = lstm(lstm.begin(2), x), first = lstm(lstm.begin(2), slice(x, 1, 0, 2));

@@ -13,7 +13,7 @@
 #include "npzoo/ops/reshape/reshape.h"
 #include "tests/testing.h"
 
-// What the tests of models share: specs, tasks, weights and comparisons.
+// Helpers for tests of models: specs, tasks, weights and comparisons.
 
 namespace npzoo::testing {
 
@@ -173,7 +173,7 @@ inline ModelSpec small_model(const std::string& name) {
   return found->spec;
 }
 
-/// Of every model of the build, and of the tests'.
+/// Returns the names of all models, of the build and of the tests.
 inline std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);

@@ -180,7 +180,7 @@ TEST_CASE("model: padding takes and gives no gradient") {
     const Task ragged = random_task(*model, {4, 6, 3});
     const auto gradient_with = [&](double padding) {
       const Task task = padded(ragged, {6, 1, 0, 4}, padding);
-      // What is known of targets that are drawn one after the other goes back through their density alone.
+      // Predictions that draw targets one after the other pass gradients through their density alone.
       const bool jointly = predicts_jointly(c.spec.name);
       return gradients(*model, [&] { return jointly ? loss(*model, task) : target_nll(*model, task); });
     };
@@ -325,7 +325,7 @@ TEST_CASE("model: every model has a preset, and so has each published row of a m
   }
 }
 
-TEST_CASE("model: targets that are predicted jointly are asked for at once") {
+TEST_CASE("model: targets that are predicted jointly are predicted at once") {
   CHECK(targets_at_a_time(Density::marginal, 7) == 7);
   CHECK(targets_at_a_time(Density::mixture, 7) == 7);
   CHECK(targets_at_a_time(Density::joint, 7) == std::numeric_limits<std::int64_t>::max());

@@ -66,7 +66,7 @@ TEST_CASE_TEMPLATE("next event: the density is the paper's, by event and of a se
   CHECK(largest_difference(events_of(single).log_likelihood(y), logarithms(densities(single, y))) <= 8 * kTolerance<T>);
 }
 
-TEST_CASE("next event: gaps and marks have probability 1 together, and what has not happened is left") {
+TEST_CASE("next event: gaps and marks have total probability 1, with the survival") {
   const NextEvent p = events_of(raw(DType::float64));
   const Marginals m = on_host(p.marginals());
   constexpr double kStep =
@@ -102,7 +102,7 @@ TEST_CASE("next event: gaps and marks have probability 1 together, and what has 
   CHECK(largest_difference(p.log_survival(Tensor::zeros({2, 3}, DType::float64)), std::vector<double>(6, 0)) <= 1e-15);
 }
 
-TEST_CASE("next event: what survives keeps its digits however long it takes") {
+TEST_CASE("next event: the survival keeps its digits for any gap") {
   const Tensor zeros = Tensor::zeros({1, 5, 1}, DType::float64);
   const NextEvent p({zeros, zeros, exp(zeros)});
   std::vector<double> gaps;
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE("next event: an end has the probability that nothing happens 
   CHECK(largest_difference(p.joint_log_likelihood(at_once), std::vector<double>(2, 0)) <= 8 * kTolerance<T>);
 }
 
-TEST_CASE("next event: gradients of what is trained on") {
+TEST_CASE("next event: gradients of the training loss") {
   for (const bool marks : {false, true}) {
     const Tensor y = marks ? some_events() : slice(some_events(), 2, 0, 1);
     const auto log_likelihood = [&](const std::vector<Tensor>& in) { return events_of(in, marks).log_likelihood(y); };
@@ -221,7 +221,7 @@ TEST_CASE("next event: samples are of gaps and marks as predicted, and of the sa
   }
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(std::abs(sum[i] - mean[i]) <= kErrors * std[i] / std::sqrt(kDraws));
-    // What the distribution function makes of draws is uniform: E u = 1/2, E u² = 1/3, of variances 1/12 and 4/45.
+    // The distribution function maps draws to uniform numbers: E u = 1/2, E u² = 1/3, with variances 1/12 and 4/45.
     CHECK(std::abs(level[i] - 0.5) <= kErrors * std::sqrt(1 / 12.0 / kDraws));
     CHECK(std::abs(square[i] - 1 / 3.0) <= kErrors * std::sqrt(4 / 45.0 / kDraws));
     for (std::size_t k = i * kMarks; k < (i + 1) * kMarks; ++k) {
@@ -233,7 +233,7 @@ TEST_CASE("next event: samples are of gaps and marks as predicted, and of the sa
   }
 }
 
-TEST_CASE("next event: what has weight 0 counts for nothing, and what cannot be has density 0") {
+TEST_CASE("next event: components of weight 0 do not count, and impossible events have density 0") {
   const std::vector<Tensor> all = raw(DType::float64);
   std::vector<Tensor> more = all;
   const Tensor never = Tensor::full(kEvents, -kInfinity, DType::float64);
@@ -279,7 +279,7 @@ TEST_CASE_TEMPLATE("next event: padding, which is 0, adds nothing to a loss", T,
   CHECK(error(log_likelihood(0), doubles(log_likelihood(std::exp(kLeastLogarithm)))) <= 1e-5);
 }
 
-TEST_CASE("next event: what is no event is refused in one line") {
+TEST_CASE("next event: impossible events are one-line errors") {
   const std::vector<Tensor> r = raw(DType::float64);
   const Tensor flat = Tensor::zeros({2, 3}, DType::float64), other = Tensor::zeros({2, 3, 2}, DType::float64),
                none = Tensor::zeros({2, 3, 0}, DType::float64), shorter = Tensor::zeros({2, 2, 4}, DType::float64);

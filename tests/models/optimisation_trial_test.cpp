@@ -107,7 +107,8 @@ Estimate regret(const Findings& found, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("optimisation trial: who knows the process decides as the exact posterior does, in sequence or not") {
+TEST_CASE(
+    "optimisation trial: a model that knows the process decides as the exact posterior does, in sequence or not") {
   const OnCpu cpu;
   const GpConfig tasks = functions(15);
   for (const bool repeat : {false, true}) {
@@ -130,12 +131,12 @@ TEST_CASE("optimisation trial: expected improvement by the exact posterior finds
                  ignorant = found.headline().value;
   CHECK(exact.value < 0.1 * chance.value);
   CHECK(chance.value > 0.05);
-  // Who believes the same everywhere is as good as chance.
+  // A constant prediction is as good as chance.
   CHECK(std::abs(ignorant.value - chance.value) < 4 * (ignorant.standard_error + chance.standard_error));
   CHECK(regret(found, "excess_regret").value == doctest::Approx(ignorant.value - exact.value).epsilon(1e-12));
 }
 
-TEST_CASE("optimisation trial: regrets fall from what is known at first to 0 where every place is seen") {
+TEST_CASE("optimisation trial: regrets fall to 0 when every place has been evaluated") {
   const OnCpu cpu;
   const Findings found = searched(Believer::Kind::ignorant, functions(9), options(7));
   double before = regret(found, "regret_after.0").value;
@@ -147,7 +148,7 @@ TEST_CASE("optimisation trial: regrets fall from what is known at first to 0 whe
   }
   CHECK(before == 0);
   CHECK(regret(found, "minimum_found").value == 1);
-  // Where places may be seen again, the first of equals is evaluated each time.
+  // With repetition, the first of equal points is evaluated each time.
   CHECK(searched(Believer::Kind::ignorant, functions(9), options(7, true)).headline().value.value > 0);
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("optimisation trial: the same on any number of threads, and more steps
   CHECK(curve(1, 5) == curve(1, 3));
 }
 
-TEST_CASE("optimisation trial: the model before training is a control, with what it would find by itself") {
+TEST_CASE("optimisation trial: the model before training is a control, with its own search") {
   const OnCpu cpu;
   TrialOptions how = options(6);
   CHECK(std::ranges::count(searched(Believer::Kind::knows, functions(15), how).figures, "untrained_regret",
@@ -200,7 +201,8 @@ TEST_CASE("optimisation trial: a fitted Gaussian process finds minima almost as 
   CHECK(regret(found, "fitted_gp_cumulative_regret").value != regret(found, "exact_cumulative_regret").value);
 }
 
-TEST_CASE("optimisation trial: under Thompson's rule who knows the process finds minima, who knows nothing does not") {
+TEST_CASE(
+    "optimisation trial: by Thompson's rule a model that knows the process finds minima, an ignorant one does not") {
   const OnCpu cpu;
   TrialOptions how = options(14);
   how.rules["acquisition"] = std::string("thompson");
@@ -234,7 +236,7 @@ TEST_CASE("optimisation trial: rules and tasks that it cannot use") {
   };
   CHECK(error_with("steps", std::int64_t{0}).starts_with("[optimisation] "));
   CHECK(error_with("acquisition", std::string("best")) ==
-        "[optimisation] acquisition \"best\" found, expected ei, log-ei, ucb, pi or thompson");
+        "[optimisation] acquisition 'best' found, expected ei, log-ei, ucb, pi or thompson");
   CHECK(error_with("fit_every", std::int64_t{-1}).find("fit_every is -1") != std::string::npos);
   CHECK(error_with("patience", 3.0).find("patience") != std::string::npos);
   CHECK(error_of([&] {

@@ -128,7 +128,7 @@ TEST_CASE("parity: every change to a tensor of a recording is an error, a mismat
   }
 }
 
-TEST_CASE("parity: lengths, orders, marks and draws beyond what they count are refused") {
+TEST_CASE("parity: lengths, orders, marks and draws out of range are refused") {
   CHECK(message_with("dl4bi-cnp.a", "valid.context", integers({3}, 1000)) ==
         "[parity] x: 'valid.context' holds 1000, expected 0 to 7");
   CHECK(message_with("dl4bi-cnp.a", "valid.target", integers({3}, -1)) ==

@@ -60,7 +60,7 @@ std::unique_ptr<M> small(const ModelConfig& changes = {}) {
   return std::unique_ptr<M>(&dynamic_cast<M&>(*varied_model(spec).release()));
 }
 
-/// What a decoder answers from the states that its layers read, by the formula of its layers.
+/// Decodes the states that the layers read, by the formula of the layers.
 Tensor decode(PerceiverDecoder& decoder, const Tensor& xt, const std::vector<Tensor>& states) {
   Tensor h = decoder.embedder(xt);
   for (std::size_t i = 0; i < states.size(); ++i)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kSide = 5;
 
-/// Of 5 × 5 pixels on [-1, 1], values from -0.5 to 0.5.
+/// Returns a format of 5 × 5 pixels on [-1, 1], with values from -0.5 to 0.5.
 ImageFormat format_of(std::int64_t channels) {
   const Affine place{2.0 / (kSide - 1), -1};
   return {kSide, kSide, channels, place, place, {1 / 255.0, -0.5}};
@@ -101,7 +101,7 @@ TEST_CASE("picture completion: images are pictures and back") {
         }) == "[complete] a point at (0, 1.5) is no pixel of an image of 5 x 5");
 }
 
-TEST_CASE("picture completion: every model says of pixels what it says of points") {
+TEST_CASE("picture completion: every model predicts pixels as it predicts points") {
   for (const ModelCase& c : image_models()) {
     CAPTURE(c.label);
     const auto model = image_model(c);
@@ -151,7 +151,7 @@ TEST_CASE("picture completion: every model says of pixels what it says of points
   }
 }
 
-TEST_CASE("picture completion: any size, in chunks, and what was shown stays") {
+TEST_CASE("picture completion: any size, in chunks, and seen pixels stay") {
   const ImageModel model = grey_model();
   const Picture picture = drawn(kSide, kSide, 1);
   const PixelMask shown = random_pixels(25, 0.2, 1);

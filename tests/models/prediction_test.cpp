@@ -31,7 +31,7 @@ struct Statistics {
   std::vector<double> mean, covariance;  // (M), (M, M)
 };
 
-/// Of samples (n, 1, M, 1).
+/// Returns the moments of samples (n, 1, M, 1).
 Statistics statistics(const Tensor& samples) {
   const auto n = static_cast<std::size_t>(samples.dim(0)), m = static_cast<std::size_t>(samples.dim(2));
   const std::vector<double> y = doubles(samples);
@@ -224,7 +224,7 @@ TEST_CASE("prediction: samples of functions keep to one function") {
   const Tensor mean = Tensor::from<double>({2, 1, 2, 1}, {-5.0, -5.0, 5.0, 5.0});
   const SampledFunctions p({mean, Tensor::full({2, 1, 2, 1}, 1, DType::float64)});
   Draws draws = some_draws();
-  // Of an equal mixture of N(∓5, 1): mean 0, variance 26, covariance 25.
+  // Samples of an equal mixture of N(∓5, 1): mean 0, variance 26, covariance 25.
   const Statistics s = statistics(p.sample(20'000, draws));
   CHECK(std::abs(s.mean[0]) < 0.2);
   CHECK(s.covariance[0] == doctest::Approx(26).epsilon(0.02));

@@ -73,7 +73,7 @@ TEST_CASE("random features: they are drawn anew on schedule") {
   }
 }
 
-TEST_CASE("random features: a resumed run goes on with the same ones, bit for bit") {
+TEST_CASE("random features: a resumed run continues with the same ones, bit for bit") {
   const TemporaryDirectory directory;
   const auto path = directory / "checkpoint.safetensors";
   for (const std::string keep : {"last", "best"}) {
@@ -96,7 +96,7 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
       CHECK(same_weights(second.checkpoint().weights, whole.checkpoint().weights));
       CHECK(same_weights(second.checkpoint().best_weights, whole.checkpoint().best_weights));
     }
-    // What is restored predicts with the features that belong to its weights.
+    // A restored model predicts with the features that belong to its weights.
     save_checkpoint(path, whole.checkpoint());
     const Checkpoint c = load_checkpoint(path);
     const auto& weights = keep == "best" ? c.best_weights : c.weights;
@@ -104,7 +104,7 @@ TEST_CASE("random features: a resumed run goes on with the same ones, bit for bi
   }
 }
 
-TEST_CASE("random features: evaluation tells how many denominators had to be limited") {
+TEST_CASE("random features: evaluation counts limited denominators") {
   const TrainingRun run = fast_run(0, {.steps = 3});
   const auto sampler = run.protocol.data->source({4, 1, Split::evaluation, DType::float32, default_device()});
   const auto model = make_model(run.spec);

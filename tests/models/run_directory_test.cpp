@@ -16,7 +16,7 @@ auto lines_of(const fs::path& path) { return std::ranges::count(read_text(path),
 
 }  // namespace
 
-TEST_CASE("train: a directory that holds what no run wrote is left alone") {
+TEST_CASE("train: leaves a directory with foreign files untouched") {
   const TrainingRun run = small_run();
   for (const std::string name :
        {"config.toml", "protocol.toml", "metrics.jsonl", "notes.txt", ".hidden", "subdirectory/x"}) {
@@ -51,7 +51,7 @@ TEST_CASE("train: a config.toml or protocol.toml of others is not made a run's b
   }
 }
 
-TEST_CASE("train: what a killed run has left is begun in again") {
+TEST_CASE("train: starts again in the directory of a killed run") {
   for (const bool resume : {false, true}) {
     const TemporaryDirectory directory;
     const fs::path out = directory / "run";

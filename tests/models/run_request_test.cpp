@@ -16,7 +16,7 @@ class SilentObserver final : public TrainObserver {};
 
 }  // namespace
 
-TEST_CASE("run request: what is not asked for is the protocol's") {
+TEST_CASE("run request: the protocol gives the rest") {
   const Protocol protocol = load_protocol("quick/gp1d");
   const TrainingRun plain = describe_run({.protocol = "quick/gp1d", .model = "cnp"}).run;
   CHECK((plain.protocol.training == protocol.training && plain.protocol.validation == protocol.validation));

@@ -2,7 +2,7 @@
 
 #include "npzoo/datasets/tables/standardise.h"
 
-// What the tests of predictions for series share.
+// Helpers for tests of predictions for series.
 
 namespace npzoo::testing {
 

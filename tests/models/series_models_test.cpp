@@ -63,7 +63,7 @@ double correlation_by_definition(const Tensor& q, const Tensor& k, std::int64_t 
   return sum / static_cast<double>(kWidth);
 }
 
-/// What auto-correlation makes of projected queries, keys and values, delay by delay.
+/// Auto-correlation of projected queries, keys and values, delay by delay.
 Tensor moved_values(const std::vector<double>& correlation, const Tensor& values, std::int64_t length,
                     std::int64_t count, bool training) {
   const std::int64_t batch = values.dim(0);
@@ -124,7 +124,7 @@ std::vector<ModelCase> series_models() {
 
 }  // namespace
 
-TEST_CASE("identity 18: auto-correlation is a sum over delays of what circular correlation ranks first") {
+TEST_CASE("identity 18: auto-correlation is a sum over the delays that circular correlation ranks first") {
   const OnCpu cpu;
   for (const SeriesLengths& size : {SeriesLengths{3, 7, 7}, SeriesLengths{2, 9, 4}, SeriesLengths{3, 5, 8}})
     for (const CircularMethod method : {CircularMethod::products, CircularMethod::fourier})
@@ -189,7 +189,7 @@ TEST_CASE("identity 18: sparse attention of as many queries as there are is full
       }
 }
 
-TEST_CASE("sparse attention: few queries attend, the others get what asks for nothing") {
+TEST_CASE("sparse attention: few queries attend, the others get the result of a zero query") {
   const OnCpu cpu;
   const SeriesLengths size{3, 20, 20};
   for (const bool causal : {false, true}) {

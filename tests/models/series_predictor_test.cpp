@@ -55,7 +55,7 @@ void check_alike(const SeriesPrediction& a, const SeriesPrediction& b) {
 
 }  // namespace
 
-TEST_CASE("series: together they are what each is alone, padding and order included") {
+TEST_CASE("series: several at once equal each alone, with padding and in any order") {
   const OnCpu cpu;
   for (const char* name : {"cnp", "canp", "tnp-d", "tnp-nd", "tnp-kr-full", "eqtnp", "lbanp", "cmanp"})
     for (const std::int64_t dim_x : {1, 2}) {
@@ -70,7 +70,7 @@ TEST_CASE("series: together they are what each is alone, padding and order inclu
     }
 }
 
-TEST_CASE("series: what is said of one alone is what the model says of its standardised points") {
+TEST_CASE("series: a prediction equals the model's for the standardised points") {
   const OnCpu cpu;
   const auto model = make_small("tnp-d");
   const Series s = random_series(9, 1).back();
@@ -191,7 +191,7 @@ TEST_CASE("series: the values of a model are predicted together, each in its own
   }
 }
 
-TEST_CASE("series: a feed is held in parts, answered in order and told of") {
+TEST_CASE("series: a feed is held in parts, answered in order, and reports progress") {
   const OnCpu cpu;
   const auto model = make_small("cnp");
   const std::vector<Series> all = random_series(50, 1);
@@ -213,7 +213,7 @@ TEST_CASE("series: a feed is held in parts, answered in order and told of") {
   CHECK(predictor.predict(std::span<const Series>()).empty());
 }
 
-TEST_CASE("series: targets in chunks are what they are at once") {
+TEST_CASE("series: targets in chunks equal all targets at once") {
   const OnCpu cpu;
   const auto model = make_small("tnp-d");
   SeriesOptions options = options_for("tnp-d");
@@ -227,7 +227,7 @@ TEST_CASE("series: targets in chunks are what they are at once") {
   }
 }
 
-TEST_CASE("series: what cannot be answered") {
+TEST_CASE("series: errors") {
   const OnCpu cpu;
   const auto model = make_small("cnp");
   const auto message = [&](const Series& s) {

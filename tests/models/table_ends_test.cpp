@@ -62,7 +62,7 @@ TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by 
   CHECK(again.columns[0].samples == c.samples);
 }
 
-TEST_CASE("a told period is used, and a bad one is an error") {
+TEST_CASE("a given period is used, and a bad one is an error") {
   const RisingExample e;
   CHECK(fill(any_1d(), e.data(), {.periods = {"4"}}).scores[0].mae < 0.5);
   CHECK_THROWS_WITH_AS(static_cast<void>(fill(any_1d(), e.data(), {.periods = {"1y"}})),

@@ -207,7 +207,7 @@ TEST_CASE("table series: rows at one place, and constant values, have finite ans
   CHECK(found.tally.constant == 1);
 }
 
-TEST_CASE("table series: what cannot be answered") {
+TEST_CASE("table series: errors") {
   const OnCpu cpu;
   const auto model = make_small(2);
   const SeriesPredictor predictor(*model, kSeriesRange, {});
@@ -221,7 +221,7 @@ TEST_CASE("table series: what cannot be answered") {
         }) == "[standardise] column v goes from 0 to 1e-320, expected an extent that a double can hold");
 }
 
-TEST_CASE("table series: scores are of what is known, and are pooled by rows") {
+TEST_CASE("table series: scores use known values, and are pooled by rows") {
   PredictedColumn column;
   column.mean = {1, 2, 3, 4};
   column.crps = {0.5, kNaN, 0.25, 1};

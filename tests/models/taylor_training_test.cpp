@@ -13,7 +13,7 @@
 using namespace npzoo;
 using namespace npzoo::testing;
 
-// What Taylorformer and its baseline draw in training: what is dropped, and orders of the targets.
+// Tests of the random numbers in the training of Taylorformer and its baseline: dropout, and orders of the targets.
 
 namespace {
 
@@ -130,7 +130,7 @@ TEST_CASE("taylor training: values are dropped within the networks, in training 
     CHECK(loss_by(*dropped, task, step(0)) != loss_by(*plain, task, step(0)));
     CHECK(loss_by(*dropped, task, step(0)) != loss_by(*dropped, task, step(1)));
     CHECK(loss_by(*dropped, task, step(0)) == loss_by(*dropped, task, step(0)));
-    // What nobody reads behind the place where it is dropped can be dropped.
+    // With these weights at zero nothing reads the dropped activations.
     for (const auto& [parameter_name, parameter] : named_tensors(*dropped))
       if (parameter_name.find("contract.weight") != std::string::npos)
         parameter->value = Tensor::zeros_like(parameter->value);
@@ -197,7 +197,7 @@ TEST_CASE("taylor training: padding stays behind the targets, whatever their ord
   for (const auto& [order, times] : seen) CHECK(std::abs(times - kTimes / 6) < 5 * std::sqrt(kTimes * 5 / 36.0));
 }
 
-TEST_CASE("taylor training: what is drawn is the same in parts of a batch and on any number of threads") {
+TEST_CASE("taylor training: draws are the same in parts of a batch and on any number of threads") {
   const OnCpu cpu;
   for (const char* name : kModels) {
     CAPTURE(name);
@@ -222,7 +222,7 @@ TEST_CASE("taylor training: what is drawn is the same in parts of a batch and on
   }
 }
 
-TEST_CASE("taylor training: a run left anywhere goes on with the same bits, on any number of threads") {
+TEST_CASE("taylor training: a run interrupted anywhere continues with the same bits, on any number of threads") {
   const TemporaryDirectory directory;
   for (const std::string model : kModels) {
     CAPTURE(model);
@@ -249,7 +249,8 @@ permutation_repeats = 2
   }
 }
 
-TEST_CASE("device step: what Taylorformer draws is by graphs as kernel by kernel, and about as on the host") {
+TEST_CASE(
+    "device step: draws of Taylorformer are the same by graphs and kernel by kernel, and about the same on the host") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   for (const char* name : kModels) {

@@ -41,7 +41,7 @@ const Autoregressive& in_sequence_of(const Prediction& prediction) {
   return dynamic_cast<const Autoregressive&>(prediction);
 }
 
-/// Of each target given those before it, (B, Nt, Dy).
+/// Returns the moments of each target given the targets before it, (B, Nt, Dy).
 Moments given_before(const Model& model, const Task& task, const Tensor& y) {
   const auto state = condition(model, context_of(task));
   const auto prediction = model.query(*state, task.xt);
@@ -134,7 +134,7 @@ TEST_CASE("taylorformer: the value of a target changes nothing of itself and tho
   }
 }
 
-TEST_CASE("taylorformer: a target at the place of another point tells nothing of its own value") {
+TEST_CASE("taylorformer: a target at the place of another point does not reveal its own value") {
   for (const ModelCase& c : both_models()) {
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
@@ -169,7 +169,7 @@ TEST_CASE("identity 16: the last layer of MHA-X with uniform weights smooths the
   CHECK(difference(none, broadcast_to(last.out.bias.value, none.shape())) <= kRounding);
 }
 
-TEST_CASE("taylorformer: one pass is what it is target by target") {
+TEST_CASE("taylorformer: one pass equals going target by target") {
   for (const ModelCase& c : both_models()) {
     CAPTURE(c.label);
     const auto model = varied_model(c.spec);
@@ -221,7 +221,7 @@ TEST_CASE("taylorformer: paths by extended caches are those by encoding all of i
   }
 }
 
-TEST_CASE("taylorformer: more paths begin with the same ones, and several at once are what they are alone") {
+TEST_CASE("taylorformer: more paths begin with the same ones, and several at once equal each alone") {
   const NoGrad off;
   for (const ModelCase& c : both_models()) {
     CAPTURE(c.label);

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "npzoo/engine/memory.h"
-#include "npzoo/models/trials/choosers.h"
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/predictions/target_paths.h"
 #include "npzoo/models/tnp/tnp_a.h"
+#include "npzoo/models/trials/choosers.h"
 #include "npzoo/ops/gather/gather.h"
 #include "npzoo/ops/reduce/reduce.h"
 #include "tests/models/model_fixtures.h"
@@ -141,7 +141,7 @@ TEST_CASE("identity 6: the density of all targets in one pass is that of cached 
     }
 }
 
-TEST_CASE("tnp-a: what targets are given is what the authors' mask lets them see") {
+TEST_CASE("tnp-a: targets see what the authors' mask allows") {
   for (const std::int64_t nc : {0, 5}) {
     CAPTURE(nc);
     const auto model = varied_model(small_tnp_a());
@@ -216,7 +216,7 @@ TEST_CASE("tnp-a: many paths are drawn some at a time, in bounded memory, as the
   CHECK(difference(slice(slice(all, 0, 0, 1), 1, 0, 1), alone) <= 1e-4);
 }
 
-TEST_CASE("tnp-a: in an order of their own paths are what they are in that order, put back") {
+TEST_CASE("tnp-a: paths in their own order equal paths in that order, sorted back") {
   const NoGrad off;
   const auto model = varied_model(small_tnp_a(true)), in_order = varied_model(small_tnp_a(false));
   constexpr std::int64_t kPaths = 4, kPoints = 6;

@@ -20,7 +20,7 @@ struct AttentionInputs {
   int heads;
 };
 
-/// What the attention of every layer of a trained TNP-D gets to see on a fresh batch.
+/// Returns the inputs of the attention of every layer of a trained TNP-D, for a fresh batch.
 const std::vector<AttentionInputs>& trained_inputs() {
   static const std::vector<AttentionInputs> inputs = [] {
     TrainingRun run{load_protocol("quick/gp1d"), {}, 1};

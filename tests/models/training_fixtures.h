@@ -3,7 +3,7 @@
 #include "npzoo/models/training/trainer.h"
 #include "tests/models/model_fixtures.h"
 
-// What the tests of training and of checkpoints share.
+// Helpers for tests of training and checkpoints.
 
 namespace npzoo::testing {
 

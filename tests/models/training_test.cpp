@@ -46,7 +46,7 @@ TEST_CASE("trainer: the same bits for every number of threads") {
   CHECK_FALSE(same_bits(after_steps(other, 20, 1).weights, expected.weights));
 }
 
-TEST_CASE("trainer: a checkpoint goes on with the same bits, and later steps do not change it") {
+TEST_CASE("trainer: a checkpoint continues with the same bits, and later steps do not change it") {
   const TrainingRun run = small_run();
   Trainer trainer(run);
   for (int i = 0; i < 7; ++i) trainer.step();
@@ -192,7 +192,7 @@ TEST_CASE("train: the best validation is kept") {
   CHECK(evaluate(*restore_model(last), *validation, {.batches = 3}).log_likelihood == observer.validations.at(40));
 }
 
-TEST_CASE("train: what is not finite ends the run and keeps the last checkpoint that was of use") {
+TEST_CASE("train: a loss that is not finite ends the run and keeps the last usable checkpoint") {
   int kept = 0;
   for (const std::string lr : {"1e-3", "3", "1e38"})
     for (const std::string clip_norm : {"0.0", "1.0"})

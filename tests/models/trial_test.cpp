@@ -28,7 +28,7 @@ const Figure& figure(const Findings& found, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("trial: likelihood tells what an evaluation does, by name, the headline first") {
+TEST_CASE("trial: likelihood returns the figures of an evaluation by name, the headline first") {
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = 1});
   const Findings found = find_trial("likelihood").run(*model, *run.protocol.data, options());
@@ -74,7 +74,7 @@ TEST_CASE("trial: a headline alone is the same one") {
   CHECK(one.further_lines.empty());
 }
 
-TEST_CASE("trial: what predicts all targets together is judged by that, and tells of each as well") {
+TEST_CASE("trial: models that predict jointly are scored jointly, and for each target as well") {
   const TrainingRun run = small_run();
   const auto model = make_model(run.spec, {.seed = 1});
   TrialOptions joint = options();

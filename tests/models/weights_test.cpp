@@ -45,7 +45,7 @@ TEST_CASE("weights: names stand for files of a folder") {
   CHECK(find_weights("tnp-d:tnp/gp-rbf") == find("tnp-d:tnp/gp-rbf")->path);
 }
 
-TEST_CASE("weights: a path stays what it is") {
+TEST_CASE("weights: a path is unchanged") {
   const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
   CHECK(find_weights("some/where.safetensors") == "some/where.safetensors");
   const TemporaryDirectory directory;

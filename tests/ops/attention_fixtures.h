@@ -4,7 +4,7 @@
 #include "tests/reference.h"
 #include "tests/testing.h"
 
-// What the tests of attention share.
+// Helpers for tests of attention.
 
 namespace npzoo::testing {
 
@@ -32,7 +32,7 @@ inline std::vector<Tensor> attention_by_loops(const reference::Attention& option
   return {out, d.q, d.k, d.v};
 }
 
-/// Of every kind, with every count that is special.
+/// Returns masks of every kind, with every special count.
 inline std::vector<PrefixMask> masks_of(const AttentionSize& s) {
   Tensor counts = Tensor::empty({s.batch}, DType::int64, Device::cpu),
          row_counts = Tensor::empty({s.batch, s.queries}, DType::int64, Device::cpu);

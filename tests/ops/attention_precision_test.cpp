@@ -20,7 +20,7 @@ class MatmulPrecision {
   Precision before_;
 };
 
-/// Of one rounding: half a unit in the last of 11 or 8 significant bits.
+/// Returns the error of one rounding: half a unit in the last of 11 or 8 significant bits.
 double rounding(Precision precision) { return precision == Precision::tf32 ? 0x1p-11 : 0x1p-8; }
 
 bool skipped() {
@@ -107,7 +107,7 @@ TEST_CASE("attention in short precision: sizes of nothing, and the factor on the
   }
 }
 
-TEST_CASE("attention in short precision: what is masked does not leak, whatever it holds") {
+TEST_CASE("attention in short precision: masked keys have no effect, whatever they hold") {
   if (skipped()) return;
   for (const Precision precision : kShort) {
     const MatmulPrecision in_use(precision);
@@ -124,7 +124,7 @@ TEST_CASE("attention in short precision: what is masked does not leak, whatever 
   }
 }
 
-TEST_CASE("attention in short precision: what is not finite reaches the rows that see it, and no others") {
+TEST_CASE("attention in short precision: numbers that are not finite reach the rows that see them, and no others") {
   if (skipped()) return;
   const AttentionSize s{1, 40, 40, 1, 16, 16};
   for (const Precision precision : kShort) {
@@ -158,7 +158,8 @@ TEST_CASE("attention in short precision: what is not finite reaches the rows tha
   }
 }
 
-TEST_CASE("attention in short precision: gradients of the output that are not finite stay with what their row sees") {
+TEST_CASE(
+    "attention in short precision: gradients that are not finite reach the keys that their row sees, and no others") {
   if (skipped()) return;
   const AttentionSize s{1, 40, 40, 1, 16, 16};
   for (const Precision precision : kShort) {

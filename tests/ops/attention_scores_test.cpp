@@ -58,7 +58,7 @@ TEST_CASE("attention scores: the factor of laplace is 1 where none is given") {
   CHECK(same_bits(attention(AttentionScore::laplace, 0)(in), attention(AttentionScore::laplace, 1)(in)));
 }
 
-TEST_CASE_TEMPLATE("attention scores: uniform gives the mean of what is visible", T, float, double) {
+TEST_CASE_TEMPLATE("attention scores: uniform attention is the mean of the visible values", T, float, double) {
   for (const PrefixMask& mask : masks()) {
     const auto in = draw<T>(kSize);
     const auto found = with_gradients(attention(AttentionScore::uniform, 0, mask), in);

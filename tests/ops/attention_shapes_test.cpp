@@ -115,7 +115,7 @@ TEST_CASE("attention shapes: uniform scores of wide values") {
     for (const double d : doubles(found[i])) CHECK(d == 0);
 }
 
-TEST_CASE("attention shapes: what no row sees may be anything, in segments and wide heads too") {
+TEST_CASE("attention shapes: keys that no row sees may hold anything, in segments and wide heads too") {
   for (const AttentionSize& s : {AttentionSize{1, 4, 2000, 1, 16, 16}, AttentionSize{1, 1200, 40, 1, 16, 16},
                                  AttentionSize{1, 9, 40, 2, 160, 7}}) {
     const std::int64_t visible = s.keys - 7;

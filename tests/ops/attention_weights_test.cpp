@@ -12,7 +12,7 @@ using namespace npzoo::testing;
 
 namespace {
 
-/// Whether rows of weights add up to 1, or to 0 where nothing is seen.
+/// Whether rows of weights add up to 1, or to 0 if nothing is seen.
 bool add_up(const Tensor& weights, const PrefixMask& mask) {
   const std::vector<double> sums = row_sums(weights);
   const std::int64_t heads = weights.dim(1), queries = weights.dim(2);

@@ -27,7 +27,7 @@ std::int64_t offset(const std::vector<std::int64_t>& at, const Shape& shape) {
   return result;
 }
 
-/// True when `part` is what `whole` has from position `begin` of `axis` on.
+/// True if `part` is what `whole` has from position `begin` of `axis` on.
 template <class T>
 bool is_piece(const Tensor& part, const Tensor& whole, int axis, std::int64_t begin) {
   for (std::int64_t i = 0; i < part.numel(); ++i) {

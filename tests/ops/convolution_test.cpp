@@ -175,7 +175,7 @@ TEST_CASE("convolution: in float32 about as exact as plain loops") {
   CHECK(error(found, exact) <= 2 * loops_error / scale);
 }
 
-TEST_CASE("convolution: gradients are computed for what is asked for alone") {
+TEST_CASE("convolution: computes only the requested gradients") {
   const ConvolutionSize size = convolution_sizes()[8];
   for (const bool transposed : {false, true}) {
     const auto in = convolution_inputs<double>(size);

@@ -3,7 +3,7 @@
 #include "npzoo/ops/gradcheck_cases.h"
 #include "tests/testing.h"
 
-// What a CUDA device computes beside what the CPU computes, for every gradient case of every operation.
+// Compares a CUDA device with the CPU, for every gradient case of every operation.
 
 using namespace npzoo;
 using namespace npzoo::testing;
@@ -55,7 +55,7 @@ double error_among(const std::vector<Tensor>& found, const std::vector<Tensor>& 
   return largest_difference(found[i], doubles(exact[i])) / std::max(overall, largest(exact[i]));
 }
 
-/// Where a case holds constants in double, it cannot be asked for in float.
+/// A case with constants in double cannot run in float.
 bool in_float(const GradcheckCase& c) {
   const OnCpu cpu;
   try {

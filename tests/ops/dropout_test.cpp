@@ -42,7 +42,7 @@ TEST_CASE_TEMPLATE("dropout: the words of each task's stream decide, element by 
     }
 }
 
-TEST_CASE("dropout: parts of a batch are what they are of the whole") {
+TEST_CASE("dropout: parts of a batch equal those of the whole") {
   const Tensor x = normal<float>({7, 5, 3}, 1);
   Draws draws = some_draws();
   const Tensor whole = dropout(x, 0.5, draws);

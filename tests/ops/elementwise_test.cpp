@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE("elementwise: NaN propagates through every function", T, floa
   }
 }
 
-TEST_CASE("elementwise: infinities, zeros and what is too large") {
+TEST_CASE("elementwise: infinities, zeros and overflow") {
   struct Row {
     const char* name;
     Tensor (*apply)(const Tensor&);

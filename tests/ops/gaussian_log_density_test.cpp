@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE("gaussian_log_density: small, zero and negative std, infiniti
   CHECK(error(gaussian_log_density(rows, rows, ones), {kNaN, 2 * at_zero}) <= kTolerance<T>);
 }
 
-TEST_CASE("gaussian_log_density: only the gradients that are asked for") {
+TEST_CASE("gaussian_log_density: computes only the requested gradients") {
   Tensor mean = normal<double>({5, 3}, 2);
   const Tensor y = normal<double>({5, 3}, 1), std = deviations<double>({5, 3}, 3);
   const std::vector<Tensor> all = with_gradients(kDensity, {y, mean, std});

@@ -94,7 +94,7 @@ TEST_CASE_TEMPLATE("geglu: NaN and infinities stay with their pair", T, float, d
           const auto at = static_cast<std::size_t>(row * kWidth + i),
                      pair = static_cast<std::size_t>(2 * row * kWidth + i);
           CHECK(std::isfinite(y[at]) == !poisoned);
-          // Of an infinite value, only the gate's gradient depends on it.
+          // If the value is infinite, only the gate's gradient depends on it.
           CHECK((std::isfinite(d_x[pair]) && std::isfinite(d_x[pair + kWidth])) == !poisoned);
         }
     }

@@ -160,7 +160,7 @@ TEST_CASE("incremental_cross_attention: padding is never read") {
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], clean[i]));
 }
 
-TEST_CASE("incremental_cross_attention: a chunk of a padded context is masked by what is left of its length") {
+TEST_CASE("incremental_cross_attention: a chunk of a padded context is masked by the rest of its length") {
   const auto in = draw<double>();
   const PrefixMask mask = PrefixMask::lengths(Tensor::from<std::int64_t>({kBatch}, {50, 7}));
   AttentionState state = empty_state(DType::float64);
@@ -215,7 +215,7 @@ TEST_CASE("incremental_cross_attention: the same bits in every run and with any 
       draw<float>());
 }
 
-TEST_CASE("incremental_cross_attention: only what is visible is computed") {
+TEST_CASE("incremental_cross_attention: computes visible keys only") {
   const auto in = draw<float>();
   const std::int64_t before = counted_flops();
   attend(in, PrefixMask::first(10));

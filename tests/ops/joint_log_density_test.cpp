@@ -49,7 +49,7 @@ double naive(const std::vector<double>& error, const Matrix& covariance) {
                              (square + log_determinant + static_cast<long double>(n) * std::log(2 * std::numbers::pi)));
 }
 
-/// Of the first `n` of `values` rows of the factor of task b, and what is added to the diagonal.
+/// Returns the covariance from the first `n` of `values` rows of the factor of task b, plus a diagonal.
 Matrix covariance(const Tensor& factor, std::size_t b, std::size_t n, const std::vector<double>& diagonal = {}) {
   const std::vector<double> f = doubles(factor);
   const auto rows = static_cast<std::size_t>(factor.dim(1)), rank = static_cast<std::size_t>(factor.dim(2));
@@ -160,7 +160,7 @@ TEST_CASE("joint densities: two values by quadrature integrate to one") {
         doctest::Approx(1).epsilon(1e-12));
 }
 
-TEST_CASE_TEMPLATE("joint densities: what does not count is never read and gets no gradient", T, float, double) {
+TEST_CASE_TEMPLATE("joint densities: padding is never read and gets no gradient", T, float, double) {
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const Tensor lengths = Tensor::from<std::int64_t>({2}, {2, 0});
   Tensor error = normal<T>({2, 3, 2}, 1), factor = triangle<T>(2, 6, 2), low = normal<T>({2, 6, 3}, 3),

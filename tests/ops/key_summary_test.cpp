@@ -7,7 +7,7 @@ namespace {
 
 using namespace testing;
 
-/// What a test of large inputs needs of one call.
+/// Results of one call that tests of large inputs compare.
 struct Outcome {
   Tensor out;
   std::vector<Tensor> gradients;

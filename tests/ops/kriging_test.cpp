@@ -95,7 +95,7 @@ struct Reference {
 
 }  // namespace
 
-TEST_CASE("kriging: what a dense Gaussian process says, averaged by evidence") {
+TEST_CASE("kriging: equals dense Gaussian processes averaged by evidence") {
   for (std::int64_t dims : {1, 2, 3}) {
     const Observed o = draw(23, dims, 5 + static_cast<std::uint64_t>(dims)), targets = draw(70, dims, 9);
     const auto kernels = few_kernels();
@@ -157,7 +157,7 @@ TEST_CASE("kriging: many points are weighed in blocks, and said all of") {
   CHECK(doubles(said.std)[0] == doctest::Approx(std::sqrt(variance)).epsilon(0.05));
 }
 
-TEST_CASE("kriging: a bank of many is looked through in smaller blocks, and its best is said by what all points say") {
+TEST_CASE("kriging: a large bank is searched in smaller blocks, and its best kernel uses all points") {
   const Observed o = draw(kKrigingSketch + 40, 1, 12);
   std::vector<KrigingKernel> kernels;
   for (int i = 0; i < 3 * kKrigingFinalists; ++i)
@@ -257,9 +257,7 @@ TEST_CASE_TEMPLATE("kriging: the same bits for any number of threads", T, float,
   CHECK(seen[0] == seen[2]);
 }
 
-TEST_CASE("kriging: gradients of places; a constant to what is multiplied by it") {
-  gradcheck_all(kriging_gradcheck_cases);
-}
+TEST_CASE("kriging: gradients of places; the fit is a constant") { gradcheck_all(kriging_gradcheck_cases); }
 
 TEST_CASE(
     "kriging: at a point of the context slopes are the mean of those on either side, where kernels have an edge") {

@@ -87,7 +87,7 @@ TEST_CASE("linear: values and gradients in float32 are about as exact as those o
     }
 }
 
-TEST_CASE("linear: gradients are computed for what is asked for alone") {
+TEST_CASE("linear: computes only the requested gradients") {
   const Inputs in = Inputs::draw<double>({5, 9}, 4);
   const auto all = with_gradients(with(Activation::relu), in.list());
   const Tensor d_out = cotangent(all[0]);

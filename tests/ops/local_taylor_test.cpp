@@ -259,7 +259,7 @@ TEST_CASE_TEMPLATE("input encoding: sines, then cosines, of each input in turn",
         Shape{2, 0, 12});
 }
 
-TEST_CASE("local taylor: what does not fit is refused in one line") {
+TEST_CASE("local taylor: wrong shapes are one-line errors") {
   const Tensor x = Tensor::zeros({2, 5, 1}, DType::float64), y = Tensor::zeros({2, 5, 3}, DType::float64);
   const auto of = [](const auto& call) { return error_of([&] { static_cast<void>(call()); }); };
   CHECK(of([&] {

@@ -16,7 +16,7 @@ const Function kOther = [](const std::vector<Tensor>& in) { return lower_triangl
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("lower_triangle: values, and nothing of what is left out", T, float, double) {
+TEST_CASE_TEMPLATE("lower_triangle: values, and zeros above the diagonal", T, float, double) {
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const Tensor x = Tensor::from<T>({2, 2, 2}, {1, nan, 3, 4, 5, nan, 7, 8}),
                diagonal = Tensor::from<T>({2, 2}, {-1, -2, -3, -4});

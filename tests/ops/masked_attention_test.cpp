@@ -64,7 +64,7 @@ TEST_CASE("prefix_mask: how many keys a row sees") {
   CHECK(PrefixMask::lengths({}).visible(0, 0, 5) == 5);
 }
 
-TEST_CASE("prefix_mask: a device has one copy of the counts, whichever thread asks for it first") {
+TEST_CASE("prefix_mask: a device has one copy of the counts for all threads") {
   if (!has_gpu()) return;
   const auto mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {1, 4}));
   const PrefixMask copy = mask.after(1);
@@ -140,7 +140,7 @@ TEST_CASE_TEMPLATE("masked_attention: a row that sees nothing gives 0 and takes 
   }
 }
 
-TEST_CASE_TEMPLATE("masked_attention: what is masked does not leak, whatever it holds", T, float, double) {
+TEST_CASE_TEMPLATE("masked_attention: masked keys have no effect, whatever they hold", T, float, double) {
   for (const AttentionSize& s : {AttentionSize{2, 5, 9, 2, 4, 3}, AttentionSize{2, 5, 70, 2, 8, 40}})
     for (double poison : {kNaN, kInfinity, -kInfinity, 1e30}) {
       const std::int64_t visible = s.keys - 4;
@@ -235,7 +235,7 @@ TEST_CASE("masked_attention: one tensor for queries, keys and values") {
   CHECK(largest_difference(shared[1], doubles(add(add(apart[1], apart[2]), apart[3]))) <= kTolerance<double>);
 }
 
-TEST_CASE("masked_attention: only what is visible is computed") {
+TEST_CASE("masked_attention: computes visible keys only") {
   const auto in = draw<float>(AttentionSize{1, 10, 10, 2, 4, 4});
   const auto flops = [&](const PrefixMask& mask) {
     const std::int64_t before = counted_flops();

@@ -87,7 +87,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("orthogonal_features: rows of a block are orthogonal and as long as asked for") {
+TEST_CASE("orthogonal_features: rows of a block are orthogonal and have the requested norms") {
   for (const FeatureNorms norms : {FeatureNorms::fixed, FeatureNorms::chi})
     for (std::int64_t width : {1, 2, 3, 16, 33, 129})
       for (std::int64_t features : {1, 2, 7, 64, 130}) {

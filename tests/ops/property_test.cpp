@@ -18,7 +18,7 @@ std::int64_t runs_per_case() {
   return runs ? std::atoll(runs) : default_device() == Device::cpu ? 2 : 1;
 }
 
-/// Of so many runs one puts a NaN, which takes 14 evaluations. The others take one: an emulated device is slow.
+/// One run in this many contains a NaN and takes 14 evaluations; the others take one. An emulated device is slow.
 std::int64_t runs_per_nan() { return default_device() == Device::cpu ? 2 : 8; }
 
 template <class T>

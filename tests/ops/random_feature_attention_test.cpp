@@ -136,7 +136,7 @@ TEST_CASE("random_feature_attention: values and gradients in float32 are about a
     }
 }
 
-TEST_CASE_TEMPLATE("random_feature_attention: what is masked does not leak, whatever it holds", T, float, double) {
+TEST_CASE_TEMPLATE("random_feature_attention: masked keys have no effect, whatever they hold", T, float, double) {
   for (const FeatureSize& s : {FeatureSize{2, 5, 9, 2, 4, 3, 8}, FeatureSize{2, 5, 700, 2, 8, 16, 16}})
     for (const Stabiliser stabiliser : kStabilisers)
       for (double poison : {kNaN, kInfinity, -kInfinity, 1e30}) {
@@ -150,7 +150,7 @@ TEST_CASE_TEMPLATE("random_feature_attention: what is masked does not leak, what
       }
 }
 
-TEST_CASE_TEMPLATE("random_feature_attention: NaN reaches those who see it", T, float, double) {
+TEST_CASE_TEMPLATE("random_feature_attention: NaN reaches the rows that see it", T, float, double) {
   const FeatureSize s{2, 6, 9, 2, 4, 2, 8};
   for (const Stabiliser stabiliser : kStabilisers) {
     for (std::size_t poisoned : {1, 2}) {
@@ -241,7 +241,7 @@ TEST_CASE("random_feature_attention: heads do not see each other") {
   }
 }
 
-TEST_CASE_TEMPLATE("random_feature_attention: queries asked in parts get the same bits", T, float, double) {
+TEST_CASE_TEMPLATE("random_feature_attention: queries in parts get the same bits", T, float, double) {
   const FeatureSize s{1, 300, 90, 2, 4, 3, 9};
   const auto in = draw<T>(s);
   for (const Stabiliser stabiliser : kStabilisers) {
@@ -267,7 +267,7 @@ TEST_CASE("random_feature_attention: one tensor for queries, keys and values") {
   CHECK(largest_difference(shared[1], doubles(add(add(apart[1], apart[2]), apart[3]))) <= kTolerance<double>);
 }
 
-TEST_CASE("random_feature_attention: only what is visible is computed") {
+TEST_CASE("random_feature_attention: computes visible keys only") {
   const FeatureSize s{2, 10, 20, 2, 4, 3, 8};
   const auto in = draw<float>(s);
   const std::int64_t before = counted_flops();

@@ -33,7 +33,7 @@ inline Tensor projection_of(const FeatureSize& s, DType dtype = DType::float64, 
   return orthogonal_random_features(s.features, s.width, norms, random).to(dtype);
 }
 
-/// What the loops compute, in arithmetic of type R.
+/// Computes the reference by loops, in arithmetic of type R.
 template <class R>
 class FeatureLoops {
  public:
@@ -198,7 +198,7 @@ class FeatureLoops {
   R root_;
   bool stabilised_;
   Row w_, q_, k_, v_, out_, d_q_, d_k_, d_v_, d_out_;
-  // Of one head:
+  // State of one head:
   std::int64_t visible_ = 0, clamped_ = 0;
   Rows x_q_, x_k_, phi_q_, phi_k_, sums_;
   Row denominators_;

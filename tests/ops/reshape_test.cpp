@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-/// Where element i of `shape` comes from in a tensor of shape `from`.
+/// Returns the element of a tensor of shape `from` that element i of `shape` comes from.
 std::int64_t source(std::int64_t i, const Shape& shape, const Shape& from) {
   std::int64_t result = 0, stride = 1;
   for (int axis = 1; axis <= from.rank(); ++axis) {

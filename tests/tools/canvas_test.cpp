@@ -149,7 +149,7 @@ TEST_CASE("chart: ticks at 1, 2, 5") {
   CHECK(labels({0.0, 5e-324}, 5).empty());
 }
 
-TEST_CASE("chart: the number of ticks stays near the one asked for") {
+TEST_CASE("chart: the number of ticks stays near the requested one") {
   for (const double low : {-1e9, -3.7, 0.0, 1e-12, 123456.0})
     for (double width = 1e-3; width < 1e12; width *= 1.7)
       for (const int count : {2, 5, 9}) {

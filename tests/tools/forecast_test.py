@@ -158,8 +158,9 @@ def what_predicts_step_by_step_runs_free():
     (row,) = as_json("eval", "--checkpoint", trained("tnp-a"), "--batches", 2)
     expect(row["headline"] == "joint_log_likelihood" and row["how"]["joint_log_likelihood"] == "teacher-forced", row)
     for mode in ("teacher_forced", "free_running"):
-        check_keys({key: row[mode][key] for key in ("log_likelihood", "mse", "mae", "crps", "coverage_90", "mse_at_8")},
-                   "log_likelihood", "mse", "mae", "crps", "coverage_90", "mse_at_8")
+        check_keys({key: row[mode][key] for key in ("log_likelihood", "mse", "mae", "crps", "coverage", "mse_at_8")},
+                   "log_likelihood", "mse", "mae", "crps", "coverage", "mse_at_8")
+        check_keys(row[mode]["coverage"], "50", "80", "90", "95")
     expect("one_shot" not in row, row)
     text = succeed("eval", "--checkpoint", trained("tnp-a"), "--batches", 2)
     expect("teacher forced  " in text and "free running  " in text, text)

@@ -42,6 +42,29 @@ def run_example(program, libraries, weights):
         sys.exit(f"{program.name} printed {text!r}, expected finite figures")
 
 
+def check_other_languages(root, examples, flags, folders, weights):
+    """The examples in R and Julia run, where these are installed."""
+    environment = {**os.environ, "NPZOO_WEIGHTS": str(weights), "LD_LIBRARY_PATH": ":".join(folders)}
+    if shutil.which("Rscript"):
+        headers = [flag for flag in flags if flag.startswith("-I")]
+        libraries = [flag for flag in flags if not flag.startswith("-I")] + ["-lstdc++"]
+        work = shutil.copytree(examples / "r", root / "r")
+        output(["R", "CMD", "SHLIB", "npzoo_fill.c"], cwd=work,
+               env={**environment, "PKG_CPPFLAGS": shlex.join(headers), "PKG_LIBS": shlex.join(libraries)})
+        text = output(["Rscript", "fill_table.R"], cwd=work, env=environment)
+        if len(re.findall(r"^\d+  \d+\.\d+ \+- \d+\.\d+$", text, re.MULTILINE)) != 10:
+            sys.exit(f"fill_table.R printed {text!r}, expected ten rows")
+    else:
+        print("R is not installed: its example is left out")
+    shared = [library for folder in folders for library in pathlib.Path(folder).glob("libnpzoo.so")]
+    if shutil.which("julia") and shared:
+        text = output(["julia", examples / "julia/fill_table.jl"], env=environment)
+        if text.count("+-") != 10:
+            sys.exit(f"fill_table.jl printed {text!r}, expected ten rows")
+    else:
+        print("Julia or the shared library is not installed: its example is left out")
+
+
 def check_examples(root, compiler, flags, folders):
     """Each example in C++ compiles with each compiler by pkg-config, and all of them by CMake, and runs. Each in C compiles
     with the first compiler, which finds the C++ library that npzoo needs."""
@@ -58,6 +81,7 @@ def check_examples(root, compiler, flags, folders):
         program = root / f"c-{source.stem}"
         output([*compiler, "-x", "c", "-std=c11", source, "-x", "none", "-o", program, *flags])
         run_example(program, libraries, weights)
+    check_other_languages(root, sources.parent, flags, folders, weights)
     build = root / "cmake"
     output(["cmake", "-S", sources, "-B", build, f"-DCMAKE_CXX_COMPILER={compiler[-1]}",
             f"-Dnpzoo_DIR={next(root.rglob('npzooConfig.cmake')).parent}"])

@@ -34,7 +34,7 @@ void nothing(int) {}
 
 }  // namespace
 
-TEST_CASE("interrupt: each signal that stops work asks for it, and what it did before is restored") {
+TEST_CASE("interrupt: each stop signal requests a stop, and its former action is restored") {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     CAPTURE(number);
     const Handled before(number, nothing);
@@ -61,7 +61,7 @@ TEST_CASE("interrupt: a second Ctrl-C ends the program, a second SIGTERM or SIGH
   CHECK(guard.requested());
 }
 
-TEST_CASE("interrupt: what was ignored stays ignored") {
+TEST_CASE("interrupt: ignored signals stay ignored") {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     CAPTURE(number);
     const Handled before(number, SIG_IGN);

@@ -11,7 +11,7 @@
 
 using namespace npzoo;
 
-TEST_CASE("json value: what it is made of, and how that is printed") {
+TEST_CASE("json value: its sources, and how they are printed") {
   CHECK(JsonValue().dump() == "null");
   CHECK(JsonValue(true).dump() == "true");
   CHECK(JsonValue(-3).dump() == "-3");
@@ -27,7 +27,7 @@ TEST_CASE("json value: what it is made of, and how that is printed") {
   CHECK(JsonValue::array(std::vector<std::string>{"x", "y"}).dump() == R"(["x","y"])");
 }
 
-TEST_CASE("json value: numbers are read back as they were, and what is none is null") {
+TEST_CASE("json value: numbers are read back as they were, and NaN is null") {
   CHECK(JsonValue(1.0).dump() == "1.0");
   CHECK(JsonValue(-0.0).dump() == "-0.0");
   CHECK(JsonValue(0.1).dump() == "0.1");
@@ -68,7 +68,7 @@ TEST_CASE("json value: a copy is a value of its own") {
   CHECK(row.dump() == before.dump());
 }
 
-TEST_CASE("json value: texts are escaped, and what is not UTF-8 is replaced") {
+TEST_CASE("json value: texts are escaped, and bytes that are not UTF-8 are replaced") {
   CHECK(JsonValue("\"\\/\n\t\x01 ü").dump() == R"("\"\\/\n\t\u0001 ü")");
   CHECK(JsonValue("a\xff"
                   "b\xc3")

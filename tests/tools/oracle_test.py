@@ -102,6 +102,40 @@ def a_quadrature_that_has_not_converged():
 
 
 @case
+def expectation_of_the_posterior():
+    path, both = protocol(), HERE / "both.toml"
+    rows = as_json("oracle", path, "--expectation", "--tasks", 300)
+    expect([(row["protocol"], row["test"], row["tasks"]) for row in rows] == [("two", "rbf", 300), ("two", "free", 300)], rows)
+    expect(rows[0]["version"] != rows[1]["version"] and len(rows[0]["version"]) == 32, rows)
+    expect(as_json("oracle", path, "--expectation", "--tasks", 300, "--threads", 3) == rows, "threads change something")
+    expect(as_json("oracle", path, "--expectation", "--tasks", 300, "--seed", 1) != rows, "--seed changes nothing")
+    both.write_text("# of two\n" + succeed("oracle", path, "--expectation", "--tasks", 300))
+
+    succeed("train", "--protocol", path, "--model", "cnp", "--steps", 2, "--out", HERE / "expected")
+    at = HERE / "expected/checkpoint.safetensors"
+    plain = as_json("eval", "--checkpoint", at)
+    expect(all("controlled" not in row for row in plain), "no expectation is known")
+    scored = as_json("eval", "--checkpoint", at, "--expectations", both)
+    for row, expected, without in zip(scored, rows, plain):
+        controlled = row.pop("controlled")
+        expect(row == without, row, without)
+        expect(math.isclose(controlled["expectation"], expected["marginal"]["value"], abs_tol=1e-6), controlled, expected)
+        expect(math.isclose(controlled["value"], controlled["expectation"] - row["exact_gap"], rel_tol=1e-9), controlled, row)
+        expect(controlled["standard_error"] > row["exact_gap_error"] and controlled["expectation_tasks"] == 300, controlled)
+    expect("  by the posterior     " in succeed("eval", "--checkpoint", at, "--expectations", both), "a line for people")
+
+    done = npzoo("eval", "--checkpoint", at, "--protocol", path, "--set", "data.points=12", "--expectations", both)
+    expect(done.returncode == 0 and "by the posterior" not in done.stdout, done.stdout)
+    expect("test rbf: the stored expectation of the posterior is of other tasks (version " in done.stderr
+           and "and is not used; to compute it: npzoo oracle two --set data.points=12 --expectation" in done.stderr, done.stderr)
+    fail("eval", "--checkpoint", at, "--expectations", write("bad.toml", "[[expectation]]\nprotocol = 1\n"),
+         naming=["[expectations]", "bad.toml", "protocol"])
+    fail("eval", "--checkpoint", at, "--expectations", HERE / "none.toml", naming=["none.toml"])
+    fail("oracle", "quick/hawkes", "--expectation", naming=["[expectation] the tasks are events or series"])
+    wrong_usage("oracle", path, "--expectation", "--nodes", 8)
+
+
+@case
 def bad_input_is_refused():
     fail("oracle", "no/such", naming=["no/such", "npzoo list protocols"])
     fail("oracle", HERE / "missing.toml", naming=["missing.toml"])

@@ -39,7 +39,7 @@ bool run(Commands& commands, const std::function<bool()>& stop = kGoOn) {
 
 }  // namespace
 
-TEST_CASE("process queue: what commands print, and how they end") {
+TEST_CASE("process queue: outputs and exit statuses of commands") {
   const TemporaryDirectory directory;
   const auto log = directory / "log", output = directory / "output";
   Commands chain{{shell("echo one; echo two >&2; exit 3", log), shell("echo three; echo four >&2", log),
@@ -56,7 +56,7 @@ TEST_CASE("process queue: what commands print, and how they end") {
   CHECK(read_text(output) == "three\n");
 }
 
-TEST_CASE("process queue: what cannot be started") {
+TEST_CASE("process queue: commands that cannot be started") {
   const TemporaryDirectory directory;
   const auto log = directory / "log";
   Commands chain{{{.program = "/no/such/program", .arguments = {"none"}, .log = log},
@@ -127,7 +127,7 @@ TEST_CASE("process queue: a lock lasts as long as the child that holds it, too")
   CHECK(lock_file(path).has_value());
 }
 
-TEST_CASE("process queue: an exception ends what runs") {
+TEST_CASE("process queue: an exception ends the running commands") {
   const TemporaryDirectory directory;
   const auto ready = directory / "ready", over = directory / "over";
   Commands chain{{shell(

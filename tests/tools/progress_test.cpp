@@ -135,7 +135,7 @@ TEST_CASE("progress: the time of other work does not count") {
   }
 }
 
-TEST_CASE("progress: what passes leaves the line to what it is a part of") {
+TEST_CASE("progress: a finished inner progress leaves the line to the outer one") {
   const std::unique_ptr<std::FILE, Close> file(std::tmpfile());
   elapsed = {};
   const Progress::Style bar = Progress::Style::kBar;

@@ -16,9 +16,9 @@ ONE_SEED = "one seed: not judged for seeds"
 @case
 def a_table_is_made_once():
     out = as_json(*flags("once"))
-    check_keys(out, "protocol", "source", "metric", "spread", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
+    check_keys(out, "protocol", "source", "trial", "metric", "spread", "runs", "rows", "not_run", "other_versions", "failed", "shortened")
     expect(out["other_versions"] == [], out["other_versions"])
-    expect(out["spread"] == {"kind": "deviation", "seeds": 5}, out["spread"])
+    expect(out["spread"] == {"kind": "deviation", "seeds": 5, "tasks": 0, "assumed": False}, out["spread"])
     expect(out["protocol"] == "small/table" and out["failed"] == [] and out["shortened"] is False, out)
     expect([(row["model"], row["test"], row["seeds"]) for row in out["rows"]] == [("cnp", "rbf", [0]), ("tnp-d", "rbf", [0])],
            out["rows"])
@@ -29,6 +29,7 @@ def a_table_is_made_once():
         expect(row["ours"] == result["log_likelihood"] and row["standard_error"] == result["standard_error"], row, result)
         expect((row["published"], row["published_error"], row["published_decimals"]) == (published, error, 2), row)
         expect(row["difference"] == row["ours"] - published and row["verdict"] == ONE_SEED, row)
+        expect((row["controlled"], row["plain"], row["plain_task_error"]) == (False, row["ours"], row["task_error"]), row)
         expect(row["runs"] == [row["ours"]] and row["collapsed"] == [] and row["half_interval"] > row["standard_error"], row)
         expect((row["oracle"], row["oracle_error"], row["oracle_kind"]) == (8, 0.004, "bayes_diagonal"), row)
         made = directory("once", run["model"])
@@ -39,7 +40,7 @@ def a_table_is_made_once():
         expect([{**scores, "version": result["version"]} for scores in evaluation["results"]] == run["results"], evaluation)
         expect(evaluation["command"].startswith("npzoo eval "), evaluation)
         expect("train" in (made / "train.log").read_text(), "train.log")
-    expect(out["not_run"] == [{"model": "convcnp", "test": "rbf", "published": -1.2, "published_error": None,
+    expect(out["not_run"] == [{"model": "convcnp", "test": "rbf", "figure": "log_likelihood", "published": -1.2, "published_error": None,
                                "published_decimals": 2, "oracle": 8, "oracle_error": 0.004,
                                "oracle_kind": "bayes_diagonal"}], out["not_run"])
     kept = json.loads(store("once").read_text())
@@ -272,7 +273,7 @@ def what_cannot_be_run():
     (HERE / "wrong/results").mkdir(parents=True)
     fail(*flags("wrong", "quick/gp1d"), "--report", naming=["quick-gp1d.json", "no published row"])
     ordeal = table().read_text().replace("[evaluation]\n", '[evaluation]\ntrial = "ordeal"\n')
-    fail(*flags("wrong", write("ordeal.toml", ordeal)), naming=["small/table", "trial ordeal", "expected likelihood"])
+    fail(*flags("wrong", write("ordeal.toml", ordeal)), naming=["no trial 'ordeal'", "bandit", "likelihood"])
     for name in ("../up", "/top", "a//b", "a/./b", "a b", ""):
         fail(*flags("wrong", write("odd.toml", table().read_text().replace("small/table", name))), naming=[f"'{name}'"])
     for more in ([], ["--steps", "0"], ["--batches", "0"], ["--jobs", "0"], ["--seeds", "one"], ["--seeds", "-1"],
@@ -305,6 +306,67 @@ def a_collapsed_seed_is_named():
     expect(row["verdict"] == "collapsed" and row["collapsed"] == [1] and len(row["runs"]) == 3, row, out)
     _, readme = made_report("collapsed")
     expect("| collapsed: seed 1 |" in readme and f"{row['runs'][1]:.3f}" in readme, readme)
+
+
+BANDIT = """
+extends = "tnp/wheel"
+name = "small/wheel"
+[training]
+steps = 4
+batch_size = 2
+[validation]
+every = 0
+batches = 1
+seed = 0
+[evaluation]
+batches = 1
+batch_size = 3
+rules = { policy = "ucb", width = 1.0, samples = 1, last = 10, ridge = 1.0, over = "orders of one problem" }
+spread = { kind = "deviation", tasks = 50 }
+[[evaluation.tests]]
+name = "delta-0.7"
+delta = 0.7
+context = 0
+targets = 20
+[evaluation.tests.published_figures.cumulative_regret]
+cnp = [4.08, 0.29]
+np = [1.56, 0.13]
+[evaluation.tests.published_figures.best_arm]
+cnp = 0.5
+"""
+
+
+@case
+def a_table_of_another_trial():
+    args = flags("bandit", write("wheel.toml", BANDIT))
+    out = as_json(*args, "--models", "cnp", "--seeds", "0,1")
+    expect(out["trial"] == "bandit" and out["failed"] == [], out)
+    expect([(row["figure"], row["model"]) for row in out["rows"]] == [("best_arm", "cnp"), ("cumulative_regret", "cnp")], out["rows"])
+    share, regret = out["rows"]
+    results = [run["results"][0] for run in out["runs"]]
+    expect(results[0]["better"] == {"best_arm": "higher", "cumulative_regret": "lower"}, results[0])
+    for row, published in ((share, 0.5), (regret, 4.08)):
+        expect(row["runs"] == [result[row["figure"]] for result in results] and row["seeds"] == [0, 1], row, results)
+        expect(math.isclose(row["ours"], sum(row["runs"]) / 2) and row["controlled"] is False, row)
+        expect(math.isclose(row["difference"], row["ours"] - published), row)
+        expect(row["published"] == published and row["oracle"] is None, row)
+    # What the paper prints is over tasks of one training, so that nothing is known of its seeds.
+    expect(regret["verdict"] == "published without spread: not judged for seeds", regret)
+    errors = [regret["task_error"], 0.29 / 50**0.5, 0.01 / 12**0.5]
+    seeds = 12.7062 * regret["standard_error"]
+    expect(math.isclose(regret["half_interval"], math.hypot(seeds, 1.959964 * math.hypot(*errors)), rel_tol=1e-4), regret)
+    expect([(row["figure"], row["model"], row["published"]) for row in out["not_run"]] == [("cumulative_regret", "np", 1.56)], out["not_run"])
+
+    text = succeed(*args, "--models", "cnp", "--seeds", "0,1")
+    for part in ("small/wheel: the trial bandit, each figure in its unit", "test, figure", "delta-0.7 cumulative_regret  cnp    2",
+                 "± deviation over 50 tasks of one training"):
+        expect(part in text, part, "expected in", text)
+    expect("*:" not in text, text)
+    report, readme = made_report("bandit")
+    expect("Trial `bandit`, each figure in its unit." in report and "| delta-0.7, `cumulative_regret` | `cnp` |" in report, report)
+    expect("Share of targets" not in report and "wheel" not in readme, report, readme)
+    only = as_json(*args, "--report")
+    expect(only["rows"] == out["rows"] and only["not_run"] == out["not_run"], only)
 
 
 @case

@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a model may be given as y: normal numbers, or gaps and marks of events.
+/// Returns values that a model accepts as y: normal numbers, or gaps and marks of events.
 Tensor typical_values(const Model& model, Random& random, const Shape& shape) {
   Tensor y = random_normal(random, shape);
   const auto* events = dynamic_cast<const EventModel*>(&model);

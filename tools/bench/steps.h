@@ -9,14 +9,14 @@
 
 namespace npzoo {
 
-/// What commands that repeat one step have in common.
+/// Options of commands that repeat one step.
 struct StepCounts {
   std::int64_t steps = 200, warmup = 20;
 };
 /// `what` is what is timed.
 void add_flags(Flags& flags, StepCounts& counts, const std::string& what);
 
-/// What `bench train-step` and `bench forward` have in common.
+/// Options of `bench train-step` and `bench forward`.
 struct ModelBench {
   CommonOptions common;
   BenchCase bench;
@@ -33,7 +33,7 @@ struct Steps {
 /// Repeats `step`, the first times without counting them.
 Steps measure(const StepCounts& counts, const std::function<void()>& step);
 
-/// What a command prints of steps that make or use batches of a protocol.
+/// Returns the report on steps that make or use batches of a protocol.
 JsonValue to_json(const Protocol& protocol, std::int64_t batch, const Steps& steps);
 void print_times(const char* what, const Steps& steps);
 void print_memory(const Steps& steps);

@@ -50,7 +50,7 @@ std::optional<std::int64_t> peak_rss_bytes() {
   return {};
 }
 
-/// Of sorted values, the nearest of them.
+/// Returns a quantile of sorted values: the nearest of them.
 double quantile(const std::vector<double>& sorted, double q) {
   return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }

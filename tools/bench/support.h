@@ -11,7 +11,7 @@
 
 namespace npzoo {
 
-/// What computes, by name: device and precision, isa and threads, and of a CUDA device the GPU, its driver and the
+/// Describes the machine: device and precision, isa and threads, and of a CUDA device the GPU, its driver and the
 /// commit.
 JsonValue machine();
 /// The same in a few words.

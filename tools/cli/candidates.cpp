@@ -23,14 +23,18 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-/// What a flag of a command may be given, as far as that can be listed.
+/// Returns the possible values of a flag, if they can be listed.
 std::vector<std::string> values_of(const Flag& flag, const Flags& program, const Flags& command) {
   const std::string name = flag.name(), of = command.command();
   const auto is = [&name](auto... names) { return ((name == names) || ...); };
   if (is("model", "models")) return model_names();
   if (is("protocol") || (of == "reproduce" && is("table"))) return protocol_names();
   if (is("checkpoint", "init", "grid")) return weights_names();
-  if (of == "help") return command_names(program);
+  if (of == "help") {
+    std::vector<std::string> names = command_names(program);
+    names.emplace_back(kProtocolTopic);
+    return names;
+  }
   if (of == "list" && is("name")) return model_names();
   if (of == "info" && is("name")) {
     std::vector<std::string> names = protocol_names(), weights = weights_names(), known_models = model_names();

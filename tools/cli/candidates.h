@@ -8,9 +8,12 @@
 
 namespace npzoo {
 
-/// What the last word of a command line may become, "npzoo train --mod" for example: commands, flags and, of flags that
-/// take them, the names of models, protocols and weights that there are. The words are those between blanks; without a
-/// last word, behind a blank, everything that may follow. Empty where files are meant, or nothing is known.
+/// A topic of `npzoo help` that is no command.
+inline constexpr const char* kProtocolTopic = "protocol";
+
+/// Returns the completions of the last word of a command line, such as "npzoo train --mod": commands, flags, and names
+/// of models, protocols and weights for flags that take them. Words are separated by blanks; after a blank, everything
+/// that may follow. Empty if files are meant, or nothing is known.
 std::vector<std::string> candidates(const Flags& program, std::string_view line);
 
 }  // namespace npzoo

@@ -21,15 +21,19 @@ class Command {
   virtual int run() const = 0;
 };
 
-/// What a command is, told in its own file.
+/// How many processes of an MPI launcher a command can be: several share its work.
+enum class Processes : bool { one, several };
+
+/// Description of a command, defined in its own file.
 struct CommandInfo {
   const char* what;                    // a sentence, for --help
   std::unique_ptr<Command> (*make)();  // none where commands of its own follow its name
+  Processes processes = Processes::one;
 };
 
 /// A command of plain variables, what its flags are, and what it does.
 template <class Options, void (*add_flags_to)(Flags&, Options&), int (*run_with)(const Options&)>
-constexpr CommandInfo command(const char* what) {
+constexpr CommandInfo command(const char* what, Processes processes = Processes::one) {
   class Plain final : public Command {
    public:
     void add_flags(Flags& flags) override { add_flags_to(flags, options_); }
@@ -38,7 +42,7 @@ constexpr CommandInfo command(const char* what) {
    private:
     Options options_;
   };
-  return {what, []() -> std::unique_ptr<Command> { return std::make_unique<Plain>(); }};
+  return {what, []() -> std::unique_ptr<Command> { return std::make_unique<Plain>(); }, processes};
 }
 
 /// A command by the name that it is called by, "train" or "bench forward".

@@ -10,6 +10,7 @@
 #include "npzoo/engine/config.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/safetensors_header.h"
+#include "npzoo/engine/ranks/launcher.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/usage.h"
@@ -37,15 +38,21 @@ bool lacks_command(const CLI::App& app, const CLI::ParseError& e) {
   return e.get_name() == "RequiredError" && app.remaining(true).empty() && last->get_require_subcommand_min() > 0;
 }
 
-/// An exit status where there is nothing more to do.
-std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
+/// Returns whether the launcher of this process has also started one of a lower rank, which prints what all would print.
+bool is_silent(const std::optional<Launcher>& launcher) {
+  return launcher && launcher->size.value_or(1) > 1 && launcher->rank.value_or(0) > 0;
+}
+
+/// An exit status if there is nothing more to do. A silent process prints nothing.
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv, bool silent = false) {
   try {
     check_values_given(argc, argv);
     app.parse(argc, argv);
     return {};
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    return silent ? 0 : app.exit(e);
   } catch (const CLI::ParseError& e) {
+    if (silent) return kWrongUsage;
     if (lacks_command(app, e))
       std::fputs(app.help().c_str(), stderr);
     else
@@ -82,19 +89,28 @@ CommandLine::CommandLine(std::span<const NamedCommand> all)
   for (const NamedCommand& command : all) {
     CLI::App& added = add_command(*app_, command);
     if (!command.info->make) continue;
-    commands_.emplace_back(&added, command.info->make());
+    commands_.push_back({&added, command.info->make(), command.info->processes});
     Flags flags(added);
-    commands_.back().second->add_flags(flags);
+    commands_.back().command->add_flags(flags);
   }
 }
 
 CommandLine::~CommandLine() = default;
 
 int CommandLine::run(int argc, const char* const* argv) {
-  if (const std::optional<int> status = parse(*app_, argc, argv)) return *status;
+  const std::optional<Launcher> launcher = find_launcher();
+  if (const std::optional<int> status = parse(*app_, argc, argv, is_silent(launcher))) return *status;
   const CLI::App* chosen = app_.get();
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
-  return std::ranges::find(commands_, chosen, [](const auto& entry) { return entry.first; })->second->run();
+  const Entry& entry = *std::ranges::find(commands_, chosen, &Entry::app);
+  const int processes = launcher ? launcher->size.value_or(1) : 1;
+  if (processes > 1 && entry.processes == Processes::one) {
+    if (!is_silent(launcher))
+      print_error(fmt::format("[mpi] {} started npzoo {} as {} processes, expected one: only train shares its work",
+                              launcher->name, chosen->get_name(), processes));
+    return kWrongUsage;
+  }
+  return entry.command->run();
 }
 
 std::string CommandLine::help(const std::vector<std::string>& names) const {

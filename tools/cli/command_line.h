@@ -21,15 +21,21 @@ class CommandLine {
   /// command line are printed here; what the command throws is left to the caller.
   int run(int argc, const char* const* argv);
 
-  /// Of the program itself, and below them all commands.
+  /// Returns the flags of the program, and below them all commands.
   Flags flags() const { return Flags(*app_); }
-  /// What `--help` tells of the command with these names, of all where there are none. Throws Error where there is no
-  /// such command.
+  /// Returns the text of `--help` for the command with these names, or for the program if there are none. Throws Error
+  /// if there is no such command.
   std::string help(const std::vector<std::string>& names) const;
 
  private:
+  struct Entry {
+    const CLI::App* app;
+    std::unique_ptr<Command> command;
+    Processes processes;
+  };
+
   std::unique_ptr<CLI::App> app_;
-  std::vector<std::pair<const CLI::App*, std::unique_ptr<Command>>> commands_;
+  std::vector<Entry> commands_;
 };
 
 /// The same for a program that is one command.

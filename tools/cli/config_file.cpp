@@ -16,7 +16,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a type accepts: the words for it, and which kinds of TOML value.
+/// Values that a type accepts: the words for it, and kinds of TOML values.
 struct Accepted {
   const char* words;
   bool list, string, integer, floating, boolean;
@@ -48,7 +48,7 @@ std::string type_name(const toml::node& node) {
   }
 }
 
-/// A value as the command line would spell it; nothing where the type does not take it.
+/// A value as the command line would spell it; nothing if the type does not take it.
 std::optional<std::string> spelling(const toml::node& node, const Accepted& takes) {
   if (takes.string && node.is_string()) return node.as_string()->get();
   if (takes.integer && node.is_integer()) return std::to_string(node.as_integer()->get());

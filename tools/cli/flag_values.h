@@ -10,7 +10,7 @@ namespace npzoo {
 // Values of flags. These take the whole text or refuse it, in one line that says what was expected. Nothing is left to
 // the conversions of CLI11, for which -1 is an unsigned number and 1e20 an integer.
 
-/// Of steps, batches, rows and the like.
+/// Limit for steps, batches, rows and the like.
 inline constexpr std::int64_t kMostCount = 1'000'000'000;
 /// The largest integer of TOML, so that every seed can be written to a file of options.
 inline constexpr std::int64_t kLargestSeed = std::numeric_limits<std::int64_t>::max();
@@ -31,7 +31,7 @@ std::int64_t parse_bytes(const std::string& text);
 std::string parse_text(const std::string& text);
 std::string parse_choice(const std::string& text, const std::vector<std::string>& choices);
 
-/// What stands between the commas of a list.
+/// Splits a list at its commas.
 std::vector<std::string> parse_list(const std::string& list);
 
 }  // namespace npzoo

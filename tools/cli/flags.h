@@ -17,7 +17,7 @@ class Option;
 
 namespace npzoo {
 
-/// What a flag takes, as --help shows it and as a file of options must write it.
+/// Type of a flag's value, as --help shows it and as files of options must write it.
 enum class FlagType { flag, text, whole, number, bytes, texts, wholes, numbers };
 
 /// One flag of a command, or a word of its line that stands without a name.
@@ -39,12 +39,11 @@ class Flag {
   bool is_word() const;
   bool in_files() const;
   bool needed() const;
-  /// What --help tells of it: a sentence, what its value is called ("" where it takes none), and the value that it has
-  /// where it is not given ("" for none).
+  /// Returns its line in --help: a sentence, the name of its value ("" for none), and its default ("" for none).
   std::string help() const;
   std::string value_name() const;
   std::string shown_default() const;
-  /// Of a choice, what there is to choose from.
+  /// Returns the words of a choice.
   std::vector<std::string> choices() const;
   /// Whether it has a value from the command line or a file.
   bool given() const;
@@ -109,7 +108,7 @@ class Flags {
   Flag bytes(const std::string& name, std::int64_t& value, const std::string& help) {
     return add(name, value, help, FlagType::bytes, parse_bytes);
   }
-  /// Without a value: true where it is given.
+  /// Without a value: true if it is given.
   Flag toggle(const std::string& name, bool& value, const std::string& help);
   /// Any number of words without a name.
   Flag words(const std::string& name, std::vector<std::string>& value, const std::string& help);
@@ -119,11 +118,11 @@ class Flags {
   /// When all is read: `check` throws Error, "what was found, what was expected", where flags do not fit together.
   void check_together(const std::function<void()>& check);
 
-  // What --help, completion and files of options ask for.
+  // For --help, completion and files of options.
   std::string command() const;
   std::string what() const;
   std::vector<Flags> commands() const;
-  /// Of the commands, the one that the command line names.
+  /// Returns the command that the command line names.
   std::optional<Flags> chosen() const;
   std::vector<Flag> all() const;
 

@@ -32,6 +32,10 @@ extern "C" void npzoo_on_interrupt(int) {
   errno = code;
 }
 
+std::atomic<bool> checkpoint_wanted{false};
+
+extern "C" void npzoo_on_checkpoint_signal(int) { checkpoint_wanted.store(true); }
+
 extern "C" void npzoo_end_tidily(int) {
   remove_temporaries();
   ::_exit(kInterruptedExit);
@@ -117,5 +121,18 @@ std::stop_token InterruptGuard::token() const {
 }
 
 bool InterruptGuard::requested() const { return interrupted.load(); }
+
+CheckpointSignal::CheckpointSignal() {
+  checkpoint_wanted.store(false);
+  struct sigaction now {};
+  now.sa_handler = npzoo_on_checkpoint_signal;
+  sigemptyset(&now.sa_mask);
+  now.sa_flags = SA_RESTART;
+  ::sigaction(SIGUSR1, &now, &before_);
+}
+
+CheckpointSignal::~CheckpointSignal() { ::sigaction(SIGUSR1, &before_, nullptr); }
+
+bool CheckpointSignal::take() { return checkpoint_wanted.exchange(false); }
 
 }  // namespace npzoo

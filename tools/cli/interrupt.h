@@ -41,4 +41,19 @@ class InterruptGuard {
   mutable std::unique_ptr<Watcher> watcher_;  // made by the first token()
 };
 
+/// While alive, SIGUSR1 asks for a checkpoint instead of ending the program: schedulers and MPI launchers pass it on.
+class CheckpointSignal {
+ public:
+  CheckpointSignal();
+  ~CheckpointSignal();
+  CheckpointSignal(const CheckpointSignal&) = delete;
+  CheckpointSignal& operator=(const CheckpointSignal&) = delete;
+
+  /// Returns whether there was one since the last call.
+  bool take();
+
+ private:
+  struct sigaction before_ {};
+};
+
 }  // namespace npzoo

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What a JsonValue is made of, for files that read JSON as well.
+/// Implementation of JsonValue, also for files that read JSON.
 struct JsonTree {
   nlohmann::json value;
 };

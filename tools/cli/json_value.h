@@ -15,7 +15,7 @@ namespace npzoo {
 
 struct JsonTree;  // see json_tree.h
 
-/// A value that is printed as JSON: numbers with the fewest digits that tell them apart, null where there is no finite
+/// A value that is printed as JSON: numbers with the fewest digits that tell them apart, null if there is no finite
 /// one, texts with U+FFFD for what is not UTF-8, the keys of objects in alphabetical order.
 class JsonValue {
  public:
@@ -38,7 +38,7 @@ class JsonValue {
 
   static JsonValue object(std::initializer_list<Member> members = {});
   static JsonValue array();
-  /// Of a range of what a value can be made of.
+  /// Makes an array of a range.
   template <std::ranges::input_range R>
   static JsonValue array(const R& values) {
     JsonValue made = array();

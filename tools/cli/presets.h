@@ -11,7 +11,7 @@
 namespace npzoo {
 
 /// The first protocol of the program, in the order of the list, that has a preset of `model`; `preferred` where that
-/// one has. Those for data of the user's own have no tasks and do not count. None where no protocol has.
+/// one has. Those for data of the user's own have no tasks and do not count. None if no protocol has.
 std::optional<Protocol> protocol_with_preset(const std::string& model, const std::string& preferred = {});
 
 /// The protocols of the program: those for a first try and npzoo's own first, then the others by name, those for data

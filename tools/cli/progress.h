@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// What a progress display shows at one moment.
+/// State of a progress display.
 struct ProgressStatus {
   std::string label;           // "train"
   std::string unit = "steps";  // what is counted
@@ -54,7 +54,7 @@ class Progress {
     std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;
   };
 
-  /// `total` is 0 where it is not known.
+  /// `total` is 0 if it is not known.
   Progress(std::string label, std::int64_t total, Options options);
   Progress(std::string label, std::int64_t total) : Progress(std::move(label), total, Options()) {}
   Progress(const Progress&) = delete;
@@ -64,8 +64,7 @@ class Progress {
 
   /// Cheap enough for every step.
   void update(double done, std::optional<double> loss = std::nullopt);
-  /// What comes until `resume` is other work, which may show a progress of its own: the bar goes, and the time does not
-  /// count.
+  /// Removes the bar until `resume`, for other work, which may show its own progress. The time between does not count.
   void pause();
   void resume();
   /// Text shown from now on beside the loss.

@@ -11,15 +11,14 @@ namespace npzoo {
 std::vector<std::string> command_names(const Flags& flags);
 std::vector<std::string> flag_names(const Flags& flags);
 
-/// What a command line was found to lack or to have too much of.
+/// A fault of a command line.
 struct UsageProblem {
   std::string what;                  // in one line
   std::vector<std::string> unknown;  // words that nothing takes
   bool wrong_value = false;
 };
 
-/// What is wrong with a command line of the program that has these flags, in one line. What nobody knows is told of
-/// before what is missing: it may be what is missing, misspelt.
+/// Describes the fault of a command line in one line. Unknown words come before missing ones: they may be misspelt.
 std::string usage_error(const Flags& program, UsageProblem problem);
 
 }  // namespace npzoo

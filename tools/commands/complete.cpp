@@ -34,20 +34,17 @@ void add_flags(Flags& flags, CompleteCommand& c) {
   add_flags(flags, c.common);
   add_checkpoint(flags, c.checkpoint);
   flags.text("--image", c.image, "PNG or JPEG, with as many channels as the model's images").required();
-  const Flag keep = flags.share("--keep", c.keep, "share of its pixels that the model is shown, chosen by --seed");
-  flags.text("--mask", c.mask, "PNG or JPEG of the same size instead: pixels that are light in it are shown")
+  const Flag keep = flags.share("--keep", c.keep, "share of the pixels that the model sees, chosen by --seed");
+  flags.text("--mask", c.mask, "PNG or JPEG of the same size, instead of --keep: the model sees the light pixels")
       .excludes(keep);
-  flags.text(
-      "--out", c.out,
-      "PNG to write: the model's mean; pixels that were shown are as they were, where it has the picture's size");
-  flags.text("--size", c.size, "width and height of what is predicted, as 256x256; where not given, the picture's");
+  flags.text("--out", c.out,
+             "PNG to write: the model's mean; seen pixels keep their values if the size is that of the picture");
+  flags.text("--size", c.size, "width and height of the result in pixels, such as 256x256 (default: the picture's)");
   flags.text("--panels", c.panels,
-             "picture to write, .svg or .png: what was shown, mean, standard deviation, samples and truth beside each "
-             "other");
+             "picture to write, .svg or .png: seen pixels, mean, standard deviation, samples and truth side by side");
   flags.whole("--samples", c.samples, {0, 20},
-              "pictures that a model draws, in --panels: one with latent variables or a bootstrap, or that predicts "
-              "pixels jointly; others draw none");
-  flags.seed("--seed", c.seed, "of the pixels that are shown, and of samples");
+              "sampled pictures in --panels, for models with latent variables, a bootstrap or joint predictions");
+  flags.seed("--seed", c.seed, "seed of the seen pixels and of samples");
   flags.check_together([&c] {
     check(c.keep || !c.mask.empty(), "--keep or --mask is required");
     check(!c.out.empty() || !c.panels.empty(), "complete needs a file to write: --out or --panels");
@@ -161,6 +158,6 @@ int run(const CompleteCommand& c) try { return complete(c); } catch (const Inter
 }  // namespace
 
 extern const CommandInfo complete_command =
-    command<CompleteCommand, add_flags, run>("Complete a picture of which a model is shown a part, at any size.");
+    command<CompleteCommand, add_flags, run>("Complete an image from a subset of its pixels, at any resolution.");
 
 }  // namespace npzoo

@@ -29,6 +29,7 @@ struct EvalCommand {
   std::string data;
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
+  std::filesystem::path expectations;  // empty: those of the program
 };
 
 void add_flags(Flags& flags, EvalCommand& c) {
@@ -38,6 +39,8 @@ void add_flags(Flags& flags, EvalCommand& c) {
   add_data(flags, c.data);
   flags.whole("--batches", c.batches, {1}, "number of test batches (default: the protocol's)");
   flags.seed("--seed", c.seed, "of the test tasks (default: the protocol's)");
+  flags.text("--expectations", c.expectations,
+             "file of `npzoo oracle --expectation`, for figures with smaller errors (default: those of the program)");
 }
 
 /// A test and what the model scores on it.
@@ -58,12 +61,11 @@ std::optional<Ceiling> best_possible(const ScoredModel& scored, const TestRow& r
   return reference_for(scored.protocol.evaluation, row.test, scored.run.spec.name, figure.density).best;
 }
 
-/// Of figures that are no headline.
-std::map<std::string, double> published_figures(const ScoredModel& scored, const TestRow& row) {
-  std::map<std::string, double> values;
+/// Returns the published figures besides the headline.
+std::map<std::string, Published> published_figures(const ScoredModel& scored, const TestRow& row) {
+  std::map<std::string, Published> values;
   for (const auto& [figure, models] : row.test.published_figures)
-    if (const auto found = models.find(scored.run.spec.name); found != models.end())
-      values[figure] = found->second.value;
+    if (const auto found = models.find(scored.run.spec.name); found != models.end()) values[figure] = found->second;
   return values;
 }
 
@@ -91,12 +93,14 @@ JsonValue to_json(const ScoredModel& scored, const std::string& weights, const T
     return groups.try_emplace(name, JsonValue::object()).first->second;
   };
   for (const auto& [figure, published] : published_figures(scored, row))
-    group("published_figures").set(figure, published);
+    group("published_figures").set(figure, published.value);
   for (const Figure& figure : found.figures) {
+    if (&figure == &found.headline() || published_figures(scored, row).contains(figure.name))
+      group("better").set(figure.name, figure.more_is_better ? "higher" : "lower");
     if (!figure.how.empty()) group("how").set(figure.name, figure.how);
     if (figure.density && !figure.how.empty())
       group("oracles").set(figure.name, value_of(best_possible(scored, row, figure)));
-    const std::size_t dot = figure.name.find('.');
+    const std::size_t dot = figure.name.rfind('.');
     if (dot == std::string::npos) {
       add_figure(json, figure, &figure == &found.headline() ? "standard_error" : figure.name + "_error");
     } else {
@@ -104,7 +108,21 @@ JsonValue to_json(const ScoredModel& scored, const std::string& weights, const T
     }
   }
   if (row.scores.chose_weights) json.set("test_chose_weights", true);
-  for (const auto& [name, members] : groups) json.set(name, members);
+  if (const auto& controlled = row.scores.controlled)
+    json.set("controlled", JsonValue::object({{"value", controlled->value.value},
+                                              {"standard_error", controlled->value.standard_error},
+                                              {"expectation", controlled->expectation.value},
+                                              {"expectation_error", controlled->expectation.standard_error},
+                                              {"expectation_tasks", controlled->tasks}}));
+  // "free_running.coverage" comes before "free_running", which holds it.
+  for (auto group_of = groups.rbegin(); group_of != groups.rend(); ++group_of) {
+    const auto& [name, members] = *group_of;
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos)
+      json.set(name, members);
+    else
+      group(name.substr(0, dot)).set(name.substr(dot + 1), members);
+  }
   return json;
 }
 
@@ -116,6 +134,11 @@ void print(const ScoredModel& scored, const TestRow& row) {
     fmt::print(
         "  this test also chose these weights: validation and test are the same data, so figures are too good\n");
   for (const std::string& line : found.headline_lines) fmt::print("  {}\n", line);
+  if (const auto& controlled = row.scores.controlled)
+    fmt::print(
+        "  {:<20} {:.3f} ± {:.3f}  (expectation of the posterior, {:.4f} ± {:.4f}, less what the model is below)\n",
+        "by the posterior", controlled->value.value, controlled->value.standard_error, controlled->expectation.value,
+        controlled->expectation.standard_error);
   std::vector<std::string> oracles;
   bool known = false;  // at least one of them
   for (const Figure& figure : found.figures)
@@ -134,7 +157,9 @@ void print(const ScoredModel& scored, const TestRow& row) {
   for (const std::string& line : found.further_lines) fmt::print("  {}\n", line);
   for (const auto& [name, published] : published_figures(scored, row))
     for (const Figure& figure : found.figures)
-      if (figure.name == name) fmt::print("  {:<20} {:.5g}, published {:.5g}\n", name, figure.value.value, published);
+      if (figure.name == name)
+        fmt::print("  {:<20} {:.5g}, published {:.5g}{}\n", name, figure.value.value, published.value,
+                   published.error ? fmt::format(" ± {:.5g}", *published.error) : "");
   warn_of(row.scores.events);
 }
 
@@ -153,18 +178,22 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
   }
 }
 
-TestScores score(const EvalCommand& c, const ScoredModel& scored, const TestConfig& test) {
+TestScores score(const EvalCommand& c, const ScoredModel& scored, const TestConfig& test,
+                 std::span<const StoredExpectation> expectations) {
   const EvaluationConfig& rules = scored.protocol.evaluation;
   std::optional<Progress> progress;
   TestScores scores =
       score_test(scored, test,
                  {.batches = c.batches.value_or(rules.batches),
                   .seed = c.seed.value_or(rules.seed),
-                  .progress = [&](double done, std::int64_t batches) {
-                    if (progress) return progress->update(done);
-                    progress.emplace("eval " + test.name, batches, Progress::Options{.unit = "batches"});
-                  }});
+                  .progress =
+                      [&](double done, std::int64_t batches) {
+                        if (progress) return progress->update(done);
+                        progress.emplace("eval " + test.name, batches, Progress::Options{.unit = "batches"});
+                      },
+                  .expectations = expectations});
   if (progress) progress->finish();
+  if (!scores.unused_expectation.empty()) fmt::print(stderr, "npzoo: {}\n", scores.unused_expectation);
   return scores;
 }
 
@@ -177,10 +206,13 @@ int run(const EvalCommand& c) {
   const Protocol protocol = load_protocol(c.protocol, checkpoint.run.protocol);
   const ScoredModel scored{*model, checkpoint.run, protocol, c.checkpoint};
   const std::string weights = weights_checksum(checkpoint);
+  std::vector<StoredExpectation> own;
+  if (!c.expectations.empty()) own = read_expectations(read_text(c.expectations), c.expectations.string());
+  const std::span<const StoredExpectation> expectations = c.expectations.empty() ? built_in_expectations() : own;
   JsonValue results = JsonValue::array();
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
-    const TestRow row{test, score(c, scored, test)};
+    const TestRow row{test, score(c, scored, test, expectations)};
     if (std::string problem = leak(scored, test, row.scores); !problem.empty()) leaks.push_back(std::move(problem));
     results.push_back(to_json(scored, weights, row));
     if (!c.common.json) print(scored, row);

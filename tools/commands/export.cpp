@@ -31,8 +31,8 @@ void add_flags(Flags& flags, ExportCommand& c) {
   flags.text("--out", c.out, "safetensors file to write, '-' for standard output").required();
 }
 
-/// What weights are called by who has them from elsewhere: names stay, of a file its folders mean nothing there, and
-/// the checksum beside it says which one it was.
+/// Returns the source without folders, which mean nothing on another machine. The checksum beside it identifies the
+/// file.
 std::string portable(const std::string& source) {
   return source.find(':') == std::string::npos ? std::filesystem::path(source).filename().string() : source;
 }

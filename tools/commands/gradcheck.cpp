@@ -22,7 +22,7 @@ struct GradcheckCommand {
 
 void add_flags(Flags& flags, GradcheckCommand& c) {
   add_flags(flags, c.common);
-  flags.words("ops", c.ops, "folders under ops/ to check, all of them where none is named");
+  flags.words("ops", c.ops, "folders under ops/ to check (default: all)");
 }
 
 constexpr double kTolerance = 1e-6;

@@ -41,7 +41,7 @@ void add_flags(Flags& flags, ListCommand& c) {
   });
 }
 
-/// What is listed, for programs and for people.
+/// Rows of a list, as JSON and as text.
 struct Listing {
   JsonValue rows = JsonValue::array();
   std::string text;
@@ -133,7 +133,7 @@ Listing list_models(const ListCommand& c) {
 
 constexpr const char* kWeightsRow = "{:<27}  {:>6}  {:>6}  {:>10}  {:>7}  {:<66}  {}";
 
-/// What weights are for: of the description of their protocol what stands before a colon.
+/// Returns the purpose of weights: the description of their protocol up to a colon.
 std::string purpose(const NamedWeights& weights, const Protocol& protocol, std::int64_t inputs) {
   const std::string what = protocol.description.substr(0, protocol.description.find_first_of(":;"));
   return what + (is_default(weights.name, inputs) ? " (predict's own choice)" : "");

@@ -32,27 +32,25 @@ struct OptimiseCommand {
 
 void add_flags(Flags& flags, OptimiseCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--space", c.space, "TOML file of what can be chosen: [[axis]] with name, low, high; scale, type, fixed")
+  flags.text("--space", c.space, "TOML file of the search space: [[axis]] with name, low, high; scale, type, fixed")
       .required();
   flags
       .text("--tell", c.tell,
-            "table of the evaluations so far, which is only read: a column for each axis, and value, blank if the "
-            "evaluation failed; no file or an empty one: none")
+            "table of the evaluations so far: a column for each axis, and value, blank if the evaluation failed; a "
+            "missing or empty file: none")
       .required();
   flags.whole("--ask", c.ask, {1, kMostAsked}, "points to propose, which may be evaluated at the same time");
   flags.toggle("--maximise", c.maximise, "larger values are better");
   add_optional_checkpoint(flags, c.checkpoint,
                           ". Default: npzoo/any-1d for one input; for more inputs a fitted Gaussian process");
-  flags.toggle("--gaussian-process", c.gaussian_process,
-               "ask one whose hyper-parameters are fitted, also where there are weights");
-  flags.choice("--acquisition", c.acquisition, {"ei", "log-ei", "ucb", "pi"}, "what makes a point worth an evaluation");
-  flags.choice(
-      "--batch", c.batch, {"fantasies", "thompson"},
-      "several points: each as if those before had given what is expected, or each the best of a function drawn");
+  flags.toggle("--gaussian-process", c.gaussian_process, "use a fitted Gaussian process instead of weights");
+  flags.choice("--acquisition", c.acquisition, {"ei", "log-ei", "ucb", "pi"}, "acquisition function");
+  flags.choice("--batch", c.batch, {"fantasies", "thompson"},
+               "how several points are chosen: fantasies assumes the expected value at each earlier point, thompson "
+               "minimises a sampled function for each");
   flags.text("--plot", c.plot,
-             "picture to write as well, .svg or .png: what is believed of two axes, as maps, or along each of others, "
-             "and the acquisition");
-  flags.seed("--seed", c.seed, "of the design and of what is drawn");
+             "picture to write, .svg or .png: predictions and acquisition as maps for two axes, else along each axis");
+  flags.seed("--seed", c.seed, "seed of the design and of samples");
   flags.check_together([&c] {
     check(c.checkpoint.empty() || !c.gaussian_process,
           "--checkpoint and --gaussian-process found, expected one of them");

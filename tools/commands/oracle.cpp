@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "npzoo/datasets/events/scores.h"
+#include "npzoo/datasets/expectation.h"
 #include "npzoo/datasets/oracle.h"
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/engine/error.h"
@@ -23,9 +24,10 @@ struct OracleCommand {
   ProtocolOptions protocol;        // with `process`, its name is a table of events
   std::filesystem::path process;   // of events; empty: the tasks of a protocol
   std::vector<std::string> tests;  // empty: all
-  std::int64_t tasks = 6000;
+  std::optional<std::int64_t> tasks;
   std::optional<std::uint64_t> seed;
   int nodes = 8;
+  bool expectation = false;  // of the exact posterior, from many tasks
 };
 
 void add_flags(Flags& flags, OracleCommand& c) {
@@ -35,17 +37,26 @@ void add_flags(Flags& flags, OracleCommand& c) {
             "sequence, time and mark) or '-'",
             "protocol")
       .required();
-  const Flag process = flags.text(
-      "--process", c.process,
-      "TOML file of a process with given parameters, kind poisson, clock-poisson, hawkes, self-correcting or renewal, that a table of "
-      "events is scored under: the log-likelihood per event, observed from time 0, or the file's start, to each "
-      "sequence's last event, or the file's end");
-  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52; all of them if left out")
+  const Flag process = flags.text("--process", c.process,
+                                  "TOML file of a process (poisson, clock-poisson, hawkes, self-correcting or renewal) "
+                                  "with its parameters, to score a table of events: log-likelihood per event, observed "
+                                  "from time 0, or the file's start, to each sequence's last event, or the file's end");
+  flags.texts("--tests", c.tests, "names of test distributions, a list like rbf,matern52 (default: all)")
       .excludes(process);
-  flags.whole("--tasks", c.tasks, {1}, "for how many the hyper-parameters are integrated out; known ones cost little")
+  flags
+      .whole("--tasks", c.tasks, {1, kMostExpectationTasks},
+             "tasks over which unknown hyper-parameters are integrated out (default: 6000); known ones cost little. "
+             "With --expectation: tasks of the mean (default: 1000000)")
       .excludes(process);
-  flags.seed("--seed", c.seed, "of the tasks, instead of the protocol's").excludes(process);
-  flags.whole("--nodes", c.nodes, {4, 32}, "of the quadrature, along each side of a cell").excludes(process);
+  flags.seed("--seed", c.seed, "seed of the tasks (default: the protocol's)").excludes(process);
+  const Flag nodes =
+      flags.whole("--nodes", c.nodes, {4, 32}, "nodes of the quadrature along each side of a cell").excludes(process);
+  flags
+      .toggle("--expectation", c.expectation,
+              "only the mean of the exact posterior with known hyper-parameters, as TOML for `npzoo eval "
+              "--expectations`: figures with it have far smaller errors")
+      .excludes(process)
+      .excludes(nodes);
   flags.check_together([&c] {
     check(c.process.empty() || c.protocol.changes.empty(), "--set found, expected a protocol and not --process");
   });
@@ -152,7 +163,7 @@ std::vector<TestConfig> chosen_tests(const Protocol& protocol, const std::vector
 /// With a line of progress for each stage.
 OracleFindings compute(const OracleCommand& c, const EvaluationConfig& rules, const TestConfig& test) {
   std::optional<Progress> progress;
-  OracleOptions options{.tasks = c.tasks,
+  OracleOptions options{.tasks = c.tasks.value_or(6000),
                         .batch_size = rules.batch_size,
                         .seed = c.seed.value_or(rules.seed),
                         .nodes = c.nodes,
@@ -199,10 +210,48 @@ int score_table(const OracleCommand& c) {
   return 0;
 }
 
+JsonValue to_json(const StoredExpectation& stored) {
+  const auto& [protocol, test, version, expectation] = stored;
+  JsonValue json =
+      JsonValue::object({{"protocol", protocol}, {"test", test}, {"version", version}, {"tasks", expectation.tasks}});
+  const auto add = [&json](const char* key, const std::optional<Estimate>& e) {
+    json.set(key, e ? JsonValue::object({{"value", e->value}, {"standard_error", e->standard_error}}) : JsonValue());
+  };
+  add("marginal", expectation.marginal);
+  add("joint", expectation.joint);
+  return json;
+}
+
+/// Prints the expectations of some tests as a file.
+int compute_expectations(const OracleCommand& c, const Protocol& protocol) {
+  const std::int64_t tasks = c.tasks.value_or(1'000'000);
+  JsonValue results = JsonValue::array();
+  for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
+    Progress progress("expectation " + test.name, tasks, Progress::Options{.unit = "tasks"});
+    const StoredExpectation found{
+        .protocol = protocol.name,
+        .test = test.name,
+        .version = task_version(protocol, test.name),
+        .expectation = expected_truth(
+            *test.data, {.tasks = tasks,
+                         .batch_size = protocol.evaluation.batch_size,
+                         .seed = c.seed.value_or(protocol.evaluation.seed),
+                         .progress = [&](std::int64_t done) { progress.update(static_cast<double>(done)); }})};
+    progress.finish();
+    if (c.common.json)
+      results.push_back(to_json(found));
+    else
+      fmt::print("{}\n", expectation_text(found));
+  }
+  if (c.common.json) print_json(results);
+  return 0;
+}
+
 int run(const OracleCommand& c) {
   apply(c.common);
   if (!c.process.empty()) return score_table(c);
   const Protocol protocol = load_protocol(c.protocol);
+  if (c.expectation) return compute_expectations(c, protocol);
   JsonValue results = JsonValue::array();
   for (const TestConfig& test : chosen_tests(protocol, c.tests)) {
     const OracleRow row{protocol, test, compute(c, protocol.evaluation, test)};

@@ -38,39 +38,34 @@ struct PlotCommand {
 void add_flags(Flags& flags, PlotCommand& c) {
   add_flags(flags, c.common);
   const Flag checkpoint = add_optional_checkpoint(flags, c.checkpoint);
-  const Flag grid = flags
-                        .texts("--grid", c.grid,
-                               "several of these instead, separated by commas: models side by side on the same tasks")
-                        .excludes(checkpoint);
+  const Flag grid =
+      flags
+          .texts("--grid", c.grid,
+                 "several models side by side on the same tasks, separated by commas, instead of --checkpoint")
+          .excludes(checkpoint);
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
-  add_flags(flags, c.protocol, "whose tasks to draw, instead of the one that the (first) model was trained under");
+  add_flags(flags, c.protocol, "protocol of the tasks (default: the one that the first model was trained under)");
   add_data(flags, c.data);
   flags.seed("--seed", c.drawn.seed, "of the tasks");
   const Flag tasks = flags.whole("--tasks", c.drawn.tasks, {1, 8}, "rows of the picture, one task each");
   const Flag samples = flags.whole(
       "--samples", c.drawn.samples, {0, 50},
-      "functions of one input to draw through the band, as thin lines: samples of a model that predicts targets "
-      "jointly, means of the functions that a model with latent variables or a bootstrap draws. A model that "
-      "predicts each target by itself tells of one function alone, its mean");
-  const Flag contexts =
-      flags.wholes("--contexts", c.contexts, {1, kMostCount},
-                   "of images: how many of its pixels each is completed from, one row of the picture for each number; "
-                   "where not given, as many as the tasks have");
+      "sampled functions to draw as thin lines, for one input. Models that predict each target by itself have none");
+  const Flag contexts = flags.wholes(
+      "--contexts", c.contexts, {1, kMostCount},
+      "for images: numbers of context pixels, one row of the picture for each (default: as many as the tasks have)");
   flags
-      .toggle(
-          "--attention", c.attention,
-          "instead, how each head of each layer of a model's attention weighs the context's points of one task: each "
-          "head has a colour, with all heads of a layer beside them")
+      .toggle("--attention", c.attention,
+              "draw attention instead: the weights of the context points in each head of each layer, for one task")
       .excludes(grid)
       .excludes(tasks)
       .excludes(samples)
       .excludes(contexts);
-  flags.texts(
-      "--target", c.target,
-      "with --attention: the target that looks, its inputs separated by commas, of an image row and column of a "
-      "pixel from 0; where not given, the middle, and over one input all targets in a map");
-  flags.whole("--layer", c.looked_at.layer, {1, 1000}, "with --attention: this layer alone, from 1");
-  flags.whole("--head", c.looked_at.head, {1, 1000}, "with --attention: this head alone, from 1");
+  flags.texts("--target", c.target,
+              "with --attention: inputs of the target, separated by commas; for images row and column of a pixel, from "
+              "0 (default: the middle; with one input all targets as a map)");
+  flags.whole("--layer", c.looked_at.layer, {1, 1000}, "with --attention: only this layer, from 1");
+  flags.whole("--head", c.looked_at.head, {1, 1000}, "with --attention: only this head, from 1");
   flags.check_together([&c] {
     check(!c.checkpoint.empty() || !c.grid.empty(), "--checkpoint or --grid is required");
     const bool looks = !c.target.empty() || c.looked_at.layer || c.looked_at.head;

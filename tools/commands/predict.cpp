@@ -93,114 +93,105 @@ void check_flags(PredictCommand& c) {
 }
 
 void add_model_flags(Flags& flags, PredictCommand& c) {
-  flags.words(
-      "TABLE", c.words,
-      "table of observed points ('-' for standard input), whose rows without a value are predicted; for a model "
-      "of events their sequence, time and mark: what comes after each sequence is predicted");
+  flags.words("TABLE", c.words,
+              "table of observed points ('-' for standard input); rows without a value are predicted. For a model of "
+              "events: sequence, time and mark of each event; the next events are predicted");
   add_optional_checkpoint(flags, c.checkpoint,
-                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; "
-                          "for more inputs, and with --covariates, a Gaussian process fitted to the table");
+                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; for "
+                          "more inputs, and with --covariates, a Gaussian process fitted to the table");
   flags.choice("--model", c.model, {"auto", "weights", "gp"},
-               "of a table without --checkpoint: its weights, or a Gaussian process that is fitted to each series");
-  flags.text(
-      "--kernel", c.kernel,
-      "of a Gaussian process: sums and products of matern-1/2, matern-3/2, matern-5/2, rbf, periodic and linear, "
-      "such as 'matern-3/2 * periodic + linear'. Default: the likeliest of the first four");
-  flags.toggle("--linear-mean", c.linear_mean, "of a Gaussian process: a mean that is linear in all inputs");
+               "method for tables without --checkpoint: trained weights, or a Gaussian process fitted to each series");
+  flags.text("--kernel", c.kernel,
+             "kernel of the Gaussian process: sums and products of matern-1/2, matern-3/2, matern-5/2, rbf, periodic "
+             "and linear, such as 'matern-3/2 * periodic + linear'. Default: the likeliest of the first four");
+  flags.toggle("--linear-mean", c.linear_mean, "Gaussian process with a mean that is linear in all inputs");
 }
 
 void add_file_flags(Flags& flags, PredictCommand& c) {
-  flags.text("--context", c.context, "instead of TABLE: a table that misses no value; for --targets");
-  flags.text("--targets", c.targets, "table of points to predict at instead, '-' for standard input");
-  flags.text(
-      "--out", c.out,
-      "table to write: the rows, and columns mean_* and std_*; '-' for standard output, which it is where "
-      "nothing else is asked for. Rows without a finite prediction stay blank, with a warning and exit status 3");
+  flags.text("--context", c.context, "table of observed points without gaps, instead of TABLE; for --targets");
+  flags.text("--targets", c.targets,
+             "table of points to predict at, '-' for standard input (default: the rows of TABLE)");
+  flags.text("--out", c.out,
+             "table to write: the rows, and columns mean_* and std_*; '-' for standard output (default without other "
+             "outputs). Rows without a finite prediction stay blank, with a warning and exit status 3");
   flags.text("--plot", c.plot,
-             "picture to write as well, .svg or .png: a band for one input and at most 100000 rows, three maps for two "
-             "inputs; of groups the first twelve");
+             "picture to write, .svg or .png: a band for one input and at most 100000 rows, three maps for two inputs; "
+             "at most twelve groups");
 }
 
 void add_column_flags(Flags& flags, PredictCommand& c) {
-  flags.texts("--inputs", c.columns.inputs, "columns that are inputs: the column of dates where nothing is said");
-  flags.texts("--values", c.columns.values, "columns to predict: those of numbers with gaps where nothing is said");
+  flags.texts("--inputs", c.columns.inputs, "columns of inputs (default: the column of dates)");
+  flags.texts("--values", c.columns.values, "columns to predict (default: columns of numbers with gaps)");
   flags.texts("--covariates", c.columns.covariates,
               "columns known at all rows that values are also linear in, such as elevation; words are categories");
   flags.toggle("--lonlat", c.lonlat,
                "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
-  flags.text("--group", c.columns.group, "column of what rows belong to: each group is a series of its own");
-  flags.choice(
-      "--dates", c.date_order, {"dmy", "mdy", "ymd"},
-      "the order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
-      "that all dates of a column fit; columns that fit several are refused");
+  flags.text("--group", c.columns.group, "column of groups: each group is a series of its own");
+  flags.choice("--dates", c.date_order, {"dmy", "mdy", "ymd"},
+               "order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
+               "that fits all dates of a column; ambiguous columns are an error");
   flags.texts("--date", c.columns.date,
               "columns that are an input together: year,month,day, also with hour, minute and second, or date,time");
   flags.repeated("--missing", c.cells.missing,
                  "number or text that stands for a missing value, such as -9999; may be given several times");
   flags.choice("--decimal", c.decimal, {".", ","},
-               "the decimal sign; the other sign may then stand between groups of three digits. Default: the numbers "
-               "decide");
-  flags.whole("--skip-rows", c.skip_rows, {0}, "lines before the header of each table, which are not read");
+               "decimal sign; the other sign may separate groups of three digits. Default: found from the numbers");
+  flags.whole("--skip-rows", c.skip_rows, {0}, "lines to skip before the header of each table");
 }
 
 void add_value_flags(Flags& flags, PredictCommand& c) {
-  flags.choice(
-      "--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
-      "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, logit "
-      "between two bounds; auto: the one that predicts left-out values best, for each column. Figures and "
-      "scores are in the table's unit. Default: sqrt for counts, else none");
+  flags.choice("--transform", c.transform_name, {"none", "log", "sqrt", "logit", "auto"},
+               "predict a function of the values instead: log for values above the lower bound (0), sqrt from it on, "
+               "logit between two bounds; auto: the one that predicts left-out values best, for each column. "
+               "Predictions and scores are in the table's unit. Default: sqrt for counts, else none");
   flags.text("--bounds", c.bounds,
-             "LOW,HIGH: limits of the values, of which one may be left out (0 or ,100); no figure leaves them");
-  flags.toggle("--counts", c.transform.counts, "values are whole numbers from 0 on: so are quantiles and samples");
-  flags.texts("--quantiles", c.probability, "such as 0.05,0.5,0.95: a column of each for every value");
+             "limits of the values, LOW,HIGH; one may be omitted (0, or ,100). Predictions stay within them");
+  flags.toggle("--counts", c.transform.counts, "values are whole numbers from 0 on, and so are quantiles and samples");
+  flags.texts("--quantiles", c.probability, "probabilities such as 0.05,0.5,0.95: one column for each and every value");
   flags.whole("--digits", c.digits, {1, kMostStdDigits},
               "significant digits of standard deviations; means, quantiles and samples have as many decimals");
-  flags.toggle(
-      "--header", c.header,
-      "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of to "
-      "standard error");
+  flags.toggle("--header", c.header,
+               "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of "
+               "to standard error");
 }
 
 void add_context_flags(Flags& flags, PredictCommand& c) {
-  flags.text("--truth", c.truth, "table of what was to be predicted, by its inputs and its group: prints scores");
+  flags.text("--truth", c.truth, "table with the true values; prints scores. Rows are matched by inputs and group");
   flags.toggle("--baselines", c.baselines,
-               "with --truth: also score a fitted Gaussian process, and interpolation, on the same rows");
-  flags.toggle("--no-standardise", c.as_is,
-               "use inputs and values as they are, instead of mapping those of the context to the range and the "
-               "standard deviation of training");
+               "with --truth: also scores a fitted Gaussian process and interpolation on the same rows");
+  flags.toggle(
+      "--no-standardise", c.as_is,
+      "use inputs and values unchanged, instead of mapping them to the range and the standard deviation of training");
   flags.whole("--neighbours", c.neighbours, {0},
-              "observed points that targets near to each other are predicted from, where a series has more; 0: where "
-              "it has more than in training");
+              "observed points used for each group of near targets (default 0: the number in training)");
   flags.toggle("--no-turn", c.no_turn,
-               "leave two inputs of a series with more points as they are, instead of turning and stretching them if "
-               "values vary less along a slanted line than across it");
+               "do not turn and stretch two inputs of a large series whose values vary less along a slanted line than "
+               "across it");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
   flags.whole("--samples", c.samples, {0, kMostSamples},
-              "samples to draw from all targets together, for --samples-out; a model that predicts targets jointly, or "
-              "draws functions, then takes all targets at once; others draw each target by itself");
+              "samples for --samples-out. Models that predict jointly or sample functions sample all targets together; "
+              "others sample each target by itself");
 }
 
 void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.choice("--ends", c.ends, {"combined", "weights"},
-               "how to forecast behind the last known value of a series with equal steps: by a combination of the "
-               "weights with exponential smoothing, theta, drift and the last season, or by the weights alone");
+               "forecast after the last known value of a series with equal steps: a combination of the weights with "
+               "exponential smoothing, theta, drift and the last season, or the weights alone");
   flags.texts("--period", c.periods,
-              "periods of the seasons in those forecasts, the main one first: in steps, such as 12, or of dates a time "
-              "such as 1y, 3m, 7d or 24h. Default: found from the data and the calendar");
+              "periods of the seasons in those forecasts, the main one first: in steps, such as 12, or as time for "
+              "dates, such as 1y, 3m, 7d or 24h. Default: found from the data and the calendar");
   flags.toggle("--check", c.check,
-               "print how well each method forecasts the last season of the series, hidden from it, with the skill "
-               "beside the seasonal naive forecast");
-  flags.positive(
-      "--horizon", c.horizon,
-      "of a model of forecasts: steps behind the last known row of TABLE, instead of those of training; further ones go "
-      "on from paths that it has drawn. Of events: how long after the last one of each sequence, or after --now, "
-      "samples go on, in the table's unit");
-  flags.positive(
-      "--now", c.now,
-      "of events: the time, in the table's unit, until when nothing more has happened; the next event is then "
-      "predicted given that silence");
+               "print how well each method forecasts the hidden last season of the series, and its skill over the "
+               "seasonal naive forecast");
+  flags.positive("--horizon", c.horizon,
+                 "for a model of forecasts: steps after the last known row of TABLE (default: as in training; further "
+                 "steps continue sampled paths). For events: length of samples after the last event of each sequence, "
+                 "or after --now, in the table's unit");
+  flags.positive("--now", c.now,
+                 "for events: time until which no further event has happened, in the table's unit; the prediction is "
+                 "conditional on that");
   flags.text("--samples-out", c.samples_out,
-             "table to write them to: the rows, sample (from 1 on) and the values; '-' for standard output");
+             "table to write samples to: the rows, sample (from 1 on) and the values; '-' for standard output");
 }
 
 // In this order --help shows them.
@@ -258,6 +249,6 @@ int run(const PredictCommand& c) {
 }  // namespace
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
-    "Fill a table: predict where a value is missing, or at the points of another table, or the events that follow.");
+    "Fill a table, predict the points of another table, forecast a series, or predict the next events.");
 
 }  // namespace npzoo

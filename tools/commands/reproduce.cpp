@@ -10,6 +10,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/trainer.h"
+#include "npzoo/models/trials/trial.h"
 #include "tools/bench/support.h"
 #include "tools/cli/command.h"
 #include "tools/cli/common_options.h"
@@ -17,6 +18,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 #include "tools/reproduce/results_store.h"
+#include "tools/reproduce/results_table.h"
 #include "tools/reproduce/run.h"
 
 namespace npzoo {
@@ -38,15 +40,17 @@ void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
   flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file").required();
   add_data(flags, c.data);
-  flags.texts("--models", c.models, "a list like cnp,tnp-d, instead of all that the table has");
-  flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "a list like 0,1,2");
-  flags.text("--out", c.out, "directory of the runs; those begun there are gone on with");
+  flags.texts("--models", c.models, "models, a list like cnp,tnp-d (default: all of the table)");
+  flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "seeds, a list like 0,1,2");
+  flags.text("--out", c.out, "directory of the runs; unfinished runs continue");
   flags.text("--results", c.results, "directory of the file that collects results");
   const Flag steps = flags.whole("--steps", c.steps, {1}, "updates instead of the protocol's; collects no results");
   const Flag batches =
       flags.whole("--batches", c.batches, {1}, "batches of evaluation instead of the protocol's; collects no results");
   flags.whole("--jobs", c.jobs, {1}, "runs at once that share the threads, instead of one per thread");
-  flags.toggle("--report", c.report, "run nothing, print what has been collected").excludes(steps).excludes(batches);
+  flags.toggle("--report", c.report, "print the collected results, without running anything")
+      .excludes(steps)
+      .excludes(batches);
 }
 
 /// A protocol as the run asks for it.
@@ -71,10 +75,9 @@ Table read_table(const ReproduceCommand& c) {
   Table table{.protocol = load_protocol(c.table)};
   const std::string& name = table.protocol.name;
   check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
-  const std::string& trial = table.protocol.evaluation.trial;
-  check(trial == "likelihood", "[reproduce] {} is judged by the trial {}, expected likelihood, which tables are of",
-        name, trial);
-  const std::int64_t all_steps = table.protocol.training.steps, all_batches = table.protocol.evaluation.batches;
+  const EvaluationConfig& rules = table.protocol.evaluation;
+  find_trial(rules.trial).check_rules(rules.rules);
+  const std::int64_t all_steps = table.protocol.training.steps, all_batches = rules.batches;
   const std::int64_t steps = c.steps.value_or(all_steps);
   set_steps(table.protocol, steps);
   table.batches = c.batches.value_or(all_batches);
@@ -82,9 +85,15 @@ Table read_table(const ReproduceCommand& c) {
   return table;
 }
 
+/// As the headline or as another figure.
+bool is_published(const TestConfig& test, const std::string& model) {
+  return test.published.contains(model) ||
+         std::ranges::any_of(test.published_figures, [&](const auto& rows) { return rows.second.contains(model); });
+}
+
 bool is_published(const Protocol& protocol, const std::string& model) {
   return std::ranges::any_of(protocol.evaluation.tests,
-                             [&](const TestConfig& test) { return test.published.contains(model); });
+                             [&](const TestConfig& test) { return is_published(test, model); });
 }
 
 std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol& protocol) {
@@ -97,13 +106,14 @@ std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol
   return names;
 }
 
-/// Where nothing has been run there are the published rows, to be reported as not run.
+/// Throws Error if the table has neither results nor published rows. Without results, rows are reported as not run.
 void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
   if (std::filesystem::exists(store)) return;
   check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
         c.results.string());
-  const bool published =
-      std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) { return !t.published.empty(); });
+  const bool published = std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) {
+    return !t.published.empty() || !t.published_figures.empty();
+  });
   check(published, "[reproduce] {} is not there, and {} has no published row: nothing to report on", store.string(),
         protocol.name);
 }
@@ -172,7 +182,7 @@ class TableProgress {
   Clock::time_point looked_{};
 };
 
-/// What is not there yet.
+/// Looks for results, and returns the runs that have none.
 std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
   std::vector<TableRun*> pending;
   for (TableRun& run : runs) {
@@ -183,7 +193,7 @@ std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
   return pending;
 }
 
-/// Trains and evaluates; false where that was interrupted. What another process is at comes last: that one finishes it,
+/// Trains and evaluates; false if that was interrupted. What another process is at comes last: that one finishes it,
 /// or ends and leaves it to this one.
 bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, const std::vector<TableRun*>& pending,
               TableRunOptions& options) {
@@ -284,6 +294,6 @@ int run(const ReproduceCommand& c) {
 }  // namespace
 
 extern const CommandInfo reproduce_command =
-    command<ReproduceCommand, add_flags, run>("Train and evaluate what a published table needs, and print it.");
+    command<ReproduceCommand, add_flags, run>("Train and evaluate the models of a published table, and print it.");
 
 }  // namespace npzoo

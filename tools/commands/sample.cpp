@@ -29,20 +29,20 @@ void add_flags(Flags& flags, SampleCommand& c) {
   add_flags(flags, c.common);
   add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
   add_data(flags, c.data);
-  flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to draw; of several, a column tells which one a row is of");
+  flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to sample; several get a column `task`");
   flags.seed("--seed", c.seed, "of the tasks");
   flags.text("--out", c.out,
              "CSV to write: all points, targets without values, or all events of sequences; '-' for standard output");
-  flags.text("--truth", c.truth, "CSV of the targets with their values");
-  flags.text("--context", c.context, "CSV of the points of the context alone");
-  flags.text("--targets", c.targets, "CSV of the inputs of the targets alone");
+  flags.text("--truth", c.truth, "CSV to write: the targets with their values");
+  flags.text("--context", c.context, "CSV to write: the context points only");
+  flags.text("--targets", c.targets, "CSV to write: the inputs of the targets only");
   flags.check_together([&c] {
     check(!c.out.empty() || !c.truth.empty() || !c.context.empty() || !c.targets.empty(),
           "sample needs a file to write: --out, --truth, --context or --targets");
   });
 }
 
-/// A table that is being written; none where nobody asked for it.
+/// A table that is being written; none if nobody asked for it.
 class Output {
  public:
   Output(const std::filesystem::path& path, const std::vector<std::string>& header) {
@@ -122,6 +122,6 @@ int run(const SampleCommand& c) {
 }  // namespace
 
 extern const CommandInfo sample_command =
-    command<SampleCommand, add_flags, run>("Draw tasks of a protocol as a table with missing values.");
+    command<SampleCommand, add_flags, run>("Sample tasks from a protocol and write them as a table.");
 
 }  // namespace npzoo

@@ -37,7 +37,10 @@ struct StreamCommand {
 
 void add_flags(Flags& flags, StreamCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--checkpoint", c.checkpoint, "the same, of a model that streams").required();
+  flags
+      .text("--checkpoint", c.checkpoint,
+            "file of train or export, or a name (see: npzoo list weights), of a model that streams")
+      .required();
   flags
       .text("--context", c.context,
             "CSV of observed points: the columns of --targets, and the values; '-' for standard input")
@@ -51,9 +54,9 @@ void add_flags(Flags& flags, StreamCommand& c) {
               "significant digits of standard deviations; means have as many decimals");
   const Flag as_is = flags.toggle("--no-standardise", c.as_is, "use inputs and values as they are");
   flags
-      .whole("--standardise-by", c.standardise_by, {1},
-             "rows of the context, from the first on, that say how columns are standardised, as all of them do for "
-             "predict; no answer comes before they are there, or the end")
+      .whole(
+          "--standardise-by", c.standardise_by, {1},
+          "first rows of the context, which standardise the columns (predict uses all rows); answers begin after them")
       .excludes(as_is);
   flags.whole("--chunk", c.chunk, {1}, "rows absorbed, and targets predicted, at a time; bounds the memory");
 }
@@ -240,6 +243,6 @@ int run(const StreamCommand& c) {
 }  // namespace
 
 extern const CommandInfo stream_command =
-    command<StreamCommand, add_flags, run>("Predict from a context that is read as it comes, in constant memory.");
+    command<StreamCommand, add_flags, run>("Predict from a context that is read as it arrives, in constant memory.");
 
 }  // namespace npzoo

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <exception>
 #include <optional>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/series/windows.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -35,49 +39,47 @@ struct TrainCommand {
   std::optional<std::uint64_t> seed;
   std::filesystem::path out;
   bool resume = false, tensorboard = false;
-  std::int64_t checkpoint_every = 0;
+  std::int64_t checkpoint_every = 0, stall_timeout = 0;
 };
 
 void add_flags(Flags& flags, TrainCommand& c) {
   add_flags(flags, c.common);
   add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file");
-  flags.text("--model", c.model, "name (see: npzoo list models); with --init that of the weights where left out");
-  flags.text("--init", c.init,
-             "weights to begin with instead of random ones, a file that train or export wrote or a name (see: npzoo "
-             "list weights)");
+  flags.text("--model", c.model, "name of a model (see: npzoo list models; default with --init: that of the weights)");
   flags.text(
-      "--table", c.table,
-      "table of measurements to train on: tasks are its groups, or windows of them, under masks shaped like its own "
-      "holes; a tenth of the groups is held out for validation and a tenth for eval. Begins with the zoo's weights for "
-      "tables unless --model is given");
-  flags.text("--group", c.group, "column of --table whose values are the groups; blocks of rows where there is none");
+      "--init", c.init,
+      "weights to start from instead of random ones: a file of train or export, or a name (see: npzoo list weights)");
+  flags.text("--table", c.table,
+             "table to train on: tasks are its groups, or windows of them, with values hidden in the shape of its own "
+             "gaps; a tenth of the groups is held out for validation and a tenth for eval. Starts from the weights for "
+             "tables unless --model is given");
+  flags.text("--group", c.group,
+             "column of --table that names the group of a row (default: blocks of rows are groups)");
   flags.texts("--inputs", c.inputs, "columns of --table that values depend on, a list like lon,lat");
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
   flags.text("--time", c.time,
-             "instead of --inputs: the column of dates or numbers that rows of --table follow each other by; tasks are "
-             "to forecast --values together, of the first 70 % of the rows, and a tenth is for validation");
-  flags.whole("--context", c.context, {2, kMostPlaces}, "steps that a forecast of --table by --time is made from");
-  flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "steps that it reaches ahead");
+             "column of times of --table, instead of --inputs: tasks are forecasts of --values together. The first 70 "
+             "% of the rows are for training, the next tenth for validation");
+  flags.whole("--context", c.context, {2, kMostPlaces}, "with --time: steps that a forecast reads");
+  flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "with --time: steps that it forecasts");
   flags.text("--images", c.images,
              "folder, or tar or zip archive, of PNG and JPEG files to train on; a tenth is held out for validation and "
-             "a tenth "
-             "for eval");
-  flags.text("--size", c.size, "width and height that --images are brought to, as 32x32");
+             "a tenth for eval");
+  flags.text("--size", c.size, "width and height to resize --images to, such as 32x32");
   flags.choice("--crop", c.crop, {"centre", "none"},
-               "what of a picture of --images is shown: its largest centred part of the right shape, or all of it, "
-               "stretched");
-  flags.toggle("--grey", c.grey, "show --images to the model without colours");
+               "part of each picture to use: the largest centred part of the right shape, or all of it, stretched");
+  flags.toggle("--grey", c.grey, "convert --images to grey");
   flags.toggle("--skip-damaged", c.skip_damaged, "leave out files of --images that cannot be read, and name them");
   add_data(flags, c.data);
   flags.text("--out", c.out, "directory for checkpoint, metrics and resolved configuration").required();
   flags.whole("--steps", c.steps, {1},
-              "number of updates (default: the protocol's); fewer shorten the warm-up of the learning rate as well");
+              "number of updates (default: the protocol's); fewer also shorten the warm-up of the learning rate");
   flags.whole("--batch", c.batch, {1}, "tasks per update (default: the protocol's)");
   flags.whole("--validation-batches", c.validation_batches, {1, kMostScoredBatches},
               "batches of a validation (default: the protocol's; fewer if the training has fewer steps than that)");
   flags.positive("--lr", c.lr, "peak learning rate (default: the protocol's)");
-  flags.seed("--seed", c.seed, "of initial weights and data");
-  flags.toggle("--resume", c.resume, "go on from the checkpoint in --out; the other flags may then be left out");
+  flags.seed("--seed", c.seed, "seed of initial weights and data");
+  flags.toggle("--resume", c.resume, "continue from the checkpoint in --out; other flags may be omitted");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
     check(c.resume || !c.table.empty() || !c.images.empty() ||
@@ -95,6 +97,8 @@ void add_flags(Flags& flags, TrainCommand& c) {
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
+  flags.whole("--stall-timeout", c.stall_timeout, {0, 86'400},
+              "seconds after which a rank that waits for the others ends the job, 0 for never; under an MPI launcher");
 }
 
 /// With width and height from --size: width, x, height.
@@ -134,8 +138,7 @@ TrainingRun describe(const TrainCommand& c) {
     std::error_code error;
     check(std::filesystem::exists(checkpoint, error),
           "[train] {} holds no run to resume, expected the --out of an earlier npzoo train; a new run needs --protocol "
-          "and "
-          "--model",
+          "and --model",
           c.out.string());
     return begun_run(checkpoint, request);
   }
@@ -171,9 +174,10 @@ class TerminalObserver final : public TrainObserver {
     progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
   }
   bool stop_requested() override { return interrupt_.requested(); }
+  bool checkpoint_requested() override { return checkpoint_.take(); }
   void finish() {
     end_validation();
-    progress_->finish();
+    if (progress_) progress_->finish();
   }
 
  private:
@@ -184,6 +188,7 @@ class TerminalObserver final : public TrainObserver {
   }
 
   InterruptGuard interrupt_;
+  CheckpointSignal checkpoint_;
   const TrainingRun& run_;
   std::filesystem::path out_;
   std::optional<Progress> progress_, validation_;
@@ -206,17 +211,36 @@ void report(const TrainResult& result, bool as_json) {
   warn_of(result.events);
 }
 
+/// The rank that leads tells what another one has to say.
+void be_silent() {
+  for (std::FILE* file : {stdout, stderr})
+    if (std::freopen("/dev/null", "w", file) == nullptr) fail("[train] /dev/null cannot be opened");
+}
+
+/// What the flags ask for. Where it is wrong, the other ranks learn it.
+TrainingRun describe_on_all_ranks(const TrainCommand& c, Job& job) {
+  try {
+    apply(c.common);
+    set_data_folder(c.data);
+    return describe(c);
+  } catch (...) {
+    job.leave(std::current_exception());
+    throw;
+  }
+}
+
 int run(const TrainCommand& c) {
-  apply(c.common);
-  set_data_folder(c.data);
-  const TrainingRun run = describe(c);
+  Job job(ranks_of_process(), std::chrono::seconds(c.stall_timeout));
+  if (!job.leads()) be_silent();
+  const TrainingRun run = describe_on_all_ranks(c, job);
   TerminalObserver observer(run, c.out);
   const TrainResult result = train(run,
                                    {.out = c.out,
                                     .checkpoint_every = c.checkpoint_every,
                                     .resume = c.resume,
                                     .commit = kCommit,
-                                    .tensorboard = c.tensorboard},
+                                    .tensorboard = c.tensorboard,
+                                    .job = &job},
                                    observer);
   observer.finish();
   report(result, c.common.json);
@@ -227,6 +251,7 @@ int run(const TrainCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo train_command = command<TrainCommand, add_flags, run>("Train a model under a protocol.");
+extern const CommandInfo train_command =
+    command<TrainCommand, add_flags, run>("Train a model under a protocol.", Processes::several);
 
 }  // namespace npzoo

@@ -25,7 +25,7 @@ struct Head {
   double largest;
 
   std::string title() const { return fmt::format("layer {}, head {}", layer, head); }
-  /// Of the largest weight that it gives any point.
+  /// Returns a weight relative to the largest.
   double share(std::size_t i) const { return largest > 0 ? weights[i] / largest : 0; }
   std::string caption() const { return fmt::format("weights up to {:.2g}", largest); }
   plot::Color color() const { return head % 8 == 0 ? plot::Color{0.25, 0.25, 0.25} : plot::palette(head % 8 - 1); }

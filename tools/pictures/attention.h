@@ -10,7 +10,7 @@
 
 namespace npzoo {
 
-/// What is drawn of a model's attention.
+/// Settings of a picture of attention.
 struct AttentionPicture {
   std::optional<int> layer{}, head{};           // from 1; where not given, all of them
   std::optional<std::vector<double>> target{};  // inputs, or of images row and column of a pixel, from 0

@@ -24,7 +24,7 @@ std::vector<plot::Panel> completion_panels(const CompletedPicture& completed);
 /// For panels of height × width pixels.
 plot::Figure image_figure(std::int64_t height, std::int64_t width);
 
-/// What is drawn of images.
+/// Rows of a picture of images.
 struct ImageRows {
   int tasks = 2;
   int samples = 5;

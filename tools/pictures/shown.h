@@ -8,7 +8,7 @@
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/models/registry.h"
 
-// What pictures of tasks show.
+// Parts of pictures of tasks.
 
 namespace npzoo {
 
@@ -31,7 +31,7 @@ TaskRow row_of(const Task& task, std::int64_t row);
 /// Points of `width` numbers as the only task of a batch: (1, n, width), float32.
 Tensor one_task(std::span<const double> values, std::int64_t width);
 
-/// What a model says of a row.
+/// A model's prediction of a row.
 struct Said {
   Curve curve;
   std::vector<std::vector<double>> functions;

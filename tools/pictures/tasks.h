@@ -9,7 +9,7 @@
 
 namespace npzoo {
 
-/// What is drawn of tasks.
+/// Settings of a picture of tasks.
 struct TaskPicture {
   int tasks = 2;    // rows
   int samples = 5;  // functions through a band
@@ -19,7 +19,7 @@ struct TaskPicture {
 /// `points` from one end of a range to the other.
 std::vector<double> regular_grid(const Interval& range, std::int64_t points);
 
-/// Rows of curves over one input: the models' and, where it is known, the truth's.
+/// Rows of curves over one input: the models' and, if it is known, the truth's.
 plot::Figure draw_curves(const TaskPicture& drawn, const std::vector<Shown>& models, const TaskConfig& data,
                          const Batch& batch);
 /// Rows of maps over two: context, mean and, of a model alone, standard deviation, and the targets.

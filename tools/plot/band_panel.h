@@ -12,8 +12,8 @@ struct Series {
   std::vector<double> x, y;
 };
 
-/// What a model of one input says, as a panel: the line of its means and the band mean ± 2 std over x, the points it
-/// was given, and the true function where it is known. The legend calls the prediction `name`, if it has one.
+/// A panel of predictions with one input: the line of means and the band mean ± 2 std over x, the context points, and
+/// the true function if it is known. The legend names the prediction `name`, if it has one.
 struct BandPanel {
   std::string name, x_label{}, y_label{};
   std::optional<TimeAxis> x_time{};
@@ -25,7 +25,7 @@ struct BandPanel {
   Series history{};  // the same: a line of what was known before
 };
 
-/// Without title and ranges. Throws Error where lengths differ.
+/// Without title and ranges. Throws Error if lengths differ.
 Panel make_panel(const BandPanel& shown);
 
 }  // namespace npzoo::plot

@@ -35,7 +35,7 @@ constexpr auto kSteps = std::to_array<DateStep>(
      {.months = 600},        {.months = 1200},  {.months = 2400},      {.months = 6000},      {.months = 12000},
      {.months = 24000},      {.months = 60000}});
 
-/// None where decimal numbers are better.
+/// None if decimal numbers are better.
 std::optional<DateStep> step_of(Range range, const TimeAxis& axis, int count) {
   constexpr double kFirst = -719'162, kLast = 2'932'896;  // the first day of year 1, the last one of year 9999
   const double seconds = (range.high - range.low) * kDay, epoch = static_cast<double>(axis.epoch);

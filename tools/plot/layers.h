@@ -54,7 +54,7 @@ struct Picture {
 
 using Layer = std::variant<Band, Line, Markers, Raster, Picture>;
 
-/// Where a panel's data are on the canvas.
+/// Place of a panel's data on the canvas.
 struct Frame {
   Range x, y;
   Rectangle area{};
@@ -64,7 +64,7 @@ struct Frame {
   Point at(double vx, double vy) const { return {left(vx), top(vy)}; }
 };
 
-/// Of the data: empty, low above high, where none is finite.
+/// Returns the extent of the data: empty, low above high, if none is finite.
 Range x_extent(const Layer& layer);
 Range y_extent(const Layer& layer);
 

@@ -74,7 +74,7 @@ Range wide(Range range) {
   return {range.low - half, range.high + half};
 }
 
-/// Where on an axis of cells a value is; `count` where on none.
+/// Returns the cell of a value on an axis of cells; `count` if there is none.
 std::size_t cell_of(const Range& edges, std::size_t count, double value) {
   const double at = (value - edges.low) / (edges.high - edges.low) * static_cast<double>(count);
   return at >= 0 && at < static_cast<double>(count) ? static_cast<std::size_t>(at) : count;

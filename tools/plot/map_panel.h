@@ -23,8 +23,8 @@ std::optional<Grid> grid_of(std::span<const double> x);
 /// squares that are small where there are many points.
 Grid cells_for(std::span<const double> x);
 
-/// The mean value of the points in each cell; blank where there are none. Points outside and values that are not finite
-/// are left out. Throws Error where there are not two coordinates for each value.
+/// The mean value of the points in each cell; blank if there are none. Points outside and values that are not finite
+/// are left out. Throws Error if there are not two coordinates for each value.
 Raster rasterise(const Grid& grid, const PlaneValues& shown, const ColorScale& scale);
 
 /// A map, with points drawn over it. The axes end with the grid.
@@ -37,7 +37,7 @@ struct MapPanel {
 
 Panel make_map(const MapPanel& map);
 
-/// What was observed of one value of two inputs, and what a model says of it.
+/// Observations and predictions of one value of two inputs.
 struct Prediction2d {
   std::string x_label{}, y_label{}, value_label{};
   PlaneValues observed{};

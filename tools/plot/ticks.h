@@ -22,7 +22,7 @@ struct Tick {
   std::string label;
 };
 
-/// Ticks at multiples of 1, 2 or 5 times a power of ten inside `range`, about `count` of them. None where the range is
+/// Ticks at multiples of 1, 2 or 5 times a power of ten inside `range`, about `count` of them. None if the range is
 /// empty, not finite, or of a width outside 1e-200 to 1e200.
 std::vector<Tick> nice_ticks(Range range, int count);
 

@@ -28,7 +28,7 @@ struct PredictOptions {
   bool strict = false;                 // the table came by --context: no value may be missing
   std::filesystem::path targets, out;  // empty: none
   std::filesystem::path plot;          // empty: no picture
-  ColumnChoice columns;                // empty where nothing was said
+  ColumnChoice columns;                // empty if nothing was said
   std::vector<double> quantiles;
   std::int64_t digits = kStdDigits;  // significant ones of a standard deviation
   bool header = false;               // lines `# …` before the header of tables

@@ -15,7 +15,7 @@ namespace {
 
 bool is_time(const PictureAxis& axis) { return axis.form.kind == ColumnForm::Kind::time; }
 
-/// Of a map, whose axes have numbers for ticks.
+/// Returns the title of an axis of a map, whose ticks are numbers.
 std::string title_of(const PictureAxis& axis) {
   return is_time(axis) ? fmt::format("{} (days since {})", axis.name, format_date_time(axis.form.epoch, 0, false))
                        : axis.name;

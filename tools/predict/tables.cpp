@@ -174,7 +174,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
-  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.covariates.names);
+  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.columns.covariates);
   if (!trained && !asks_gp(c, inputs, covariates)) trained = &usual.emplace(load_model(default_weights(inputs)));
   if (trained) check_fits(*trained, tables.columns.inputs, tables.columns.values);
   check_picture(c, tables);

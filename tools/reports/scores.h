@@ -24,7 +24,7 @@ struct TestScore {
   std::optional<double> standard_error;
 };
 
-/// Of exported weights, each test's headline, the first test's first. Throws Error where there is another thing.
+/// Returns each test's headline from exported weights, the first test first. Throws Error for other contents.
 std::vector<TestScore> scores_of(const Provenance& weights);
 
 /// "log-likelihood: rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"

@@ -10,7 +10,7 @@
 
 namespace npzoo {
 
-/// What a file of weights, or of a training, tells at a glance.
+/// Facts about a file of weights or of a training.
 struct WeightsFacts {
   std::int64_t dim_x = 0, dim_y = 0;
   std::int64_t parameters = 0;
@@ -26,7 +26,7 @@ JsonValue to_json(const WeightsFacts& facts, const Checkpoint& checkpoint);
 /// "0.9 MB"
 std::string format_bytes(std::int64_t bytes);
 
-/// The card that lies beside weights, MODEL.card.md beside MODEL.safetensors; none where there is no such file.
+/// The card that lies beside weights, MODEL.card.md beside MODEL.safetensors; none if there is no such file.
 std::optional<std::string> card_beside(const std::filesystem::path& weights);
 
 /// A card of what the file itself tells: how it was trained, on what, and how it scores. `name` heads it.

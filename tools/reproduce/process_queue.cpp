@@ -52,7 +52,7 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-/// What the child needs, made before the fork: after it nothing may be allocated.
+/// Arguments of the child, made before the fork: nothing may be allocated after it.
 struct Launch {
   const char* program;
   std::vector<char*> arguments;

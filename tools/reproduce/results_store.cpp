@@ -12,6 +12,7 @@
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/models/registry.h"
+#include "npzoo/models/trials/score_test.h"
 #include "npzoo/models/trials/verdict.h"
 #include "tools/cli/json_tree.h"
 
@@ -21,16 +22,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDecimals = 3;
-
 auto key_of(const json& run) {
   return std::tuple(run.at("model").get<std::string>(), run.at("seed").get<std::uint64_t>(),
                     run.at("steps").get<std::int64_t>());
 }
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 double number_in(const json& object, const char* key) {
   const json& value = object.at(key);
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  return value.is_null() ? kUnknown : value.get<double>();
 }
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -39,8 +40,26 @@ json number_or_null(const std::optional<double>& value) { return value ? number_
 /// Empty of a result that does not tell: it is of no version that anybody knows.
 std::string version_of(const json& result) { return result.value("version", std::string()); }
 
-/// What tables show of a result; those of old have log-likelihoods alone.
+/// Returns the figure of a result that tables show; old results have log-likelihoods only.
 std::string headline_of(const json& result) { return result.value("headline", std::string("log_likelihood")); }
+
+/// A figure of a result by its name: "free_running.mse" stands as mse in the group free_running. NaN if it is not
+/// there.
+Estimate figure_in(const json& result, const std::string& name) {
+  const json* group = &result;
+  std::string key = name;
+  for (std::size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.')) {
+    const auto found = group->find(key.substr(0, dot));
+    if (found == group->end()) return {kUnknown};
+    group = &*found;
+    key.erase(0, dot + 1);
+  }
+  const std::string error = name == headline_of(result) ? "standard_error" : key + "_error";
+  const auto number = [group](const std::string& k) {
+    return group->contains(k) ? number_in(*group, k.c_str()) : kUnknown;
+  };
+  return {number(key), number(error)};
+}
 
 /// Throws json::exception where something is missing that rows are made of.
 void check_run(const json& run) {
@@ -49,8 +68,7 @@ void check_run(const json& run) {
   for (const json& result : run.at("results")) {
     static_cast<void>(result.at("test").get<std::string>());
     static_cast<void>(version_of(result));
-    for (const std::string& key : {headline_of(result), std::string("standard_error")})
-      static_cast<void>(number_in(result, key.c_str()));
+    static_cast<void>(number_in(result, headline_of(result).c_str()));
   }
 }
 
@@ -68,12 +86,20 @@ bool holds(const json& runs, const json& run, const json& result) {
   });
 }
 
+/// Returns the published rows of the headline and of the other figures.
+std::vector<const PublishedRows*> all_published(const TestConfig& test) {
+  std::vector<const PublishedRows*> all{&test.published};
+  for (const auto& [figure, rows] : test.published_figures) all.push_back(&rows);
+  return all;
+}
+
 /// Models of the registry in its order, then those that only the protocol or the store know.
 std::vector<std::string> all_models(const Protocol& protocol, const json& runs) {
   std::vector<std::string> names, others;
   for (const ModelInfo& info : models()) names.emplace_back(info.name);
   for (const TestConfig& test : protocol.evaluation.tests)
-    for (const auto& [model, row] : test.published) others.push_back(model);
+    for (const PublishedRows* rows : all_published(test))
+      for (const auto& [model, row] : *rows) others.push_back(model);
   for (const json& run : runs) others.push_back(run.at("model"));
   std::ranges::sort(others);
   for (const std::string& model : others)
@@ -83,38 +109,98 @@ std::vector<std::string> all_models(const Protocol& protocol, const json& runs) 
 
 json spread_of(const Spread& spread) {
   if (spread.kind == SpreadKind::unknown) return nullptr;
-  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"}, {"seeds", spread.seeds}};
+  return {{"kind", spread.kind == SpreadKind::error ? "error" : "deviation"},
+          {"seeds", spread.seeds},
+          {"tasks", spread.tasks},
+          {"assumed", spread.assumed}};
+}
+
+/// The subject of a row: a figure on a test.
+struct Subject {
+  const TestConfig& test;
+  std::string figure;  // empty: the headline of a likelihood trial, whose name depends on the model
+  const PublishedRows& published;
+  /// Turns the figure into one of which more is better, and back.
+  Metric metric;
+};
+
+/// Returns the reference for a figure of a model.
+Reference reference_of(const EvaluationConfig& rules, const Subject& subject, const std::string& model) {
+  if (subject.figure.empty()) return reference_for(rules, subject.test, model);
+  const auto row = subject.published.find(model);
+  if (row == subject.published.end()) return {};
+  PublishedFigure published = published_figure(rules.spread, subject.published, row->second);
+  published.value = to_log_likelihood(subject.metric, published.value);
+  return {.published = published};
 }
 
 /// A model on a test: what is published of it and what is possible.
-json known_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model) {
-  json row = {{"model", model},          {"test", test.name}, {"published", nullptr},    {"published_error", nullptr},
-              {"published_decimals", 0}, {"oracle", nullptr}, {"oracle_error", nullptr}, {"oracle_kind", nullptr}};
-  if (const auto found = test.published.find(model); found != test.published.end()) {
+json known_row(const EvaluationConfig& rules, const Subject& subject, const std::string& model) {
+  const bool joint = density_of(rules, model) == Density::joint;
+  json row = {{"model", model},
+              {"test", subject.test.name},
+              {"figure", !subject.figure.empty() ? subject.figure
+                         : joint                 ? "joint_log_likelihood"
+                                                 : "log_likelihood"},
+              {"published", nullptr},
+              {"published_error", nullptr},
+              {"published_decimals", 0},
+              {"oracle", nullptr},
+              {"oracle_error", nullptr},
+              {"oracle_kind", nullptr}};
+  if (const auto found = subject.published.find(model); found != subject.published.end()) {
     row["published"] = found->second.value;
     row["published_error"] = number_or_null(found->second.error);
-    row["published_decimals"] = printed_decimals(test);
+    row["published_decimals"] = printed_decimals(subject.published);
   }
-  if (const auto best = reference_for(rules, test, model).best) {
-    row["oracle"] = in_metric(rules.metric, best->best.value);
-    row["oracle_error"] = error_in_metric(rules.metric, best->best.standard_error);
+  if (const auto best = reference_of(rules, subject, model).best) {
+    row["oracle"] = in_metric(subject.metric, best->best.value);
+    row["oracle_error"] = error_in_metric(subject.metric, best->best.standard_error);
     row["oracle_kind"] = best->oracle;
   }
   return row;
 }
 
-/// The same, and what was reached.
-json compared_row(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
-                  const std::vector<std::uint64_t>& seeds, const std::vector<Estimate>& estimates) {
-  const SeedMean ours = mean_over_seeds(estimates);
-  const Reference against = reference_for(rules, test, model);
-  const Judgement judgement = judge(ours, against);
-  const Metric& metric = rules.metric;
+/// Figures of one run on a test, in both forms (see Controlled).
+struct RunFigures {
+  std::uint64_t seed = 0;
+  Estimate plain;
+  std::optional<Estimate> controlled{};
+};
 
-  json row = known_row(rules, test, model);
+/// The way with the smaller error, if every run has it.
+bool is_controlled(const std::vector<RunFigures>& runs) {
+  return std::ranges::all_of(runs, [](const RunFigures& run) {
+    return run.controlled && run.controlled->standard_error < run.plain.standard_error;
+  });
+}
+
+SeedMean mean_of(const std::vector<RunFigures>& runs, bool controlled) {
+  std::vector<Estimate> estimates;
+  for (const RunFigures& run : runs) estimates.push_back(controlled ? *run.controlled : run.plain);
+  return mean_over_seeds(estimates);
+}
+
+/// The same, and what was reached.
+json compared_row(const EvaluationConfig& rules, const Subject& subject, const std::string& model,
+                  const std::vector<RunFigures>& runs) {
+  const bool controlled = is_controlled(runs);
+  const SeedMean plain = mean_of(runs, false);
+  SeedMean ours = controlled ? mean_of(runs, true) : plain;
+  ours.fresh_error = plain.task_error;
+  std::vector<std::uint64_t> seeds;
+  for (const RunFigures& run : runs) seeds.push_back(run.seed);
+  const Judgement judgement = judge(ours, reference_of(rules, subject, model));
+  const Metric& metric = subject.metric;
+
+  json row = known_row(rules, subject, model);
   row["seeds"] = seeds;
   row["ours"] = number_or_null(in_metric(metric, ours.value));
   row["standard_error"] = number_or_null(error_in_metric(metric, ours.standard_error));
+  row["task_error"] = number_or_null(error_in_metric(metric, ours.task_error));
+  row["controlled"] = controlled;
+  row["plain"] = number_or_null(in_metric(metric, plain.value));
+  row["plain_task_error"] = number_or_null(error_in_metric(metric, plain.task_error));
   row["runs"] = json::array();
   for (const double run : ours.runs) row["runs"].push_back(number_or_null(in_metric(metric, run)));
   row["difference"] = number_or_null(in_metric(metric, judgement.difference));
@@ -126,85 +212,7 @@ json compared_row(const EvaluationConfig& rules, const TestConfig& test, const s
   return row;
 }
 
-struct Column {
-  const char* title;
-  std::vector<std::string> cells{};
-};
-
-std::string figure(const json& value, const json& error, int decimals) {
-  if (value.is_null()) return "-";
-  const std::string text = fmt::format("{:.{}f}", value.get<double>(), decimals);
-  return error.is_null() ? text : fmt::format("{} ± {:.{}f}", text, error.get<double>(), decimals);
-}
-
-/// The mean, and of several runs each of them: one that collapsed hides in a mean.
-std::string ours_cell(const json& row) {
-  std::string text = figure(row.at("ours"), row.at("standard_error"), kDecimals);
-  if (row.at("runs").size() < 2) return text;
-  std::string runs;
-  for (const json& run : row.at("runs")) runs += (runs.empty() ? "" : ", ") + figure(run, nullptr, kDecimals);
-  return fmt::format("{} ({})", text, runs);
-}
-
-std::string difference_cell(const json& row) {
-  return row.at("difference").is_null() ? "" : figure(row.at("difference"), row.at("half_interval"), kDecimals);
-}
-
-std::string oracle_cell(const json& row) {
-  const std::string text = figure(row.at("oracle"), nullptr, kDecimals);
-  const bool known = !row.at("oracle_kind").is_null() && row.at("oracle_kind").get<std::string>().starts_with("known_");
-  return known ? fmt::format("({})", text) : text;
-}
-
-void add_row(std::vector<Column>& columns, const json& row, const std::string& instead) {
-  const auto text = [&row](const char* key) { return row.at(key).get<std::string>(); };
-  const bool run = instead.empty();
-  const std::string cells[] = {
-      text("test"),
-      text("model"),
-      run ? std::to_string(row.at("seeds").size()) : "",
-      run ? ours_cell(row) : instead,
-      figure(row.at("published"), row.at("published_error"), row.at("published_decimals")),
-      oracle_cell(row),
-      run ? difference_cell(row) : "",
-      run && row.at("verdict").is_string() ? text("verdict") : "",
-  };
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
-}
-
-void print_columns(const std::vector<Column>& columns) {
-  const auto line = [&columns](const auto& cell_of) {
-    std::string text;
-    for (const Column& column : columns) {
-      std::size_t width = 0;
-      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-      text += fmt::format("{:<{}}  ", cell_of(column), std::max(width, std::string_view(column.title).size()));
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
-  };
-  line([](const Column& column) { return std::string(column.title); });
-  for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
-    line([row](const Column& column) { return column.cells[row]; });
-}
-
-std::string spread_in_words(const json& spread) {
-  if (spread.is_null()) return "of unknown meaning";
-  return fmt::format("{} {} seeds", spread.at("kind") == "error" ? "standard error over" : "deviation over",
-                     spread.at("seeds").get<std::int64_t>());
-}
-
-void print_other_versions(const json& store) {
-  std::string names;
-  for (const json& result : store.at("other_versions"))
-    names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
-                         result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
-  if (!names.empty())
-    fmt::print("measured under another version of {}, kept and not averaged: {}\n",
-               store.at("protocol").get<std::string>(), names);
-}
-
-/// The runs of a store, none where the file is missing. Throws Error for a file that is no store of this protocol.
+/// The runs of a store, none if the file is missing. Throws Error for a file that is no store of this protocol.
 json load_runs(const std::filesystem::path& path, const Protocol& protocol) {
   if (!std::filesystem::exists(path)) return json::array();
   const std::string text = read_text(path);
@@ -239,6 +247,70 @@ json merge_runs(const json& runs, const json& added) {
   return merged;
 }
 
+/// The figure of a result by the expectation of the posterior, if that is stored and the result has the gap to it.
+std::optional<Estimate> controlled_result(const Protocol& protocol, const TestConfig& test, const std::string& model,
+                                          const json& result) {
+  if (!result.contains("exact_gap") || !result.contains("exact_gap_error")) return {};
+  const Estimate lacking{number_in(result, "exact_gap"), number_in(result, "exact_gap_error")};
+  const StoredExpectation* stored = find_expectation(built_in_expectations(), protocol, test).stored;
+  const auto controlled = controlled_figure(stored, density_of(protocol.evaluation, model), lacking);
+  return controlled ? std::optional(controlled->value) : std::nullopt;
+}
+
+/// The results of a model on a test that are of the protocol as it is, each with its run.
+std::vector<std::pair<const json*, const json*>> current_results(const Protocol& protocol, const json& runs,
+                                                                 const TestConfig& test, const std::string& model) {
+  std::vector<std::pair<const json*, const json*>> found;
+  for (const json& run : runs)
+    if (run.at("model") == model)
+      for (const json& result : run.at("results"))
+        if (result.at("test") == test.name && is_current(protocol, run, result)) found.emplace_back(&run, &result);
+  return found;
+}
+
+/// Those runs that have the figure.
+std::vector<RunFigures> figures_of(const Protocol& protocol, const json& runs, const Subject& subject,
+                                   const std::string& model) {
+  std::vector<RunFigures> figures;
+  for (const auto& [run, result] : current_results(protocol, runs, subject.test, model)) {
+    const std::uint64_t seed = run->at("seed");
+    if (subject.figure.empty()) {
+      figures.push_back(
+          {seed, figure_in(*result, headline_of(*result)), controlled_result(protocol, subject.test, model, *result)});
+      continue;
+    }
+    const Estimate found = figure_in(*result, subject.figure);
+    if (!std::isnan(found.value))
+      figures.push_back({seed, {to_log_likelihood(subject.metric, found.value), found.standard_error}});
+  }
+  return figures;
+}
+
+/// Whether less of a figure is better, as the results say.
+bool less_is_better(const json& runs, const std::string& figure) {
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (result.contains("better") && result.at("better").contains(figure))
+        return result.at("better").at(figure) == "lower";
+  return true;  // of a published regret or error that nobody has measured
+}
+
+/// Returns the figures of a test: its headline and the published figures. Other trials' headlines are figures like
+/// others.
+std::vector<Subject> subjects_of(const EvaluationConfig& rules, const TestConfig& test, const json& runs) {
+  if (rules.trial == "likelihood") return {{test, "", test.published, rules.metric}};
+  static const PublishedRows kNone;
+  std::vector<Subject> subjects;
+  for (const auto& [figure, rows] : test.published_figures)
+    subjects.push_back({test, figure, rows, {.negative = less_is_better(runs, figure)}});
+  for (const json& run : runs)
+    for (const json& result : run.at("results"))
+      if (const std::string name = headline_of(result);
+          result.at("test") == test.name && std::ranges::find(subjects, name, &Subject::figure) == subjects.end())
+        subjects.push_back({test, name, kNone, {.negative = less_is_better(runs, name)}});
+  return subjects;
+}
+
 json store_of(const Protocol& protocol, const json& runs) {
   const EvaluationConfig& rules = protocol.evaluation;
   json rows = json::array(), not_run = json::array(), other_versions = json::array();
@@ -250,24 +322,16 @@ json store_of(const Protocol& protocol, const json& runs) {
                                   {"test", result.at("test")},
                                   {"version", version_of(result)}});
   for (const TestConfig& test : rules.tests)
-    for (const std::string& model : all_models(protocol, runs)) {
-      std::vector<std::uint64_t> seeds;
-      std::vector<Estimate> estimates;
-      for (const json& run : runs) {
-        if (run.at("model") != model) continue;
-        for (const json& result : run.at("results")) {
-          if (result.at("test") != test.name || !is_current(protocol, run, result)) continue;
-          seeds.push_back(run.at("seed"));
-          estimates.push_back({number_in(result, headline_of(result).c_str()), number_in(result, "standard_error")});
-        }
+    for (const Subject& subject : subjects_of(rules, test, runs))
+      for (const std::string& model : all_models(protocol, runs)) {
+        if (const auto figures = figures_of(protocol, runs, subject, model); !figures.empty())
+          rows.push_back(compared_row(rules, subject, model, figures));
+        else if (subject.published.contains(model))
+          not_run.push_back(known_row(rules, subject, model));
       }
-      if (!seeds.empty())
-        rows.push_back(compared_row(rules, test, model, seeds, estimates));
-      else if (test.published.contains(model))
-        not_run.push_back(known_row(rules, test, model));
-    }
   return {{"protocol", protocol.name},
           {"source", protocol.source},
+          {"trial", rules.trial},
           {"metric", to_string(rules.metric)},
           {"spread", spread_of(rules.spread)},
           {"runs", runs},
@@ -313,51 +377,6 @@ void drop_verdicts(JsonValue& store) {
   json without = store.tree().value;
   for (json& row : without["rows"]) row["verdict"] = nullptr;
   store = json_value(std::move(without));
-}
-
-void print_table(const JsonValue& results, const std::vector<std::string>& failed) {
-  const json& store = results.tree().value;
-  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  std::vector<std::string> tests;
-  for (const char* list : {"rows", "not_run"})
-    for (const json& row : store.at(list))
-      if (const std::string test = row.at("test"); !holds(tests, test)) tests.push_back(test);
-
-  std::vector<Column> columns{{"test"},      {"model"},  {"seeds"},      {"ours"},
-                              {"published"}, {"oracle"}, {"difference"}, {"verdict"}};
-  for (const std::string& test : tests) {
-    for (const json& row : store.at("rows"))
-      if (row.at("test") == test) add_row(columns, row, "");
-    for (const json& row : store.at("not_run"))
-      if (row.at("test") == test) add_row(columns, row, holds(failed, row.at("model")) ? "failed" : "not run");
-  }
-  fmt::print("{}: {}, nats per target point, {}\n\n", store.at("protocol").get<std::string>(),
-             store.at("metric").get<std::string>(),
-             store.at("metric") == to_string(Metric::log_likelihood) ? "higher is better" : "lower is better");
-  print_columns(columns);
-  fmt::print(
-      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test tasks\n"
-      "published: ± {}\n"
-      "oracle: the best that is possible; in brackets if it knows the hyper-parameters, as no model does\n"
-      "difference: ours minus published ± half of its 95 % interval, which leaves out the noise of seeds if ours is "
-      "one\n",
-      spread_in_words(store.at("spread")));
-  print_other_versions(store);
-}
-
-std::vector<std::string> leaks(const JsonValue& results) {
-  const json& store = results.tree().value;
-  std::vector<std::string> found;
-  for (const json& row : store.at("rows"))
-    if (row.at("verdict") == to_string(Verdict::above_oracle))
-      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
-                                  row.at("model").get<std::string>(), row.at("test").get<std::string>(),
-                                  store.at("metric").get<std::string>(),
-                                  figure(row.at("ours"), row.at("standard_error"), kDecimals),
-                                  figure(row.at("oracle"), row.at("oracle_error"), kDecimals)));
-  return found;
 }
 
 }  // namespace npzoo

@@ -11,19 +11,23 @@ namespace npzoo {
 
 // What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
 //
-//     {protocol, source, metric, spread: {kind, seeds},
+//     {protocol, source, trial, metric, spread: {kind, seeds, tasks, assumed},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,
 //              results: [npzoo eval --json, and version]}],
-//      rows: [{model, test, seeds, runs, ours, standard_error, published, published_error, published_decimals,
-//              oracle, oracle_error, oracle_kind, difference, half_interval, collapsed, verdict}],
-//      not_run: [{model, test, published, published_error, published_decimals, oracle, oracle_error, oracle_kind}],
+//      rows: [{model, test, figure, seeds, runs, ours, standard_error, task_error, controlled, plain, plain_task_error,
+//              published, published_error, published_decimals, oracle, oracle_error, oracle_kind, difference,
+//              half_interval, collapsed, verdict}],
+//      not_run: [{model, test, figure, published, published_error, published_decimals, oracle, oracle_error,
+//                 oracle_kind}],
 //      other_versions: [{model, seed, test, version}]}
 //
-// Figures of rows are in the metric of the protocol; a missing one is null. `runs` has the figure of each of `seeds`,
-// `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the seeds far below the
-// best one, `spread` what `published_error` is (see docs/verdicts.md). `oracle_kind` names the value of the protocol in
-// `oracle`, "bayes_diagonal". Results are log-likelihoods whatever the metric. Commit and machine are those of the
-// evaluation.
+// Rows of the trial `likelihood` are of its headline, in the metric of the protocol. Rows of other trials are of each
+// published figure and of the headline, in the figure's own unit. A missing number is null. `runs` has the figure of
+// each of `seeds`, `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the
+// seeds far below the best one, `spread` what `published_error` is (see docs/verdicts.md). `ours` is the mean on the
+// test tasks or, if `controlled`, the expectation of the exact posterior minus what the model lacks of it there;
+// `plain` is always the former. `oracle_kind` names the value of the protocol in `oracle`, "bayes_diagonal". Results
+// are log-likelihoods whatever the metric. Commit and machine are those of the evaluation.
 //
 // `version` is the protocol_version that a result was measured under. Rows are of those alone that were measured under
 // the protocol as it is; the others are kept and listed in `other_versions`.
@@ -38,21 +42,15 @@ void check_store(const std::filesystem::path& path, const Protocol& protocol);
 /// Published rows without a run are in `not_run`.
 JsonValue make_store(const Protocol& protocol, const std::vector<JsonValue>& runs);
 
-/// Merges runs into the store at `path`, which it makes where there is none, and returns all of it. Of results with the
+/// Merges runs into the store at `path`, which it makes if there is none, and returns all of it. Of results with the
 /// same model, seed, steps, test and version the added one stays; runs are sorted by model, seed and steps. The
 /// directory is locked meanwhile, so that of several processes none undoes what another has added; the file holds the
 /// old store or the new one at any instant, and is left alone where nothing changes.
 JsonValue update_store(const std::filesystem::path& path, const Protocol& protocol,
                        const std::vector<JsonValue>& added);
 
-/// Of fewer batches than the protocol's not even the standard error is well known: they prove no match and no leak.
+/// Removes verdicts. With fewer batches than the protocol's not even the standard error is well known: they prove no
+/// match and no leak.
 void drop_verdicts(JsonValue& store);
-
-/// Prints the rows of a store, beside them those that were not run or, of the models in `failed`, did, and below them
-/// what was measured under other versions of the protocol.
-void print_table(const JsonValue& store, const std::vector<std::string>& failed);
-
-/// What is wrong with rows above their oracle, a sentence for each.
-std::vector<std::string> leaks(const JsonValue& store);
 
 }  // namespace npzoo

@@ -109,7 +109,7 @@ ProcessCommand TableRun::evaluate_command() const {
   return evaluate;
 }
 
-/// What an evaluation is of: it is made again where this has changed.
+/// Returns the settings of an evaluation: it is repeated if they change.
 JsonValue TableRun::subject() const {
   return JsonValue::object(
       {{"step", step_}, {"seconds", seconds_}, {"batches", options_.batches}, {"protocol_text", run_.protocol.text}});
@@ -159,7 +159,7 @@ std::optional<ProcessCommand> TableRun::next(const std::optional<ProcessEnd>& be
   return {};
 }
 
-/// False where another process is at work in the directory. A training begun by hand has not locked the log.
+/// False if another process is at work in the directory. A training begun by hand has not locked the log.
 bool TableRun::occupy() {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);

@@ -14,7 +14,7 @@
 
 namespace npzoo {
 
-/// What the runs of one table share.
+/// Options of all runs of one table.
 struct TableRunOptions {
   std::string protocol;                         // as --protocol takes it
   std::optional<std::int64_t> steps;            // given instead of the protocol's
@@ -45,7 +45,7 @@ class TableRun {
   /// Why it failed, in one line.
   const std::string& error() const { return error_; }
 
-  /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None where another process has
+  /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None if another process has
   /// the directory: ask again later, what it has done by then need not be done.
   std::optional<ProcessCommand> next(const std::optional<ProcessEnd>& before);
 
@@ -55,10 +55,10 @@ class TableRun {
 
   /// Updates made so far, as the log of metrics tells.
   std::int64_t steps_done() const;
-  /// What it does at the moment, "tnp-d 0: 24%"; empty for nothing.
+  /// Returns its present state, such as "tnp-d 0: 24%"; empty for nothing.
   std::string status() const;
 
-  /// What a store keeps of it (see results_store.h). Only where it is done and has not failed.
+  /// Returns the entry of a store (see results_store.h). Only if it is done and has not failed.
   JsonValue result() const;
 
  private:

@@ -7,7 +7,7 @@
 #include "npzoo/datasets/events/process.h"
 #include "npzoo/engine/error.h"
 
-// What simulations share.
+// Helpers of simulations.
 
 namespace npzoo {
 
@@ -36,14 +36,14 @@ class EventDrawing {
   explicit EventDrawing(const SimulatedExtent& extent) : extent_(extent) {}
 
   double now() const { return now_; }
-  /// False where that is behind the end.
+  /// False if that is behind the end.
   bool reach(double time) {
     if (extent_.end > 0 && time >= extent_.end) return false;
     check(std::isfinite(time), "[events] a simulated time is {}, expected a process whose gaps are finite", time);
     now_ = time;
     return true;
   }
-  /// An event now; false where it is the last one.
+  /// An event now; false if it is the last one.
   bool add(std::int64_t mark) {
     check(sequence_.events() < PointProcess::kMostEvents,
           "[events] a simulation has more than {} events, expected a process and an end that give fewer",

@@ -37,7 +37,7 @@ struct TaskEvents {
   EventSequence sequence;
   std::int64_t first_target = 0;
 };
-/// Of each task of a batch.
+/// Returns the events of each task of a batch.
 std::vector<TaskEvents> events_of(const Task& batch);
 
 /// The process that sequences were drawn from.

@@ -28,18 +28,18 @@ class EventTasks : public TaskConfig {
 
   /// M.
   virtual std::int64_t marks() const = 0;
-  /// Of times in a table, that those of tasks are divided by.
+  /// Returns the number by which times of a table are divided in tasks.
   virtual double unit() const { return 1; }
   /// How tables of such events are read: the columns of the file of training, its unit and its least gap. Each sequence
   /// ends with its last event.
   virtual EventTableForm table_form() const { return {.marks = marks(), .unit = unit()}; }
   /// True if the file of training is a JODIE one, see read_jodie_table.
   virtual bool is_jodie() const { return false; }
-  /// Where sequences are simulated.
+  /// Returns the process of simulated sequences; null for recorded ones.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
   /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.
   virtual std::shared_ptr<const Poisson> poisson() const = 0;
-  /// Sequences to show, as many as there are of those asked for: of the test or, simulated, drawn with `seed`.
+  /// Returns up to this many sequences to show: of the test, or simulated with `seed`.
   virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;
 
   const EventTaskRules& rules() const { return rules_; }

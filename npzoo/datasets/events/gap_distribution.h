@@ -12,7 +12,7 @@ struct GapDistribution {
   double a = 1;  // shape or, of log-normal gaps, the mean of the logarithm
   double b = 1;  // scale or, of log-normal gaps, the standard deviation of the logarithm
 
-  /// At a gap of 0 or more; ±∞ at 0 where the density has no other value there.
+  /// At a gap of 0 or more; ±∞ at 0 if the density has no other value there.
   double log_density(double gap) const;
   /// log P(longer than `gap`), to about 1e-14 of itself or, where it is nearer to 0, of 1.
   double log_survival(double gap) const;

@@ -11,7 +11,7 @@ class Hawkes::Past {
   explicit Past(const Hawkes& process)
       : process_(process), excited_(process.decay_.size()), updated_(process.decay_.size()) {}
 
-  /// Of mark k at `time`, which is not before the last event.
+  /// Returns the intensity of mark k at `time`, which is not before the last event.
   double intensity(std::int64_t k, double time) {
     double sum = process_.baseline_[static_cast<std::size_t>(k)];
     for (std::int64_t j = 0; j < process_.marks(); ++j)

@@ -20,7 +20,7 @@ struct EventSequence {
   std::int64_t events() const { return std::ssize(times); }
 };
 
-/// Where a simulation stops: at a time, or with an event.
+/// The end of a simulation: a time, or a number of events.
 struct SimulatedExtent {
   double end = 0;           // 0: only when there are enough events
   std::int64_t events = 0;  // at most; 0: as many as there are until `end`
@@ -43,7 +43,7 @@ class PointProcess {
   virtual double log_likelihood(const EventSequence& sequence, std::int64_t first) const = 0;
   /// Intensities just before each of some ascending times, given the events before: (times, M).
   virtual std::vector<double> intensities(const EventSequence& sequence, std::span<const double> times) const = 0;
-  /// Throws Error where more than kMostEvents would come.
+  /// Throws Error if more than kMostEvents would come.
   virtual EventSequence draw(const SimulatedExtent& extent, Random& random) const = 0;
 };
 

@@ -44,11 +44,13 @@ ProcessScores score_events(const std::filesystem::path& table, const std::filesy
   TomlReader reader(read_text(process_file), "[oracle] " + process_file.string());
   const auto process = read_process(reader);
   EventTableForm form{.marks = process->marks()};
-  if (reader.has("start")) form.start = reader.number("start", kFinite);
-  if (reader.has("end")) form.end = reader.number("end", kFinite);
+  if (reader.has("start"))
+    form.start = reader.number("start", "time at which the observation of every sequence begins", kFinite);
+  if (reader.has("end")) form.end = reader.number("end", "time at which it ends", kFinite);
   if (form.end && *form.end <= form.start)
     reader.reject("end", fmt::format("{}", *form.end), fmt::format("more than the start, {}", form.start));
-  if (reader.has("least_gap")) form.least_gap = reader.number("least_gap", kNonNegative);
+  if (reader.has("least_gap"))
+    form.least_gap = reader.number("least_gap", "least time between two events of a sequence", kNonNegative);
   reader.finish();
 
   ProcessScores scores;

@@ -11,11 +11,11 @@
 namespace npzoo {
 
 /// Σ sums / Σ counts over independent sequences, to first order in what they vary by; a standard error of two at least.
-/// Throws Error where all counts are 0.
+/// Throws Error if all counts are 0.
 Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts);
 
-/// What no model beats in expectation: the log-likelihood per event of the targets of `tasks` tasks of an evaluation
-/// under the process that they are drawn from. Throws Error where they are not simulated.
+/// Returns the log-likelihood per event under the process that the tasks are simulated from, for the targets of `tasks`
+/// tasks of an evaluation. No model beats it in expectation. Throws Error if the tasks are not simulated.
 Estimate true_log_likelihood(const EventTasks& config, std::int64_t tasks, std::uint64_t seed);
 
 /// A table of events under a process.

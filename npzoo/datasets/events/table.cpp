@@ -16,7 +16,7 @@ namespace npzoo {
 
 namespace {
 
-/// What is read of a row.
+/// The cells of a row that are read.
 struct EventCells {
   std::string_view sequence, time, mark;
 };

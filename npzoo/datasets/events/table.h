@@ -35,7 +35,7 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
 
 /// In the order in which they appear. Columns that are not named are not looked at.
 /// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending, after
-/// the end or too large to be moved apart, for what is no mark, and where there is no event.
+/// the end or too large to be moved apart, for what is no mark, and if there is no event.
 std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form);
 
 /// The same of the files of Kumar, Zhang and Leskovec, "Predicting dynamic embedding trajectory in temporal interaction

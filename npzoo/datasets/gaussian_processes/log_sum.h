@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// log Σ exp(x) of numbers that come one by one; −infinity where there are none. NaN propagates.
+/// log Σ exp(x) of numbers that come one by one; −infinity if there are none. NaN propagates.
 class LogSum {
  public:
   void add(double x) {

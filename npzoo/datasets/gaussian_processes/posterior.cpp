@@ -88,9 +88,9 @@ GpMarginals GpPosterior::marginals(Inputs xt, double target_noise) const {
   for (double& v : variance) v += target_noise * target_noise;
   for (std::int64_t c = 0; c < factor_.size(); ++c)
     for (std::int64_t t = 0; t < nt; ++t) variance[t] -= p.v[c * nt + t] * p.v[c * nt + t];
-  // Where a target is known exactly this is 0 but for rounding. There the factor errs by Nc + 1 units of rounding of
-  // k(x, x) at most, the solution by twice that and the sum by as much, to first order whatever the condition (Higham,
-  // Accuracy and stability of numerical algorithms, theorems 8.5 and 10.3): what is below that is noise.
+  // If a target is known exactly this is 0 but for rounding. There the factor errs by Nc + 1 units of rounding of k(x,
+  // x) at most, the solution by twice that and the sum by as much, to first order whatever the condition (Higham,
+  // Accuracy and stability of numerical algorithms, theorems 8.5 and 10.3). Smaller values are noise.
   constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
   const double units = 4 * static_cast<double>(factor_.size() + 1) * kUnit;
   for (std::int64_t t = 0; t < nt; ++t) variance[t] = std::max(variance[t], units * prior_variance[t]);

@@ -27,8 +27,8 @@ struct QuadratureRule {
   std::vector<std::int64_t> panels{};  // (dims): equal parts of each side to begin with
   int nodes = 8;                       // Gauss-Legendre nodes along each side of a cell, at least 4
   double tolerance = 1e-3;             // of a cell, as a share of the integral: see adaptive_quadrature
-  /// Where a peak is known to be, empty: nowhere. The cell that holds it is halved until its sides are at most
-  /// `peak_width`, so that it is found however narrow it is.
+  /// Place of a known peak; empty: none. The cell that holds it is halved until its sides are at most `peak_width`, so
+  /// that even a narrow peak is found.
   std::vector<double> peak{}, peak_width{};  // (dims)
 };
 

@@ -18,11 +18,11 @@ struct GpRow {
   Inputs xt;
   std::span<const double> yt;
 
-  /// Of tasks in double on the CPU, which must outlive it.
+  /// Reads a row of a task in double on the CPU. The task must outlive it.
   GpRow(const Task& task, std::int64_t row);
 };
 
-/// What made the tasks of a batch: the exact posterior is theirs.
+/// The kernels of the tasks of a batch, with their exact posterior.
 class GpTruth final : public Truth {
  public:
   /// A kernel for each task, and the standard deviations of the noise.

@@ -14,7 +14,7 @@ struct StoredPicture {
 StoredPicture decode_png(std::span<const std::uint8_t> file, const std::string& name);
 StoredPicture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name);
 
-/// Throws Error where a picture of this size is none, or too large.
+/// Throws Error if a picture of this size is none, or too large.
 void check_picture_size(std::int64_t width, std::int64_t height, const std::string& name);
 
 /// The orientation that Exif data state; 1, as it is stored, where they state none or are damaged. `exif` begins with

@@ -46,7 +46,7 @@ int exif_orientation(std::span<const std::uint8_t> exif) {
 
 Picture upright(Picture picture, int orientation) {
   if (orientation == 1) return picture;
-  // Where row and column of the stored picture begin and lead to: 5 to 8 exchange the two.
+  // Begin and direction of rows and columns of the stored picture. Orientations 5 to 8 exchange the two.
   const bool exchanged = orientation >= 5;
   const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
   const bool from_right = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;

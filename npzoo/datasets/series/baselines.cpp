@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Position of the last known value before `end`, −1 where there is none.
+/// Position of the last known value before `end`, −1 if there is none.
 std::int64_t last_known(std::span<const double> y, std::int64_t end) {
   std::int64_t at = end - 1;
   while (at >= 0 && std::isnan(y[static_cast<std::size_t>(at)])) --at;

@@ -11,15 +11,15 @@ namespace npzoo {
 // Forecasts that need no training, or next to none, in the units of the values. They are given those of places in their
 // order, NaN where unknown; of the last known ones they say what comes behind.
 
-/// The last known value, whatever the horizon. NaN where there is none.
+/// The last known value, whatever the horizon. NaN if there is none.
 std::vector<double> persistence(std::span<const double> y, std::int64_t horizon);
-/// The last known value at the same place of a season of `period` places, 1 or more; where there is none, persistence.
+/// The last known value at the same place of a season of `period` places, 1 or more; if there is none, persistence.
 std::vector<double> seasonal_naive(std::span<const double> y, std::int64_t horizon, std::int64_t period);
 /// The straight line through the first and the last known value, from the latter on.
 std::vector<double> drift(std::span<const double> y, std::int64_t horizon);
 
-/// The value before each of those from `begin` on, the last that is known: what persistence says one step ahead, if it
-/// is told the truth of every step before. (y.size() − begin)
+/// Returns the last known value before each of those from `begin` on: persistence one step ahead, given the true values
+/// of all steps before. (y.size() − begin)
 std::vector<double> persistence_one_step(std::span<const double> y, std::int64_t begin);
 
 /// Places of a day where they are parts of one, of a week where they are days, of a year where they are months; else 1.
@@ -43,7 +43,7 @@ class HoltWintersPath {
  public:
   HoltWintersPath(const HoltWinters& parameters, std::span<const double> y);
 
-  /// What comes behind the first `begin` values, at least one of which is known.
+  /// Forecasts the values after the first `begin`, at least one of which is known.
   std::vector<double> forecast(std::int64_t begin, std::int64_t horizon) const;
   /// Mean squared error of known values among `horizon` behind each of some hundred places of `y`, those of the path.
   double mse(std::span<const double> y, std::int64_t horizon) const;

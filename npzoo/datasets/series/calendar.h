@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// Where a moment is in a calendar, from −½ at the least to ½ at the greatest, such as midnight and 23 h (Zhou et al.,
-/// "Informer", AAAI 2021, and its successors: "timeF").
+/// Place of a moment in a calendar, from −½ for the least to ½ for the greatest, such as midnight and 23 h (Zhou et
+/// al., "Informer", AAAI 2021, and its successors: "timeF").
 struct CalendarFeature {
   std::string_view name;      // in protocols, "hour-of-day"
   double (*at)(double days);  // since 1970-01-01

@@ -11,14 +11,14 @@
 
 namespace npzoo {
 
-/// What was measured, row by row, in any order. Rows without a time are left out.
+/// Measured rows in any order, without those that lack a time.
 struct Measurements {
   ColumnForm time_form;        // numbers, or days since a day
   std::vector<double> time{};  // (rows)
-  std::vector<double> y{};     // (rows, Dy), NaN where a value is missing
+  std::vector<double> y{};     // (rows, Dy), NaN if a value is missing
 };
 
-/// Of a table as TableReader reads it. Throws Error where a column is missing.
+/// Reads a table by TableReader. Throws Error if a column is missing.
 Measurements read_measurements(const std::filesystem::path& path, const std::string& time,
                                std::span<const std::string> values);
 
@@ -30,7 +30,7 @@ struct KnownSeries {
   std::string_view obtained;  // where it can be had
   Measurements (*read)(const std::filesystem::path& path, std::span<const std::string> values);
 
-  /// Throws Error where the file is not at hand.
+  /// Throws Error if the file is not at hand.
   Measurements measurements(std::span<const std::string> values) const;
 };
 

@@ -14,7 +14,7 @@ namespace npzoo {
 /// linear in the series and cubic in the longest period, which is at most 200 steps.
 std::vector<double> find_periods(std::span<const double> y, std::span<const std::int64_t> likely);
 
-/// A wave that goes on: a cos(2π f t) + b sin(2π f t), shrunk towards 0 as far as noise explains it.
+/// A wave that continues: a cos(2π f t) + b sin(2π f t), shrunk towards 0 as far as noise explains it.
 struct SeasonWave {
   double frequency = 0;                       // cycles for each step
   double cosine = 0, sine = 0, variance = 0;  // of either number

@@ -58,14 +58,14 @@ struct SplitByDates {
 };
 /// How a series is divided in its order into parts for training, validation and test.
 using SeriesSplit = std::variant<SplitByShares, SplitByPlaces, SplitByDates>;
-/// Throws Error, opened by `name`, where one is empty.
+/// Throws Error, opened by `name`, if one is empty.
 std::array<SeriesPart, 3> parts_of(const TimeSeries& series, const SeriesSplit& split, const std::string& name);
 
-/// What makes values of mean 0 and standard deviation 1 of those that training sees, for each channel.
+/// Shift and scale that standardise the training part, for each channel.
 struct SeriesScale {
   std::vector<double> mean, std;  // (Dy)
 };
-/// Of the known values of a part. A channel that does not vary is only shifted.
+/// Computes the scale of the known values of a part. A channel that does not vary is only shifted.
 SeriesScale scale_of(const TimeSeries& series, const SeriesPart& training);
 
 }  // namespace npzoo

@@ -40,7 +40,7 @@ struct ForecastSeries {
   }
 };
 
-/// Throws Error where there are calendar features, but the times of the series are no dates.
+/// Throws Error if there are calendar features, but the times of the series are no dates.
 void check_calendar(const WindowRules& rules, const TimeSeries& series);
 
 /// First places of the windows of a part, ascending: those with known points enough in the context, and one in the

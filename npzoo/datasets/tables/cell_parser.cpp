@@ -165,7 +165,7 @@ double CellParser::required(std::string_view cell, std::size_t column, std::int6
   return number(at);
 }
 
-/// Of a number with a decimal comma; none where it is not one.
+/// Reads a number with a decimal comma; none if the cell is not one.
 std::optional<double> CellParser::with_comma(std::string_view cell) const {
   std::array<char, 400> text;
   double value = 0;
@@ -239,7 +239,7 @@ double CellParser::number(const Place& at) {
     refuse(at, "a decimal comma as in other numbers of the table");
   if (needs_order(at.cell))
     refuse(at,
-           "a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its numbers: --dates dmy, mdy or "
+           "a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads other orders with --dates dmy, mdy or "
            "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
   const auto [end, error] = parse(at.cell, value);

@@ -14,12 +14,12 @@ namespace npzoo {
 
 /// Blank, `-`, `?`, NA, N/A, #N/A, NaN, None and null, in small or capital letters.
 bool is_missing(std::string_view cell);
-/// Of names: None and `?` may be some.
+/// True for missing values in a column of names: None and `?` may be names.
 bool is_missing_name(std::string_view cell);
 /// True for a text that means a date or a time of day, in whatever notation: 13/06/2018, 2006-Q1, 1:00 PM, Jan 2020.
 bool looks_like_date(std::string_view cell);
 
-/// What the numbers of a column mean. Its first cell that is not missing decides.
+/// Meaning of the numbers of a column. Its first cell that is not missing decides.
 struct ColumnForm {
   enum class Kind : std::uint8_t { unknown, number, time };
 
@@ -53,10 +53,10 @@ class CellParser {
   /// As the function of this name, or one of the rules' texts and numbers.
   bool is_missing(std::string_view cell) const;
 
-  /// NaN where it is missing.
+  /// NaN if it is missing.
   double optional(std::string_view cell, std::size_t column, std::int64_t line);
   double required(std::string_view cell, std::size_t column, std::int64_t line);
-  /// What a cell that is not missing would be by itself; unknown for any other text.
+  /// Returns the kind of a cell that is not missing, by itself; unknown for any other text.
   ColumnForm::Kind kind_of(std::string_view cell);
 
   const ColumnForm& form(std::size_t column) const { return forms_[column]; }

@@ -28,8 +28,6 @@ std::string listed(const Names& names) {
   return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
 }
 
-bool holds(const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
-
 void check_wishes(const Table& table, const ColumnChoice& wishes) {
   Names all = wishes.inputs;
   all.insert(all.end(), wishes.values.begin(), wishes.values.end());
@@ -44,27 +42,13 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
   }
 }
 
-/// Columns with a name that nothing is known of yet.
-Names open_columns(Table& table, const ColumnChoice& choice, const auto& accept) {
-  const std::vector<ColumnSummary>& summaries = table.summaries();
-  std::unordered_set<std::string_view> taken{"", choice.group};
-  taken.insert(choice.inputs.begin(), choice.inputs.end());
-  taken.insert(choice.values.begin(), choice.values.end());
-  taken.insert(choice.covariates.begin(), choice.covariates.end());
-  taken.insert(choice.date.begin(), choice.date.end());
-  Names names;
-  for (std::size_t i = 0; i < summaries.size(); ++i)
-    if (!taken.contains(table.header()[i]) && accept(summaries[i])) names.push_back(table.header()[i]);
-  return names;
-}
-
 /// A cell that is not missing.
 struct ShownCell {
   std::int64_t row;
   std::string text;
 };
 
-/// Of every column the first cells that are not missing, at most `kLooked`, among the first rows.
+/// Returns for every column the first cells that are not missing, at most `kLooked`, among the first rows.
 std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
   constexpr std::size_t kLooked = 4;
   constexpr std::int64_t kRows = 64;
@@ -78,6 +62,22 @@ std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
         found[c].push_back({row, std::string(cells.text[c])});
   }
   return found;
+}
+
+std::vector<ColumnFacts> facts_of(Table& table) {
+  const std::vector<ColumnSummary>& summaries = table.summaries();
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  std::vector<ColumnFacts> all;
+  for (std::size_t c = 0; c < summaries.size(); ++c) {
+    const bool iso = !first[c].empty() && parse_date_time(first[c][0].text);
+    all.push_back({table.header()[c], summaries[c].kind, summaries[c].missing, iso});
+  }
+  return all;
+}
+
+/// The open columns of a kind.
+Names open_columns_of(Table& table, const ColumnChoice& choice, Kind kind) {
+  return open_columns(facts_of(table), choice, [kind](const ColumnFacts& c) { return c.kind == kind; });
 }
 
 /// "line 2: column "y" holds "12 %", expected a number"; empty if its reader accepts the column.
@@ -120,46 +120,27 @@ void check_units(const Table& table) {
 
 /// For messages: the first column that would be one of numbers or dates, but for a cell or its notation.
 std::string odd_cell(Table& table, const ColumnChoice& choice) {
-  for (const std::string& name : open_columns(table, choice, [](const ColumnSummary& s) { return s.odd_row >= 0; })) {
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
     const std::int64_t row = table.summaries()[column].odd_row;
+    if (row < 0) continue;
     Cells cells;
     table.format().split(table.text(row), table.line(row), cells);
     return fmt::format("; line {} has {} in column {}, unlike those before", table.line(row),
                        in_quotes(cells.text[column]), in_quotes(name));
   }
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  for (const std::string& name :
-       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text; })) {
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && is_nearly_data(first[column][0].text)) return "; " + complaint(table, column);
   }
   return "";
 }
 
-bool are_coordinates(const Names& names) {
-  constexpr auto kPairs = std::to_array<std::array<std::string_view, 2>>({{"lon", "lat"},
-                                                                          {"lng", "lat"},
-                                                                          {"long", "lat"},
-                                                                          {"longitude", "latitude"},
-                                                                          {"x", "y"},
-                                                                          {"x1", "x2"},
-                                                                          {"easting", "northing"},
-                                                                          {"east", "north"}});
-  if (names.size() != 2) return false;
-  std::array<std::string, 2> small = {names[0], names[1]};
-  for (std::string& name : small)
-    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return std::ranges::any_of(kPairs, [&](const auto& pair) {
-    return (small[0] == pair[0] && small[1] == pair[1]) || (small[0] == pair[1] && small[1] == pair[0]);
-  });
-}
-
 /// A column of dates that cannot be read must not leave its place to any other number.
 void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  for (const std::string& name :
-       open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::text; })) {
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && looks_like_date(first[column][0].text))
       fail("[columns] {} has dates in column {} that cannot be read: {}; or name the inputs with --inputs",
@@ -167,42 +148,25 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
-/// The columns of dates as ISO 8601 writes them.
-Names iso_dates(const Table& table, const Names& times) {
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  Names found;
-  for (const std::string& name : times) {
-    const std::vector<ShownCell>& cells = first[table.format().column(name)];
-    if (!cells.empty() && parse_date_time(cells[0].text)) found.push_back(name);
-  }
-  return found;
-}
-
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
+  using Doubt = OpenInputs::Doubt;
   const std::string& file = table.format().name();
-  Names times = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::time; });
-  if (times.size() > 1)
-    if (Names iso = iso_dates(table, times); iso.size() == 1) times = std::move(iso);
-  if (times.empty() && dim_x.value_or(1) == 1) check_no_other_dates(table, choice);
-  check(times.size() < 2, "[columns] {} has {} columns of dates, {}, expected --inputs to name the inputs", file,
-        times.size(), listed(times));
-  if (times.size() == 1 && dim_x.value_or(1) == 1) return times;
-  const Names numbers =
-      open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number && s.missing == 0; });
-  check(!numbers.empty(),
-        "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected "
-        "--inputs to name it{}",
-        file, numbers.empty() ? odd_cell(table, choice) : "");
-  const bool fits =
-      dim_x ? std::ssize(numbers) == *dim_x && times.empty() : numbers.size() == 1 || are_coordinates(numbers);
-  check(fits, "[columns] {}: {} might be {}, expected --inputs to name {}", file, listed(numbers),
-        numbers.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them");
-  return numbers;
+  const OpenInputs found = open_inputs(facts_of(table), choice, dim_x);
+  if (!found.dates && dim_x.value_or(1) == 1) check_no_other_dates(table, choice);
+  check(found.doubt != Doubt::dates, "[columns] {} has {} columns of dates, {}, expected --inputs to name the inputs",
+        file, found.names.size(), listed(found.names));
+  if (found.doubt == Doubt::nothing)
+    fail(
+        "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
+        "it{}",
+        file, odd_cell(table, choice));
+  check(found.doubt == Doubt::none, "[columns] {}: {} might be {}, expected --inputs to name {}", file,
+        listed(found.names), found.names.size() == 1 ? "an input" : "inputs",
+        dim_x ? fmt::format("the {} of the model", *dim_x) : "them");
+  return found.names;
 }
 
 }  // namespace
-
-std::string ColumnChoice::date_name() const { return fmt::format("{}", fmt::join(date, "-")); }
 
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
   check_wishes(table, wishes);
@@ -210,11 +174,9 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
   ColumnChoice choice = wishes;
   const std::string& file = table.format().name();
   if (choice.values.empty()) {
-    choice.values =
-        open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number && s.missing > 0; });
-    const Names empty = choice.values.empty() && table.rows() > 0
-                            ? open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::empty; })
-                            : Names();
+    choice.values = open_values(facts_of(table), choice, true);
+    const Names empty =
+        choice.values.empty() && table.rows() > 0 ? open_columns_of(table, choice, Kind::empty) : Names();
     const std::string odd = choice.values.empty() ? odd_cell(table, choice) : "";
     check(empty.empty() || !odd.empty(), "[columns] {} has no value in {}, expected some rows with one", file,
           listed(empty));
@@ -240,9 +202,7 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   ColumnChoice choice = wishes;
   if (choice.inputs.empty() && choice.date.empty()) {
     targets.format().check_named();
-    for (const std::string& name : targets.header())
-      if (name != choice.group && !holds(choice.values, name) && !holds(choice.covariates, name))
-        choice.inputs.push_back(name);
+    choice.inputs = target_inputs(targets.header(), choice);
     check(!choice.inputs.empty(), "[columns] {} has no column for an input", targets.format().name());
   }
   Names all = choice.inputs;
@@ -253,13 +213,20 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   }
   for (const std::string& name : choice.covariates) static_cast<void>(targets.format().column(name));
   if (!choice.group.empty()) static_cast<void>(targets.format().column(choice.group));
-  if (choice.values.empty())
-    choice.values = open_columns(table, choice, [](const ColumnSummary& s) { return s.kind == Kind::number; });
+  if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
   check(!choice.values.empty(),
         "[columns] {} has no column of numbers besides the inputs, expected --values to name one",
         table.format().name());
   if (!choice.date.empty()) choice.inputs.insert(choice.inputs.begin(), choice.date_name());
   return choice;
+}
+
+void check_one_series(Table& table, const ColumnChoice& choice, std::span<const double> x, bool dates) {
+  const auto found =
+      series_column(facts_of(table), choice, x, [&](std::size_t column) { return table.labels(column); });
+  if (found)
+    fail("[columns] {} has {}; does {} tell series apart? Then --group {}; else --inputs {}", table.format().name(),
+         found->text(dates), in_quotes(found->name), found->name, fmt::join(choice.inputs, ","));
 }
 
 }  // namespace npzoo

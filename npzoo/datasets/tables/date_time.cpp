@@ -31,7 +31,7 @@ class Scanner {
     ok_ = ok_ && value <= most;
     return value;
   }
-  /// Of a second; any number of digits, at least one.
+  /// Reads the fraction of a second; any number of digits, at least one.
   std::int64_t nanoseconds() {
     std::int64_t value = 0, place = kSecond / 10;
     ok_ = ok_ && at_digit();

@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What rows of two tables are the same by: inputs and the group.
+/// Columns by which rows of two tables are the same: inputs and the group.
 struct RowKeys {
   std::span<const double> x;                 // (rows, Dx)
   std::span<const std::string> groups{};     // names
@@ -16,7 +16,7 @@ struct RowKeys {
   std::int64_t rows(std::int64_t dim_x) const { return std::ssize(x) / dim_x; }
 };
 
-/// For each row of `asked` the row of `known` with the same key, −1 where there is none. Throws Error, beginning with
+/// For each row of `asked` the row of `known` with the same key, −1 if there is none. Throws Error, beginning with
 /// `[name]`, where two rows of `known` have one key.
 std::vector<std::int64_t> matching_rows(const RowKeys& asked, const RowKeys& known, std::int64_t dim_x,
                                         const std::string& name);

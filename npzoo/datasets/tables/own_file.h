@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-// A user's own table that a training reads, and reads again when it goes on.
+// A user's own table that a training reads, also when it resumes.
 
 /// Throws Error for standard input, a pipe or a device. `where` opens the message.
 void check_read_again(const std::filesystem::path& path, const char* where);

@@ -14,7 +14,7 @@ namespace npzoo {
 /// Row-major numbers as points of one task, (1, rows, width).
 Tensor to_points(std::span<const double> rows, std::size_t width);
 
-/// Points that a model is asked for.
+/// Points to predict.
 struct TargetRows {
   std::vector<std::string> text;  // as they stand in their table
   std::vector<double> x;          // (count, Dx)
@@ -22,15 +22,15 @@ struct TargetRows {
   std::int64_t count() const { return std::ssize(text); }
 };
 
-/// Reads the points that a model is asked for: all columns are the model's inputs, in its own order.
+/// Reads the points to predict: all columns are the model's inputs, in its own order.
 class TargetReader {
  public:
-  /// Throws Error where there are not `dim_x` columns.
+  /// Throws Error if there are not `dim_x` columns.
   TargetReader(const std::filesystem::path& path, std::int64_t dim_x);
 
   const std::vector<std::string>& x_names() const { return reader_.header(); }
   const std::vector<ColumnForm>& forms() const { return parser_.forms(); }
-  /// What the columns of the context are, so that days count from the same one.
+  /// Takes over the forms of the context's columns, so that days count from the same date.
   void set_forms(const std::vector<ColumnForm>& forms);
   TableStyle style() const { return {reader_.format().separator(), parser_.decimal_sign()}; }
   /// Replaces `rows` by the next ones, at most `max_rows`.
@@ -52,11 +52,11 @@ struct ObservedRows {
 /// table's own order.
 class ContextReader {
  public:
-  /// Throws Error where a column of the targets is missing, or where there are not `dim_y` others.
+  /// Throws Error if a column of the targets is missing, or where there are not `dim_y` others.
   ContextReader(const std::filesystem::path& path, std::span<const std::string> x_names, std::int64_t dim_y);
 
   const std::vector<std::string>& y_names() const { return y_names_; }
-  /// Of x, in its order, as far as rows have been read.
+  /// Returns the forms of x, in its order, for the rows read so far.
   std::vector<ColumnForm> forms() const;
   void set_forms(const std::vector<ColumnForm>& forms);
   /// The next rows, at most `max_rows`; fewer only at the end.

@@ -2,9 +2,7 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/matching_rows.h"
 
 namespace npzoo {
@@ -18,9 +16,5 @@ struct RepeatedInputs {
 
 /// Counts them among the rows `counted` (ascending).
 RepeatedInputs repeated_inputs(const RowKeys& keys, std::int64_t dim_x, std::span<const std::uint32_t> counted);
-
-/// Throws Error if half of the rows of a table without a group share their inputs with others and a column with few
-/// different texts or whole numbers tells them apart: then the rows are several series. `x` (rows, Dx) are the inputs.
-void check_one_series(Table& table, const ColumnChoice& choice, std::span<const double> x, bool dates);
 
 }  // namespace npzoo

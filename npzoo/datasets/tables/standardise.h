@@ -62,7 +62,7 @@ class ValueCheck {
  public:
   struct Column {
     std::int64_t outside = 0;  // further from 0 than any but one in a million is in training
-    double furthest = 0;       // of these, in the units of the table; unspecified where there are none
+    double furthest = 0;       // of these, in the units of the table; unspecified if there are none
     double mean = 0, std = 0;  // of all rows, in the units of the model
   };
 
@@ -89,17 +89,17 @@ class RangeCheck {
  public:
   struct Column {
     std::int64_t outside = 0;
-    double furthest = 0;  // of these, in the units of the table; unspecified where there are none
+    double furthest = 0;  // of these, in the units of the table; unspecified if there are none
     Interval seen{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};  // by the model
   };
 
-  /// Of targets, `reach` is how far outside training asked for them.
+  /// Checks targets at a distance of `reach` outside the range as well.
   RangeCheck(const Standardisation& units, const TrainingRange& range, double reach = 0);
 
   /// Row-major, in the units of the table; any number of calls.
   void add(std::span<const double> x);
 
-  /// What counts as seen in training, in the units of the model.
+  /// Returns the range of the inputs in training, in the units of the model.
   const Interval& inputs() const { return inputs_; }
   std::int64_t rows() const { return rows_; }
   const std::vector<Column>& columns() const { return columns_; }

@@ -43,6 +43,13 @@ class OrderOfDates {
   bool any_ = false, day_first_ = true, month_first_ = true;
 };
 
+/// A cell between quotes, as a file would write it.
+std::string quoted(const std::string& cell) {
+  std::string text = "\"";
+  for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + '"';
+}
+
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
@@ -62,6 +69,17 @@ Table Table::read(const std::filesystem::path& path, const Options& options) {
     }
     return table;
   });
+}
+
+Table Table::of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules) {
+  const bool is_word = name.find_first_not_of("+-.0123456789 ") != std::string::npos;  // no header is numbers alone
+  Table table(TableFormat("row", -1, quoted(is_word ? name : "column " + name), ','));
+  table.rules_ = rules;
+  for (const std::string& cell : cells) {
+    table.text_ += quoted(cell);
+    table.begins_.push_back(table.text_.size());
+  }
+  return table;
 }
 
 std::string_view Table::text(std::int64_t row) const {

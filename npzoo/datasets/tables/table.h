@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// What the cells of a column are, all of them looked at.
+/// Summary of all cells of a column.
 struct ColumnSummary {
   enum class Kind : std::uint8_t { empty, number, time, text };
 
@@ -25,11 +25,11 @@ struct ColumnSummary {
 /// A column as numbers; times are days (see ColumnForm).
 struct NumberColumn {
   ColumnForm form;
-  std::vector<double> values;  // one for each row, NaN where it is missing
+  std::vector<double> values;  // one for each row, NaN if it is missing
 };
 
-/// A table as TableReader reads it, held as text: its own size, and 8 bytes for each row. Columns become numbers, 8
-/// bytes for each row, when they are asked for.
+/// A table as TableReader reads it, held as text: its own size, and 8 bytes for each row. Columns become numbers on
+/// first use, 8 bytes for each row.
 class Table {
  public:
   struct Options {
@@ -41,6 +41,9 @@ class Table {
   /// Throws Error as TableReader does, also for rows that have too many or too few cells.
   static Table read(const std::filesystem::path& path, const Options& options);
   static Table read(const std::filesystem::path& path) { return read(path, Options()); }
+  /// A table of one column, of cells that come from no file; an empty cell is missing. Messages count rows from 0 on:
+  /// `[row:2] column "day" …`.
+  static Table of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules = {});
 
   const TableFormat& format() const { return format_; }
   const CellRules& rules() const { return rules_; }
@@ -48,16 +51,16 @@ class Table {
   std::int64_t rows() const { return std::ssize(begins_) - 1; }
   /// As it stands, without the line's end.
   std::string_view text(std::int64_t row) const;
-  /// Of a row, counted from 1 in the file.
+  /// Returns the line of a row in the file, counted from 1.
   std::int64_t line(std::int64_t row) const;
-  /// The sign before the decimals, as far as columns have been asked for.
+  /// Returns the decimal sign of the columns read so far.
   char decimal_sign() const { return decimal_sign_; }
 
-  /// Of every column. All cells are looked at when this is called first.
+  /// Summarises every column. The first call looks at all cells.
   const std::vector<ColumnSummary>& summaries();
-  /// Columns as numbers, in one pass. `forms`, one for each, may tell what they must be, such as those of another
-  /// table; of unknown kind it is the first cell that decides. A column in `required` may have no cell missing. Throws
-  /// Error as CellParser does.
+  /// Returns columns as numbers, in one pass. `forms`, one for each, may fix their kind, such as that of another table;
+  /// otherwise the first cell decides. A column in `required` may have no cell missing. Throws Error as CellParser
+  /// does.
   std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                     std::span<const std::size_t> required = {});
   /// The forms of input columns that their first cells do not decide: dates where every cell of a column is YYYYMMDD,
@@ -67,7 +70,7 @@ class Table {
   /// Throws Error, naming the line, for a row that is none.
   NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
-  /// they appear. Throws Error where a cell is missing.
+  /// they appear. Throws Error if a cell is missing.
   struct Labels {
     std::vector<std::string> names;
     std::vector<std::uint32_t> of_rows;

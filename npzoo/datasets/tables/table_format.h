@@ -21,7 +21,7 @@ struct Cells {
 class TableFormat {
  public:
   /// `header` is line `line` of the file `name`. The separator is the one of `,`, `;` and tab that stands between names
-  /// (RFC 4180; names and cells may be quoted), or `separator` if the file names one; where there is none the table has
+  /// (RFC 4180; names and cells may be quoted), or `separator` if the file names one; if there is none the table has
   /// one column. The separator ' ' means any number of blanks and tabs. A first column without a name can be named
   /// `row`. Throws Error for a header that has several of them, a name twice, or numbers alone.
   TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {});
@@ -34,17 +34,18 @@ class TableFormat {
 
   /// Position of the column `name`, if there is one.
   std::optional<std::size_t> find(std::string_view name) const;
-  /// The same; throws Error, listing the columns there are, where it is missing.
+  /// The same; throws Error, listing the columns there are, if it is missing.
   std::size_t column(std::string_view name) const;
   /// How messages call a column: its name in quotes, or its number.
   std::string title(std::size_t column) const;
   /// Throws Error unless every column has a name.
   void check_named() const;
 
-  /// Splits a row, which may hold line breaks within quotes. `line` is where it begins. Throws Error where it does not
+  /// Splits a row, which may hold line breaks within quotes. `line` is where it begins. Throws Error if it does not
   /// have a cell for every column.
   void split(std::string_view row, std::int64_t line, Cells& cells) const;
-  /// Where in a row a text ends that begins at `from`. Where it is within quotes the row goes on in the next line.
+  /// Place within a row; `after` returns that behind a text which begins at `from`. Within quotes the row goes on in
+  /// the next line.
   enum class At : std::uint8_t { start, plain, quoted, closed };
   At after(std::string_view text, At from) const;
 

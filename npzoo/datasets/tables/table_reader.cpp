@@ -121,8 +121,8 @@ bool TableReader::refill() {
   return count > 0;
 }
 
-/// Where the first line ends that does not end before `from`; npos where the file ends without a line's end. Within
-/// quotes a row that is too long ends as well, since who splits it can say what is wrong.
+/// Returns the first end of a line at or after `from`; npos if the file ends without one. Within quotes a row that is
+/// too long ends as well: the caller then reports the fault.
 std::size_t TableReader::line_end(std::size_t from, bool quoted) {
   std::size_t end = pending_.find('\n', from);
   while (end == std::string_view::npos) {

@@ -33,10 +33,10 @@ class TableReader {
 
   /// Goes on to the next row; false at the end. Rows are given as soon as they are there.
   bool next();
-  /// Of that row: its text as it stands, without the line's end, and the line where it begins. Valid until the next.
+  /// Returns the text of that row without the end of its line, valid until the next row; `line` is where it begins.
   std::string_view text() const { return text_; }
   std::int64_t line() const { return row_line_; }
-  /// Its cells, one for each column; throws Error where there are more or fewer.
+  /// Its cells, one for each column; throws Error if there are more or fewer.
   const std::vector<std::string_view>& cells();
 
  private:

@@ -23,7 +23,7 @@ std::string as_cell(std::string_view text, char separator);
 /// when `commit()` is called, or not at all (see AtomicFile); the path `-` is standard output.
 class TableWriter {
  public:
-  /// Each of `comments` becomes a line `# …` before the header; throws Error where one has a line break.
+  /// Each of `comments` becomes a line `# …` before the header; throws Error if one has a line break.
   TableWriter(const std::filesystem::path& path, std::span<const std::string> header,
               std::span<const std::string> comments = {}, TableStyle style = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What products of matrices on CPUs have in common between the micro-kernel and the way in which threads share out the
-// work. Included by kernel sources only.
+// Code for products of matrices on CPUs between the micro-kernel and the distribution of work to threads. Only kernel
+// sources include it.
 
 #include "npzoo/engine/cpu/gemm_tile.h"
 #include "npzoo/engine/cpu/transpose.h"
@@ -22,7 +22,7 @@ std::int64_t padded(std::int64_t columns) {
   return divide_up(columns, kLanes<T>) * kLanes<T>;
 }
 
-/// Uninitialised working memory: on the stack where it is small, so that tiny products touch no lock.
+/// Uninitialised working memory: on the stack if it is small, so that tiny products touch no lock.
 template <class T>
 class Scratch {
  public:
@@ -90,7 +90,7 @@ bool reads_in_place(const Gemm<T>& p) {
   return p.m <= kFewRows || (p.n <= kShort && p.b_row <= kShortStride);
 }
 
-/// A panel whose sums need nothing but a start and a relu, in whole registers; false where it is another one.
+/// A panel whose sums need nothing but a start and a relu, in whole registers; false if it is another one.
 template <class T>
 bool multiply_whole_registers(const Gemm<T>& p, const Pieces& pieces = {}) {
   using gemm_tile::Start;

@@ -63,7 +63,7 @@ void multiply(const Gemm<T>& p, const Pieces& pieces) {
 
   Vec<T> sum[rows][vectors];
   for_each_register<rows, vectors>([&](int i, int j) { sum[i][j] = Vec<T>{}; });
-  // Where there is a C already, it has left the cache since the pass before.
+  // An existing C has left the cache since the last pass.
   if (p.accumulate) for_each_register<rows, vectors>([&](int i, int j) { __builtin_prefetch(c(i, j), 1); });
   for (std::int64_t i = 0; i < pieces.count; ++i)
     add_product(sum, p.k, p.a + i * pieces.a_step, p.a_row, p.a_col, p.b + i * pieces.b_step, p.b_row);
@@ -106,7 +106,7 @@ template <class T>
   kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p, pieces);
 }
 
-/// What a product of whole registers is added to: 0, C, or one row for all rows.
+/// The value that a product of whole registers is added to: 0, C, or one row for all rows.
 enum class Start : std::uint8_t { zero, c, bias };
 
 /// C = start + A B, where B, C and bias consist of whole registers. C itself is added last: a long sum that is cut into

@@ -1,6 +1,6 @@
 #pragma once
 
-// What row-wise kernels share. Included by kernel sources only.
+// Helpers of row-wise kernels. Only kernel sources include them.
 
 #include <limits>
 
@@ -23,7 +23,7 @@ template <class T>
   return select(lane_index<T>() < count, load_first(p, count), splat<T>(-std::numeric_limits<T>::infinity()));
 }
 
-/// Stores the first n lanes, or all where there are no more.
+/// Stores the first n lanes, or all if there are no more.
 template <class T>
 [[gnu::always_inline]] inline void store_up_to(T* p, std::type_identity_t<Vec<T>> x, std::int64_t n) {
   if (n >= Simd<T>::kLanes)
@@ -101,8 +101,8 @@ struct ExpSum {
   Vec<T> shift, sum;
 };
 
-/// Of `count` registers at(0), at(1), …; with `across` also over their lanes. `keep(i, exp(at(i) − shift))` is called
-/// on the way.
+/// Returns the sum of exponentials of `count` registers at(0), at(1), …; with `across` also over their lanes. Calls
+/// `keep(i, exp(at(i) − shift))` for each.
 template <class T, class Load, class Keep>
 [[gnu::always_inline]] inline ExpSum<T> exp_sum(std::int64_t count, bool across, Load at, Keep keep) {
   const Vec<T> lowest = splat<T>(-std::numeric_limits<T>::infinity());

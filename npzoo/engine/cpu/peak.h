@@ -6,12 +6,12 @@
 
 namespace npzoo {
 
-/// What `threads` cores reach in float32 multiply-adds on registers with the active instruction set, in GFLOP/s: the
-/// limit that shares of peak refer to. Takes about 0.1 s; other programs on the machine lower it.
+/// Measures the float32 multiply-adds that `threads` cores do on registers with the active instruction set, in GFLOP/s.
+/// This is the limit that shares of peak refer to. Takes about 0.1 s; other programs on the machine lower it.
 double measure_peak_gflops(int threads);
 
-/// What `threads` cores stream from and to main memory in a = b + s·c over arrays far larger than caches, in GB/s;
-/// three elements count for each step. Takes about half a second and 400 MB.
+/// Measures the memory bandwidth of `threads` cores for a = b + s·c over arrays far larger than caches, in GB/s. Three
+/// elements count for each step. Takes about half a second and 400 MB.
 double measure_bandwidth_gbs(int threads);
 
 /// Independent chains of multiply-adds, in `chunks` equal parts.

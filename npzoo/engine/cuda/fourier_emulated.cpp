@@ -2,7 +2,7 @@
 #include <cmath>
 #include <complex>
 #include <set>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <kissfft/kissfft.hh>
@@ -40,11 +40,10 @@ void transform_rows(const RealFourier<T>& p) {
 /// Nothing to plan here, but what a GPU refuses is refused.
 template <class T>
 void plan(const RealFourier<T>& p) {
-  static std::set<std::tuple<bool, std::int64_t, std::int64_t>> plans;
-  const std::tuple key(p.inverse, p.batch, p.length);
+  static std::set<std::pair<bool, std::int64_t>> plans;
+  const std::pair key(p.inverse, p.length);
   if (plans.contains(key)) return;
-  check(!gpu_runtime().capturing(), "[fourier] the first transform of {} series of {} steps cannot be captured",
-        p.batch, p.length);
+  check(!gpu_runtime().capturing(), "[fourier] the first transform of series of {} steps cannot be captured", p.length);
   plans.insert(key);
 }
 
@@ -52,6 +51,8 @@ void plan(const RealFourier<T>& p) {
 
 template <class T, Gpu gpu>
 void real_fourier(CudaContext<gpu>& /*cuda*/, const RealFourier<T>& p) {
+  check(p.batch % fourier_series_at_once(p.length) == 0, "[fourier] {} series found, expected a multiple of {}",
+        p.batch, fourier_series_at_once(p.length));
   if (p.batch == 0) return;
   plan(p);
   emulator::submit([p] { transform_rows(p); });

@@ -1,8 +1,10 @@
 #include "npzoo/engine/cuda/nvidia_runtime.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 
 #include <array>
+#include <atomic>
 
 #include "npzoo/engine/cuda/context.h"
 #include "npzoo/engine/cuda/cublas.h"
@@ -19,6 +21,18 @@ void check_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // what is not sticky must not be reported again
   fail("[cuda] {}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+constexpr const char* kForked =
+    "no CUDA device: this process was forked from one that had used CUDA; start a new program instead, or use CUDA in "
+    "the children alone";
+
+std::atomic<bool> forked{false};
+
+/// From the first call of CUDA on, a child that is forked cannot use it.
+void watch_forks() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  check(registered == 0, "[cuda] the system has no memory to watch for forks");
 }
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -104,15 +118,15 @@ class NvidiaRuntime final : public GpuRuntime {
   GpuInfo info() const override {
     use_device();
     GpuInfo info = info_of(index_);
-    std::size_t free = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
-    info.free_bytes = static_cast<std::int64_t>(free);
+    info.free_bytes = static_cast<std::int64_t>(free_memory());
     return info;
   }
 
   void* allocate(std::size_t bytes, bool unified) override {
     use_device();
     void* memory = nullptr;
+    // The driver would hand out more unified memory than there is.
+    if (unified && bytes > free_memory()) return nullptr;
     const cudaError_t status = unified ? cudaMallocManaged(&memory, bytes) : cudaMalloc(&memory, bytes);
     return checked(status, memory, "allocating memory");
   }
@@ -196,9 +210,17 @@ class NvidiaRuntime final : public GpuRuntime {
   }
 
   cudaStream_t stream() const { return stream_; }
-  void use_device() const { check_cuda(cudaSetDevice(index_), "choosing the device"); }
+  void use_device() const {
+    check(!forked, "[device] {}", kForked);
+    check_cuda(cudaSetDevice(index_), "choosing the device");
+  }
 
  private:
+  static std::size_t free_memory() {
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
+    return free;
+  }
   static void* checked(cudaError_t status, void* memory, const char* what) {
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
@@ -260,6 +282,8 @@ std::unique_ptr<GpuRuntime> make_nvidia_runtime(int index) {
 }
 
 std::vector<GpuInfo> list_nvidia_gpus() {
+  if (forked) return {};
+  watch_forks();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     cudaGetLastError();
@@ -271,6 +295,7 @@ std::vector<GpuInfo> list_nvidia_gpus() {
 }
 
 std::string why_no_nvidia_gpu() {
+  if (forked) return kForked;
   int count = 0, driver = 0, runtime = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   cudaGetLastError();

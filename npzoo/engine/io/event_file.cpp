@@ -85,7 +85,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& from) {
   return {};
 }
 
-/// 0 where the event tells none.
+/// 0 if the event tells none.
 std::int64_t step_of(std::string_view event) {
   while (const auto key = take_varint(event)) {
     const auto wire = *key & 7;
@@ -102,7 +102,7 @@ std::int64_t step_of(std::string_view event) {
   return 0;
 }
 
-/// The event of the first record, which `records` loses; none where the record is damaged or not complete.
+/// The event of the first record, which `records` loses; none if the record is damaged or not complete.
 std::optional<std::string_view> take_record(std::string_view& records) {
   if (records.size() < kHead + kTail) return {};
   const auto size = read_fixed<std::uint64_t>(records);

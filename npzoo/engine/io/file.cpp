@@ -52,18 +52,18 @@ struct stat status_of(const Descriptor& file, const std::string& name) {
 
 fs::path directory_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-/// What a path leads to once its last part is no symbolic link; that need not exist.
+/// Follows symbolic links in the last part of a path. The result need not exist.
 fs::path behind_links(fs::path path) {
   constexpr int kMostLinks = 40;  // as many as the system follows
   std::error_code error;
   for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
     const fs::path target = fs::read_symlink(path, error);
-    path = directory_of(path) / target;  // the target alone where it is absolute
+    path = directory_of(path) / target;  // the target alone if it is absolute
   }
   return path;
 }
 
-/// What the temporary files of a destination are called up to their process and number.
+/// Returns the names of the temporary files of a destination, up to the process and the number.
 std::string temporary_prefix(const fs::path& destination) {
   constexpr std::string_view kMark = ".npzoo-tmp-";
   constexpr std::size_t kHash = 17, kMostDigits = 30;  // of two numbers and the '-' between them
@@ -96,7 +96,7 @@ void remove_leftover(const fs::path& path, const struct stat* replaced) {
   struct stat status;
   if (::fstat(leftover.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (status.st_uid != ::geteuid() && !(replaced && status.st_uid == replaced->st_uid)) return;
-  // Where another writer removed it before the lock, its name may be that of a new file already.
+  // If another writer removed it before the lock, its name may belong to a new file.
   if (status.st_nlink == 1) ::unlink(path.c_str());
 }
 
@@ -177,8 +177,8 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
       if (code == EEXIST) continue;
       fail_system(name, "create a file in its directory");
     }
-    // Before it is locked another writer may take it for a leftover: that one has the lock then, or has removed it.
-    // Where the file system has no locks nothing is removed, and leftovers stay: they do no harm.
+    // Before the lock another writer may take it for a leftover. That writer then has the lock, or has removed the
+    // file. File systems without locks keep leftovers, which do no harm.
     const bool taken = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (taken || status_of(file, name).st_nlink == 0) {
       temporary_paths.drop(path);

@@ -46,11 +46,11 @@ class BrokenPipe : public Error {
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
 
 /// A directory that is this caller's own as long as the result lives; none where another holds it. Nothing is left of
-/// it when a process dies. Throws Error where there is no such directory; a file system without locks keeps nobody out.
+/// it when a process dies. Throws Error if there is no such directory; a file system without locks keeps nobody out.
 std::optional<Descriptor> lock_directory(const std::filesystem::path& directory);
 /// The same, once nobody else has it.
 Descriptor wait_for_directory(const std::filesystem::path& directory);
-/// A file in place of a directory; an empty one is made where there is none.
+/// A file in place of a directory; an empty one is made if there is none.
 std::optional<Descriptor> lock_file(const std::filesystem::path& path);
 
 /// Returns whether there is something at the path, behind all links. Throws Error if the system does not say.
@@ -76,7 +76,7 @@ class ReadOnlyFile {
   std::int64_t size() const;
   /// The next bytes in order, at most `out.size()`; returns how many, 0 at the end.
   std::size_t read(std::span<std::byte> out);
-  /// Fills `out` from `offset`; throws Error where the file ends before. Leaves the position of `read` alone.
+  /// Fills `out` from `offset`; throws Error if the file ends before. Leaves the position of `read` alone.
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -102,7 +102,7 @@ std::string read_text(const std::filesystem::path& path, std::size_t max_bytes =
 /// for standard output) cannot be replaced and is written straight through.
 class AtomicFile {
  public:
-  /// Throws Error where the destination cannot be written.
+  /// Throws Error if the destination cannot be written.
   explicit AtomicFile(const std::filesystem::path& destination);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

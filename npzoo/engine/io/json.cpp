@@ -13,8 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Where the text opens one level too many, `npos` where it never does. Sees what a parser sees as far as the text is
-/// JSON, and a parser looks no further.
+/// Returns the position at which the text opens one level too many, `npos` if it never does. It agrees with a parser as
+/// long as the text is JSON, and a parser reads no further.
 std::size_t first_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;

@@ -33,7 +33,7 @@ bool is_text(std::string_view content) {
   });
 }
 
-/// What a user has taken for a safetensors file that begins like this, in words; empty where it may be one.
+/// Names the format of a file that begins like this, if users mistake it for safetensors; empty otherwise.
 std::string_view foreign_kind(std::string_view start) {
   struct Magic {
     std::string_view bytes, kind;

@@ -20,7 +20,7 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
   std::map<std::string, Tensor> tensors;
 
-  /// Of all tensors together.
+  /// Returns the number of elements of all tensors.
   std::int64_t elements() const;
 };
 
@@ -37,7 +37,7 @@ class SafetensorsReader {
 
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   const TensorTable& tensors() const { return header_.tensors; }
-  /// Throws Error where there is no such tensor.
+  /// Throws Error if there is no such tensor.
   Tensor read(std::string_view name) const;
   TensorFile read_all() const;
 

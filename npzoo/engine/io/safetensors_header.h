@@ -12,7 +12,7 @@
 
 namespace npzoo {
 
-/// What a safetensors header says about one tensor. `begin` and `end` are bytes, counted from the end of the header.
+/// The entry of a tensor in a safetensors header. `begin` and `end` are bytes, counted from the end of the header.
 struct TensorInfo {
   DType dtype = DType::float32;
   Shape shape;

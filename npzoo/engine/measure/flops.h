@@ -8,9 +8,9 @@ namespace npzoo {
 /// addition counting as two; element-wise work is not counted.
 void count_flops(std::int64_t flops);
 
-/// What all threads have counted since the program started.
+/// Returns the count of all threads since the program started.
 std::int64_t counted_flops();
-/// What this thread has counted.
+/// Returns the count of this thread.
 std::int64_t counted_flops_here();
 
 }  // namespace npzoo

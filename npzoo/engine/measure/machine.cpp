@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-/// The numbers of a file; none where one is spelled "max" or the file cannot be read.
+/// The numbers of a file; none if one is spelled "max" or the file cannot be read.
 std::vector<double> numbers_in(const fs::path& file) {
   std::ifstream in(file);
   std::vector<double> numbers;

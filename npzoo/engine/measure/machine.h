@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// Where Linux tells of the control groups (containers are such) that a process is in. Other places are for tests.
+/// Files in which Linux lists the control groups (such as containers) of a process. Tests use other files.
 struct ControlGroups {
   std::filesystem::path memberships = "/proc/self/cgroup";
   std::filesystem::path mount = "/sys/fs/cgroup";

@@ -19,7 +19,7 @@ constexpr double kYogiMoment = 1e-6;
 
 constexpr std::int64_t kStretch = 1 << 14;  // elements that are worth handing to another thread
 
-/// What an unfinished recording, a checkpoint or a user still holds must not change under them. True where it was so.
+/// Copies a tensor that an unfinished recording, a checkpoint or a user still holds. Returns true if it was copied.
 bool make_unique(Tensor& tensor) {
   if (tensor.unique()) return false;
   const Variable variable = tensor.variable();

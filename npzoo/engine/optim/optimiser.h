@@ -68,14 +68,14 @@ class Optimiser {
   /// √(Σ ‖gradient‖²) over all parameters in the last step, before clipping, summed in double in a fixed order.
   double gradient_norm() const { return gradient_norm_; }
 
-  /// Makes parameters and moments its own, by copies of what others hold as well; true where there was any. A captured
+  /// Makes parameters and moments its own, by copies of what others hold as well; true if there was any. A captured
   /// `apply` must find them so, and those captured before go on with what is no longer the parameters'.
   bool take_sole_ownership();
 
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
-  /// Of each parameter, in the order given. Writing to them restores a state.
+  /// Returns the moments of each parameter, in the given order. Writing to them restores a state.
   std::vector<Moments>& moments() { return moments_; }
   const std::vector<Moments>& moments() const { return moments_; }
   const std::vector<NamedParameter>& parameters() const { return parameters_; }

@@ -9,7 +9,7 @@
 
 namespace npzoo {
 
-/// What queries attend to, projected once and used any number of times.
+/// Projected keys and values: computed once, used any number of times.
 struct KeysValues {
   Tensor keys{}, values{};  // (B, N, E)
   KeySummary summary{};     // in their place where attention is linear, or beside them (KeepAttention)

@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What keys are to those who listen to attention.
+/// Describes keys to listeners of attention.
 struct KeyOrigin {
   /// The layer, from 0, in which targets read the context by these keys; none: they are not of the context.
   std::optional<std::size_t> layer{};
@@ -34,7 +34,7 @@ class AttentionListener {
 
   virtual void hear(const HeardAttention& heard) = 0;
 
-  /// Of this thread, the latest one; null: nobody listens.
+  /// Returns the latest listener of this thread; null: none.
   static AttentionListener* current();
 
  private:

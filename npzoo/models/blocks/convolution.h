@@ -10,7 +10,7 @@
 
 namespace npzoo {
 
-/// What a convolution's weight is: taps along each axis of space (one or two), and channels of all groups.
+/// Sizes of a convolution's weight: taps along each axis of space (one or two), and channels of all groups.
 struct ConvolutionExtents {
   std::vector<std::int64_t> taps;
   std::int64_t in, out;

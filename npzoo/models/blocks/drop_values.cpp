@@ -24,6 +24,8 @@ Task drop_values(const Task& task, double share, Draws& draws) {
   return dropped;
 }
 
-double read_drop_y(ConfigReader& reader) { return reader.number("drop_y", kShare, 0); }
+double read_drop_y(ConfigReader& reader) {
+  return reader.number("drop_y", "share of the context values that training replaces with noise", kShare, 0);
+}
 
 }  // namespace npzoo

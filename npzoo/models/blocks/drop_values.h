@@ -13,7 +13,7 @@ namespace npzoo {
 /// in TNP-pytorch's contextual bandits (`drop_y`). Draws nothing where `share` is 0.
 Task drop_values(const Task& task, double share, Draws& draws);
 
-/// Reads `drop_y`, 0 where it is not given. Throws Error, opened by `model`, unless it is from 0 to 1.
+/// Reads `drop_y`, 0 if it is not given. Throws Error, opened by `model`, unless it is from 0 to 1.
 double read_drop_y(ConfigReader& reader);
 
 }  // namespace npzoo

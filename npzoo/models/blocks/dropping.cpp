@@ -13,6 +13,8 @@ Tensor Dropping::operator()(const Tensor& x) const {
   return concat({front, dropout(slice(x, 1, apart, x.dim(1)), share, *draws)}, 1);
 }
 
-double read_dropout(ConfigReader& reader) { return reader.number("dropout", kBelowOne, 0); }
+double read_dropout(ConfigReader& reader) {
+  return reader.number("dropout", "share of the activations that training drops", kBelowOne, 0);
+}
 
 }  // namespace npzoo

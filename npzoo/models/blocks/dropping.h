@@ -19,7 +19,7 @@ struct Dropping {
   Tensor operator()(const Tensor& x) const;
 };
 
-/// Reads `dropout`, 0 where it is not given. Throws Error, opened by `model`, unless it is at least 0 and less than 1.
+/// Reads `dropout`, 0 if it is not given. Throws Error, opened by `model`, unless it is at least 0 and less than 1.
 double read_dropout(ConfigReader& reader);
 
 }  // namespace npzoo

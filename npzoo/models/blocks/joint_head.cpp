@@ -10,22 +10,22 @@
 
 namespace npzoo {
 
-JointHeadConfig read_joint_head(ConfigReader& reader, const std::string& model) {
+JointHeadConfig read_joint_head(ConfigReader& reader) {
   JointHeadConfig c;
-  c.transformer.layers = reader.depth("num_std_layers");
-  c.columns = reader.size("prj_dim");
-  c.depth = reader.depth("prj_depth");
-  c.diagonal_depth = reader.depth("diag_depth", c.depth);
-  const auto covariance = reader.get<std::string>("cov_approx", "cholesky");
-  check(covariance == "cholesky" || covariance == "lowrank", "[{}] cov_approx '{}' found, expected cholesky or lowrank",
-        model, covariance);
-  if (covariance == "lowrank") c.covariance = CovarianceForm::low_rank;
+  c.transformer.layers = reader.depth("num_std_layers", "layers of the transformer for covariances");
+  c.columns = reader.size("prj_dim", "columns of the factor of the covariance");
+  c.depth = reader.depth("prj_depth", "linear layers of the network for that factor");
+  c.diagonal_depth = c.depth;
+  if (reader.has("diag_depth"))
+    c.diagonal_depth =
+        reader.depth("diag_depth", "linear layers of the network for the diagonal; prj_depth if missing");
+  if (reader.choice("cov_approx", "form of the covariance", {"cholesky", "lowrank"}, "cholesky") == "lowrank")
+    c.covariance = CovarianceForm::low_rank;
   return c;
 }
 
-JointHeadConfig read_perceiver_joint_head(ConfigReader& reader, const PerceiverModelConfig& config,
-                                          const std::string& model) {
-  JointHeadConfig c = read_joint_head(reader, model);
+JointHeadConfig read_perceiver_joint_head(ConfigReader& reader, const PerceiverModelConfig& config) {
+  JointHeadConfig c = read_joint_head(reader);
   c.transformer.width = config.layer.width;
   c.transformer.heads = config.layer.heads;
   c.transformer.hidden = c.hidden = config.layer.hidden;

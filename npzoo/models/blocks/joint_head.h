@@ -31,13 +31,12 @@ struct JointHeadConfig {
   double floor = 0;
 };
 
-/// Reads num_std_layers, prj_dim, prj_depth and, where they are given, cov_approx ("cholesky", which is the default, or
+/// Reads num_std_layers, prj_dim, prj_depth and, if they are given, cov_approx ("cholesky", which is the default, or
 /// "lowrank") and diag_depth: what the authors of TNP-ND, LBANP-ND and CMANP-AND call the parameters of this head. The
-/// caller gives the rest, and `model` opens the messages.
-JointHeadConfig read_joint_head(ConfigReader& reader, const std::string& model);
+/// caller gives the rest.
+JointHeadConfig read_joint_head(ConfigReader& reader);
 /// The same, complete, of LBANP-ND and CMANP-AND.
-JointHeadConfig read_perceiver_joint_head(ConfigReader& reader, const PerceiverModelConfig& config,
-                                          const std::string& model);
+JointHeadConfig read_perceiver_joint_head(ConfigReader& reader, const PerceiverModelConfig& config);
 
 /// How TNP-ND (Nguyen and Grover, "Transformer neural processes", ICML 2022, section 3.2), and after it LBANP-ND and
 /// CMANP-AND, make one Gaussian of the encodings of all targets of a task: means by a network for each target; for the

@@ -11,7 +11,7 @@ class LayerNorm {
       : weight{Tensor::full({width}, 1)}, bias{Tensor::zeros({width})}, eps_(eps) {}
 
   Tensor operator()(const Tensor& x) const { return layer_norm(x, weight.value, bias.value, eps_); }
-  /// Of x + residual; returns the sum as well.
+  /// Normalises x + residual; returns the sum as well.
   ResidualNorm operator()(const Tensor& x, const Tensor& residual) const {
     return residual_layer_norm(x, residual, weight.value, bias.value, eps_);
   }

@@ -91,20 +91,20 @@ void LatentLayer::visit(ModuleVisitor& visitor) {
 
 PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::string& model) {
   PerceiverModelConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.embedder_depth = reader.depth("emb_depth");
-  c.layers = reader.depth("num_layers");
-  c.layer.width = reader.size("d_model");
-  c.layer.hidden = reader.size("dim_feedforward");
-  c.layer.heads = reader.size("nhead");
-  const auto residual = reader.get<std::string>("residual", "normalised");
-  check(residual == "normalised" || residual == "input", "[{}] residual '{}' found, expected normalised or input",
-        model, residual);
-  if (residual == "input") c.layer.residual = Residual::input;
-  if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.embedder_depth = reader.depth("emb_depth", "linear layers of the embedding of points");
+  c.layers = reader.depth("num_layers", "layers");
+  c.layer.width = reader.size("d_model", "width of tokens");
+  c.layer.hidden = reader.size("dim_feedforward", "width of the feed-forward networks");
+  c.layer.heads = reader.size("nhead", "attention heads");
+  constexpr KeyLine kResidual = "what residual connections add to the attention: its normalised input, or its input";
+  if (reader.choice("residual", kResidual, {"normalised", "input"}, "normalised") == "input")
+    c.layer.residual = Residual::input;
+  if (reader.get<bool>("bound_std", "whether standard deviations have a positive lower bound", false))
+    c.std = {StdForm::Kind::softplus, 0.05};
   c.drop_y = read_drop_y(reader);
-  const auto dropout = reader.number("dropout", kFinite, 0);
+  const auto dropout = reader.number("dropout", "0: no published run uses another value", kFinite, 0);
   check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
   return c;
 }

@@ -11,12 +11,12 @@
 #include "npzoo/models/prediction.h"
 #include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
 
-// What EQTNP, LBANP and CMANP are made of: the layers of Jaegle et al., "Perceiver: general perception with iterative
-// attention", ICML 2021, in the form that the authors of these models gave them.
+// Parts of EQTNP, LBANP and CMANP: the layers of Jaegle et al., "Perceiver: general perception with iterative
+// attention", ICML 2021, in the form of these models' authors.
 
 namespace npzoo {
 
-/// What the residual connections of a PerceiverLayer add the result to.
+/// The tensor that residual connections of a PerceiverLayer add the result to.
 enum class Residual : std::uint8_t {
   normalised,  // the layer's normalised input, as in the code of the three models' authors
   input        // its input, as in their papers and in pre-norm transformers
@@ -41,7 +41,7 @@ class PerceiverLayer {
 
   PerceiverLayer(const PerceiverConfig& config, Kind kind, Initializer& init);
 
-  /// Of a cross-attention layer: what it attends to, (B, N, E).
+  /// Returns the keys and values of a cross-attention layer for a context (B, N, E).
   KeysValues keys_values(const Tensor& context) const { return attention.project((*norm_context)(context)); }
   /// Cross-attention, x (B, Nq, E) → (B, Nq, E).
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask = PrefixMask::all()) const;
@@ -102,7 +102,7 @@ struct PerceiverModelConfig {
   double drop_y = 0;  // see drop_values
 };
 
-/// Reads dim_x, dim_y, d_model, emb_depth, dim_feedforward, nhead, num_layers and, where they are given, dropout (which
+/// Reads dim_x, dim_y, d_model, emb_depth, dim_feedforward, nhead, num_layers and, if they are given, dropout (which
 /// must be 0), bound_std (σ = 0.05 + 0.95 softplus), residual ("normalised" or "input") and drop_y. `model` opens the
 /// messages.
 PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::string& model);
@@ -116,13 +116,13 @@ class PerceiverDecoder {
  public:
   PerceiverDecoder(const PerceiverModelConfig& config, Initializer& init);
 
-  /// What layer `i` reads of a state (B, N, E): of context points, or of latents.
+  /// Returns the keys and values that layer `i` reads of a state (B, N, E): of context points, or of latents.
   KeysValues keys_values(std::size_t i, const Tensor& state) const { return keys_values(i, Latents{state}); }
   KeysValues keys_values(std::size_t i, const Latents& latents) const;
   /// Targets xt (B, Nt, Dx) → (B, Nt, E); `context` has what each layer reads, else Error. Here and below in chunks of
   /// targets when nothing is recorded.
   Tensor encode(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask) const;
-  /// What `predictor` makes of them.
+  /// Predicts targets with `predictor`.
   std::unique_ptr<Prediction> operator()(const Tensor& xt, const std::vector<KeysValues>& context,
                                          const PrefixMask& mask) const;
 

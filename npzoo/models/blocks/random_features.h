@@ -13,14 +13,14 @@ struct RandomFeatureConfig {
   std::int64_t redraw_every = 0;  // training steps; 0: never
 };
 
-/// The random projection of a linear attention: not trained, but part of the weights. What is drawn at a training step
-/// is a function of the seed and the step, so that a resumed run goes on with the same features.
+/// The random projection of a linear attention: not trained, but part of the weights. The features of a training step
+/// are a function of the seed and the step, so a resumed run continues with the same features.
 class RandomFeatures {
  public:
   /// For heads of `width` channels.
   RandomFeatures(const RandomFeatureConfig& config, std::int64_t width, Initializer& init);
 
-  /// To be called before each training step: draws anew where the schedule asks for it.
+  /// Redraws the features if the schedule says so. Call it before each training step.
   void begin_step(std::int64_t step);
 
   Stabiliser stabiliser() const { return config_.stabiliser; }

@@ -34,8 +34,8 @@ class TransformerLayer {
  public:
   TransformerLayer(const TransformerConfig& config, Initializer& init);
 
-  /// What this layer's queries attend to, from the context states that enter the layer, (B, Nc, E). In chunks of points
-  /// when nothing is recorded.
+  /// Returns the keys and values of this layer for the context states that enter it, (B, Nc, E). Works in chunks of
+  /// points if nothing is recorded.
   KeysValues keys_values(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
   /// The same of a post-norm layer whose keys and values come from different tensors, (B, N, E) each.
   KeysValues project(const Tensor& for_keys, const Tensor& for_values) const {
@@ -44,8 +44,8 @@ class TransformerLayer {
   /// x (B, Nq, E) → (B, Nq, E)
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
                     const Dropping& dropping = {}) const;
-  // Its two halves, for what attends in another way; all (B, Nq, E).
-  /// What queries are projected from.
+  // The two halves of the layer, for other forms of attention; all (B, Nq, E).
+  /// Returns the input of the projections of queries.
   Tensor before_attention(const Tensor& x) const { return norm_ == NormPlacement::pre ? norm1(x) : x; }
   /// The layer from what x attended to on. `dropping` is of what is between the two matrices of the network.
   Tensor after_attention(const Tensor& x, const Tensor& attended, const Dropping& dropping = {}) const;

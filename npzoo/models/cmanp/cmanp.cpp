@@ -122,9 +122,10 @@ void Cmanp::visit(ModuleVisitor& visitor) {
 
 CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model) {
   CmanpConfig c{read_perceiver_config(reader, model)};
-  c.latents = reader.size("num_latents");
-  c.latents_per_block = reader.size("num_latents_per_layer");
-  if (reader.has("CMAB_block_size")) c.chunk = reader.size("CMAB_block_size");
+  c.latents = reader.size("num_latents", "latent vectors");
+  c.latents_per_block = reader.size("num_latents_per_layer", "latent vectors of a block");
+  if (reader.has("CMAB_block_size"))
+    c.chunk = reader.size("CMAB_block_size", "context points that are read at a time; all if missing");
   return c;
 }
 

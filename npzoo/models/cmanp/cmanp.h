@@ -18,9 +18,9 @@ class ConstantMemoryBlock {
  public:
   ConstantMemoryBlock(const PerceiverConfig& config, std::int64_t own_latents, Initializer& init);
 
-  /// What the own latents ask of every context point: (B, Lb, E). It does not depend on the context.
+  /// Returns the queries of the block's own latents for context points: (B, Lb, E). They do not depend on the context.
   Tensor queries(std::int64_t batch) const;
-  /// What they have gathered after more points (B, n, E); an undefined `state` is the one before any.
+  /// Returns the state after more points (B, n, E); an undefined `state` is the one before any.
   AttentionState gather(const AttentionState& state, const Tensor& queries, const Tensor& points,
                         const PrefixMask& mask) const;
   /// latents (B, L, E) → (B, L, E)
@@ -76,7 +76,7 @@ class Cmanp : public Model {
 
  protected:
   double drop_y() const { return config_.drop_y; }
-  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  /// Encodes targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
 
  private:
@@ -87,15 +87,15 @@ class Cmanp : public Model {
   CmanpConfig config_;
 };
 
-/// Reads what `read_perceiver_config` does, `num_latents`, `num_latents_per_layer` and, where it is given,
+/// Reads what `read_perceiver_config` does, `num_latents`, `num_latents_per_layer` and, if it is given,
 /// `CMAB_block_size` (the chunk). `model` opens the messages.
 CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model);
 /// From that.
 std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights);
 
-/// Where the authors keep a parameter of CMANP.
+/// Returns the authors' place of a parameter of CMANP.
 AuthorsPlace authors_cmanp(const std::string& name);
-/// What their recordings have of a CmanpState.
+/// Returns the tensors of a CmanpState that the authors' recordings hold.
 std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state);
 
 }  // namespace npzoo

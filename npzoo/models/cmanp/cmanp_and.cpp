@@ -70,8 +70,10 @@ void CmanpAnd::visit(ModuleVisitor& visitor) {
 std::unique_ptr<Model> make_cmanp_and(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "cmanp-and");
   const CmanpConfig c = read_cmanp_config(reader, "cmanp-and");
-  const JointHeadConfig head = read_perceiver_joint_head(reader, c, "cmanp-and");
-  const std::int64_t block = reader.size("AND_block_size", 0);
+  const JointHeadConfig head = read_perceiver_joint_head(reader, c);
+  const std::int64_t block = reader.has("AND_block_size")
+                                 ? reader.size("AND_block_size", "targets that are predicted jointly; all if missing")
+                                 : 0;
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<CmanpAnd>(c, head, block, init);

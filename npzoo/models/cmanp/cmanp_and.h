@@ -33,7 +33,7 @@ class CmanpAnd final : public Cmanp {
   std::int64_t block_;
 };
 
-/// Reads what CMANP does, `read_joint_head` and, where it is given, `AND_block_size`.
+/// Reads what CMANP does, `read_joint_head` and, if it is given, `AND_block_size`.
 std::unique_ptr<Model> make_cmanp_and(const ModelConfig& config, const InitialWeights& weights);
 
 }  // namespace npzoo

@@ -16,19 +16,19 @@ struct AnpConfig {
 
 AnpConfig config_of_others(const LatentNpConfig& common, ConfigReader& reader) {
   AnpConfig c{.common = common, .attending = {.dim_x = common.dim_x, .dim_y = common.dim_y}, .latent = {}};
-  c.attending.hidden = c.latent.hidden = reader.size("dim_hid");
+  c.attending.hidden = c.latent.hidden = reader.size("dim_hid", "width of hidden layers");
   c.latent.in = common.dim_x + common.dim_y;
   c.latent.out = 2 * common.latent;
-  c.decoder_depth = reader.depth("dec_depth");
+  c.decoder_depth = reader.depth("dec_depth", "linear layers of the decoder");
   if (common.lineage == Lineage::tnp) {
-    c.attending.value_depth = reader.depth("enc_v_depth");
-    c.attending.input_depth = reader.depth("enc_qk_depth");
-    c.latent.pre_depth = reader.depth("enc_pre_depth");
-    c.latent.post_depth = reader.depth("enc_post_depth");
+    c.attending.value_depth = reader.depth("enc_v_depth", "linear layers of the encoder of values");
+    c.attending.input_depth = reader.depth("enc_qk_depth", "linear layers of the encoder of queries and keys");
+    c.latent.pre_depth = reader.depth("enc_pre_depth", "linear layers before the mean over points");
+    c.latent.post_depth = reader.depth("enc_post_depth", "linear layers after the mean over points");
   } else {
-    c.attending.value_depth = reader.depth("enc_depth");
-    c.latent.pre_depth = reader.depth("lat_depth");
-    c.attending.heads = c.latent.heads = reader.size("nhead");
+    c.attending.value_depth = reader.depth("enc_depth", "linear layers of the encoder");
+    c.latent.pre_depth = reader.depth("lat_depth", "linear layers of the encoder of the latent path");
+    c.attending.heads = c.latent.heads = reader.size("nhead", "attention heads");
     c.common.inputs_first = true;
   }
   return c;
@@ -56,27 +56,26 @@ struct DeepMindConfig {
 
 DeepMindConfig config_of_deepmind(const LatentNpConfig& common, ConfigReader& reader) {
   DeepMindConfig c{.common = common};
-  c.hidden = reader.size("dim_hid");
-  c.depth = reader.depth("enc_depth");
-  c.latent_depth = reader.depth("lat_depth");
-  c.decoder_depth = reader.depth("dec_depth");
-  c.attention = reader.get<std::string>("attention");
+  c.hidden = reader.size("dim_hid", "width of hidden layers");
+  c.depth = reader.depth("enc_depth", "linear layers of the encoder");
+  c.latent_depth = reader.depth("lat_depth", "linear layers of the encoder of the latent path");
+  c.decoder_depth = reader.depth("dec_depth", "linear layers of the decoder");
+  c.attention = reader.choice("attention", "attention of the targets to the context",
+                              {"uniform", "laplace", "dot_product", "multihead"});
   const bool multihead = c.attention == "multihead", product = c.attention == "dot_product";
-  const bool laplace = c.attention == "laplace";
-  check(multihead || product || laplace || c.attention == "uniform",
-        "[anp] attention '{}' found, expected uniform, laplace, dot_product or multihead", c.attention);
   c.common.uniform_attention = c.attention == "uniform";
-  if (multihead || product) c.input_depth = reader.depth("enc_qk_depth");
-  if (laplace) {
-    c.laplace_scale = reader.number("laplace_scale", kPositive, 1);
+  if (multihead || product)
+    c.input_depth = reader.depth("enc_qk_depth", "linear layers of the encoder of queries and keys");
+  if (c.attention == "laplace") {
+    c.laplace_scale = reader.number(
+        "laplace_scale", "distance at which Laplace attention falls to 1/e, in units of the inputs", kPositive, 1);
   }
-  c.self_attention = reader.integer("self_attention_layers", 0, 64, 0);
+  c.self_attention = reader.integer("self_attention_layers", "self-attention layers of each encoder", 0, 64, 0);
   if (multihead || c.self_attention > 0) {
-    c.heads = reader.size("nhead");
-    const auto block = reader.get<std::string>("attention_block", "plain");
-    c.image_transformer = block == "image-transformer";
-    check(c.image_transformer || block == "plain",
-          "[anp] attention_block '{}' found, expected plain or image-transformer", block);
+    c.heads = reader.size("nhead", "attention heads");
+    constexpr KeyLine kBlock = "attention alone, or a layer with residual connections and a feed-forward network";
+    c.image_transformer =
+        reader.choice("attention_block", kBlock, {"plain", "image-transformer"}, "plain") == "image-transformer";
   }
   return c;
 }

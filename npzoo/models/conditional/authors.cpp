@@ -6,7 +6,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of a NormalisedAttention: query.weight and the like.
+/// Parameters of a NormalisedAttention: query.weight and the like.
 AuthorsPlace tnp_attention(const std::string& name, Words words) {
   const std::string &part = words[0], &kind = words[1];
   if (part.starts_with("norm")) return {fmt::format("{}.ln{}.{}", name, part.back(), kind)};

@@ -2,8 +2,8 @@
 
 #include "npzoo/models/parity/authors.h"
 
-// Where the authors of the conditional models keep what our encoders and decoders have: `words` are the names within
-// ours.
+// Places of the encoders' and decoders' parameters in the authors' code of the conditional models. `words` are the
+// names within ours.
 
 namespace npzoo {
 
@@ -14,7 +14,7 @@ AuthorsPlace tnp_attending(const std::string& name, Words words);
 /// Its Decoder; `words` are layers.L.weight.
 AuthorsPlace tnp_decoder(Words words);
 
-/// What the bootstrapping models of both codes decode with; `words` are context.weight or decoder.layers.L.weight.
+/// Decoders of the bootstrapping models of both codes; `words` are context.weight or decoder.layers.L.weight.
 AuthorsPlace tnp_bootstrap(Words words);
 AuthorsPlace dl4bi_bootstrap(Words words);
 /// Constructor parameters of these models.

@@ -9,7 +9,7 @@ namespace {
 
 std::unique_ptr<Model> make_banp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "banp");
-  const CanpConfig c = read_canp_config(reader, "banp");
+  const CanpConfig c = read_canp_config(reader);
   const std::int64_t train_samples = read_train_samples(reader);
   reader.finish();
   Initializer init(framework_of(c.lineage), weights);

@@ -9,7 +9,7 @@ namespace {
 
 std::unique_ptr<Model> make_bnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "bnp");
-  const CnpConfig c = read_cnp_config(reader, "bnp");
+  const CnpConfig c = read_cnp_config(reader);
   const BootstrapConfig b{.lineage = c.lineage,
                           .dim_x = c.dim_x,
                           .dim_y = c.dim_y,

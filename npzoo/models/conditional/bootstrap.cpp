@@ -20,7 +20,7 @@ Tensor by_sample(const Tensor& x, std::int64_t batch) {
 
 Tensor joined_samples(const Tensor& x) { return reshape(x, {x.dim(0) * x.dim(1), x.dim(2), x.dim(3)}); }
 
-/// 1 for tasks that have a context, 0 for others, (B, 1, 1); undefined where all have one.
+/// 1 for tasks that have a context, 0 for others, (B, 1, 1); undefined if all have one.
 Tensor have_context(const Context& context) {
   const std::int64_t batch = context.xc.dim(0), points = context.xc.dim(1);
   const Shape each{batch, 1, 1};
@@ -38,7 +38,7 @@ Tensor log_likelihood_by_channel(const Moments& functions, const Tensor& y) {
   return sum(reshape(channels.log_likelihood(reshape(y, {batch, values, 1})), y.shape()), -1);
 }
 
-/// What was encoded of all samples, chunk by chunk.
+/// Joins the encodings of all samples, chunk by chunk.
 std::vector<ContextEncoder::Encoded> joined(const std::vector<std::vector<ContextEncoder::Encoded>>& chunks,
                                             std::int64_t samples, const PrefixMask& mask) {
   if (chunks.size() == 1) return chunks.front();
@@ -117,7 +117,7 @@ struct BootstrappingProcess::State final : HeldContext {
 
 /// A context, each point by itself, for each encoder.
 struct BootstrappingProcess::Points {
-  std::vector<Tensor> keys;  // undefined where there is no attention
+  std::vector<Tensor> keys;  // undefined if there is no attention
   std::vector<ContextEncoder::Points> values;
 };
 
@@ -130,7 +130,7 @@ BootstrappingProcess::BootstrappingProcess(const BootstrapConfig& config, std::v
           Mlp::of_depth(config.encoded + config.dim_x, config.hidden, 2 * config.dim_y, config.decoder_depth, init)),
       config_(config) {}
 
-/// What targets x (B, N, Dx) read in R sets: (R, N, ·), or (R, 1, ·) where it is the same for all of them.
+/// Reads R sets at targets x (B, N, Dx): (R, N, ·), or (R, 1, ·) if it is the same for all of them.
 std::vector<Tensor> BootstrappingProcess::read(const Encoded& encoded, const Tensor& x) const {
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < encoders.size(); ++i)
@@ -145,7 +145,7 @@ std::vector<Tensor> BootstrappingProcess::read_by_sample(const Encoded& encoded,
   return parts;
 }
 
-/// What the decoder's first layer makes of it, (B, N, hidden) or (k, B, N, hidden).
+/// Applies the decoder's first layer: (B, N, hidden) or (k, B, N, hidden).
 Tensor BootstrappingProcess::units(std::vector<Tensor> read, const Tensor& x) const {
   read.push_back(x);
   return of_parts(decoder.layers.front(), read);
@@ -175,7 +175,7 @@ Tensor BootstrappingProcess::new_values(const Context& c, const Points& points, 
         return joined_samples(outputs(units(read_by_sample(drawn, x), x)));  // (k · B, n, 2 Dy)
       });
   const Moments predicted = gaussian_head(by_sample(raw, batch), config_.std);  // (k, B, Nc, Dy)
-  // Where no floor keeps deviations from vanishing the residuals are large, but finite, and their share in y is 0.
+  // Without a floor of deviations the residuals may be large, but they are finite, and their share in y is 0.
   const Tensor units_of = clamp(predicted.std, kLeastDeviation, std::numeric_limits<double>::infinity());
   const Tensor residuals = joined_samples(div(sub(c.yc, predicted.mean), units_of));  // (k · B, Nc, Dy)
   return add(joined_samples(predicted.mean), mul(joined_samples(predicted.std), resample_residuals(residuals, part)));
@@ -250,7 +250,7 @@ Tensor BootstrappingProcess::loss(const Task& task, Draws& draws) const {
 }
 
 std::int64_t read_train_samples(ConfigReader& reader) {
-  return reader.size("train_samples", BootstrapConfig().train_samples);
+  return reader.size("train_samples", "functions sampled in training", BootstrapConfig().train_samples);
 }
 
 void BootstrappingProcess::visit(ModuleVisitor& visitor) {

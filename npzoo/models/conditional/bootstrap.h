@@ -10,7 +10,7 @@ class Resampling {
  public:
   Resampling(const Context& context, Draws& draws, std::int64_t samples);
 
-  /// What belongs to samples [begin, end), k of them.
+  /// The part of samples [begin, end), k of them.
   struct Part {
     std::int64_t samples = 0;  // k
     Tensor points{};           // (1, k · B · N): which of all B · N points
@@ -57,7 +57,7 @@ struct BootstrapConfig {
 ///   mean, over targets and channels, each channel a mixture by itself.
 class BootstrappingProcess final : public Model {
  public:
-  /// What targets read is that of all encoders, side by side.
+  /// Targets read all encoders side by side.
   BootstrappingProcess(const BootstrapConfig& config, std::vector<ContextEncoder> all, Initializer& init);
 
   std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;

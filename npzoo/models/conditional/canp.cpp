@@ -54,22 +54,22 @@ void Canp::visit(ModuleVisitor& visitor) {
   visitor("decoder", decoder);
 }
 
-CanpConfig read_canp_config(ConfigReader& reader, const char* model) {
+CanpConfig read_canp_config(ConfigReader& reader) {
   CanpConfig c;
-  c.lineage = read_lineage(reader, model);
+  c.lineage = read_lineage(reader);
   AttendingConfig& a = c.attending;
-  a.dim_x = reader.size("dim_x");
-  a.dim_y = reader.size("dim_y");
-  a.hidden = reader.size("dim_hid");
-  c.decoder_depth = reader.depth("dec_depth");
+  a.dim_x = reader.size("dim_x", kGivenByData);
+  a.dim_y = reader.size("dim_y", kGivenByData);
+  a.hidden = reader.size("dim_hid", "width of hidden layers");
+  c.decoder_depth = reader.depth("dec_depth", "linear layers of the decoder");
   if (c.lineage == Lineage::tnp) {
-    a.value_depth = reader.depth("enc_v_depth");
-    a.input_depth = reader.depth("enc_qk_depth");
-    c.pre_depth = reader.depth("enc_pre_depth");
-    c.post_depth = reader.depth("enc_post_depth");
+    a.value_depth = reader.depth("enc_v_depth", "linear layers of the encoder of values");
+    a.input_depth = reader.depth("enc_qk_depth", "linear layers of the encoder of queries and keys");
+    c.pre_depth = reader.depth("enc_pre_depth", "linear layers before the mean over points");
+    c.post_depth = reader.depth("enc_post_depth", "linear layers after the mean over points");
   } else {
-    a.value_depth = reader.depth("enc_depth");
-    a.heads = reader.size("nhead");
+    a.value_depth = reader.depth("enc_depth", "linear layers of the encoder");
+    a.heads = reader.size("nhead", "attention heads");
     c.std.floor = read_min_std(reader);
   }
   return c;
@@ -79,7 +79,7 @@ namespace {
 
 std::unique_ptr<Model> make_canp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "canp");
-  const CanpConfig c = read_canp_config(reader, "canp");
+  const CanpConfig c = read_canp_config(reader);
   reader.finish();
   Initializer init(framework_of(c.lineage), weights);
   return std::make_unique<Canp>(c, init);

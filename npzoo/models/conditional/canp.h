@@ -43,10 +43,10 @@ class Canp final : public Model {
   CanpConfig config_;
 };
 
-/// What targets of a CANP read: attention and, in tnp, a mean.
+/// Makes the encoder of a CANP: attention and, in tnp, a mean.
 ContextEncoder canp_encoder(const CanpConfig& config, const char* model, Initializer& init);
 
 /// Reads what CANP and BANP have in common, `architecture` tnp or dl4bi before all else.
-CanpConfig read_canp_config(ConfigReader& reader, const char* model);
+CanpConfig read_canp_config(ConfigReader& reader);
 
 }  // namespace npzoo

@@ -67,16 +67,17 @@ void Cnp::visit(ModuleVisitor& visitor) {
   visitor("decoder", decoder);
 }
 
-CnpConfig read_cnp_config(ConfigReader& reader, const char* model) {
+CnpConfig read_cnp_config(ConfigReader& reader) {
   CnpConfig c;
-  c.lineage = read_lineage(reader, model);
+  c.lineage = read_lineage(reader);
   const bool tnp = c.lineage == Lineage::tnp;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.hidden = reader.size("dim_hid");
-  c.pre_depth = reader.depth(tnp ? "enc_pre_depth" : "enc_depth");
-  c.post_depth = tnp ? reader.depth("enc_post_depth") : 0;
-  c.decoder_depth = reader.depth("dec_depth");
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.hidden = reader.size("dim_hid", "width of hidden layers");
+  c.pre_depth = tnp ? reader.depth("enc_pre_depth", "linear layers before the mean over points")
+                    : reader.depth("enc_depth", "linear layers of the encoder");
+  c.post_depth = tnp ? reader.depth("enc_post_depth", "linear layers after the mean over points") : 0;
+  c.decoder_depth = reader.depth("dec_depth", "linear layers of the decoder");
   if (!tnp) {
     c.encoders = 1;
     c.std.floor = read_min_std(reader);
@@ -88,7 +89,7 @@ namespace {
 
 std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "cnp");
-  const CnpConfig c = read_cnp_config(reader, "cnp");
+  const CnpConfig c = read_cnp_config(reader);
   reader.finish();
   Initializer init(framework_of(c.lineage), weights);
   return std::make_unique<Cnp>(c, init);

@@ -20,8 +20,8 @@ struct CnpConfig {
 };
 
 /// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of
-/// the BNP and TNP authors' code: two encoders, so that its size is near that of a neural process. A mean can go on, so
-/// `update` takes time and memory for the new points alone.
+/// the BNP and TNP authors' code: two encoders, so that its size is near that of a neural process. The mean is updated
+/// incrementally, so `update` takes time and memory for the new points alone.
 class Cnp final : public Model {
  public:
   Cnp(const CnpConfig& config, Initializer& init);
@@ -50,6 +50,6 @@ class Cnp final : public Model {
 std::vector<PoolingEncoder> cnp_encoders(const CnpConfig& config, Initializer& init);
 
 /// Reads what CNP and BNP have in common, `architecture` tnp or dl4bi before all else.
-CnpConfig read_cnp_config(ConfigReader& reader, const char* model);
+CnpConfig read_cnp_config(ConfigReader& reader);
 
 }  // namespace npzoo

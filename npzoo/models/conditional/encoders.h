@@ -29,7 +29,7 @@ class PoolingEncoder {
   /// The encoding from the mean over all points.
   Tensor finish(const Tensor& mean) const { return post ? (*post)(mean) : mean; }
 
-  /// True where the mean can go on when more points come.
+  /// True if the mean can be updated when more points come.
   bool streams() const { return self_attention.empty(); }
   void visit(ModuleVisitor& visitor);
 
@@ -39,13 +39,13 @@ class PoolingEncoder {
   std::optional<Mlp> post;
 };
 
-/// What a context of any length is to encoders that stream: the points themselves are gone.
+/// The state of a context of any length in encoders that stream: the points themselves are gone.
 struct PooledPoints {
   std::vector<Tensor> means;   // of each encoder, (B, hidden)
   std::vector<double> counts;  // points of each batch element
 };
 
-/// Adds points to those that the encoders have pooled; to none, where there are no means yet. `model` opens the
+/// Adds points to those that the encoders have pooled; to none, if there are no means yet. `model` opens the
 /// message about a batch of another size.
 void absorb(PooledPoints& pooled, std::span<const PoolingEncoder* const> encoders, const Context& more,
             const char* model);
@@ -101,8 +101,8 @@ class ContextEncoder {
   Encoded encode(const Context& context) const {
     return encode(inputs(context.xc), points(concat({context.xc, context.yc}, -1)), context.lengths);
   }
-  /// What targets x (B, n, Dx) read, (B, n, E) and then (B, 1, hidden), as far as there are both; K · B rows of
-  /// K samples.
+  /// Reads an encoded context at targets x (B, n, Dx): (B, n, E) and then (B, 1, hidden), as far as there are both; K ·
+  /// B rows for K samples.
   std::vector<Tensor> read(const Encoded& encoded, const Tensor& x) const;
 
   bool streams() const { return !attending && pooling->streams(); }
@@ -112,9 +112,8 @@ class ContextEncoder {
   std::optional<PoolingEncoder> pooling;
 };
 
-/// What a layer gives of `parts` side by side, each broadcast to a common shape in all but the last axis. It takes each
-/// part as it is, and so once instead of for every repetition; those with fewer axes are added first, which is less
-/// work.
+/// Applies a layer to `parts` side by side, each broadcast to a common shape in all but the last axis. The layer takes
+/// each part once, not once for every repetition. Parts with fewer axes are added first, which is less work.
 Tensor of_parts(const Linear& layer, std::span<const Tensor> parts);
 /// The other layers of a network from what the first one gives; `activation`, relu or none, is between them.
 Tensor after_first(const Mlp& mlp, const Tensor& first, Activation activation = Activation::relu);
@@ -123,7 +122,7 @@ inline Tensor of_parts(const Mlp& mlp, std::span<const Tensor> parts) {
   return after_first(mlp, of_parts(mlp.layers.front(), parts));
 }
 
-/// What a loss scores that counts the context as well: context, then targets. Padding does not count.
+/// Points that a loss scores if it counts the context as well: context, then targets. Padding does not count.
 struct ScoredPoints {
   Tensor x, y;     // (B, Nc + Nt, Dx), (B, Nc + Nt, Dy)
   Tensor weights;  // (B, Nc + Nt), or undefined for all alike

@@ -195,17 +195,17 @@ Mlp latent_decoder(const LatentNpConfig& config, std::int64_t hidden, std::int64
 }
 
 LatentNpConfig read_latent_config(ConfigReader& reader, const char* model) {
-  LatentNpConfig c{.model = model, .lineage = read_lineage(reader, model, 3)};
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.latent = reader.size("dim_lat");
+  LatentNpConfig c{.model = model, .lineage = read_lineage(reader, true)};
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.latent = reader.size("dim_lat", "latent variables");
   if (c.lineage == Lineage::dl4bi) {
     c.std.floor = read_min_std(reader);
-    if (reader.has("n_z")) c.averaged = reader.size("n_z");
+    if (reader.has("n_z")) c.averaged = reader.size("n_z", "functions that a prediction averages");
     return c;
   }
   c.train_samples = c.lineage == Lineage::anp ? 1 : 4;  // of their authors
-  if (reader.has("train_samples")) c.train_samples = reader.size("train_samples");
+  if (reader.has("train_samples")) c.train_samples = reader.size("train_samples", "functions sampled in training");
   return c;
 }
 

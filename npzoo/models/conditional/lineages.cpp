@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <vector>
 
 namespace npzoo {
 
@@ -23,14 +25,11 @@ PointAttention attention(Lineage lineage, std::int64_t width, std::int64_t heads
 
 }  // namespace
 
-Lineage read_lineage(ConfigReader& reader, const char* model, std::int64_t known) {
-  constexpr std::array<const char*, 3> kNames{"tnp", "dl4bi", "anp"};
-  const auto architecture = reader.get<std::string>("architecture");
-  const auto end = kNames.begin() + known, found = std::find(kNames.begin(), end, architecture);
-  const bool three = known == 3;
-  check(found != end, "[{}] architecture '{}' found, expected {}", model, architecture,
-        three ? "tnp, dl4bi or anp" : "tnp or dl4bi");
-  return static_cast<Lineage>(found - kNames.begin());
+Lineage read_lineage(ConfigReader& reader, bool has_anp) {
+  std::vector<std::string_view> names{"tnp", "dl4bi"};
+  if (has_anp) names.push_back("anp");
+  const std::string name = reader.choice("architecture", "authors' code that the architecture follows", names);
+  return static_cast<Lineage>(std::ranges::find(names, name) - names.begin());
 }
 
 Framework framework_of(Lineage lineage) {

@@ -3,21 +3,21 @@
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/models/conditional/encoders.h"
 
-// What the models of one code have in common, whichever of them it is.
+// Common code of the models that follow one code base.
 
 namespace npzoo {
 
-/// Whose code a model follows.
+/// The code base that a model follows.
 enum class Lineage : std::uint8_t {
   tnp,    // TNP-pytorch (Nguyen and Grover 2022) and BNP, from which it is
   dl4bi,  // TNP-KR (Jenson et al. 2024)
   anp     // DeepMind's code of the attentive neural process (Kim et al. 2019)
 };
 
-/// Reads `architecture`; `known` are the lineages that `model` has, in the order of the enumeration.
-Lineage read_lineage(ConfigReader& reader, const char* model, std::int64_t known = 2);
+/// Reads `architecture`. Only models with `has_anp` know the lineage anp.
+Lineage read_lineage(ConfigReader& reader, bool has_anp = false);
 
-/// Whose default weights those of a model are.
+/// Returns the framework whose default weights a model has.
 Framework framework_of(Lineage lineage);
 
 /// A path from context to targets with attention; depths count layers.

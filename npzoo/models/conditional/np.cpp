@@ -17,15 +17,15 @@ struct NpConfig {
 
 NpConfig read_np_config(ConfigReader& reader) {
   NpConfig c{.common = read_latent_config(reader, "np")};
-  c.hidden = reader.size("dim_hid");
-  c.decoder_depth = reader.depth("dec_depth");
+  c.hidden = reader.size("dim_hid", "width of hidden layers");
+  c.decoder_depth = reader.depth("dec_depth", "linear layers of the decoder");
   if (c.common.lineage == Lineage::tnp) {
-    c.pre_depth = c.latent_pre_depth = reader.depth("enc_pre_depth");
-    c.post_depth = c.latent_post_depth = reader.depth("enc_post_depth");
+    c.pre_depth = c.latent_pre_depth = reader.depth("enc_pre_depth", "linear layers before the mean over points");
+    c.post_depth = c.latent_post_depth = reader.depth("enc_post_depth", "linear layers after the mean over points");
   } else {
-    c.pre_depth = reader.depth("enc_depth");
+    c.pre_depth = reader.depth("enc_depth", "linear layers of the encoder");
     c.post_depth = 0;
-    c.latent_pre_depth = reader.depth("lat_depth");
+    c.latent_pre_depth = reader.depth("lat_depth", "linear layers of the encoder of the latent path");
   }
   return c;
 }

@@ -45,7 +45,7 @@ class GridEncoder {
 };
 
 /// A set convolution from points anywhere, with one length scale for each channel or for all of them; `linear` makes
-/// the features of density and values, which themselves are the features where there is none.
+/// the features of density and values, which themselves are the features if there is none.
 std::unique_ptr<GridEncoder> set_convolution_encoder(std::int64_t scales, double initial_log_scale, double floor,
                                                      std::optional<Linear> linear);
 

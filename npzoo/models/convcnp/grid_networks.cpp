@@ -41,7 +41,7 @@ TransposedConvolution doubling(const KernelSize& size, Initializer& init) {
   return {size.extents(), size.config(2, true), init};
 }
 
-/// Of ConvCNP's code: normal weights by Glorot and Bengio, biases alike.
+/// Draws weights as in ConvCNP's code: normal by Glorot and Bengio, biases alike.
 template <class Layer>
 Layer xavier(const KernelSize& size, const ConvolutionConfig& config, double bias, Initializer& init) {
   const ConvolutionExtents extents = size.extents();
@@ -189,7 +189,7 @@ class PlainNetwork final : public GridNetwork {
   std::vector<Convolution> layers_;
 };
 
-/// What is left of dl4bi's batch normalisation, whose averages stay at mean 0 and variance 1: a gain and a bias.
+/// The rest of dl4bi's batch normalisation, whose averages stay at mean 0 and variance 1: a gain and a bias.
 class GainAndBias {
  public:
   explicit GainAndBias(std::int64_t width) : weight{Tensor::full({width}, 1)}, bias{Tensor::zeros({width})} {}

@@ -21,9 +21,13 @@ GridAxis between(double low, double high, double count) {
 }
 
 Extent read_extent(ConfigReader& reader, const std::string& suffix, const char* model) {
-  const Extent extent{reader.number("grid_low" + suffix, kFinite), reader.number("grid_high" + suffix, kFinite)};
-  check(extent.low < extent.high, "[{}] grid_low{} is {} and grid_high{} {}, expected a range", model, suffix,
-        extent.low, suffix, extent.high);
+  const bool first = suffix.empty();
+  const Extent extent{
+      reader.number("grid_low" + suffix, first ? "least input of the grid" : "the same of the second input", kFinite),
+      reader.number("grid_high" + suffix, first ? "largest input of the grid" : "the same of the second input",
+                    kFinite)};
+  reader.expect(extent.low < extent.high, "[{}] grid_low{} is {} and grid_high{} {}, expected a range", model, suffix,
+                extent.low, suffix, extent.high);
   return extent;
 }
 

@@ -5,10 +5,9 @@
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/ops/set_convolution/regular_grid.h"
 
-// Where the grid of a convolutional model lies. The authors' codes let it cover the context and the targets of a batch;
-// here what it is to cover is a parameter of the model, so that a prediction depends neither on what else is asked for
-// nor on the other tasks of a batch. Points outside see what reaches them from the grid, and reach it as far as they
-// do.
+// The grid of a convolutional model. In the authors' codes it covers the context and the targets of a batch. Here its
+// extent is a parameter of the model, so that a prediction depends neither on other targets nor on the other tasks of a
+// batch. Points outside interact with the part of the grid within their reach.
 
 namespace npzoo {
 

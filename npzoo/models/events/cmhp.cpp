@@ -109,10 +109,12 @@ std::unique_ptr<Model> make_cmhp(const ModelConfig& config, const InitialWeights
   ConfigReader reader(config, "cmhp");
   CmhpConfig c{read_event_config(reader, "cmhp")};
   c.components = read_components(reader);
-  c.layer = {.width = c.width, .hidden = reader.size("d_inner"), .heads = reader.size("n_head")};
-  c.layers = reader.depth("n_layers");
-  c.latents = reader.size("num_latents");
-  c.latents_per_block = reader.size("num_latents_per_layer");
+  c.layer = {.width = c.width,
+             .hidden = reader.size("d_inner", "width of the feed-forward networks"),
+             .heads = reader.size("n_head", "attention heads")};
+  c.layers = reader.depth("n_layers", "layers");
+  c.latents = reader.size("num_latents", "latent vectors");
+  c.latents_per_block = reader.size("num_latents_per_layer", "latent vectors of a block");
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Cmhp>(c, init);

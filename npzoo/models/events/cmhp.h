@@ -43,7 +43,7 @@ class Cmhp final : public LogNormalEventModel {
                                      Draws& draws) const override;
 
  private:
-  /// What blocks gathered, of each of n histories (n, Lb, E), and the last events (n, 1, E): (n, L·E).
+  /// Combines the state of the blocks for n histories (n, Lb, E) each, and the last events (n, 1, E): (n, L·E).
   Tensor read(const std::vector<AttentionState>& gathered, const Tensor& last) const;
 };
 

@@ -152,19 +152,19 @@ void LogNormalEventModel::visit(ModuleVisitor& visitor) {
 }
 
 EventModelConfig read_event_config(ConfigReader& reader, const std::string& model) {
-  const std::int64_t dim_x = reader.size("dim_x"), dim_y = reader.size("dim_y");
+  const std::int64_t dim_x = reader.size("dim_x", kGivenByData), dim_y = reader.size("dim_y", kGivenByData);
   check(dim_x == 1 && dim_y == 2, "[{}] dim_x {} and dim_y {} found, expected events, which have 1 and 2", model, dim_x,
         dim_y);
   EventModelConfig c;
-  c.marks = reader.size("num_classes");
-  c.width = reader.size("d_model");
-  const auto clock = reader.get<std::string>("clock", "since start");
-  check(clock == "since start" || clock == "gaps", "[{}] clock is '{}', expected 'since start' or 'gaps'", model,
-        clock);
+  c.marks = reader.size("num_classes", kGivenByData);
+  c.width = reader.size("d_model", "width of tokens");
+  const std::string clock =
+      reader.choice("clock", "time that an event is encoded by: since the start, or since the event before",
+                    {"since start", "gaps"}, "since start");
   c.clock = clock == "gaps" ? EventClock::gaps : EventClock::since_start;
   return c;
 }
 
-std::int64_t read_components(ConfigReader& reader) { return reader.size("components", 8); }
+std::int64_t read_components(ConfigReader& reader) { return reader.size("components", "components of the mixture", 8); }
 
 }  // namespace npzoo

@@ -9,7 +9,7 @@ namespace npzoo {
 
 class ConfigReader;
 
-/// What is encoded of when an event happened: the time since the sequence began, or the gap before it.
+/// The time of an event that is encoded: since the sequence began, or since the event before.
 enum class EventClock : std::uint8_t { since_start, gaps };
 
 struct EventModelConfig {
@@ -36,12 +36,12 @@ struct EmbeddedEvents {
   Tensor lengths{};  // as in Task
 };
 
-/// What models of event sequences have in common: an event is embedded as in the transformer Hawkes process (Zuo,
-/// Jiang, Li, Zhao and Zha, ICML 2020, section 3.2), and predicted from a history (B, N, H) of all events before it.
-/// How the history comes about, and what is predicted from it, is the model's own.
+/// Base of models of event sequences. An event is embedded as in the transformer Hawkes process (Zuo, Jiang, Li, Zhao
+/// and Zha, ICML 2020, section 3.2), and predicted from a history (B, N, H) of all events before it. Each model has its
+/// own history and its own prediction.
 ///
-/// x is not looked at, y (B, N, 2) is gaps and marks as in npzoo/datasets/events/event_task.h. The order of a context
-/// means something. Training is the likelihood of each target and end, all given the events before them, in one pass.
+/// x is ignored; y (B, N, 2) is gaps and marks as in npzoo/datasets/events/event_task.h. The order of a context has a
+/// meaning. Training is the likelihood of each target and end, all given the events before them, in one pass.
 class EventModel : public Model {
  public:
   EventModel(const EventModelConfig& config, Initializer& init);
@@ -61,7 +61,7 @@ class EventModel : public Model {
   virtual std::shared_ptr<const EventModel> copy() const = 0;
   /// From histories (B, N, H), the last events of which were at times (B, N), float64.
   virtual std::unique_ptr<EventDensity> predict(const Tensor& history, const Tensor& times) const = 0;
-  /// Of each of y (B, Nt, 2), in one pass.
+  /// Returns the density of each of y (B, Nt, 2) given the events before it, in one pass.
   std::unique_ptr<EventDensity> given_those_before(const EventState& state, const Tensor& y, Draws& draws) const;
 
   Parameter embedding;  // (M + 1, E), of no event, which is 0, then of each mark
@@ -77,7 +77,7 @@ class EventModel : public Model {
   virtual std::unique_ptr<EventState> absorb(const EventState& state, const EmbeddedEvents& events,
                                              Draws& draws) const = 0;
 
-  /// Of each row of `each` (B, N, D) that of its last event, of rows without events that of `before` (B, 1, D).
+  /// Returns the row of `each` (B, N, D) for each last event; for rows without events that of `before` (B, 1, D).
   static Tensor last_of(const Tensor& before, const Tensor& each, const Tensor& lengths, Draws& draws);
 
  private:
@@ -105,7 +105,7 @@ class LogNormalEventModel : public EventModel {
   std::int64_t components_;
 };
 
-/// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, where it is given, clock ("since
+/// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, if it is given, clock ("since
 /// start" or "gaps").
 EventModelConfig read_event_config(ConfigReader& reader, const std::string& model);
 /// K, 8 unless it is given.

@@ -20,7 +20,7 @@ Linear hawkes_projection(std::int64_t in, std::int64_t out, Initializer& init) {
   return Linear(init.xavier_uniform(out, in, out, in), {});
 }
 
-/// Where more keys go: behind those of their row.
+/// Places of further keys: behind those of their row.
 class KeyPlaces {
  public:
   KeyPlaces(const EncodedEvents& state, std::int64_t more, Draws& draws) {
@@ -126,11 +126,11 @@ Tensor HawkesEncoder::operator()(const EncodedEvents& before, const EmbeddedEven
 
 HawkesEncoderConfig read_hawkes_encoder(ConfigReader& reader, std::int64_t width) {
   HawkesEncoderConfig c{.width = width};
-  c.hidden = reader.size("d_inner");
-  c.layers = reader.depth("n_layers");
-  c.heads = reader.size("n_head");
-  c.key_width = reader.size("d_k");
-  c.value_width = reader.size("d_v");
+  c.hidden = reader.size("d_inner", "width of the feed-forward networks");
+  c.layers = reader.depth("n_layers", "layers");
+  c.heads = reader.size("n_head", "attention heads");
+  c.key_width = reader.size("d_k", "width of keys");
+  c.value_width = reader.size("d_v", "width of values");
   return c;
 }
 

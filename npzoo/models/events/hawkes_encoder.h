@@ -50,7 +50,8 @@ class HawkesEncoder {
 
   /// Before any event.
   EncodedEvents begin(std::int64_t batch) const;
-  /// What is known after each of more events, (B, N, E). `after` becomes what comes of `before` and all of them.
+  /// Returns the encoding after each of more events, (B, N, E). `after` becomes the state after `before` and all of
+  /// them.
   Tensor operator()(const EncodedEvents& before, const EmbeddedEvents& events, Draws& draws,
                     EncodedEvents& after) const;
   void visit(ModuleVisitor& visitor) { visitor("layers", layers); }

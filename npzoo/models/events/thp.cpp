@@ -121,12 +121,11 @@ std::unique_ptr<Model> make_thp(const ModelConfig& config, const InitialWeights&
   ConfigReader reader(config, "thp");
   ThpConfig c{read_event_config(reader, "thp")};
   c.encoder = read_hawkes_encoder(reader, c.width);
-  c.recurrent_width = reader.size("d_rnn");
-  c.smoothing = reader.number("smooth", kBelowOne, 0);
-  const auto objective = reader.get<std::string>("objective", "corrected");
-  check(objective == "corrected" || objective == "authors",
-        "[thp] objective is '{}', expected 'corrected' or 'authors'", objective);
-  if (objective == "authors") c.objective = HawkesObjective::authors;
+  c.recurrent_width = reader.size("d_rnn", "width of the recurrent network");
+  c.smoothing = reader.number("smooth", "label smoothing of the marks", kBelowOne, 0);
+  constexpr KeyLine kObjective = "loss: the negative log-likelihood, or that of the authors' code";
+  if (reader.choice("objective", kObjective, {"corrected", "authors"}, "corrected") == "authors")
+    c.objective = HawkesObjective::authors;
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Thp>(c, init);

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What THP is trained on.
+/// Training objective of THP.
 enum class HawkesObjective : std::uint8_t {
   corrected,  // of each event and end −log p, of events also the cross entropy and error of the forecasts
   authors     // see hawkes_authors_loss
@@ -41,8 +41,8 @@ class Thp final : public EventModel {
   void visit(ModuleVisitor& visitor) override;
   double smoothing() const { return config_.smoothing; }
 
-  /// What is known after each event of sequences (B, N, 2) from their start, (B, N, E): by the encoder, and by the
-  /// recurrent layer after it, which is what predictions are made from.
+  /// Encodings after each event of sequences (B, N, 2) from their start, (B, N, E): by the encoder, and by the
+  /// recurrent layer after it, which predictions are made from.
   struct Histories {
     Tensor encoded, recurrent;
   };

@@ -30,7 +30,9 @@ std::string hawkes_encoder_place(const std::vector<std::string>& ours) {
   return fmt::format("{}{}.{}", start, part->second, ours.back());
 }
 
-std::int64_t recorded_marks(const ModelConfig& ours) { return ConfigReader(ours, "parity").size("num_classes"); }
+std::int64_t recorded_marks(const ModelConfig& ours) {
+  return ConfigReader(ours, "parity").size("num_classes", "classes of events");
+}
 
 namespace {
 

@@ -14,7 +14,8 @@ namespace npzoo {
 /// and so is a penalty on all parameters.
 std::span<const AuthorsCode> thp_plus_authors();
 
-/// Where a layer's parameter is in this code and in that of THP. `ours` are the words of its name, "layers" the first.
+/// Returns the place of a layer's parameter in this code and in that of THP. `ours` are the words of its name, "layers"
+/// first.
 std::string hawkes_encoder_place(const std::vector<std::string>& ours);
 
 /// Number of marks of a model with these constructor parameters. Recorded marks are 1 to that, or 0 for padding.

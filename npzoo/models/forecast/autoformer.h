@@ -46,7 +46,7 @@ class AutoformerDecoderLayer {
  public:
   AutoformerDecoderLayer(const AutoformerConfig& config, Initializer& init);
 
-  /// What is left of x (B, L, E) without its trends, and these as a change of the forecast.
+  /// x (B, L, E) without its trends, and the trends as a change of the forecast.
   struct Parts {
     Tensor season;  // (B, L, E)
     Tensor trend;   // (B, L, Dy)

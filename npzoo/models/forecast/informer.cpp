@@ -167,21 +167,18 @@ std::unique_ptr<Model> make_informer(const ModelConfig& config, const InitialWei
   ConfigReader reader(config, "informer");
   InformerConfig c;
   c.series.read(reader);
-  c.width = reader.size("d_model");
-  c.hidden = reader.size("d_ff");
-  c.heads = reader.size("n_heads");
-  c.encoder_layers = reader.depth("e_layers");
-  c.decoder_layers = reader.depth("d_layers");
-  c.factor = reader.size("factor");
-  c.distil = reader.get<bool>("distil");
-  c.gelu = read_activation(reader, "informer");
-  const auto cross = reader.get<std::string>("cross", "full");
-  check(cross == "full" || cross == "sparse", "[informer] cross '{}' found, expected full or sparse", cross);
-  c.sparse_cross = cross == "sparse";
-  const auto heads = reader.get<std::string>("merge_heads", "side-by-side");
-  check(heads == "side-by-side" || heads == "scrambled",
-        "[informer] merge_heads '{}' found, expected side-by-side or scrambled", heads);
-  c.scrambled = heads == "scrambled";
+  c.width = reader.size("d_model", "width of tokens");
+  c.hidden = reader.size("d_ff", "width of the feed-forward networks");
+  c.heads = reader.size("n_heads", "attention heads");
+  c.encoder_layers = reader.depth("e_layers", "encoder layers");
+  c.decoder_layers = reader.depth("d_layers", "decoder layers");
+  c.factor = reader.size("factor", "queries that sparse attention keeps, per logarithm of the length");
+  c.distil = reader.get<bool>("distil", "whether the encoder halves the series between layers");
+  c.gelu = read_activation(reader);
+  c.sparse_cross =
+      reader.choice("cross", "attention of the decoder to the encoder", {"full", "sparse"}, "full") == "sparse";
+  constexpr KeyLine kHeads = "how the outputs of the heads are joined; \"scrambled\" as in the authors' code";
+  c.scrambled = reader.choice("merge_heads", kHeads, {"side-by-side", "scrambled"}, "side-by-side") == "scrambled";
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Informer>(c, init);

@@ -23,7 +23,7 @@ struct InformerConfig {
   ProbAttentionConfig attention(bool causal) const { return {width, heads, factor, causal, scrambled}; }
 };
 
-/// Of all keys, or sparse.
+/// Attention to all keys, or sparse attention.
 class InformerCrossAttention {
  public:
   InformerCrossAttention(const InformerConfig& config, Initializer& init);
@@ -69,7 +69,7 @@ class DistillingLayer {
  public:
   DistillingLayer(std::int64_t width, Initializer& init);
 
-  /// `found` becomes the statistics of the batch, where it is given.
+  /// `found` becomes the statistics of the batch, if it is given.
   Tensor operator()(const Tensor& x, bool training, BatchNorm* found = nullptr) const;
   void keep(const BatchNorm& found);
   void visit(ModuleVisitor& visitor);

@@ -45,7 +45,7 @@ Tensor triangle(std::int64_t rows, std::int64_t columns, double behind, double u
   return out.to(like.dtype()).to(like.device());
 }
 
-/// 1 where x > 0 is at least 1 / `least`, 0 where it is 0.
+/// 1 where x > 0 is at least 1 / `least`, 0 if it is 0.
 Tensor indicator(const Tensor& x, double least) {
   return affine(relu(affine(x, -2 * least, 1)), -1, 1);  // 1 − max(0, 1 − 2 least x)
 }

@@ -12,10 +12,10 @@
 
 namespace npzoo {
 
-// What Autoformer and Informer are built from, as in github.com/thuml/Autoformer @51c7d41. Rows of a series are its
-// steps: (B, L, ·).
+// Parts of Autoformer and Informer, as in github.com/thuml/Autoformer @51c7d41. Rows of a series are its steps: (B, L,
+// ·).
 
-/// What was computed on the way, for whoever compares it with a recording.
+/// Intermediate results, for comparisons with a recording.
 struct SeriesTrace {
   Tensor encoded;                      // (B, ·, E)
   Tensor decoded;                      // (B, label + Nt, ·), what the decoder says of known and of asked steps
@@ -51,7 +51,7 @@ class SeriesEmbedding {
   void visit(ModuleVisitor& visitor);
 
   Parameter value;             // (3, Dy, E)
-  std::optional<Linear> time;  // (E, M), without bias; none where there are no features
+  std::optional<Linear> time;  // (E, M), without bias; none if there are no features
 
  private:
   bool positions_;

@@ -65,18 +65,15 @@ struct SeriesState : HeldContext {
 };
 
 void SeriesConfig::read(ConfigReader& reader) {
-  dim_x = reader.size("dim_x");
-  dim_y = reader.size("dim_y");
-  known = reader.integer("label_len", 0, 65'536);
+  dim_x = reader.size("dim_x", kGivenByData);
+  dim_y = reader.size("dim_y", kGivenByData);
+  known = reader.integer("label_len", "last context points that the decoder reads", 0, 65'536);
   dropout = read_dropout(reader);
-  gaussian = reader.get<bool>("gaussian", true);
+  gaussian = reader.get<bool>("gaussian", "whether standard deviations are predicted too", true);
 }
 
-bool read_activation(ConfigReader& reader, const std::string& model) {
-  const auto activation = reader.get<std::string>("activation");
-  check(activation == "relu" || activation == "gelu", "[{}] activation '{}' found, expected relu or gelu", model,
-        activation);
-  return activation == "gelu";
+bool read_activation(ConfigReader& reader) {
+  return reader.choice("activation", "activation of the feed-forward networks", {"relu", "gelu"}) == "gelu";
 }
 
 void SeriesModel::for_histories(const Task& task, const Draws& draws,

@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What models of series at equal steps have in common.
+/// Settings of all models of series at equal steps.
 struct SeriesConfig {
   std::int64_t dim_x = 1, dim_y = 1;
   std::int64_t known = 48;  // steps of the context that the decoder is shown (label_len)
@@ -26,7 +26,7 @@ struct SeriesConfig {
 };
 
 /// "relu" or "gelu", true for the latter.
-bool read_activation(ConfigReader& reader, const std::string& model);
+bool read_activation(ConfigReader& reader);
 
 /// A context and what an encoder made of it.
 struct SeriesState;
@@ -56,13 +56,13 @@ class SeriesModel : public Model {
   std::int64_t dim_x() const override { return series_.dim_x; }
   std::int64_t dim_y() const override { return series_.dim_y; }
 
-  /// Of tasks without padding.
+  /// Forecasts tasks without padding.
   Moments forecast(const Task& task, const SeriesPass& pass) const;
 
  protected:
   /// → what `decode` is to know of them besides.
   virtual Tensor encode(const History& history, const SeriesPass& pass) const = 0;
-  /// Of as many steps behind them as there are `marks` (B, Nt, M), Nt ≥ 1: (B, Nt, out).
+  /// Decodes as many steps behind the context as there are `marks` (B, Nt, M), Nt ≥ 1: (B, Nt, out).
   virtual Tensor decode(const History& history, const Tensor& memory, const Tensor& marks,
                         const SeriesPass& pass) const = 0;
 

@@ -26,8 +26,8 @@ using NamedTensors = std::map<std::string, Tensor>;
 /// one K of 1.
 enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution, pointwise };
 
-/// Where a model's authors keep a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that
-/// is called kernel, as Flax does, is transposed; a scalar is one of one element.
+/// The authors' place of a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that is
+/// called kernel, as in Flax, is transposed; a scalar has one element.
 struct AuthorsPlace {
   std::string name;
   std::int64_t part = 0, parts = 1;
@@ -53,7 +53,7 @@ struct AuthorsCode {
   const char* list = nullptr;
   /// A key of the run that `config` is given as well.
   const char* of_run = nullptr;
-  /// What recordings have of the state of a context, by their names for it, on the CPU; null: nothing.
+  /// Returns the recorded parts of the state of a context, by their names, on the CPU; null: none.
   NamedTensors (*state)(const ContextState& state) = nullptr;
   /// Our constructor parameters with those that theirs finds out from the recorded task, in float64 on the CPU; null:
   /// there are none.
@@ -65,10 +65,10 @@ struct AuthorsCode {
   Task (*task)(const RecordedTensors& recorded, const ModelConfig& ours) = nullptr;
   /// Their objective where it is none of the model's; null: Model::loss.
   Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
-  /// What recordings have of a prediction besides its moments and densities, in training and in evaluation, with what
-  /// was drawn there; null: nothing. Of targets (B, Nt, …) that are padding nothing is compared.
+  /// Returns the recorded parts of a prediction besides its moments and densities, in training and in evaluation, with
+  /// the numbers drawn there; null: none. Padded targets of (B, Nt, …) are not compared.
   NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
-  /// What was drawn, (K, N), is for each task of the batch.
+  /// The recorded draws, (K, N), are the same for each task of the batch.
   bool draws_for_all_tasks = false;
 };
 
@@ -76,7 +76,7 @@ struct AuthorsCode {
 
 using Words = std::span<const std::string>;
 
-/// What stands between the dots.
+/// Splits a name at its dots.
 std::vector<std::string> split_name(const std::string& name);
 
 /// Place of a layer in the authors' nn.Sequential, where activations count too.
@@ -88,7 +88,7 @@ ModelConfig tnp_architecture(ModelConfig theirs);
 /// The same of dl4bi, whose names for some of its parameters are ours by `names`, theirs first.
 ModelConfig dl4bi_architecture(ModelConfig theirs, const std::vector<std::pair<std::string, std::string>>& names);
 
-/// What dl4bi's transformers have in common.
+/// Converts the settings that dl4bi's transformers share.
 ModelConfig dl4bi_transformer(ModelConfig theirs);
 
 /// Keys by other names, the old ones first; those that are not there are left out.
@@ -102,7 +102,7 @@ AuthorsPlace flax_dense(const std::string& module, const std::string& kind);
 /// `words` are layers.L.weight.
 AuthorsPlace flax_mlp(const std::string& name, Words words);
 
-/// Of dl4bi's MultiHeadAttention; `words` are query.weight, or key, value, out.
+/// Places in dl4bi's MultiHeadAttention; `words` are query.weight, or key, value, out.
 AuthorsPlace flax_attention(const std::string& name, Words words);
 
 /// A TransformerLayer of dl4bi, `words` being the names within ours.
@@ -117,7 +117,7 @@ AuthorsPlace authors_joint_head(Words words);
 /// `words` are layers.L.weight.
 AuthorsPlace authors_mlp(const std::string& name, Words words);
 
-/// What the authors of EQTNP, LBANP and CMANP call the two halves of a PerceiverLayer: `words` are the names within
+/// Places of the two halves of a PerceiverLayer in the code of EQTNP, LBANP and CMANP: `words` are the names within
 /// ours.
 AuthorsPlace authors_perceiver_layer(const std::string& attention, const std::string& network, Words words);
 

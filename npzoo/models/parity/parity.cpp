@@ -26,7 +26,7 @@ constexpr double kRounding = 1e-14;           // of the largest gradient
 constexpr std::int64_t kMostUpdates = 1'000;  // recordings have 10
 const std::string kLoss = "train.loss", kEvaluation = "eval.random.", kTraining = "random.";
 
-/// A model can be asked for a grid of any size by a few bytes.
+/// A few bytes of a recording may describe a grid of any size.
 std::unique_ptr<Model> model_of(const Record& record) {
   if (const auto nodes = record.authors().nodes; nodes != nullptr) {
     const std::int64_t count = nodes(record.spec().config);
@@ -149,13 +149,13 @@ class Comparison {
     return loss;
   }
 
-  /// Of parameter i, ours or one of theirs that is penalised alone.
+  /// Returns the recording for parameter i, ours or one of theirs that is penalised alone.
   Tensor recorded(const std::string& kind, std::size_t i) const {
     if (i < own_) return record_.of_parameter(kind, parameters_[i]);
     return in_double(record_.tensors().like(kind + "." + parameters_[i].name, parameters_[i].parameter->value));
   }
 
-  /// What is kept of batches, after some of them.
+  /// Compares the statistics that layers keep of batches.
   void buffers(const std::string& kind) {
     for (const NamedParameter& p : named_tensors(*model_)) {
       const std::string name = kind + "." + record_.authors().place(p.name).name;
@@ -194,7 +194,7 @@ class Comparison {
     quantities_.put(kind + ".final.*", error / scale, kAdamTolerance);
   }
 
-  /// What this family's recordings have instead of densities and moments.
+  /// Compares the outputs that recordings of this family hold instead of densities and moments.
   void outputs() {
     const auto add_outputs = [&](const std::string& start, const std::string& random, bool training) {
       Draws draws = record_.draws(random);
@@ -206,7 +206,7 @@ class Comparison {
     add_outputs("train.", kTraining, true);
   }
 
-  /// Of each target by itself, of all together, and of what the authors' reductions make of them.
+  /// Compares the densities of each target by itself, of all together, and their reductions in the authors' code.
   void densities(const ContextState& state, const Prediction& p) {
     if (model_info(record_.spec().name).density == Density::joint) {
       const Tensor together = p.joint_log_likelihood(task_.yt);
@@ -263,7 +263,7 @@ class Comparison {
     quantities_.add_if_recorded("eval.scale_tril", factor);
     quantities_.add_if_recorded("eval.predict.mean", reshape(joint.mean(), task_.yt.shape()));
     if (!record_.has("eval.samples")) return;
-    // What was recorded multiplies the triangular factor, so a low rank has other draws than ours.
+    // The recorded numbers multiply the triangular factor, so a low rank has other draws than ours.
     const JointGaussian triangular(joint.mean(), factor);
     const Tensor samples = in_double(triangular.sample(recorded_samples(), draws));
     quantities_.add("eval.samples", samples);
@@ -276,8 +276,8 @@ class Comparison {
     return record_.tensors().floats("eval.samples", {RecordedTensors::kAny, y[0], y[1], y[2]}).dim(0);
   }
 
-  /// Of tasks that have targets of different numbers: of the real ones, asked for by themselves, and the part of what
-  /// was recorded that is theirs.
+  /// For tasks with different numbers of targets: compares the factor of the real targets, predicted by themselves,
+  /// with their part of the recording.
   void leading_factors() {
     const std::int64_t values = task_.yt.dim(1) * task_.yt.dim(2);
     const Tensor theirs = in_double(record_.tensors().floats("eval.scale_tril", {task_.yt.dim(0), values, values}));
@@ -336,7 +336,7 @@ class Comparison {
     add_moments(start, *model_->query(state, task_.xt));
   }
 
-  /// Of each function where several were recorded.
+  /// Adds the moments of each function if several were recorded.
   void add_moments(const std::string& start, const Prediction& prediction) {
     if (!record_.has(start + "mean")) return;
     const Marginals m = prediction.marginals();

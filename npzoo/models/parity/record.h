@@ -52,8 +52,8 @@ class Record {
   /// Context points of the first of two parts, if a run was continued; else 0.
   std::int64_t first_points() const;
 
-  /// What the authors recorded for one of our parameters. `kind` is param, grad, adam.final or buffer. Zeros for the
-  /// gradient of a parameter that their objective does not depend on.
+  /// Returns the authors' recording for one of our parameters. `kind` is param, grad, adam.final or buffer. Zeros for
+  /// the gradient of a parameter that their objective does not depend on.
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const;
   /// Their names for parameters that none of `ours` is.
   std::vector<std::string> other_parameters(std::span<const NamedParameter> ours) const;

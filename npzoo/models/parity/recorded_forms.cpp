@@ -80,7 +80,7 @@ Tensor deviation(const Tensor& samples) {
 Tensor covariance(const JointGaussian& joint) {
   const Tensor factors = in_double(joint.factor());
   const std::int64_t batch = factors.dim(0), m = factors.dim(1), rank = factors.dim(2);
-  Tensor all = Tensor::zeros({batch, m, m}, DType::float64);
+  Tensor all = Tensor::zeros({batch, m, m}, DType::float64, Device::cpu);
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < m; ++j) {

@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-// What recordings are compared by, all in float64 on the CPU.
+// Forms in which recordings are compared, all in float64 on the CPU.
 
 double largest_value(const Tensor& x);
 
@@ -32,7 +32,7 @@ Tensor scale_tril(const JointGaussian& joint);
 /// Deviation (B, Nt, Dy) of samples (K, B, Nt, Dy), by K − 1.
 Tensor deviation(const Tensor& samples);
 
-/// 0 where the weight (B, Nt) of a target is 0; as it was, where it is no (B, Nt, …).
+/// 0 if the weight (B, Nt) of a target is 0; as it was, where it is no (B, Nt, …).
 Tensor without_padding(const Tensor& x, const Tensor& weights);
 
 /// Targets of samples (K, B, Nt, Dy) in the order (K, Nt) in which the authors' code drew and left them. Throws Error

@@ -7,10 +7,10 @@
 
 namespace npzoo {
 
-/// Targets one block after the other in the given order, each block given the context and the values of all before it:
-/// log p(y) = Σ log p(block | what came before). Each target by itself is a mixture: along paths that are drawn it is
-/// what is said of it given the path before it. A heir says how its model goes on; where one pass of a network gives
-/// the density of all targets it overrides `joint_log_likelihood`.
+/// Predicts targets one block after the other in the given order, each block given the context and the values of all
+/// blocks before: log p(y) = Σ log p(block
+/// earlier blocks). Each target by itself is a mixture over sampled paths. Derived classes predict the next block; they
+/// override `joint_log_likelihood` if one pass of a network gives the density of all targets.
 class Autoregressive : public Prediction {
  public:
   /// xt (B, Nt, Dx); blocks of `block` targets. `draws` are copied; `samples` paths of each task are drawn for the
@@ -23,24 +23,25 @@ class Autoregressive : public Prediction {
   Tensor sample(std::int64_t n, Draws& draws) const override;
   /// "teacher-forced": the values of what came before are those of the targets.
   DensityForms forms() const override;
-  /// Of each target, given the values y (B, Nt, Dy) of those before its block: what `joint_log_likelihood` is the
-  /// density of. This default goes block by block; a heir that has it by one pass of a network overrides it.
+  /// Returns the distribution of each target, given the values y (B, Nt, Dy) of those before its block: the factors of
+  /// `joint_log_likelihood`. This default works block by block; models that need one pass of a network override it.
   virtual Marginals given_those_before(const Tensor& y) const;
-  /// Of each target as if there were no others, which needs no paths: what is said of a block of it alone, after the
-  /// context. Recorded where a recording is on. This default asks for one target after the other.
+  /// Returns the distribution of each target as if there were no others, which needs no paths: that of a block of it
+  /// alone, after the context. Recorded if a recording is on. This default predicts one target after the other.
   virtual Marginals each_alone() const;
   /// Calls visit(prediction, first target, end) for each block, given the values y of those before it.
   void teacher_forced(const Tensor& y,
                       const std::function<void(const Prediction&, std::int64_t, std::int64_t)>& visit) const;
 
  protected:
-  /// Of the next targets (B, n, Dx), given what is in the state.
+  /// Predicts the next targets (B, n, Dx), given the points in the state.
   virtual std::unique_ptr<Prediction> next(const ContextState& state, const Tensor& xt) const = 0;
   /// The state with targets and their values.
   virtual std::unique_ptr<ContextState> after(const ContextState& state, const Context& observed) const = 0;
 
  private:
-  /// Calls visit(prediction of the block, its first target, its targets' end), which gives the values to go on with.
+  /// Calls visit(prediction of the block, its first target, its targets' end), which returns the values to continue
+  /// with.
   template <class F>
   void walk(const F& visit) const;
 

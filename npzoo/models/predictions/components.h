@@ -4,7 +4,7 @@
 
 #include "npzoo/engine/tensor.h"
 
-// What mixtures of components at each target share.
+// Helpers of predictions with a mixture of components at each target.
 
 namespace npzoo {
 

@@ -4,8 +4,8 @@
 
 namespace npzoo {
 
-/// What is said of each event of sequences, given all events before it as they were: teacher-forced. y (B, Nt, 2) is
-/// gaps and marks; mark −1 is no event but the end of a sequence: for the gap, nothing happened
+/// Scores of each event of sequences, given all events before it as they were (teacher-forced). y (B, Nt, 2) is gaps
+/// and marks; mark −1 is no event but the end of a sequence: nothing happened during the gap
 /// (npzoo/datasets/events/event_task.h). All are float64 on the CPU, computed in double.
 struct EventScores {
   Tensor time;              // (B, Nt) log p(gap) or, of an end, log P(nothing happens for so long), nats
@@ -14,8 +14,8 @@ struct EventScores {
   Tensor mark_probability;  // (B, Nt, M) of the mark of the event, before its gap is known
 };
 
-/// What comes next after each of the events of a sequence: how long it takes, the gap, and what kind of event it is,
-/// its mark. Each is given what came before it, so the density of a sequence is the product over its events.
+/// The distribution of the next event after each event of a sequence: the time until it, the gap, and its class, the
+/// mark. Each is given the events before it, so the density of a sequence is the product over its events.
 class EventDensity : public Prediction {
  public:
   /// Throws Error for a mark that there is not.
@@ -31,7 +31,7 @@ Tensor chosen_marks(const Tensor& mark, std::int64_t count);
 /// Throws Error for y of other shapes than (tasks, events, 1) or, with marks, (tasks, events, 2), and, where y is on
 /// the host, for a gap below 0 and for a mark that is neither one of 0 … marks − 1 nor −1, an end.
 void check_events(const Tensor& y, std::int64_t tasks, std::int64_t events, std::int64_t marks);
-/// Of values on the host: throws Error for one below 0.
+/// Throws Error if a gap is below 0; for values on the host.
 void check_gaps(const Tensor& gaps);
 
 }  // namespace npzoo

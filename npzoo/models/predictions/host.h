@@ -2,7 +2,7 @@
 
 #include "npzoo/engine/tensor.h"
 
-// What the kinds of predictions share: arithmetic in double on the host.
+// Helpers of predictions: arithmetic in double on the host.
 
 namespace npzoo {
 

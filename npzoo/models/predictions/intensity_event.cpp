@@ -65,7 +65,7 @@ class HostIntensities {
       sum += unit_rule().weights[i] * total(from + (to - from) * unit_rule().nodes[i]);
     return sum * (to - from);
   }
-  /// Where the integral from 0 on has grown to each of ascending `targets`.
+  /// Returns the times at which the integral from 0 on reaches each of ascending `targets`.
   std::vector<double> gaps_at(std::span<const double> targets) const;
 
  private:
@@ -157,7 +157,7 @@ std::vector<double> HostIntensities::gaps_at(std::span<const double> targets) co
   return gaps;
 }
 
-/// Of all events of a batch.
+/// Intensities of all events of a batch.
 class IntensitiesOnHost {
  public:
   explicit IntensitiesOnHost(const MarkIntensities& all)

@@ -15,14 +15,14 @@ struct MarkIntensities {
 
 inline constexpr double kLeastIntensity = 1e-9;
 
-/// What follows an event by intensities of marks. y is (B, Nt, 2), gap and mark, as NextEvent has them.
+/// The distribution of the next event by intensities of marks. y is (B, Nt, 2), gap and mark, as in NextEvent.
 ///
-/// The integral of the intensities has no elementary form and is taken by 24 Gauss-Legendre nodes: to rounding while
+/// The integral of the intensities has no elementary form. It is computed by 24 Gauss-Legendre nodes: to rounding while
 /// β |slope| · gap ≤ 10, to 1e-6 of itself up to 20. Marginals, of the gap alone, are 32 of its quantiles.
 class IntensityEvent final : public EventDensity {
  public:
-  /// What is forecast is no matter of the intensities, whose mean may be anything where events may never come:
-  /// expected_gap (B, Nt) and mark_log_probability (B, Nt, M), as log_softmax gives. Throws Error for other shapes.
+  /// The forecasts do not come from the intensities, whose mean may be anything if events may never come: expected_gap
+  /// (B, Nt) and mark_log_probability (B, Nt, M), as from log_softmax. Throws Error for other shapes.
   IntensityEvent(MarkIntensities intensities, Tensor expected_gap, Tensor mark_log_probability);
 
   Marginals marginals() const override;

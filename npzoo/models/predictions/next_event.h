@@ -38,7 +38,7 @@ class NextEvent final : public EventDensity {
   /// Throws Error for a gap below 0, as log_likelihood does.
   Tensor log_survival(const Tensor& gap) const;
   const LogNormalMixture& gap() const { return gap_; }
-  /// (B, Nt, M); undefined where there are no marks.
+  /// (B, Nt, M); undefined if there are no marks.
   const Tensor& mark_log_probability() const { return mark_; }
 
  private:

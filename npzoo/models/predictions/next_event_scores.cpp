@@ -9,7 +9,7 @@ namespace npzoo {
 
 namespace {
 
-/// What is said of the events of a batch, on the host.
+/// Distributions of the events of a batch, on the host.
 class NextEventOnHost {
  public:
   explicit NextEventOnHost(const NextEvent& each) : each_(each), model_(each.marginals()), gaps_(on_host(model_)) {

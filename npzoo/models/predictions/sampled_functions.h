@@ -14,7 +14,7 @@ class SampledFunctions final : public Prediction {
   Marginals marginals() const override { return {functions_.mean, functions_.std}; }
   Tensor joint_log_likelihood(const Tensor& y) const override;
   Tensor sample(std::int64_t n, Draws& draws) const override;
-  /// Of the K functions, each as likely.
+  /// Returns n of the K functions, each with equal probability.
   Tensor functions(std::int64_t n, Draws& draws) const override;
   DensityForms forms() const override;
 

@@ -48,7 +48,10 @@ std::vector<Task> in_drawn_orders(const Task& task, std::int64_t repeats, Draws&
   return shuffled;
 }
 
-std::int64_t read_permutation_repeats(ConfigReader& reader) { return reader.integer("permutation_repeats", 0, 64, 0); }
+std::int64_t read_permutation_repeats(ConfigReader& reader) {
+  return reader.integer("permutation_repeats",
+                        "random orders of the targets that training averages over; 0: the given order alone", 0, 64, 0);
+}
 
 Tensor mean_of(const std::vector<Tensor>& losses) {
   Tensor sum = losses.front();

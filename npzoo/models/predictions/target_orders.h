@@ -18,7 +18,7 @@ void sort_places(std::span<const double> keys, std::span<std::int64_t> places);
 /// orders are functions of `draws` alone: a copy of them finds the same.
 std::vector<Task> in_drawn_orders(const Task& task, std::int64_t repeats, Draws& draws);
 
-/// Reads `permutation_repeats`, 0 where it is not given. Throws Error, opened by `model`, unless it is from 0 to 64.
+/// Reads `permutation_repeats`, 0 if it is not given. Throws Error, opened by `model`, unless it is from 0 to 64.
 std::int64_t read_permutation_repeats(ConfigReader& reader);
 
 /// Mean of scalars, one at least.

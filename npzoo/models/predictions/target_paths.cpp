@@ -80,7 +80,7 @@ TargetPaths::Paths TargetPaths::follow(std::int64_t n, Draws& draws) const {
   return {{concat(mean, 0), concat(std, 0)}, concat(values, 0)};
 }
 
-/// Of each task and path (B, n, Nt): the targets in the order of numbers that are drawn.
+/// Draws orders for each task and path (B, n, Nt): the targets in the order of random numbers.
 Tensor TargetPaths::draw_orders(std::int64_t n, Draws& draws) const {
   const std::int64_t batch = xt_.dim(0), targets = xt_.dim(1);
   const Tensor keys = draws.normal(n, batch, {targets}, DType::float64, Device::cpu);  // (n, B, Nt)

@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-/// Targets one after the other, on many paths at once: a heir keeps for each path what it needs of the targets before,
-/// such as keys and values, and says of the next one.
+/// Predicts targets one after the other, on many paths at once. Derived classes keep the state of each path, such as
+/// keys and values, and predict the next target.
 class TargetPaths : public Autoregressive {
  public:
   struct Plan {
@@ -32,7 +32,8 @@ class TargetPaths : public Autoregressive {
   class Walk {
    public:
     virtual ~Walk() = default;
-    /// Of target t, (B·P, 1, Dy). x (B·P, Nt, Dx) in the order of each path, values (B·P, Nt, Dy) of those before t.
+    /// Predicts target t, (B·P, 1, Dy), from x (B·P, Nt, Dx) in the order of each path and values (B·P, Nt, Dy) of
+    /// those before t.
     virtual Moments target(const Tensor& x, const Tensor& values, std::int64_t t) = 0;
   };
   /// So many rows at the context.

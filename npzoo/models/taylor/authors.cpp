@@ -68,7 +68,7 @@ ModelConfig dimensions_of_task(ModelConfig ours, const Task& task) {
   return ours;
 }
 
-/// What both record of each target given those before.
+/// Returns the scores that both recordings have of each target given those before.
 NamedTensors scores_of(const Moments& moments, const Tensor& y) {
   const Tensor each = affine(gaussian_log_density(y, moments.mean, moments.std), -1, 0);
   const Tensor std = affine(moments.std, 1, -kAdded), squares = square(sub(y, moments.mean));

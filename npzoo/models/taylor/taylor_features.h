@@ -17,7 +17,7 @@ struct TaylorFeaturesConfig {
   int order = 0;                  // p of the expansion that means are predicted relative to, 0 or 1
 };
 
-/// What networks are shown of some points, and what they predict relative to.
+/// Inputs of the networks for some points, and the anchors of their predictions.
 struct TaylorInputs {
   Tensor query;   // (R, n, xy width): of targets nothing that their own values tell
   Tensor key;     // (R, n, xy width): with it
@@ -45,8 +45,8 @@ class TaylorFeatures {
 
   std::int64_t x_width() const;
   std::int64_t xy_width() const;
-  /// Of points `first` …. `statistics` (2, C): means and variances to normalise derivatives by; undefined: the running
-  /// ones.
+  /// Computes the inputs of points `first` …. `statistics` (2, C): means and variances to normalise derivatives by;
+  /// undefined: the running ones.
   TaylorInputs operator()(const TaylorPoints& points, std::int64_t first, const Tensor& statistics = {}) const;
 
   /// Means and variances of the derivatives of all real points of a batch, in some orders of its targets (one at
@@ -54,7 +54,7 @@ class TaylorFeatures {
   Tensor statistics(std::span<const TaylorPoints> orders, const Tensor& target_lengths) const;
   /// Goes a hundredth of the way to those of a batch.
   void keep(const Tensor& statistics);
-  /// What is added to the neighbours of `points` points, undefined where nothing is.
+  /// Draws the noise of the neighbours of `points` points; undefined if there is none.
   Tensor draw_noise(std::int64_t batch, std::int64_t points, const Tensor& like, Draws& draws) const;
 
   void visit(ModuleVisitor& visitor);

@@ -44,7 +44,7 @@ class TaylorStream {
 
   TaylorStream(std::int64_t features, const TaylorStreamConfig& config, Initializer& init);
 
-  /// Of a context: features (B, Nc, F), y (B, Nc, Dy), `lengths` as in Task.
+  /// Encodes a context: features (B, Nc, F), y (B, Nc, Dy), `lengths` as in Task.
   Encoded encode(const Tensor& features, const Tensor& y, const Tensor& lengths, const Dropping& dropping = {}) const;
   /// Some targets of each path, in their order, behind those `before`: (B·P, n, E). The first `given` have values; the
   /// encoded ones of these and of `before` come out in `after`.

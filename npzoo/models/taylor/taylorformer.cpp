@@ -86,7 +86,7 @@ class Taylorformer::Targets final : public TargetPaths {
   }
 
  private:
-  /// What paths draw has nothing to do with the noise of neighbours.
+  /// Paths draw other random numbers than the noise of neighbours.
   static Draws after_noise(const Taylorformer& model, const TaylorformerState& state, const Tensor& xt) {
     Draws draws = state.for_targets;
     static_cast<void>(model.features.draw_noise(xt.dim(0), xt.dim(1), xt, draws));
@@ -104,7 +104,8 @@ class Taylorformer::Targets final : public TargetPaths {
     return {before.x_before, before.y_before, before.before_x, before.before_xy};
   }
 
-  /// Of targets x (R, n, Dx) behind those of the path, the first `given` of which have values; these then join it.
+  /// Predicts targets x (R, n, Dx) behind those of the path. The first `given` of them have values and then join the
+  /// path.
   Moments go_on(Path& path, const Tensor& x, const Tensor& y, std::int64_t given) const {
     const std::int64_t rows = x.dim(0), count = path.x.dim(1), n = x.dim(1);
     const Context& context = state_->context;
@@ -278,24 +279,28 @@ namespace {
 std::unique_ptr<Model> make_taylorformer(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "taylorformer");
   TaylorformerConfig c;
-  c.features.dim_x = reader.size("dim_x");
-  c.features.dim_y = reader.size("dim_y");
+  c.features.dim_x = reader.size("dim_x", kGivenByData);
+  c.features.dim_y = reader.size("dim_y", kGivenByData);
   check(c.features.dim_x <= 2, "[taylorformer] dim_x {} found, expected 1 or 2: derivatives are by one or two inputs",
         c.features.dim_x);
-  c.features.encoding = reader.size("enc_dim");
-  check(c.features.encoding % 2 == 0, "[taylorformer] enc_dim {} found, expected an even number", c.features.encoding);
-  c.features.least = reader.number("xmin", kPositive);
-  c.features.most = reader.number("xmax", kPositive);
-  check(c.features.least < c.features.most, "[taylorformer] xmin {} and xmax {} found, expected xmin < xmax",
-        c.features.least, c.features.most);
-  c.features.neighbour_noise = reader.number("neighbour_noise", kNonNegative, 0.01);
-  c.features.order = static_cast<int>(reader.integer("p", 0, 1, 0));
-  c.heads = reader.size("num_heads");
-  c.head_width = reader.size("head_dim");
-  c.width = reader.size("output_shape");
-  c.layers = reader.depth("num_layers");
+  c.features.encoding = reader.size("enc_dim", "channels of the encoding of each input");
+  reader.expect(c.features.encoding % 2 == 0, "[taylorformer] enc_dim {} found, expected an even number",
+                c.features.encoding);
+  c.features.least = reader.number("xmin", "shortest period of the encoding, in units of the inputs", kPositive);
+  c.features.most = reader.number("xmax", "longest period of the encoding, in units of the inputs", kPositive);
+  reader.expect(c.features.least < c.features.most, "[taylorformer] xmin {} and xmax {} found, expected xmin < xmax",
+                c.features.least, c.features.most);
+  c.features.neighbour_noise = reader.number(
+      "neighbour_noise", "standard deviation of noise on the inputs of neighbours, for two inputs", kNonNegative, 0.01);
+  c.features.order = static_cast<int>(
+      reader.integer("p", "order of the Taylor expansion that means are predicted relative to", 0, 1, 0));
+  c.heads = reader.size("num_heads", "attention heads");
+  c.head_width = reader.size("head_dim", "width of an attention head");
+  c.width = reader.size("output_shape", "width of the model");
+  c.layers = reader.depth("num_layers", "layers");
   c.std = {StdForm::Kind::exp, 0, 1e-3};
-  if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.01, 1e-3};
+  if (reader.get<bool>("bound_std", "whether standard deviations have a positive lower bound", false))
+    c.std = {StdForm::Kind::softplus, 0.01, 1e-3};
   c.dropout = read_dropout(reader);
   c.permutation_repeats = read_permutation_repeats(reader);
   reader.finish();

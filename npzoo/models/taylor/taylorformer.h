@@ -50,8 +50,8 @@ class Taylorformer final : public Model {
   std::int64_t dim_x() const override { return config_.features.dim_x; }
   std::int64_t dim_y() const override { return config_.features.dim_y; }
 
-  /// Of the targets of a task, each given those before, derivatives normalised by the task's own statistics or what it
-  /// has of its batch's; `inputs`, where it is given, becomes the features of context and targets.
+  /// Predicts the targets of a task, each given those before. Derivatives are normalised by the task's own statistics
+  /// or those of its batch. `inputs`, if given, becomes the features of context and targets.
   Moments in_training(const Task& task, Draws& draws, TaylorInputs* inputs = nullptr) const;
   /// The same in evaluation.
   Moments teacher_forced(const Task& task, Draws& draws, TaylorInputs* inputs = nullptr) const;
@@ -76,7 +76,7 @@ class Taylorformer final : public Model {
   Arranged arranged(const Task& task, Draws& draws) const;
   Moments of_targets(const TaylorPoints& points, const Tensor& statistics, const Dropping& dropping,
                      TaylorInputs* inputs = nullptr) const;
-  /// Of encoded targets (R, n, E) of both streams; anchor (R, n, Dy).
+  /// Computes moments from encoded targets (R, n, E) of both streams; anchor (R, n, Dy).
   Moments head(const Tensor& x, const Tensor& xy, const Tensor& anchor) const;
 
   TaylorformerConfig config_;

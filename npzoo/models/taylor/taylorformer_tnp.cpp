@@ -14,19 +14,20 @@ namespace {
 std::unique_ptr<Model> make_taylorformer_tnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "taylorformer-tnp");
   TnpAConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  const std::int64_t width = reader.size("output_shape");
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  const std::int64_t width = reader.size("output_shape", "width of the model");
   c.embedder.assign(4, width);
   c.head_hidden = width;
   c.transformer.width = c.transformer.hidden = width;
-  c.transformer.heads = reader.size("num_heads");
-  c.transformer.attention_width = c.transformer.heads * reader.size("head_dim");
-  c.transformer.layers = reader.depth("num_layers");
+  c.transformer.heads = reader.size("num_heads", "attention heads");
+  c.transformer.attention_width = c.transformer.heads * reader.size("head_dim", "width of an attention head");
+  c.transformer.layers = reader.depth("num_layers", "layers");
   c.transformer.layer_norm_eps = 1e-3;
   c.transformer.gelu = true;
   c.std = {StdForm::Kind::exp, 0, 1e-3};
-  if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05, 1e-3};
+  if (reader.get<bool>("bound_std", "whether standard deviations have a positive lower bound", false))
+    c.std = {StdForm::Kind::softplus, 0.05, 1e-3};
   c.loss_per_channel = true;
   c.dropout = read_dropout(reader);
   c.permutation_repeats = read_permutation_repeats(reader);

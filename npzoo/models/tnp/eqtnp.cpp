@@ -64,9 +64,10 @@ void Eqtnp::visit(ModuleVisitor& visitor) {
 std::unique_ptr<Model> make_eqtnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "eqtnp");
   EqtnpConfig c{read_perceiver_config(reader, "eqtnp")};
-  const auto wiring = reader.get<std::string>("wiring", "entering");
-  check(wiring == "entering" || wiring == "leaving", "[eqtnp] wiring '{}' found, expected entering or leaving", wiring);
-  if (wiring == "leaving") c.wiring = EqtnpConfig::Wiring::leaving;
+  constexpr KeyLine kWiring =
+      "context that a layer of the targets reads: entering the same layer of the context, or leaving it";
+  if (reader.choice("wiring", kWiring, {"entering", "leaving"}, "entering") == "leaving")
+    c.wiring = EqtnpConfig::Wiring::leaving;
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Eqtnp>(c, init);

@@ -27,7 +27,7 @@ namespace {
 constexpr double kMostDeviations = 8;  // that the network is told of
 constexpr double kMostNats = 10;       // that a target counts for in full
 
-/// Of each channel, side by side: (B, N, Dy) each.
+/// Moments of each channel, side by side: (B, N, Dy) each.
 struct Kriged {
   Tensor mean, std, spread;
 };
@@ -51,8 +51,8 @@ Tensor features(const Tensor& x, const Tensor& value, const Tensor& error, const
   return concat({x, value, error, log(kriged.std), kriged.spread, flag}, -1);
 }
 
-/// What a target lacks beyond kMostNats counts by its logarithm: a value far outside neither moves the mean of all nor
-/// goes unheard.
+/// Replaces the part of a loss beyond kMostNats by its logarithm: an outlier still counts, but does not dominate the
+/// mean.
 Tensor tempered(const Tensor& likelihood) {
   constexpr double kNoLimit = std::numeric_limits<float>::max();
   const Tensor beyond = clamp(affine(likelihood, -1, -kMostNats), 0, kNoLimit);
@@ -108,8 +108,8 @@ std::unique_ptr<ContextState> KrigingTnp::do_condition(const Context& context, D
   return std::make_unique<KrigingTnpState>(HeldContext(context, draws, samples), std::move(fits), std::move(encoded));
 }
 
-/// What `query` joins from chunks: of each component mean and deviation of each channel, then all weights' logarithms;
-/// (B, n, K (2 Dy + 1)).
+/// Returns the parts that `query` joins from chunks: mean and deviation of each channel for each component, then the
+/// logarithms of all weights; (B, n, K (2 Dy + 1)).
 Tensor KrigingTnp::components(const KrigingTnpState& context, const Tensor& xt) const {
   const std::int64_t dy = config_.dim_y, count = config_.components;
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
@@ -161,16 +161,17 @@ namespace {
 std::unique_ptr<Model> make_kriging_tnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "kriging-tnp");
   KrigingTnpConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.bank = reader.get<std::string>("bank", c.bank);  // weights older than names of banks have this one
-  c.kernels = reader.size("kernels");
-  c.components = reader.size("components");
-  c.embedder_depth = reader.depth("emb_depth");
-  c.transformer = {.width = reader.size("d_model"),
-                   .hidden = reader.size("dim_feedforward"),
-                   .heads = reader.size("nhead"),
-                   .layers = reader.depth("num_layers"),
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.bank = reader.get<std::string>("bank", "kernels of the Gaussian processes",
+                                   c.bank);  // weights older than names of banks have this one
+  c.kernels = reader.size("kernels", "Gaussian processes in the bank");
+  c.components = reader.size("components", "components of the mixture");
+  c.embedder_depth = reader.depth("emb_depth", "linear layers of the embedding of points");
+  c.transformer = {.width = reader.size("d_model", "width of tokens"),
+                   .hidden = reader.size("dim_feedforward", "width of the feed-forward networks"),
+                   .heads = reader.size("nhead", "attention heads"),
+                   .layers = reader.depth("num_layers", "layers"),
                    .norm = NormPlacement::pre,
                    .final_norm = true};
   c.head_hidden = c.transformer.hidden;

@@ -67,7 +67,7 @@ void Lbanp::visit(ModuleVisitor& visitor) {
 
 LbanpConfig read_lbanp_config(ConfigReader& reader, const std::string& model) {
   LbanpConfig c{read_perceiver_config(reader, model)};
-  c.latents = reader.size("num_latents");
+  c.latents = reader.size("num_latents", "latent vectors");
   return c;
 }
 

@@ -38,7 +38,7 @@ class Lbanp : public Model {
 
  protected:
   double drop_y() const { return config_.drop_y; }
-  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  /// Encodes targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
 
  private:
@@ -50,7 +50,7 @@ LbanpConfig read_lbanp_config(ConfigReader& reader, const std::string& model);
 /// From that.
 std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeights& weights);
 
-/// Where the authors keep a parameter of LBANP.
+/// Returns the authors' place of a parameter of LBANP.
 AuthorsPlace authors_lbanp(const std::string& name);
 
 }  // namespace npzoo

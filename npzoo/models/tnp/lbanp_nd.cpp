@@ -27,7 +27,7 @@ void LbanpNd::visit(ModuleVisitor& visitor) {
 std::unique_ptr<Model> make_lbanp_nd(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "lbanp-nd");
   const LbanpConfig c = read_lbanp_config(reader, "lbanp-nd");
-  const JointHeadConfig head = read_perceiver_joint_head(reader, c, "lbanp-nd");
+  const JointHeadConfig head = read_perceiver_joint_head(reader, c);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<LbanpNd>(c, head, init);

@@ -78,7 +78,7 @@ class TnpA::TargetByTarget final : public TargetPaths {
   /// In one pass, as TNP-D: targets whose values are unknown do not attend to one another.
   Marginals each_alone() const override { return next(*state_, xt())->marginals(); }
 
-  /// Of each target given the values y (B, Nt, Dy) of those before it, in one pass.
+  /// Predicts each target given the values y (B, Nt, Dy) of those before it, in one pass.
   Moments given_those_before(const Tensor& y, Draws& draws, double dropout = 0) const {
     const std::int64_t targets = xt().dim(1), given = std::max<std::int64_t>(targets - 1, 0);
     const Tensor seen = draws.derived({xt().dim(0), given + targets}, [=](std::span<std::int64_t> counts) {
@@ -233,7 +233,7 @@ std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeight
   ConfigReader reader(config, "tnp-a");
   TnpAConfig c{read_tnp_config(reader, "tnp-a")};
   if (c.std.floor > 0) c.value_noise = 0.05;
-  c.permute = reader.get<bool>("permute", false);
+  c.permute = reader.get<bool>("permute", "whether training shuffles the targets", false);
   read_bandit_options(reader, c);
   reader.finish();
   Initializer init(Framework::torch, weights);

@@ -49,7 +49,7 @@ class TnpA final : public TokenTransformer {
   std::int64_t permutation_repeats_;
 };
 
-/// Reads what `read_tnp_config` and `read_bandit_options` do and, where it is given, `permute`.
+/// Reads what `read_tnp_config` and `read_bandit_options` do and, if it is given, `permute`.
 std::unique_ptr<Model> make_tnp_a(const ModelConfig& config, const InitialWeights& weights);
 
 }  // namespace npzoo

@@ -13,15 +13,16 @@ namespace {
 /// Sizes, by the names that both architectures use.
 TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.transformer.width = reader.size("d_model");
-  c.transformer.hidden = reader.size("dim_feedforward");
-  c.transformer.heads = reader.size("nhead");
-  c.transformer.layers = reader.depth("num_layers");
-  c.embedder.assign(static_cast<std::size_t>(reader.depth("emb_depth")), c.transformer.width);
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.transformer.width = reader.size("d_model", "width of tokens");
+  c.transformer.hidden = reader.size("dim_feedforward", "width of the feed-forward networks");
+  c.transformer.heads = reader.size("nhead", "attention heads");
+  c.transformer.layers = reader.depth("num_layers", "layers");
+  c.embedder.assign(static_cast<std::size_t>(reader.depth("emb_depth", "linear layers of the embedding of points")),
+                    c.transformer.width);
   c.head_hidden = c.transformer.hidden;
-  const auto dropout = reader.number("dropout", kFinite, 0);
+  const auto dropout = reader.number("dropout", "0: no published run uses another value", kFinite, 0);
   check(dropout == 0, "[{}] dropout {} found, expected 0: no published run uses another", model, dropout);
   return c;
 }
@@ -30,7 +31,9 @@ TokenTransformerConfig read_sizes(ConfigReader& reader, const std::string& model
 
 TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c = read_sizes(reader, model);
-  c.head_hidden = reader.size("head_hidden", c.transformer.hidden);
+  if (reader.has("head_hidden"))
+    c.head_hidden =
+        reader.size("head_hidden", "width of the predicting network's hidden layer; dim_feedforward if missing");
   c.transformer.layer_norm_eps = 1e-6;
   c.std.floor = read_min_std(reader);
   c.std.kind = c.std.floor > 0 ? StdForm::Kind::softplus : StdForm::Kind::exp;
@@ -41,20 +44,20 @@ TokenTransformerConfig read_dl4bi_tnp_config(ConfigReader& reader, const std::st
 TokenTransformerConfig read_tnp_config(ConfigReader& reader, const std::string& model) {
   TokenTransformerConfig c = read_sizes(reader, model);
   c.transformer.equal_layers = true;
-  if (reader.get<bool>("bound_std", false)) c.std = {StdForm::Kind::softplus, 0.05};
+  if (reader.get<bool>("bound_std", "whether standard deviations have a positive lower bound", false))
+    c.std = {StdForm::Kind::softplus, 0.05};
   return c;
 }
 
 void read_bandit_options(ConfigReader& reader, TokenTransformerConfig& config) {
   config.drop_y = read_drop_y(reader);
-  config.score_context = reader.get<bool>("score_context", false);
+  config.score_context = reader.get<bool>("score_context", "whether the loss counts context points too", false);
 }
 
 std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "tnp-d");
-  const auto architecture = reader.get<std::string>("architecture");
-  const bool tnp = architecture == "tnp";
-  check(tnp || architecture == "dl4bi", "[tnp-d] architecture '{}' found, expected tnp or dl4bi", architecture);
+  const bool tnp =
+      reader.choice("architecture", "authors' code that the architecture follows", {"tnp", "dl4bi"}) == "tnp";
   TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
   if (tnp) read_bandit_options(reader, c);
   reader.finish();

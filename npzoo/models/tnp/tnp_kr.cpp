@@ -13,30 +13,33 @@ namespace {
 
 TokenTransformerConfig read_config(ConfigReader& reader) {
   TokenTransformerConfig c;
-  c.dim_x = reader.size("dim_x");
-  c.dim_y = reader.size("dim_y");
-  c.transformer = {.width = reader.size("d_model"),
-                   .hidden = reader.size("dim_feedforward"),
-                   .heads = reader.size("nhead"),
-                   .layers = reader.depth("num_layers"),
+  c.dim_x = reader.size("dim_x", kGivenByData);
+  c.dim_y = reader.size("dim_y", kGivenByData);
+  c.transformer = {.width = reader.size("d_model", "width of tokens"),
+                   .hidden = reader.size("dim_feedforward", "width of the feed-forward networks"),
+                   .heads = reader.size("nhead", "attention heads"),
+                   .layers = reader.depth("num_layers", "layers"),
                    .norm = NormPlacement::pre,
                    .layer_norm_eps = 1e-6,
                    .final_norm = true};
-  c.embedder = {reader.size("embed_hidden"), c.transformer.width};
-  c.head_hidden = reader.size("head_hidden", c.transformer.hidden);
+  c.embedder = {reader.size("embed_hidden", "width of the hidden layer of the embedding"), c.transformer.width};
+  c.head_hidden = c.transformer.hidden;
+  if (reader.has("head_hidden"))
+    c.head_hidden =
+        reader.size("head_hidden", "width of the predicting network's hidden layer; dim_feedforward if missing");
   c.loss_per_channel = true;
   c.std = {StdForm::Kind::half_log_variance, read_min_std(reader)};
   return c;
 }
 
 RandomFeatureConfig read_features(ConfigReader& reader) {
-  const auto norms = reader.get<std::string>("feature_norms");
-  const auto stabiliser = reader.get<std::string>("stabiliser", "none");
-  const auto redraw_every = reader.integer("redraw_every", 0, 1'000'000'000, 0);
-  check(norms == "fixed" || norms == "chi", "[tnp-kr-fast] feature_norms '{}' found, expected fixed or chi", norms);
-  check(stabiliser == "none" || stabiliser == "maximum",
-        "[tnp-kr-fast] stabiliser '{}' found, expected none or maximum", stabiliser);
-  return {.count = reader.size("num_features"),
+  const std::string norms = reader.choice(
+      "feature_norms", "norms of the random features: all equal, or as of Gaussian vectors", {"fixed", "chi"});
+  const std::string stabiliser =
+      reader.choice("stabiliser", "what is subtracted from exponents", {"none", "maximum"}, "none");
+  const auto redraw_every =
+      reader.integer("redraw_every", "updates between draws of new random features; 0: never", 0, 1'000'000'000, 0);
+  return {.count = reader.size("num_features", "random features of the attention"),
           .norms = norms == "fixed" ? FeatureNorms::fixed : FeatureNorms::chi,
           .stabiliser = stabiliser == "none" ? Stabiliser::none : Stabiliser::maximum,
           .redraw_every = redraw_every};

@@ -14,7 +14,7 @@ std::unique_ptr<Model> make_tnp_kr_full(const ModelConfig& config, const Initial
 /// targets (section 3.2 of that paper).
 ///
 /// Reads `num_features` a head besides, `feature_norms` "fixed" (the authors' code) or "chi" (the unbiased estimate of
-/// softmax attention that the text describes), and where they are given `stabiliser` "none" (the authors' code) or
+/// softmax attention that the text describes), and if they are given `stabiliser` "none" (the authors' code) or
 /// "maximum", and `redraw_every` training steps (0, as in the authors' runs: never).
 std::unique_ptr<Model> make_tnp_kr_fast(const ModelConfig& config, const InitialWeights& weights);
 

@@ -42,14 +42,16 @@ void TnpNd::visit(ModuleVisitor& visitor) {
 
 std::unique_ptr<Model> make_tnp_nd(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "tnp-nd");
-  const auto architecture = reader.get<std::string>("architecture");
-  const bool tnp = architecture == "tnp";
-  check(tnp || architecture == "dl4bi", "[tnp-nd] architecture '{}' found, expected tnp or dl4bi", architecture);
+  const bool tnp =
+      reader.choice("architecture", "authors' code that the architecture follows", {"tnp", "dl4bi"}) == "tnp";
   TnpNdConfig c{tnp ? read_tnp_config(reader, "tnp-nd") : read_dl4bi_tnp_config(reader, "tnp-nd"), {}, {}};
-  if (!tnp) c.joint_loss = {.per_target = true, .scores_padding = reader.get<bool>("score_padding", false)};
+  if (!tnp)
+    c.joint_loss = {.per_target = true,
+                    .scores_padding = reader.get<bool>(
+                        "score_padding", "whether the loss counts padding too, as the authors' code does", false)};
   if (tnp) read_bandit_options(reader, c);
   if (c.score_context) c.joint_loss.per_target = true;
-  c.head = read_joint_head(reader, "tnp-nd");
+  c.head = read_joint_head(reader);
   reader.finish();
   const std::int64_t layers = c.head.transformer.layers;
   c.head.transformer = c.transformer;

@@ -45,11 +45,11 @@ class TokenModel : public Model {
   /// The state that `condition` makes.
   std::unique_ptr<TokenTransformerState> encoded(const Context& context, const Draws& draws, std::int64_t samples,
                                                  const Dropping& dropping = {}) const;
-  /// Of targets xt (B, Nt, Dx): (B, Nt, E).
+  /// Encodes targets xt (B, Nt, Dx): (B, Nt, E).
   Tensor encode_targets(const ContextState& state, const Tensor& xt) const;
-  /// What `head` makes of each chunk of them.
+  /// Encodes targets and applies `head`, chunk by chunk.
   Tensor encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const;
-  /// Of the context's own points, which are given their values: (B, Nc, E).
+  /// Encodes the context's own points with their values: (B, Nc, E).
   Tensor encode_context(const ContextState& state) const;
 
  private:

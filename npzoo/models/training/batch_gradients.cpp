@@ -51,6 +51,17 @@ void BatchGradients::begin(std::int64_t parts) {
   grads_.assign(parts, nullptr);
 }
 
+void BatchGradients::share(std::int64_t parts, const std::exception_ptr& failure) {
+  job_->meet(failure);
+  std::vector<PartExchange::Part> all;
+  for (std::int64_t i = 0; i < parts; ++i) all.push_back({&parts_[i]->tape, grads_[i], parts_[i]->loss});
+  (*exchange_)(all);
+  for (std::int64_t i = 0; i < parts; ++i) {
+    grads_[i] = all[i].grads;
+    parts_[i]->loss = all[i].loss;
+  }
+}
+
 double BatchGradients::compute(const Model& model, const Task& given, const Draws& draws,
                                const std::function<void()>& beside, Profile* profile) {
   const Task task = model.prepared(given, draws);
@@ -69,12 +80,27 @@ double BatchGradients::compute(const Model& model, const Task& given, const Draw
     part.loss = share * loss.item();
     grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype(), loss.device()));
   };
-  if (parts == 1) {  // then the kernels share the threads among themselves
-    compute_part(0);
-    if (beside) beside();
+  const PartRange own = job_ != nullptr ? PartRange::of_rank(parts, job_->rank(), job_->size()) : PartRange{0, parts};
+  const auto compute_own = [&] {
+    if (parts == 1) {  // then the kernels share the threads among themselves
+      if (own.first < own.last) compute_part(0);
+      if (beside) beside();
+    } else {
+      thread_pool().for_range(own.last - own.first + (beside ? 1 : 0), 1, [&](std::int64_t i, std::int64_t) {
+        own.first + i < own.last ? compute_part(own.first + i) : beside();
+      });
+    }
+  };
+  if (job_ == nullptr) {
+    compute_own();
   } else {
-    thread_pool().for_range(beside ? parts + 1 : parts, 1,
-                            [&](std::int64_t i, std::int64_t) { i < parts ? compute_part(i) : beside(); });
+    std::exception_ptr failure;
+    try {
+      compute_own();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    share(parts, failure);
   }
   double loss = 0;
   for (std::int64_t i = 0; i < parts; ++i) {

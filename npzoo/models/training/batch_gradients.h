@@ -1,13 +1,17 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "npzoo/engine/module.h"
 #include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/model.h"
+#include "npzoo/models/training/part_exchange.h"
 
 namespace npzoo {
 
@@ -16,15 +20,21 @@ namespace npzoo {
 /// for each operation. The parts depend on the extents of the task alone, so no bit depends on the number of threads.
 class BatchGradients {
  public:
-  /// The parameters must outlive it.
-  explicit BatchGradients(std::vector<NamedParameter> parameters) : parameters_(std::move(parameters)) {}
+  /// The parameters must outlive it, and the job, whose ranks share the parts of each batch among themselves; null:
+  /// this process computes them all.
+  explicit BatchGradients(std::vector<NamedParameter> parameters, Job* job = nullptr)
+      : parameters_(std::move(parameters)), job_(job != nullptr && job->size() > 1 ? job : nullptr) {
+    if (job_ != nullptr) exchange_.emplace(*job_, parameters_);
+  }
+  BatchGradients(const BatchGradients&) = delete;
+  BatchGradients& operator=(const BatchGradients&) = delete;
 
   /// Returns the loss. Calls `beside` once meanwhile, on whichever thread has nothing better to do.
   /// Operations are added to `profile` where there is one.
   double compute(const Model& model, const Task& task, const Draws& draws, const std::function<void()>& beside = {},
                  Profile* profile = nullptr);
 
-  /// What the last `compute` left.
+  /// Returns the gradients of the last `compute`.
   GradientParts parts() const { return grads_; }
 
  private:
@@ -36,8 +46,13 @@ class BatchGradients {
 
   /// Makes so many recordings ready, all of the parameters.
   void begin(std::int64_t parts);
+  /// Waits for the other ranks, and takes over what they computed. `failure` is what ended this rank's part, if
+  /// anything did; it ends the step on all ranks.
+  void share(std::int64_t parts, const std::exception_ptr& failure);
 
   std::vector<NamedParameter> parameters_;
+  Job* job_;
+  std::optional<PartExchange> exchange_;
   std::vector<std::unique_ptr<Part>> parts_;  // kept for their tapes' memory
   std::vector<const Grads*> grads_;
 };

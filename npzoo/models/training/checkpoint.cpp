@@ -122,16 +122,26 @@ std::map<std::string, Tensor> exported_tensors(const Checkpoint& c) {
   return tensors;
 }
 
+TensorFile content_of(const Checkpoint& c) {
+  TensorFile file{describe(c, kCheckpointFormat), c.weights};
+  for (const auto& [name, tensor] : c.best_weights) file.tensors[kBest + name] = tensor;
+  for (const auto& [name, tensor] : c.first_moments) file.tensors[kFirstMoment + name] = tensor;
+  for (const auto& [name, tensor] : c.second_moments) file.tensors[kSecondMoment + name] = tensor;
+  return file;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   check(!c.exported, "[checkpoint] exported weights of {} have no moments, expected a state of training",
         c.run.spec.name);
-  TensorFile file{describe(c, kCheckpointFormat), c.weights};
-  for (const auto& [name, tensor] : c.best_weights) file.tensors[kBest + name] = tensor;
-  for (const auto& [name, tensor] : c.first_moments) file.tensors[kFirstMoment + name] = tensor;
-  for (const auto& [name, tensor] : c.second_moments) file.tensors[kSecondMoment + name] = tensor;
-  write(path, std::move(file), c.step);
+  write(path, content_of(c), c.step);
+}
+
+std::string state_checksum(Checkpoint c) {
+  c.seconds = 0;
+  c.commit.clear();
+  return checksum(content_of(c));
 }
 
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {

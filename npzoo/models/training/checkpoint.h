@@ -15,11 +15,12 @@ namespace npzoo {
 
 /// Trained weights that a run begins with.
 struct PretrainedWeights {
-  std::string source;    // path or name, as it was asked for
-  std::string checksum;  // what tells them from all others
+  std::string source;    // path or name, as requested
+  std::string checksum;  // identifies them
 };
 
-/// What is trained, and how: together with the data's own randomness this determines every bit of the result.
+/// The model, the protocol and the settings of a training: together with the data's own randomness they determine every
+/// bit of the result.
 struct TrainingRun {
   Protocol protocol;  // with the run's own steps, batch size and learning rate
   ModelSpec spec;
@@ -27,17 +28,17 @@ struct TrainingRun {
   std::optional<PretrainedWeights> init{};  // instead of random weights
 };
 
-/// What a model owns, trained or not, by name.
+/// All tensors of a model, trained or not, by name.
 using Weights = std::map<std::string, Tensor>;
 
-/// What exported weights tell of themselves besides the run that made them.
+/// Facts about exported weights besides the run that made them.
 struct Provenance {
   std::string command;     // that trains them again
-  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` tells them
+  std::string evaluation;  // JSON, an array: their scores as `npzoo eval --json` prints them
 };
 
-/// A training run at one instant: all that is needed to go on with the same bits. Data and initial weights are
-/// functions of the seed and the step, so that no generator state is needed besides.
+/// A training run at one instant: all that it needs to continue with the same bits. Data and initial weights are
+/// functions of the seed and the step, so there is no generator state.
 struct Checkpoint {
   TrainingRun run;
   std::int64_t step = 0;  // updates made
@@ -52,25 +53,27 @@ struct Checkpoint {
   double loss_sum = 0;                                     // since then
   std::int64_t loss_count = 0;
   double seconds = 0;  // of training so far
-  std::string commit;  // that the program was built from which trained last; empty where nobody told
+  std::string commit;  // of the program that trained last; empty if unknown
 
-  std::optional<Provenance> exported;  // where these are weights alone, without moments to go on with
+  std::optional<Provenance> exported;  // if these are only weights, without moments to continue with
 };
 
 /// Writes one safetensors file: weights under the parameters' names, `best.NAME`, `optimiser.first_moment.NAME` and
 /// `optimiser.second_moment.NAME`, the rest as metadata. Durable; a crash leaves the old file (AtomicFile).
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Writes the weights that count, in float32, and of the rest what describes them: a small file to predict with, to
-/// score, and to give to others. Returns the number of bytes. Throws Error where the checkpoint does not tell its
-/// commit.
+/// Returns what identifies a state: run, weights, moments and progress, but neither seconds nor commit.
+std::string state_checksum(Checkpoint checkpoint);
+
+/// Writes the weights that count, in float32, with a description: a small file to predict with, to score and to share.
+/// Returns the number of bytes. Throws Error if the checkpoint has no commit.
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& checkpoint,
                             const Provenance& provenance);
 
 /// Those of the best validation where the protocol keeps them, else the last.
 const Weights& weights_that_count(const Checkpoint& checkpoint);
 
-/// What tells the weights that count, as they are exported, from all others (see npzoo/engine/io/checksum.h).
+/// Returns a checksum of the weights that count, as they are exported (see npzoo/engine/io/checksum.h).
 std::string weights_checksum(const Checkpoint& checkpoint);
 
 /// Reads a checkpoint or exported weights. Throws Error for a file that is damaged, that is neither, or whose tensors

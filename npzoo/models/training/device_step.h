@@ -22,7 +22,7 @@ class DeviceStep final : public TrainingStep {
   DeviceStep& operator=(const DeviceStep&) = delete;
   ~DeviceStep() override;
 
-  /// Where `beside` throws, the update is made all the same.
+  /// The update is made even if `beside` throws.
   double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,
                     const std::function<void()>& beside = {}) override;
 
@@ -33,7 +33,7 @@ class DeviceStep final : public TrainingStep {
   static std::int64_t padded(std::int64_t points);
 
  private:
-  /// Where the steps of one size find their batch and leave their loss.
+  /// Arrays from which the steps of one size read their batch and to which they write their loss.
   struct Bucket {
     Task task;         // padded; its lengths are page-locked
     Tensor host_loss;  // page-locked

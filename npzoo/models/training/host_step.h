@@ -5,20 +5,21 @@
 
 namespace npzoo {
 
-/// Where the time of updates goes.
+/// Times of the parts of updates.
 struct StepProfile {
   Profile operations;  // of all threads
   double optimiser_ms = 0;
 };
 
-/// Updates on the host's threads; of a model on a CUDA device, kernel by kernel. Where `beside` throws, no update is
-/// made.
+/// Makes updates on the host's threads; for a model on a CUDA device, kernel by kernel. If `beside` throws, makes no
+/// update.
 class HostStep final : public TrainingStep {
  public:
-  HostStep(const Model& model, Optimiser& optimiser)
-      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters()) {}
+  /// See BatchGradients of the job.
+  HostStep(const Model& model, Optimiser& optimiser, Job* job = nullptr)
+      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters(), job) {}
 
-  /// What updates cost from now on is added there; null: nowhere.
+  /// Adds the costs of the next updates to `profile`; null: does not measure.
   void set_profile(StepProfile* profile) { profile_ = profile; }
 
   double operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,

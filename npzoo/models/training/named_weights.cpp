@@ -1,8 +1,5 @@
 #include "npzoo/models/training/named_weights.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -10,6 +7,7 @@
 #include <map>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/own_file.h"
 #include "npzoo/engine/words.h"
 
 namespace npzoo {
@@ -21,19 +19,6 @@ namespace fs = std::filesystem;
 constexpr char kExtension[] = ".safetensors";
 constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
 
-/// Returns the folder of the program or the shared library that holds this function, or nothing if the system does not
-/// know it.
-fs::path own_folder() {
-  Dl_info info{};
-  link_map* object = nullptr;
-  const auto* here = reinterpret_cast<const void*>(&own_folder);
-  if (!::dladdr1(here, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || object == nullptr) return {};
-  const std::string file = object->l_name;  // empty for the program itself
-  std::error_code error;
-  const fs::path path = fs::canonical(file.empty() ? "/proc/self/exe" : file, error);
-  return error ? fs::path() : path.parent_path();
-}
-
 /// Folders above that of the library or program that may hold `share/npzoo`: lib/ARCHITECTURE is two below a prefix.
 constexpr int kFoldersAbove = 3;
 
@@ -41,7 +26,7 @@ constexpr int kFoldersAbove = 3;
 /// build.
 std::vector<fs::path> folders_nearby() {
   std::vector<fs::path> folders;
-  fs::path above = own_folder();
+  fs::path above = own_file().parent_path();
   for (int i = 0; i <= kFoldersAbove && !above.empty(); ++i) {
     folders.push_back(above / "share" / "npzoo" / "weights");
     std::error_code error;

@@ -32,7 +32,7 @@ bool is_run_metrics(const fs::path& path) {
   });
 }
 
-/// Of AtomicFile.
+/// True for leftovers of AtomicFile.
 bool is_leftover(const std::string& name) {
   return std::ranges::any_of(
       std::initializer_list<std::string_view>{"checkpoint.safetensors", "metrics.jsonl", "events.out.tfevents.npzoo",

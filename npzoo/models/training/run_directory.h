@@ -17,7 +17,7 @@ namespace npzoo {
 ///   train.log, evaluation.json  where `npzoo reproduce` and `npzoo eval` leave theirs
 class RunDirectory {
  public:
-  /// Makes it where it is not there. Throws Error where that fails, where another process trains in it, and where it
+  /// Makes it where it is not there. Throws Error if that fails, where another process trains in it, and where it
   /// holds files that no run wrote: neither are they overwritten, nor does a run begin among them.
   explicit RunDirectory(const std::filesystem::path& path);
   RunDirectory(const RunDirectory&) = delete;
@@ -25,7 +25,10 @@ class RunDirectory {
   /// Removes again what was made and is still empty.
   ~RunDirectory();
 
-  std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+  static std::filesystem::path checkpoint_in(const std::filesystem::path& path) {
+    return path / "checkpoint.safetensors";
+  }
+  std::filesystem::path checkpoint() const { return checkpoint_in(path_); }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path events() const { return path_ / "events.out.tfevents.npzoo"; }
 

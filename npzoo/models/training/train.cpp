@@ -2,12 +2,16 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/event_file.h"
 #include "npzoo/engine/io/json_lines.h"
+#include "npzoo/engine/io/own_file.h"
 #include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/run_directory.h"
 #include "npzoo/models/training/trainer.h"
@@ -27,23 +31,26 @@ class Session {
   Session(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer)
       : options_(options),
         observer_(observer),
-        directory_(options.out),
-        path_(directory_.checkpoint()),
+        writes_(options.job == nullptr || options.job->leads()),
+        path_(RunDirectory::checkpoint_in(options.out)),
         trainer_(open(run)),
-        metrics_(open_metrics()),
-        events_(open_events()),
         started_(Clock::now()),
-        saved_(started_) {}
+        saved_(started_) {
+    compare_ranks();
+    if (!writes_) return;
+    metrics_.emplace(open_metrics());
+    events_ = open_events();
+  }
 
   TrainResult run() {
     steps_written_ = trainer_.steps_done();
     seconds_written_ = seconds();
-    observer_.on_begin(trainer_.steps_done());
+    if (writes_) observer_.on_begin(trainer_.steps_done());
     try {
       return train_and_score();
     } catch (const Interrupted&) {
       const IgnoreStop whole;
-      if (before_validation_)
+      if (before_validation_ && writes_)
         save_checkpoint(path_, *before_validation_);
       else
         save();
@@ -60,6 +67,7 @@ class Session {
       if (checkpoint_due()) save();
     }
     save();
+    if (!trainer_.finished() && options_.job != nullptr) options_.job->stop();
     return {.steps = trainer_.steps_done(),
             .loss = last_loss_,
             .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
@@ -69,20 +77,34 @@ class Session {
             .finished = trainer_.finished()};
   }
 
+  void compare_ranks() {
+    if (options_.job == nullptr || options_.job->size() == 1) return;
+    ByteHash program;
+    const std::string file = read_text(own_file());
+    program.add(file.data(), file.size());
+    options_.job->compare({{"program", program.digest()},
+                           {"instruction set", std::string(to_string(active_isa()))},
+                           {"protocol, model or weights", state_checksum(trainer_.checkpoint())}});
+  }
+
   Trainer open(const TrainingRun& run) {
-    const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
+    if (writes_) {
+      directory_.emplace(options_.out);
+      const AtomicFile can_be_written(path_);  // or else throws now, and not when the first steps are to be saved
+    }
     const bool begun = path_exists(path_);
     if (!options_.resume) {
+      if (!writes_) return Trainer(run, options_.job);
       check(!begun, "[train] {} exists; resume that run with --resume or choose another --out", path_.string());
-      // Of a run that was killed before its first checkpoint.
-      for (const std::filesystem::path& path : {directory_.metrics(), directory_.events()}) {
+      // Files of a run that was killed before its first checkpoint.
+      for (const std::filesystem::path& path : {directory_->metrics(), directory_->events()}) {
         std::error_code error;
         std::filesystem::remove(path, error);
         check(!error, "[train] {} cannot be removed: {}", path.string(), error.message());
       }
-      return Trainer(run);
+      return Trainer(run, options_.job);
     }
-    if (!begun) return Trainer(run);
+    if (!begun) return Trainer(run, options_.job);
     const Checkpoint c = load_checkpoint(path_);
     check(!c.exported, "[train] {} holds weights alone; training can only go on from a checkpoint", path_.string());
     check_same_run(run, c.run, path_.string());
@@ -90,23 +112,24 @@ class Session {
     last_loss_ = c.loss;
     loss_sum_ = c.loss_sum;
     loss_count_ = c.loss_count;
-    return Trainer(c);
+    return Trainer(c, options_.job);
   }
 
   JsonLinesWriter open_metrics() {
-    truncate_after(directory_.metrics(), "step", trainer_.steps_done());
-    return JsonLinesWriter(directory_.metrics());
+    truncate_after(directory_->metrics(), "step", trainer_.steps_done());
+    return JsonLinesWriter(directory_->metrics());
   }
 
   std::optional<EventFileWriter> open_events() {
-    const std::filesystem::path path = directory_.events();
+    const std::filesystem::path path = directory_->events();
     if (!options_.tensorboard && !path_exists(path)) return {};
     truncate_events_after(path, trainer_.steps_done());
     return EventFileWriter(path);
   }
 
   void write_losses(std::int64_t step, double lr) {
-    metrics_.append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
+    if (!writes_) return;
+    metrics_->append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
     const double since = std::exchange(seconds_written_, seconds());
     const auto steps = static_cast<double>(step - std::exchange(steps_written_, step));
     if (!events_) return;
@@ -127,7 +150,7 @@ class Session {
     const std::int64_t step = trainer_.steps_done();
     loss_sum_ += loss;
     ++loss_count_;
-    observer_.on_step(step, loss);
+    if (writes_) observer_.on_step(step, loss);
     if (step % kStepsPerLine == 0 || trainer_.finished()) {
       last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
       write_losses(step, lr);
@@ -141,19 +164,23 @@ class Session {
 
   double score() {
     const std::int64_t batches = trainer_.validation_batches();
-    const auto tell = [&](std::int64_t done) { observer_.on_validation_progress(done, batches); };
+    const auto tell = [&](std::int64_t done) {
+      if (writes_) observer_.on_validation_progress(done, batches);
+    };
     tell(0);
     return trainer_.validate(tell);
   }
 
   void validate() {
     last_validation_ = score();
-    metrics_.append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
+    if (!writes_) return;
+    metrics_->append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
     if (events_) events_->append(trainer_.steps_done(), {{"validation/log_likelihood", last_validation_}});
     observer_.on_validation(trainer_.steps_done(), last_validation_);
   }
 
   bool checkpoint_due() const {
+    if (observer_.checkpoint_requested()) return true;
     if (options_.checkpoint_every > 0) return trainer_.steps_done() % options_.checkpoint_every == 0;
     return std::chrono::duration<double>(Clock::now() - saved_).count() >= kSecondsPerCheckpoint;
   }
@@ -169,6 +196,7 @@ class Session {
   }
 
   void save() {
+    if (!writes_) return;
     trainer_.check_usable();
     save_checkpoint(path_, state());
     saved_ = Clock::now();
@@ -183,15 +211,16 @@ class Session {
 
   const TrainOptions& options_;
   TrainObserver& observer_;
-  RunDirectory directory_;
-  std::filesystem::path path_;  // of the checkpoint
+  bool writes_;                            // the files of the run, and tells the observer
+  std::optional<RunDirectory> directory_;  // where it writes
+  std::filesystem::path path_;             // of the checkpoint
   double seconds_before_ = 0, loss_sum_ = 0, last_loss_ = std::numeric_limits<double>::quiet_NaN();
   double last_validation_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t loss_count_ = 0;
   const NumericalEventScope numerical_events_;
   Trainer trainer_;
   std::optional<Checkpoint> before_validation_;  // from before a step that a validation follows until that is done
-  JsonLinesWriter metrics_;
+  std::optional<JsonLinesWriter> metrics_;
   std::optional<EventFileWriter> events_;
   std::int64_t steps_written_ = 0;  // when the last line was, and
   double seconds_written_ = 0;      // how long the run had taken by then
@@ -235,7 +264,8 @@ TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObse
   const EvaluationConfig& evaluation = run.protocol.evaluation;
   find_trial(evaluation.trial).check_rules(evaluation.rules);  // before any work that an evaluation would refuse
   const StopScope stop(options.stop);
-  return with_errors([&] { return Session(run, options, observer).run(); });
+  const auto session = [&] { return Session(run, options, observer).run(); };
+  return with_errors([&] { return options.job != nullptr ? run_in(*options.job, session) : session(); });
 }
 
 }  // namespace npzoo

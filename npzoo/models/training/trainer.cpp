@@ -53,19 +53,19 @@ class UntrainedTensors {
 
 }  // namespace
 
-Trainer::Trainer(const TrainingRun& run) : Trainer(run, Untrained()) {
+Trainer::Trainer(const TrainingRun& run, Job* job) : Trainer(run, Untrained(), job) {
   if (run_.init) assign(named_tensors(*model_), pretrained_weights(run_, *model_));
 }
 
-Trainer::Trainer(TrainingRun run, Untrained)
+Trainer::Trainer(TrainingRun run, Untrained, Job* job)
     : run_(std::move(run)),
       trial_(find_trial(run_.protocol.evaluation.trial)),
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       tasks_(training_tasks(run_)),
-      step_(make_training_step(*model_, optimiser_)) {}
+      step_(make_training_step(*model_, optimiser_, job)) {}
 
-Trainer::Trainer(const Checkpoint& c) : Trainer(c.run, Untrained()) {
+Trainer::Trainer(const Checkpoint& c, Job* job) : Trainer(c.run, Untrained(), job) {
   const auto& parameters = optimiser_.parameters();
   assign(named_tensors(*model_), c.weights);
   for (std::size_t i = 0; i < parameters.size(); ++i)

@@ -8,6 +8,7 @@
 
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/engine/precision.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/training_step.h"
@@ -20,22 +21,24 @@ namespace npzoo {
 /// default when it was made. Several trainers may be used at the same time, each on one thread at a time.
 class Trainer {
  public:
-  explicit Trainer(const TrainingRun& run);
-  /// Goes on where a checkpoint stands.
-  explicit Trainer(const Checkpoint& checkpoint);
+  /// The ranks of `job`, which must outlive it, share the work of each step; null: this process does all of it. They
+  /// all make the same steps and have the same weights, to the bit, as one process alone would.
+  explicit Trainer(const TrainingRun& run, Job* job = nullptr);
+  /// Continues from a checkpoint.
+  explicit Trainer(const Checkpoint& checkpoint, Job* job = nullptr);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// One update; returns the loss before it. The next batch is made meanwhile. If the step throws, weights, moments,
-  /// running statistics, random features and the number of steps are as before: the step can be repeated. Throws Error
-  /// if the loss or its gradients are not finite, Interrupted after a stop request (StopScope).
+  /// Makes one update; returns the loss before it. Meanwhile the next batch is made. If the step throws, weights,
+  /// moments, running statistics, random features and the number of steps are as before: the step can be repeated.
+  /// Throws Error if the loss or its gradients are not finite, Interrupted after a stop request (StopScope).
   double step();
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
-  /// `progress` with the number of batches done. Throws Error when the score is not finite.
+  /// `progress` with the number of batches done. Throws Error if the score is not finite.
   double validate(const std::function<void(std::int64_t done)>& progress = {});
-  /// In a validation.
+  /// Returns the number of batches of a validation.
   std::int64_t validation_batches() const;
-  /// Throws Error unless the present weights give the next batch a finite loss: what else would a checkpoint be for?
+  /// Throws Error unless the present weights give the next batch a finite loss. Call it before saving a checkpoint.
   void check_usable();
 
   std::int64_t steps_done() const { return steps_done_; }
@@ -44,23 +47,23 @@ class Trainer {
 
   const TrainingRun& run() const { return run_; }
   Device device() const { return tasks_->device(); }
-  /// The model that is trained. `step` changes it: use it on the trainer's thread, between steps.
+  /// Returns the model in training. `step` changes it: use it on the trainer's thread, between steps.
   const Model& model() const { return *model_; }
-  /// Returns a model of its own with the present weights, for any thread.
+  /// Returns a copy of the model with the present weights, for any thread.
   std::unique_ptr<Model> snapshot() const;
   std::int64_t best_step() const { return best_step_; }
   double best_log_likelihood() const { return best_log_likelihood_; }
 
-  /// The state as it is now, on the CPU. What is there is shared with the trainer, which copies it before it changes
-  /// it.
+  /// Returns the present state, on the CPU. It shares tensors with the trainer, which copies them before it changes
+  /// them.
   Checkpoint checkpoint() const;
 
  private:
   /// With random weights.
   struct Untrained {};
-  Trainer(TrainingRun run, Untrained);
+  Trainer(TrainingRun run, Untrained, Job* job);
 
-  /// Of update number `steps_done_`.
+  /// Returns the draws of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   double make_step(std::optional<Task>& after);
@@ -81,31 +84,33 @@ class Trainer {
   Weights best_weights_;
 };
 
-/// Gives a run under `protocol` another number of steps. One that is shorter than the protocol's validates on no more
-/// batches than there are updates before a validation, so that it validates no longer than it trains.
+/// Changes the number of steps. Short runs validate on fewer batches: at most `validation.every`.
 void set_steps(Protocol& protocol, std::int64_t steps);
 
-/// What a training run tells while it goes on.
+/// Receives the progress of a training run.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  /// Once, when `out` is there and accepts the run, with the number of updates made before.
+  /// Called once, when `out` exists and accepts the run, with the number of updates made before.
   virtual void on_begin(std::int64_t /*steps_done*/) {}
   virtual void on_step(std::int64_t /*step*/, double /*loss*/) {}
-  /// While a validation goes on; first with none done.
+  /// Called during a validation; first with none done.
   virtual void on_validation_progress(std::int64_t /*batches_done*/, std::int64_t /*batches*/) {}
   virtual void on_validation(std::int64_t /*step*/, double /*log_likelihood*/) {}
-  /// Asked after each step; true saves a checkpoint and ends the run early.
+  /// Called after each step; true saves a checkpoint and ends the run early.
   virtual bool stop_requested() { return false; }
+  /// Asked after each step; true saves a checkpoint.
+  virtual bool checkpoint_requested() { return false; }
 };
 
 struct TrainOptions {
   std::stop_token stop{};             // a request saves a checkpoint, then `train` throws Interrupted
   std::filesystem::path out;          // receives metrics.jsonl, checkpoint.safetensors …
   std::int64_t checkpoint_every = 0;  // steps; 0: every half minute
-  bool resume = false;                // goes on from the checkpoint in `out`, which must be of the same run
-  std::string commit{};               // of the program; the checkpoint tells it
-  bool tensorboard = false;           // writes an event file; a resumed run goes on with one that is there
+  bool resume = false;                // continues from the checkpoint in `out`, which must be of the same run
+  std::string commit{};               // of the program; the checkpoint records it
+  bool tensorboard = false;           // writes an event file; a resumed run appends to it
+  Job* job = nullptr;                 // ranks that train together; the first alone writes, and `out` is shared
 };
 
 struct TrainResult {
@@ -118,16 +123,16 @@ struct TrainResult {
   bool finished = false;
 };
 
-/// A run must be the one that was begun: going on with other settings would give a result that nothing describes.
-/// Throws Error naming `path`, where `found` was, and what differs. What a protocol says of evaluation may have
-/// changed.
+/// Checks that two runs are the same: other settings would give a result that nothing describes. Throws Error naming
+/// `path`, where `found` was, and the difference. The protocol's evaluation may have changed.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
-/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. After a stop
-/// request it saves a checkpoint that a resumed run goes on from with the same bits, and throws Interrupted.
-/// Throws Error when `out` holds a run and `resume` is off, or a different run and it is on, or what no run wrote (see
-/// RunDirectory); and when a loss, a gradient or a score is not finite: the last checkpoint stays, of weights that give
-/// a finite loss.
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. The ranks of
+/// a job must have the same program, run and state (Job::compare); an error or a stop of one ends all of them. After a
+/// stop request it saves a checkpoint, from which a resumed run continues with the same bits, and throws Interrupted.
+/// Throws Error if `out` holds a run and `resume` is off, or a different run and it is on, or foreign files (see
+/// RunDirectory); and if a loss, a gradient or a score is not finite. The last checkpoint then stays, with weights that
+/// give a finite loss.
 TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObserver& observer);
 
 }  // namespace npzoo

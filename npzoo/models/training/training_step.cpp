@@ -4,14 +4,19 @@
 #include <cmath>
 
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
 #include "npzoo/models/training/device_step.h"
 #include "npzoo/models/training/host_step.h"
 
 namespace npzoo {
 
-std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser) {
-  if (default_device() == Device::cuda && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
-  return std::make_unique<HostStep>(model, optimiser);
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job) {
+  const bool on_device = default_device() == Device::cuda;
+  check(!on_device || job == nullptr || job->size() == 1,
+        "[train] {} ranks on a CUDA device found, expected one: several share a training on CPUs alone",
+        job == nullptr ? 1 : job->size());
+  if (on_device && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
+  return std::make_unique<HostStep>(model, optimiser, job);
 }
 
 double HostStep::operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "npzoo/engine/optim/optimiser.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -20,7 +21,8 @@ class TrainingStep {
                             const std::function<void()>& beside = {}) = 0;
 };
 
-/// For the default device: HostStep or DeviceStep. Model and optimiser must outlive it.
-std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser);
+/// For the default device: HostStep or DeviceStep. Model, optimiser and job must outlive it. Throws Error where several
+/// ranks are to share the steps of a model on a CUDA device.
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job = nullptr);
 
 }  // namespace npzoo

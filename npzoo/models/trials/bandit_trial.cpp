@@ -27,14 +27,12 @@ struct BanditRules {
 
   explicit BanditRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "bandit");
-    const auto policy = reader.get<std::string>("policy");
-    check(policy == "ucb" || policy == "thompson", "[bandit] policy '{}' found, expected ucb or thompson", policy);
-    thompson = policy == "thompson";
-    width = reader.number("width", kNonNegative);
-    samples = reader.size("samples");
-    last = reader.size("last");
-    ridge = reader.number("ridge", kPositive);
-    over = reader.get<std::string>("over");
+    thompson = reader.choice("policy", "how a model chooses an arm", {"ucb", "thompson"}) == "thompson";
+    width = reader.number("width", "standard deviations of the policy \"ucb\"", kNonNegative);
+    samples = reader.size("samples", "functions sampled by models that sample functions");
+    last = reader.size("last", "steps that the simple regret averages");
+    ridge = reader.number("ridge", "regularisation of the baseline LinUCB", kPositive);
+    over = reader.get<std::string>("over", "what the deviation is over, as text");
     reader.finish();
   }
 };
@@ -88,7 +86,7 @@ class Bandits {
   std::vector<std::int64_t> best_;
 };
 
-/// Who chooses an arm of each task, and is told what it paid.
+/// Chooses an arm of each task and receives its reward.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -96,7 +94,7 @@ class Policy {
   virtual void learn(std::int64_t /*step*/, const std::vector<std::int64_t>& /*arms*/) {}
 };
 
-/// What policies draw, apart from data and models; each task and each user has a stream of its own.
+/// Returns the random numbers of policies, apart from data and models; each task and each user has a stream of its own.
 std::vector<Random> streams_of(const Bandits& bandits, std::uint64_t seed, std::int64_t batch, std::uint64_t user) {
   constexpr std::uint64_t kStream = std::uint64_t{0x74} << 56;
   std::vector<Random> streams;
@@ -226,7 +224,7 @@ class ModelPolicy final : public Policy {
   bool streaming_ = false;
 };
 
-/// Of the tasks of all batches: what the best arm would have paid less what the chosen one did.
+/// Regrets of the tasks of all batches: reward of the best arm minus that of the chosen one.
 struct Regrets {
   std::vector<std::vector<double>> cumulative;  // (tasks, steps)
   RunningMean optimal;                          // share of steps in which the best arm was chosen
@@ -247,7 +245,7 @@ struct Regrets {
       progress.step();
     }
   }
-  /// What is lost from step `begin` to before `end`, of each task.
+  /// Returns the regret of each task from step `begin` to before `end`.
   std::vector<double> lost(std::int64_t begin, std::int64_t end) const {
     std::vector<double> each;
     for (const std::vector<double>& of_task : cumulative)
@@ -277,7 +275,7 @@ Spread relative(const Regrets& who, const Regrets& uniform, std::int64_t begin, 
   return {mean, std::sqrt(squares.estimate().value)};
 }
 
-/// Steps that curves are told at: a tenth of them, two tenths …
+/// Returns the steps at which curves are printed: a tenth of them, two tenths …
 std::vector<std::int64_t> marks_of(std::int64_t steps) {
   std::vector<std::int64_t> marks;
   for (std::int64_t tenth = 1; tenth <= 10; ++tenth)

@@ -16,12 +16,12 @@ struct ChoiceRules {
   bool repeat = false;        // whether a model may choose a point again
 };
 
-/// What each search draws, apart from data and from the others.
+/// The random numbers of a search, apart from data and from the others.
 struct SearchSeed {
   std::uint64_t seed = 0;
   std::int64_t batch = 0, steps = 0;  // of the batch, and those of a search
 
-  /// Of what a step draws.
+  /// Returns the stream of a step.
   std::uint64_t at(std::int64_t step) const { return static_cast<std::uint64_t>(batch * (steps + 1) + step); }
 };
 
@@ -30,8 +30,8 @@ struct SearchSeed {
 /// draws no functions: its independent values make a poor rule. Refers to model and candidates.
 Chooser model_chooser(const Model& model, const Candidates& candidates, const ChoiceRules& rules, SearchSeed seed);
 
-/// By the posterior of who knows what the functions were drawn from; none where nobody does. It draws no functions.
-/// Refers to the batch.
+/// Chooses by the posterior of the process that functions were drawn from; none if it is unknown. It samples no
+/// functions. Refers to the batch.
 std::optional<Chooser> exact_chooser(const Batch& batch, const ChoiceRules& rules);
 
 /// By Gaussian processes whose hyper-parameters are fitted to what is known every `fit_every` evaluations; see fit_gp.

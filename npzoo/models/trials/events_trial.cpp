@@ -28,7 +28,7 @@ struct SequenceSums {
   std::optional<double> truth{};
 };
 
-/// Of each task of a batch.
+/// Returns the sums of each task of a batch.
 std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
   const auto targets = static_cast<std::size_t>(y.dim(1)),
              marks = static_cast<std::size_t>(scores.mark_probability.dim(2));
@@ -52,7 +52,7 @@ std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
   return all;
 }
 
-/// `poisson` null where it is not wanted.
+/// `poisson` null if it is not wanted.
 std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int64_t index, std::uint64_t seed,
                                 const Poisson* poisson) {
   const NoGrad off;
@@ -73,14 +73,14 @@ std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int
   return all;
 }
 
-/// Of all sequences.
+/// Totals of all sequences.
 class EventTotals {
  public:
   explicit EventTotals(std::vector<SequenceSums> all) : all_(std::move(all)) {}
 
   std::int64_t sequences() const { return std::ssize(all_); }
   bool has_truth() const { return !all_.empty() && all_.front().truth; }
-  /// What `sum` gives of each sequence, per event.
+  /// Returns the mean of `sum` over sequences, per event.
   template <class F>
   Estimate per_event(const F& sum) const {
     std::vector<double> sums, counts;

@@ -77,7 +77,7 @@ void ForecastScores::add_figures(double windows_per_point, std::vector<Figure>& 
   if (fitted_ == 0) return;
   add("crps", fit_.crps());
   for (const auto& [percent, share] : fit_.coverage()) {
-    add(fmt::format("coverage_{}", percent), share);
+    add(fmt::format("coverage.{}", percent), share);
     figures.back().ideal = percent / 100.0;
   }
   add("calibration_error", fit_.calibration_error());

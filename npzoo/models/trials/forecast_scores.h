@@ -28,7 +28,7 @@ class WindowMean {
 /// One way to forecast: a mode of a model, or a baseline.
 class ForecastScores {
  public:
-  /// `name` begins the names of its figures, "teacher_forced". `how` densities are got; empty where there are none.
+  /// `name` begins the names of its figures, "teacher_forced". `how` densities are got; empty if there are none.
   ForecastScores(std::string name, std::string how, const WindowRules& rules);
 
   void add(const WindowScore& window);
@@ -36,12 +36,12 @@ class ForecastScores {
   const std::string& name() const { return name_; }
   std::int64_t windows() const { return mse_.count(); }
   Estimate log_likelihood() const { return log_likelihood_.estimate(); }
-  /// Mean squared error, mean absolute error, squared errors at some steps and, of distributions, log-likelihood, CRPS
-  /// and coverage. `windows_per_point`: of the whole part; for the figures of who divides by points.
+  /// Adds mean squared error, mean absolute error, squared errors at some steps and, of distributions, log-likelihood,
+  /// CRPS and coverage. `windows_per_point`, of the whole part, is for figures that divide by points.
   void add_figures(double windows_per_point, std::vector<Figure>& figures) const;
   /// For people, under `kForecastHead`.
   std::string line() const;
-  /// Steps that errors are told at: 1, the quarters and the last.
+  /// Returns the steps at which errors are printed: 1, the quarters and the last.
   static std::vector<std::int64_t> steps(std::int64_t horizon);
   /// "MSE at step 1, 24 …".
   std::string line_of_steps() const;

@@ -15,10 +15,10 @@ namespace npzoo {
 
 namespace {
 
-/// Where marginals take a walk along each of many sampled paths, so many batches are scored, evenly over the test.
+/// Batches that are scored, evenly over the test, if marginals need a walk along each of many sampled paths.
 constexpr std::int64_t kFreeRunningBatches = 20;
 
-/// What is scored.
+/// The model and the data that are scored.
 struct ForecastTrialSubject {
   const Model& model;
   const ForecastSource& source;
@@ -39,7 +39,7 @@ struct ScoredForecasts {
   DensityForms forms{};
   std::vector<double> headline{};         // per target point
   std::vector<WindowScore> known_past{};  // teacher-forced, of what is autoregressive; else one-shot
-  std::vector<WindowScore> own_past{};    // free-running; where it is autoregressive and asked for
+  std::vector<WindowScore> own_past{};    // free-running, for autoregressive models on request
 };
 
 Task row_of(const Task& task, std::int64_t b) {
@@ -154,7 +154,7 @@ class Baselines {
   std::vector<ForecastScores> scores_;
 };
 
-/// What comes of all batches, in their order.
+/// Totals of all batches, in their order.
 struct ForecastTotal {
   WindowMean headline;
   std::vector<ForecastScores> modes;  // of the model
@@ -203,8 +203,8 @@ void put_into_words(const ForecastTotal& total, const Baselines& baselines, doub
                               windows_per_point));
 }
 
-/// How good forecasts are, in each mode in which a model can be asked for them, beside what needs no training.
-/// "Teacher- forced" knows the true values of all targets before each, "free-running" its own, "one-shot" none.
+/// Scores forecasts in each mode that a model supports, and baselines without training. "Teacher-forced" knows the true
+/// values of all targets before each, "free-running" its own, "one-shot" none.
 class ForecastTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {

@@ -19,10 +19,10 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// What a model says of a batch.
+/// A model's predictions of a batch.
 struct PredictedBatch {
   DensityForms forms;
-  std::optional<Marginals> targets{}, context{};  // where they are asked for
+  std::optional<Marginals> targets{}, context{};  // if requested
   std::unique_ptr<ContextState> state{};          // that `together` may refer to
   std::unique_ptr<Prediction> together{};         // of the targets, where their joint density is wanted
 };
@@ -66,7 +66,7 @@ PredictedBatch predict(const Model& model, const Task& task, std::int64_t index,
   return batch;
 }
 
-/// Of the real points of each row; what padding holds is nobody's.
+/// Scores the real points of each row; padding does not count.
 void score_context(const Marginals& marginals, const Task& task, ScoredBatch& scored) {
   const Tensor mean = moments(marginals).mean, all = task.yc.to(Device::cpu).to(DType::float64),
                y = marginals.labels == 0 ? all : slice(all, 2, 0, mean.dim(2));
@@ -145,7 +145,7 @@ std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& s
   return scored;
 }
 
-/// What comes of all batches.
+/// Totals of all batches.
 class Total {
  public:
   /// `density` is that of the truth.

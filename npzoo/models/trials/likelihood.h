@@ -15,8 +15,8 @@ namespace npzoo {
 
 /// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
 struct Evaluation {
-  /// Of each target by itself, and of all together, divided by their number; NaN where not asked for. The errors are of
-  /// the mean over batches.
+  /// Log-likelihoods of each target by itself, and of all together, divided by their number; NaN if not asked for. The
+  /// errors are those of the mean over batches.
   double log_likelihood = 0, standard_error = 0;
   double joint_log_likelihood = 0, joint_standard_error = 0;
   DensityForms forms;                 // how they are got
@@ -25,14 +25,14 @@ struct Evaluation {
   double calibration_error = 0;       // how far such shares are off, mean over the intervals of 5, 10 … 95 %
   double crps = 0;                    // continuous ranked probability score, mean over targets and channels
   std::optional<double> std_floor;    // of the model, where it has one: it limits the log-likelihood
-  /// Root mean square of mean − value at the context's points, in units of y; NaN where not asked for.
+  /// Root mean square of mean − value at the context's points, in units of y; NaN if not asked for.
   double context_rmse = 0;
-  /// On the first batches, if asked for and known, else NaN: log-likelihood under what the tasks were drawn from, and
-  /// how much of it the model lacks. The latter has a far smaller standard error than the difference of two
-  /// log-likelihoods, because both are of the same tasks.
+  /// On the first batches, if requested and known, else NaN: log-likelihood under the distribution of the tasks, and
+  /// the model's gap to it. The gap has a far smaller standard error than the difference of two log-likelihoods,
+  /// because both are of the same tasks.
   double exact_gp = 0, exact_gap = 0, exact_gap_error = 0;
   std::int64_t exact_batches = 0;
-  std::string truth;  // what figures call what the tasks were drawn from; empty where it is not known
+  std::string truth;  // what figures call what the tasks were drawn from; empty if it is not known
   std::int64_t tasks = 0;
   std::int64_t clamped_denominators = 0;  // see random_feature_attention.h; of models with random features
 };
@@ -40,9 +40,9 @@ struct Evaluation {
 struct EvaluationOptions {
   std::int64_t batches = 1;
   std::uint64_t seed = 0;  // of what the model draws; for each batch other numbers
-  /// For how many of the first batches the truth is scored as well, where it is known.
+  /// For how many of the first batches the truth is scored as well, if it is known.
   std::int64_t exact_batches = 0;
-  /// Of the model's figures, which the truth is scored alike.
+  /// The density of the model's figures; the truth is scored by the same.
   Density density = Density::marginal;
   /// Only the log-likelihood of that density, for validations.
   bool density_only = false;

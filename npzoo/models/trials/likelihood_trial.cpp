@@ -9,10 +9,11 @@ namespace npzoo {
 
 namespace {
 
-/// Exact posteriors may cost more than the model: so many batches tell their mean to about 0.01.
+/// Exact posteriors may cost more than the model. This many batches give their mean to about 0.01.
 constexpr std::int64_t kExactBatches = 3000;
 
-/// Where marginals take a walk along each of many sampled paths, so many batches tell their mean to about 0.02.
+/// Batches that are scored if marginals need a walk along each of many sampled paths: their mean is then exact to about
+/// 0.02.
 constexpr std::int64_t kPathBatches = 100;
 
 /// The log-likelihood of the model's density comes first.

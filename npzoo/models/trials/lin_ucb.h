@@ -14,7 +14,7 @@ class LinUcb {
   /// `ridge` > 0 stands on the diagonal before anything is known; `width` is the paper's α.
   LinUcb(std::int64_t arms, std::int64_t features, double ridge, double width);
 
-  /// What the arm pays by its regression, and `width` standard deviations where rewards have the deviation 1.
+  /// Returns the reward of an arm by its regression, plus `width` standard deviations for rewards of deviation 1.
   double bound(std::int64_t arm, std::span<const double> features) const;
   /// The arm of the highest bound, the first of equals.
   std::int64_t choose(std::span<const double> features) const;

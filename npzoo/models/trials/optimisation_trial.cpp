@@ -22,17 +22,19 @@ struct SearchRules {
 
   explicit SearchRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "optimisation");
-    steps = reader.size("steps");
-    const auto acquisition = reader.get<std::string>("acquisition");
+    steps = reader.size("steps", "evaluations");
+    constexpr KeyLine kAcquisition = "how a point is chosen; \"thompson\": at the minimum of a sampled function";
+    const std::string acquisition =
+        reader.choice("acquisition", kAcquisition, {"ei", "log-ei", "ucb", "pi", "thompson"});
     choice.thompson = acquisition == "thompson";
-    const auto kind = choice.thompson ? AcquisitionKind::expected_improvement : find_acquisition(acquisition);
-    check(kind.has_value(), "[optimisation] acquisition \"{}\" found, expected ei, log-ei, ucb, pi or thompson",
-          acquisition);
-    choice.acquisition.kind = *kind;
-    choice.acquisition.width = reader.number("width", kNonNegative, choice.acquisition.width);
-    choice.acquisition.margin = reader.number("margin", kNonNegative, 0);
-    choice.repeat = reader.get<bool>("repeat");
-    fit_every = reader.integer("fit_every", 0, 65536, 0);
+    if (!choice.thompson) choice.acquisition.kind = find_acquisition(acquisition).value();
+    choice.acquisition.width = reader.number("width", "standard deviations of the acquisition \"ucb\"", kNonNegative,
+                                             choice.acquisition.width);
+    choice.acquisition.margin =
+        reader.number("margin", "improvement that does not count, in units of the function", kNonNegative, 0);
+    choice.repeat = reader.get<bool>("repeat", "whether a point may be evaluated again");
+    fit_every = reader.integer("fit_every", "evaluations between fits of the Gaussian process; 0: no such baseline", 0,
+                               65536, 0);
     reader.finish();
   }
 };
@@ -73,7 +75,7 @@ std::string regret_line(const std::string& who, const SearchTotals& totals) {
   return line;
 }
 
-/// One who searches.
+/// One search method.
 struct Searcher {
   std::string key;    // of its figures: "random"
   std::string words;  // for people
@@ -91,7 +93,7 @@ struct Searcher {
 
 /// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
 /// evaluated its targets. All tasks of a batch advance together. Regrets are of values less the least one of a task.
-/// Beside the model decide the exact posterior, where it is known, a fitted Gaussian process, where the rules want one,
+/// Beside the model decide the exact posterior, if it is known, a fitted Gaussian process, where the rules want one,
 /// the model as it was before training, a Sobol sequence and chance. A validation scores likelihoods instead: regrets
 /// of as few tasks are too noisy to choose weights by.
 class OptimisationTrial final : public Trial {

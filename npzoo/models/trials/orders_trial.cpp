@@ -83,13 +83,13 @@ class OrdersTrial final : public Trial {
   /// Reads `rules`.
   static std::int64_t orders_of(const ModelConfig& rules) {
     ConfigReader reader(rules, "orders");
-    const std::int64_t orders = reader.size("orders");
+    const std::int64_t orders = reader.size("orders", "orders of the targets to compare; 2 or more");
     reader.finish();
     check(orders >= 2, "[orders] orders = {} found, expected 2 or more", orders);
     return orders;
   }
 
-  /// Of each task, under each order: nats per target.
+  /// Returns the nats per target of each task, under each order.
   static std::vector<std::vector<double>> likelihoods(const Model& model, const Task& task, std::int64_t orders,
                                                       std::uint64_t seed, std::int64_t index) {
     check(!task.target_lengths.defined() && task.xt.dim(1) > 0,

@@ -72,10 +72,24 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
         headline.words(), test.name, headline.value.value);
   scores.against = reference_for(rules, test, spec.name, headline.density);
   scores.chose_weights = chose_weights(scored, test);
+  if (!scores.found.lacking || !headline.density) return scores;
+  const FoundExpectation expectation = find_expectation(options.expectations, scored.protocol, test);
+  scores.controlled = controlled_figure(expectation.stored, *headline.density, *scores.found.lacking);
+  scores.unused_expectation = expectation.problem;
   return scores;
 }
 
 }  // namespace
+
+std::optional<Controlled> controlled_figure(const StoredExpectation* stored, Density density, const Estimate& lacking) {
+  if (!stored || !std::isfinite(lacking.value) || !std::isfinite(lacking.standard_error)) return {};
+  const std::optional<Estimate>& expectation = stored->expectation.of(density);
+  if (!expectation) return {};
+  return Controlled{
+      {expectation->value - lacking.value, std::hypot(expectation->standard_error, lacking.standard_error)},
+      *expectation,
+      stored->expectation.tasks};
+}
 
 TestScores score_test(const ScoredModel& scored, const TestConfig& test, const ScoreOptions& options) {
   return with_errors([&] {

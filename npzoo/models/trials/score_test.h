@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 
+#include "npzoo/datasets/expectation.h"
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/checkpoint.h"
@@ -27,7 +30,17 @@ struct ScoreOptions {
   /// Called with the number of batches that are done and how many there are; first with none done. May throw to stop.
   std::function<void(double done, std::int64_t batches)> progress{};
   std::stop_token stop{};  // a request stops the scoring, which throws Interrupted
+  std::span<const StoredExpectation> expectations = built_in_expectations();  // of exact posteriors, see `Controlled`
 };
+
+/// The headline by another way, which removes most of the noise of the test tasks: the expectation of the exact
+/// posterior minus what the model lacks of it on these tasks.
+struct Controlled {
+  Estimate value;
+  Estimate expectation;    // of the posterior
+  std::int64_t tasks = 0;  // that it is the mean of
+};
+std::optional<Controlled> controlled_figure(const StoredExpectation* stored, Density density, const Estimate& lacking);
 
 /// Scores of a model on a test, and the values to compare them with.
 struct TestScores {
@@ -35,6 +48,8 @@ struct TestScores {
   std::int64_t batches = 0;
   NumericalEvents events{};
   Reference against;
+  std::optional<Controlled> controlled{};  // of a log-likelihood, where the expectation of the posterior is stored
+  std::string unused_expectation{};        // why a stored expectation is not used
   bool chose_weights = false;  // training kept the weights of its best validation, which was on the data of this test
 };
 

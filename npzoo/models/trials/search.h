@@ -21,7 +21,7 @@ class Candidates {
   /// The least value of the candidates, and of what is known at first where that is less.
   double least(std::int64_t b) const;
   double least_known(std::int64_t b) const;
-  /// Of each candidate, whether its value is known at first.
+  /// Returns for each candidate whether its value is known at first.
   const std::vector<bool>& seen() const { return seen_; }
 
  private:
@@ -30,7 +30,7 @@ class Candidates {
   std::vector<bool> seen_;
 };
 
-/// What a search knows.
+/// Knowledge of a search.
 struct SearchState {
   Context all, newest;       // (B, n, ·); `newest`: what the last step added, undefined at first
   std::vector<double> best;  // (B)

@@ -15,11 +15,11 @@
 
 namespace npzoo {
 
-/// A number that a trial tells of a model.
+/// A figure of a model.
 struct Figure {
   std::string name;  // "log_likelihood", as results are stored; one of a group is "coverage.50"
   Estimate value;
-  bool has_error = false;  // whether its standard error is told; NaN where it is not known
+  bool has_error = false;  // whether it has a standard error; NaN if it is unknown
   bool more_is_better = true;
   std::optional<double> ideal{};     // the best value, of a figure that can be too low and too high, such as coverage
   std::optional<Density> density{};  // of a log-likelihood; what is none has no ceiling
@@ -35,11 +35,11 @@ struct Figure {
   }
 };
 
-/// What a trial found.
+/// Results of a trial.
 struct Findings {
   std::vector<Figure> figures{};  // the first is the headline, which published tables print
   std::int64_t tasks = 0;
-  /// What the headline lacks of that of the truth, on the same tasks, where a truth is known.
+  /// The gap between the headline and that of the truth, on the same tasks, if a truth is known.
   std::optional<Estimate> lacking{};
   /// Lines for people, the headline's and the others.
   std::vector<std::string> headline_lines{}, further_lines{};
@@ -95,7 +95,7 @@ struct TrialInfo {
   const Trial& (*trial)();
 };
 
-/// Throws Error listing the trials where there is none of that name.
+/// Throws Error listing the trials if there is none of that name.
 const Trial& find_trial(const std::string& name);
 
 /// Every trial of this build: a table that `rows.py` makes from the words in `npzoo/models/meson.build`.

@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of oracles that do not state theirs.
+/// Standard error of oracles that do not state one.
 constexpr double kOracleError = 0.004;
 constexpr double kErrorsOfALeak = 3;
 constexpr double kNormalQuantile = 1.959964;  // two-sided 95 %
@@ -36,9 +36,10 @@ Density published_density(const EvaluationConfig& rules, const std::string& mode
 
 double known_or_zero(double error) { return std::isnan(error) ? 0 : error; }
 
-/// Of the 95 % interval of ours minus published. Noise of seeds has few degrees of freedom, hence Student's quantile of
-/// the smaller number (the conservative form of Welch's test). Noise of test tasks is of thousands of tasks: ours and,
-/// taken to be as large, that of the published figure.
+/// Returns half of the 95 % interval of ours minus published. Noise of seeds has few degrees of freedom, hence
+/// Student's quantile of the smaller number (the conservative form of Welch's test). Noise of test tasks comes from
+/// thousands of tasks: ours, and that of the published figure, which is taken to be as large as ours without a control
+/// variate if it is not printed.
 double half_width(const SeedMean& ours, const PublishedFigure& published) {
   std::int64_t degrees = 0;
   double seeds = 0;
@@ -49,9 +50,10 @@ double half_width(const SeedMean& ours, const PublishedFigure& published) {
   };
   add(ours.standard_error, static_cast<std::int64_t>(ours.runs.size()));
   if (published.seed_error) add(*published.seed_error, published.seeds);
-  const double tasks = known_or_zero(ours.task_error);
+  const double tasks = known_or_zero(ours.task_error),
+               theirs = published.task_error.value_or(known_or_zero(ours.fresh_error));
   const double student = degrees == 0 ? 0 : student_quantile(degrees);
-  return std::hypot(student * seeds, kNormalQuantile * std::hypot(tasks, tasks, published.rounding));
+  return std::hypot(student * seeds, kNormalQuantile * std::hypot(tasks, theirs, published.rounding));
 }
 
 /// Runs that are much further below the best one than seeds of this model or test tasks can explain.
@@ -61,7 +63,7 @@ std::vector<std::size_t> collapsed_runs(const SeedMean& ours, const PublishedFig
   const double best = std::ranges::max(ours.runs);
   const double deviation = published.seed_error.value_or(0) * std::sqrt(static_cast<double>(published.seeds));
   const double far = std::max({kCollapse * published.table_width, kErrorsOfACollapse * deviation,
-                               kErrorsOfACollapse * known_or_zero(ours.task_error)});
+                               kErrorsOfACollapse * known_or_zero(ours.fresh_error)});
   for (std::size_t i = 0; i < ours.runs.size(); ++i)
     if (best - ours.runs[i] > far) found.push_back(i);
   return found;
@@ -87,7 +89,7 @@ SeedMean mean_over_seeds(std::span<const Estimate> runs) {
     mean.task_error += run.standard_error / n;
     mean.runs.push_back(run.value);
   }
-  mean.standard_error = mean.task_error;
+  mean.standard_error = mean.fresh_error = mean.task_error;
   if (runs.size() == 1) return mean;
   double squares = 0;
   for (const Estimate& run : runs) squares += (run.value - mean.value) * (run.value - mean.value);
@@ -95,29 +97,38 @@ SeedMean mean_over_seeds(std::span<const Estimate> runs) {
   return mean;
 }
 
-int printed_decimals(const TestConfig& test) {
+int printed_decimals(const PublishedRows& rows) {
   int decimals = 0;
-  for (const auto& [model, row] : test.published)
+  for (const auto& [model, row] : rows)
     decimals = std::max({decimals, decimals_of(row.value), decimals_of(row.error.value_or(0))});
   return decimals;
 }
 
-PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig& test, const Published& row) {
-  const Metric& metric = rules.metric;
-  PublishedFigure figure{.value = to_log_likelihood(metric, row.value)};
-  figure.rounding = error_of_log_likelihood(metric, std::pow(10, -printed_decimals(test)) / std::sqrt(12.0));
-  if (row.error && rules.spread.kind != SpreadKind::unknown) {
-    const double of_mean = rules.spread.kind == SpreadKind::deviation
-                               ? *row.error / std::sqrt(static_cast<double>(rules.spread.seeds))
-                               : *row.error;
-    figure.seed_error = error_of_log_likelihood(metric, of_mean);
-    figure.seeds = rules.spread.seeds;
+PublishedFigure published_figure(const Spread& spread, const PublishedRows& rows, const Published& row) {
+  PublishedFigure figure{.value = row.value};
+  figure.rounding = std::pow(10, -printed_decimals(rows)) / std::sqrt(12.0);
+  if (const std::int64_t count = spread.seeds + spread.tasks; row.error && count > 0) {
+    const double of_mean =
+        spread.kind == SpreadKind::deviation ? *row.error / std::sqrt(static_cast<double>(count)) : *row.error;
+    (spread.seeds > 0 ? figure.seed_error : figure.task_error) = of_mean;
+    figure.seeds = spread.seeds;
   }
   const auto by_value = [](const auto& a, const auto& b) { return a.second.value < b.second.value; };
-  if (test.published.size() > 1) {
-    const auto [low, high] = std::ranges::minmax_element(test.published, by_value);
-    figure.table_width = error_of_log_likelihood(metric, high->second.value - low->second.value);
+  if (rows.size() > 1) {
+    const auto [low, high] = std::ranges::minmax_element(rows, by_value);
+    figure.table_width = high->second.value - low->second.value;
   }
+  return figure;
+}
+
+PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig& test, const Published& row) {
+  const Metric& metric = rules.metric;
+  PublishedFigure figure = published_figure(rules.spread, test.published, row);
+  figure.value = to_log_likelihood(metric, figure.value);
+  figure.rounding = error_of_log_likelihood(metric, figure.rounding);
+  if (test.published.size() > 1) figure.table_width = error_of_log_likelihood(metric, figure.table_width);
+  for (std::optional<double>* error : {&figure.seed_error, &figure.task_error})
+    if (*error) **error = error_of_log_likelihood(metric, **error);
   return figure;
 }
 

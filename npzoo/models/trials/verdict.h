@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,19 +17,23 @@ namespace npzoo {
 // of the protocol, all values here are log-likelihoods in nats per target point: more is better. docs/verdicts.md
 // states the rule.
 
-/// What runs of one model with different seeds reached on one test.
+/// Results of one model with different seeds on one test.
 struct SeedMean {
   double value = 0;
   double standard_error = 0;   // over the runs; of a single one that of its test tasks
   double task_error = 0;       // of the test tasks alone, the same ones for every run
+  double fresh_error = 0;      // the same without a control variate: what other test tasks may change
   std::vector<double> runs{};  // the value of each seed
 };
 
 /// Mean of at least one run, each with the standard error of its test tasks.
 SeedMean mean_over_seeds(std::span<const Estimate> runs);
 
-/// Decimals of the published figures of a test: those of the longest one.
-int printed_decimals(const TestConfig& test);
+/// Rows of one figure on one test, by model.
+using PublishedRows = std::map<std::string, Published>;
+
+/// Decimals of published figures: those of the longest one.
+int printed_decimals(const PublishedRows& rows);
 
 /// A published figure as a mean over training seeds.
 struct PublishedFigure {
@@ -36,13 +41,18 @@ struct PublishedFigure {
   /// Standard error of that mean: a printed deviation is divided by the root of the number of seeds. Empty if the
   /// source prints no ±, or the protocol does not state what it is.
   std::optional<double> seed_error{};
-  std::int64_t seeds = 0;    // that the mean is over; 0: not known
+  std::int64_t seeds = 0;  // that the mean is over; 0: not known
+  /// Standard error over the tasks that one training was tested on, if the printed ± is over these. Empty: not printed.
+  std::optional<double> task_error{};
   double rounding = 0;       // standard error of rounding to the last printed place, 1/√12 of its unit
   double table_width = 1.0;  // best minus worst published row of the test; 1 nat if there is only one
 };
+/// In the units of `rows`.
+PublishedFigure published_figure(const Spread& spread, const PublishedRows& rows, const Published& row);
+/// The headline as a log-likelihood.
 PublishedFigure published_figure(const EvaluationConfig& rules, const TestConfig& test, const Published& row);
 
-/// What no figure of a density exceeds in expectation.
+/// The value that no figure of a density exceeds in expectation.
 struct Ceiling {
   Estimate best;
   const char* oracle = "";             // which of the protocol's values it is, "bayes_diagonal"
@@ -50,18 +60,18 @@ struct Ceiling {
 };
 std::optional<Ceiling> ceiling(const Metric& metric, const OracleValues& oracle, Density density);
 
-/// What the figures of a model are: as the registry says, for a model of this build, else as the protocol says of the
+/// Returns the density of a model's figures: by the registry for a model of this build, else by the protocol for
 /// published ones. These also tell whether a model of mixtures draws one function of each task, which is a Gaussian at
 /// each target.
 Density density_of(const EvaluationConfig& rules, const std::string& model);
 
-/// What a log-likelihood of this density of a model on a test is held against. A published one of another density is
-/// not comparable.
+/// The reference for a log-likelihood of this density of a model on a test. A published one of another density is not
+/// comparable.
 struct Reference {
   std::optional<PublishedFigure> published{};
   std::optional<Ceiling> best{};
 };
-/// Nothing for a figure without a density: what a protocol tells are log-likelihoods.
+/// Returns nothing for a figure without a density: a protocol's references are log-likelihoods.
 Reference reference_for(const EvaluationConfig& rules, const TestConfig& test, const std::string& model,
                         std::optional<Density> density);
 /// The same of the density that the model's figures have.
@@ -72,7 +82,7 @@ enum class Verdict : std::uint8_t {
   one_seed,   // one run: the noise of seeds is unknown
   collapsed,  // a seed is far below the best one
   no_spread,  // the published figure has no ±, or one of unknown meaning
-  uncertain,  // the interval is too wide to tell anything
+  uncertain,  // the interval is too wide for a verdict
   within,     // the interval of the difference holds 0
   better,
   worse,

@@ -13,7 +13,7 @@ struct BatchNorm {
 /// In training: (x − mean) / √(variance + eps) · gain + bias with the statistics of the batch itself, through which
 /// gradients go.
 ///
-/// x (…, C), gain and bias (C), one dtype → out (…, C); float32 or float64. C may be 0. Throws Error where there are no
+/// x (…, C), gain and bias (C), one dtype → out (…, C); float32 or float64. C may be 0. Throws Error if there are no
 /// rows. Composed of recorded operations, which save about four arrays like x.
 ///
 /// The statistics are those of the tensor given: of the tasks that are worked through together. Training cuts a batch

@@ -18,7 +18,7 @@ namespace {
 // arithmetic and memory traffic.
 constexpr std::int64_t kShortestOnHost = 96, kShortestOnDevice = 256;
 
-/// Of what a kernel needs on a device; on the host it sees to that itself.
+/// Allocates the arrays that a kernel needs on a device; on the host the kernel does it itself.
 template <class P>
 Tensor workspace(const P& p, const Tensor& like) {
   return like.device() == Device::cuda ? Tensor::empty({p.work_elements()}, like.dtype(), like.device()) : Tensor();

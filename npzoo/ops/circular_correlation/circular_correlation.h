@@ -10,8 +10,8 @@ namespace npzoo {
 /// transforms, as L log L.
 enum class CircularMethod : std::uint8_t { automatic, products, fourier };
 
-/// What `automatic` means for series of `length` steps on that device: the faster one, on the host as measured
-/// (perf/NOTES.md).
+/// Returns the method that `automatic` stands for, for series of `length` steps on that device: the faster one, on the
+/// host as measured (perf/NOTES.md).
 CircularMethod circular_method(std::int64_t length, Device device);
 
 /// Circular correlation, summed over channels: out(b, τ) = Σ over t and c of q(b, t + τ, c) · k(b, t, c), positions
@@ -19,7 +19,7 @@ CircularMethod circular_method(std::int64_t length, Device device);
 ///
 /// q and k (B, L, E), one dtype, float32 or float64 → (B, L). Any length; empty extents are legal. By transforms,
 /// rounding is relative to a task's largest elements, and NaN anywhere in a task makes all of it NaN. Saves q and k.
-/// Throws Error where shapes or dtypes differ.
+/// Throws Error if shapes or dtypes differ.
 Tensor circular_correlation(const Tensor& q, const Tensor& k, CircularMethod method = CircularMethod::automatic);
 
 /// Values moved by all delays, added up with weights: out(b, t, c) = Σ over τ of weights(b, τ) · values(b, t + τ, c),

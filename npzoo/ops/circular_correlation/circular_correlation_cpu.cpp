@@ -112,7 +112,7 @@ void delayed_sum_block(const LaneTransform<T>& transform, const Buffer& memory, 
   }
   transform(series, spectrum);
   const int left = static_cast<int>(min<std::int64_t>(columns, kLanes)), right = static_cast<int>(columns) - left;
-  // Of a longer transform, only sums over one whole period are what is asked for.
+  // Only sums over one whole period of a longer transform are needed.
   const std::int64_t period = transform.longer() && p.reversed ? p.length : 0;
   T* out = p.out + task * p.length * p.channels + first;
   for (std::int64_t t = 0; t < p.length; ++t, out += p.channels) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+
+#include "npzoo/engine/cuda/fourier.h"
 #include "npzoo/engine/kernel.h"
 
 namespace npzoo {
@@ -12,8 +15,12 @@ struct CircularCorrelation {
   T* out;   // (batch, length)
   T* work;  // (work_elements()), for a CUDA device alone
 
+  /// Series of q and k, and of the result, as they are transformed. length > 0.
+  std::int64_t inputs() const { return padded_series(2 * batch * channels, length); }
+  std::int64_t results() const { return padded_series(batch, length); }
   std::int64_t work_elements() const {
-    return batch * (2 * (length / 2 + 1) * (2 * channels + 1) + 2 * channels * length);
+    if (length == 0) return 0;
+    return 2 * (length / 2 + 1) * (inputs() + results()) + length * std::max(inputs(), results());
   }
 };
 
@@ -26,7 +33,13 @@ struct DelayedSum {
   T* out;
   T* work;  // (work_elements()), for a CUDA device alone
 
-  std::int64_t work_elements() const { return batch * (channels + 1) * (2 * (length / 2 + 1) + length); }
+  /// Series of weights, and of values, as they are transformed. length > 0.
+  std::int64_t weight_series() const { return padded_series(batch, length); }
+  std::int64_t value_series() const { return padded_series(batch * channels, length); }
+  std::int64_t work_elements() const {
+    if (length == 0) return 0;
+    return (weight_series() + value_series()) * (2 * (length / 2 + 1) + length);
+  }
 };
 
 NPZOO_KERNEL(circular_correlation_fourier, CircularCorrelation);

@@ -14,7 +14,7 @@ namespace npzoo {
 
 namespace {
 
-/// Where consecutive positions of an axis lie in the whole array: `rows` runs of `width` elements.
+/// Place of consecutive positions of an axis in the whole array: `rows` runs of `width` elements.
 struct Piece {
   std::int64_t rows, width, offset, step;
 };
@@ -30,7 +30,7 @@ void read(const Tensor& whole, const Piece& piece, Tensor& out, bool accumulate 
   });
 }
 
-/// Puts `x`, or zeros where it is undefined, in its place.
+/// Puts `x`, or zeros if it is undefined, in its place.
 void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate = false) {
   if (accumulate && !x.defined()) return;
   run(whole, [&]<class T>(auto& device) {

@@ -21,7 +21,7 @@ struct ConvolvedAxis {
   std::int64_t wide, narrow, kernel, stride, before;
 };
 
-/// What both kinds are, seen from the wide side; one axis of space is a column of height 1.
+/// Sizes of both directions, seen from the wide side. One axis of space is a column of height 1.
 struct ConvolutionGeometry {
   std::int64_t batch, groups;
   ConvolvedAxis rows, columns;

@@ -11,7 +11,7 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// Of the axes of space in their order, (row, column) or (position); one axis uses the first entries alone.
+/// Settings for the axes of space in their order, (row, column) or (position). One axis uses the first entries alone.
 struct ConvolutionConfig {
   std::array<std::int64_t, 2> stride = {1, 1};
   std::array<Padding, 2> padding = {};
@@ -37,7 +37,7 @@ struct ConvolutionConfig {
 /// Products of matrices that gather their rows from the image as they go: beside input and output there are a few rows
 /// of an image per thread, a copy of the weights for the gradient of x, and for that of the weights partial sums no
 /// larger than x and y. Float32 on a GPU as well, whatever the precision of matrix products. Saves x and weight.
-/// Throws Error where shapes disagree, strides are less than 1, padding is negative or the kernel is larger than the
+/// Throws Error if shapes disagree, strides are less than 1, padding is negative or the kernel is larger than the
 /// padded input.
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionConfig& config = {});
 

@@ -50,8 +50,8 @@ class Blocks {
   std::int64_t rows_, columns_, high_, wide_;
 };
 
-/// What a block of windows sees of one group's channels: in place, or where a window reaches beyond the image or there
-/// are other groups a copy with zeros at its sides. Rows outside of the image are not there and not to be read.
+/// The channels of one group that a block of windows reads: in place, or a copy with zeros at its sides if a window
+/// reaches beyond the image or there are other groups. Rows outside of the image must not be read.
 template <class T>
 struct View {
   const T* at;  // the first window's first tap
@@ -180,7 +180,7 @@ struct Pass {
   std::int64_t row, rows, first, depth;
 };
 
-/// Calls f(pass) for all taps in order; once where there are none.
+/// Calls f(pass) for all taps in order; once if there are none.
 template <class F>
 void for_passes(const Windows& w, F f) {
   const std::int64_t run = w.kernel_w * (w.in_channels / w.groups);

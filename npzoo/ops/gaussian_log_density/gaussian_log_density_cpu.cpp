@@ -28,7 +28,7 @@ template <class T>
   }
 }
 
-/// One register of standardised residuals and of their scale; NaN where that is not positive.
+/// One register of standardised residuals and of their scale; NaN if that is not positive.
 struct Residual {
   Vec<double> z, std;
 };

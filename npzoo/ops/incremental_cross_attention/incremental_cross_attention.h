@@ -4,13 +4,13 @@
 
 namespace npzoo {
 
-/// What L latents have gathered from the keys they have seen, in size independent of their number (Feng et al.,
+/// State of L latents after the keys that they have read. Its size does not depend on the number of keys (Feng et al.,
 /// "Memory efficient neural processes via constant memory attention block", ICML 2024, section 3.2).
 struct AttentionState {
-  Tensor mean;         // (B, L, H·Dv): softmax(scale · q kᵀ) v; 0 where no key was seen
+  Tensor mean;         // (B, L, H·Dv): softmax(scale · q kᵀ) v; 0 if no key was seen
   Tensor log_sum_exp;  // (B, H, L): of scale · q kᵀ over the keys; −∞ where no key was seen
-  /// Of the keys that were seen while a KeepAttention lived (attention_weights.h), in their order: their shares in the
-  /// softmax over all keys seen, (B, H, L, N), float64 on the CPU.
+  /// Shares of the keys in the softmax over all keys read, in their order, (B, H, L, N), float64 on the CPU. Only for
+  /// keys that were read during a KeepAttention (attention_weights.h).
   Tensor weights{};
 };
 

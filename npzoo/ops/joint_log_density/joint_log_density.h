@@ -16,7 +16,7 @@ namespace npzoo {
 Tensor cholesky_log_density(const Tensor& error, const Tensor& factor, const Tensor& lengths = {});
 
 /// Σ = F Fᵀ + diag with F = factor (B, M, R) of any rank R ≥ 0 and diagonal (B, M), by the Woodbury identity: time is
-/// M R² + R³. NaN where the diagonal is not above 0. Saves error, factor and diagonal.
+/// M R² + R³. NaN if the diagonal is not above 0. Saves error, factor and diagonal.
 Tensor low_rank_log_density(const Tensor& error, const Tensor& factor, const Tensor& diagonal,
                             const Tensor& lengths = {});
 

@@ -39,13 +39,13 @@ void check_bank(const Tensor& bank, std::int64_t keep) {
   check(1 <= keep && keep <= most, "[kriging] {} kernels are to be kept, expected 1 to {}", keep, most);
 }
 
-/// What kernels say together, and each of them.
+/// Predictions of all kernels together, and of each.
 struct Said {
   std::array<Tensor, 3> moments;  // mean, std and spread
   Tensor each, slopes{};
 };
 
-/// At x, or at the places of the context where there is none. Slopes where they are asked for.
+/// At x, or at the places of the context if there is none. Slopes where they are asked for.
 Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype, bool with_slopes) {
   const std::int64_t batch = fit.places.dim(0), dims = fit.places.dim(2), keep = fit.kernels.dim(1);
   const Device device = fit.places.device();

@@ -17,7 +17,7 @@ struct KrigingFit {
   Tensor lengths;  // (B) int64 or undefined
 };
 
-/// What they say of a point: Gaussians averaged by weight.
+/// Predictions for points: Gaussians averaged by weight.
 struct KrigingMoments {
   Tensor mean;    // (B, N)
   Tensor std;     // (B, N), of a value with noise, > 0
@@ -40,12 +40,12 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
 /// factor or because values are not finite. Such a kernel comes last. A CountScope counts those of one call.
 DeviceCounter& failed_factorisation_counter();
 
-/// Of values at `x` (B, M, D), in the dtype of x. Recorded with respect to x alone; the fit is a constant. A Matérn-½
-/// kernel has an edge at each point of the context and the spread one where all kernels agree: there its slope is 0.
-/// Saves the kernels, what each says, and how that changes with x.
+/// Predicts the values at `x` (B, M, D), in the dtype of x. Records the gradient of x alone; the fit is a constant. A
+/// Matérn-½ kernel has an edge at each point of the context, and the spread has one where all kernels agree: there the
+/// slope is 0. Saves the kernels, their predictions and the derivatives with respect to x.
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x);
-/// Of each value of the context given all others, in the order of the context; `dtype` float32 or float64. Rows behind
-/// a task's length are 0, 1 and 0. Nothing is recorded.
+/// Predicts each value of the context from all others, in the order of the context; `dtype` is float32 or float64. Rows
+/// behind a task's length are 0, 1 and 0. Records nothing.
 KrigingMoments kriging_leave_one_out(const KrigingFit& fit, DType dtype);
 
 /// As a tensor, on the CPU.

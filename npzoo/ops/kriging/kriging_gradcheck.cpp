@@ -7,7 +7,7 @@ namespace npzoo {
 
 namespace {
 
-/// What is said of x: mean, deviation and spread.
+/// Returns the predictions at x: mean, deviation and spread.
 Tensor at(const KrigingFit& fit, const Tensor& x) {
   const KrigingMoments said = kriging_predict(fit, x);
   return concat({said.mean, said.std, said.spread}, 1);

@@ -111,7 +111,7 @@ struct KeyGradients {
   T *d_k, *d_v;
 };
 
-/// What gradients of queries and keys lack in the end. Those of a distance have their scale from the start.
+/// Returns the last factor of the gradients of queries and keys. Those of a distance have their scale from the start.
 template <class T>
 T score_factor(const AttentionForward<T>& p) {
   return p.score == AttentionScore::dot_product ? static_cast<T>(p.scale) : T(1);
@@ -188,7 +188,8 @@ void weigh(const Block<T>& block, std::int64_t first, std::int64_t count, Worksp
   }
 }
 
-/// What a block needs besides keys and values. Rows that see nothing get a log-sum-exp that makes all weights 0.
+/// Loads the inputs of a block besides keys and values. Rows that see nothing get a log-sum-exp that makes all weights
+/// 0.
 template <class T>
 void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>& w) {
   const AttentionForward<T>& p = b.forward;

@@ -4,9 +4,9 @@
 
 namespace npzoo {
 
-/// What `masked_attention` weighs values by, softmax(score(q, k)): (B, H, Nq, Nk), 0 for keys that a row does not see.
-/// A row's weights add up to 1, or are all 0 where it sees no key. Float64 on the CPU, computed in double, not
-/// recorded; for those who look at attention, since it is the array that the operation itself never builds.
+/// Returns the weights of `masked_attention`, softmax(score(q, k)): (B, H, Nq, Nk), 0 for keys that a row does not see.
+/// A row's weights add up to 1, or are all 0 if it sees no key. Float64 on the CPU, computed in double, not recorded.
+/// It is for inspection: the operation itself never builds this array.
 ///
 /// q (B, Nq, H·D), k (B, Nk, H·D). Keys that a row does not see may be NaN.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const PrefixMask& mask, const AttentionOptions& options);

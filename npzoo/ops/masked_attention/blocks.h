@@ -48,7 +48,7 @@ struct Block {
   }
 
   std::int64_t lanes() const { return vectors * std::int64_t{Simd<T>::kLanes}; }
-  /// Where this block's rows begin in arrays of (batch, queries, heads · width) and (batch, heads, queries).
+  /// Returns the start of this block's rows in arrays of (batch, queries, heads · width) and (batch, heads, queries).
   std::int64_t query_offset(const AttentionForward<T>& p, std::int64_t width) const {
     return ((batch * p.queries + begin) * p.heads + head) * width;
   }
@@ -60,7 +60,7 @@ struct Block {
   std::int64_t visible[kMostLanes];  // by each row; set where the two differ
 };
 
-/// Where the keys (or values) of one head begin in an array of (batch, keys, heads · width).
+/// Returns the start of the keys (or values) of one head in an array of (batch, keys, heads · width).
 template <class T>
 [[gnu::always_inline]] inline std::int64_t key_offset(const AttentionForward<T>& p, std::int64_t batch,
                                                       std::int64_t head, std::int64_t width) {
@@ -114,7 +114,7 @@ template <class T>
     out[i] = static_cast<T>(max(std::int64_t{0}, min(count, block.visible[i] - first)));
 }
 
-/// What queries are multiplied with before they are transposed.
+/// Returns the factor of queries before they are transposed.
 template <class T>
 [[gnu::always_inline]] inline T query_factor(const AttentionForward<T>& p) {
   return p.score == AttentionScore::dot_product ? static_cast<T>(p.scale * kLog2E) : T(1);

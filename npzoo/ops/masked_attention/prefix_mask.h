@@ -24,7 +24,7 @@ class PrefixMask {
   /// The same mask as it looks when the first `n` keys are taken away.
   PrefixMask after(std::int64_t n) const;
 
-  /// True when rows of one batch element may see different keys.
+  /// True if rows of one batch element may see different keys.
   bool varies_by_row() const { return growth_ != 0 || (counts_.defined() && counts_.rank() == 2); }
 
   /// Throws Error unless the mask fits `batch` × `queries` rows.

@@ -32,7 +32,7 @@ class AttentionProblem {
   }
 
   Shape log_sum_shape() const { return {batch, heads, queries}; }
-  /// Of the forward products between rows and the keys that they see.
+  /// Returns the operations of the forward products between rows and the keys that they see.
   std::int64_t flops() const;
 
   PrefixMask mask;
@@ -45,7 +45,7 @@ struct AttentionGradients {
   Tensor q, k, v;
 };
 
-/// Gradients from those of the output and, where it is defined, of the natural log-sum-exp.
+/// Gradients from those of the output and, if it is defined, of the natural log-sum-exp.
 AttentionGradients attention_gradients(const AttentionProblem& problem, const Tensor& q, const Tensor& k,
                                        const Tensor& v, const Tensor& out, const Tensor& log2_sum, const Tensor& d_out,
                                        const Tensor& d_log_sum);

@@ -75,10 +75,10 @@ std::int64_t attend(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p, co
   return clamped;
 }
 
-/// Of each point of a tile. With a = feature · normaliser, y = Σ a sums, out = y / c and c = max(y_last, smallest), the
-/// gradient of an exponent is a / c · (d_out · sums − d_out · out · sums_last). Summed over the features that is 0: a
-/// quotient does not depend on the norm of its query. Where c is limited, the second term falls away and the sum is
-/// d_out · out.
+/// Gradients for each point of a tile. With a = feature · normaliser, y = Σ a sums, out = y / c and c = max(y_last,
+/// smallest), the gradient of an exponent is a / c · (d_out · sums − d_out · out · sums_last). Summed over the features
+/// that is 0: a quotient does not depend on the norm of its query. If c is limited, the second term vanishes and the
+/// sum is d_out · out.
 template <class T>
 struct Totals {
   alignas(64) T inverse[kPoints];    // 1 / denominator, with the normaliser of the features

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernels of keys and of queries share. Included by kernel sources only.
+// Helpers for the kernels of keys and of queries. Only kernel sources include them.
 
 #include "npzoo/engine/cpu/simd_math.h"
 #include "npzoo/engine/cpu/transpose.h"

@@ -4,9 +4,9 @@
 
 namespace npzoo {
 
-/// What `linear_attention` weighs values by, φ(q)·φ(k) / Σ φ(q)·φ(k): (B, H, Nq, Nk), 0 for keys that are not visible.
-/// A row's weights add up to 1, to less where the denominator is limited, or are all 0 where no key is visible. Float64
-/// on the CPU, computed in double, not recorded. Arguments as in `linear_attention`.
+/// Returns the weights of `linear_attention`, φ(q)·φ(k) / Σ φ(q)·φ(k): (B, H, Nq, Nk), 0 for keys that are not visible.
+/// A row's weights add up to 1, to less if the denominator is limited, or are all 0 if no key is visible. Float64 on
+/// the CPU, computed in double, not recorded. Arguments as in `linear_attention`.
 Tensor linear_attention_weights(const Tensor& q, const Tensor& k, const Tensor& projection, const PrefixMask& mask,
                                 const RandomFeatureOptions& options);
 

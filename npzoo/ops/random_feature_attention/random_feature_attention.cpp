@@ -97,7 +97,7 @@ struct Problem {
             .projection = projection.data<T>()};
   }
 
-  /// Of the features of `count` points and of their products with values.
+  /// Returns the operations for the features of `count` points and their products with values.
   std::int64_t flops(std::int64_t count) const { return 2 * heads * features * (width + value_width + 1) * count; }
 };
 

@@ -18,7 +18,7 @@ enum class FeatureNorms : std::uint8_t {
 /// there is at least one feature and one channel.
 Tensor orthogonal_random_features(std::int64_t features, std::int64_t width, FeatureNorms norms, Random& random);
 
-/// What is subtracted in the exponent of the features so that they neither overflow nor vanish.
+/// The number subtracted in the exponent of the features so that they neither overflow nor vanish.
 enum class Stabiliser : std::uint8_t {
   none,    // nothing (TNP-KR)
   maximum  // of a query its largest exponent; of the keys the largest among the visible ones of a head

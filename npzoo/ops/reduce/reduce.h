@@ -5,7 +5,7 @@
 namespace npzoo {
 
 // Reductions; float32 or float64. Sums are taken in double and in an order that depends on the shape alone. NaN
-// propagates. An axis may be negative and is removed from the shape; Error where there is no such axis.
+// propagates. An axis may be negative and is removed from the shape; Error if there is no such axis.
 
 /// Sum of all elements, any shape → (). The sum of nothing is 0. Saves nothing.
 Tensor sum(const Tensor& x);

@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-/// What both directions have in common. `lengths` are where x is.
+/// Arguments of both directions. `lengths` belong to x.
 struct Places {
   Tensor x, scales;
   RegularGrid grid;

@@ -62,7 +62,7 @@ void weigh(const GridAxis& axis, const NodeRange& range, double x, const T* inve
   for_row<T>(to - weights, [&](auto get, auto put) { put(weights, exp(get(weights))); });
 }
 
-/// Of the rows of a window: 1 where the grid has one axis.
+/// Computes the weights of the rows of a window: 1 if the grid has one axis.
 template <class T>
 void weigh_rows(const PointsAndGrid<T>& p, const NodeRange& rows, const T* x, const T* inverse, T* weights) {
   const std::int64_t scales = scale_count(p);
@@ -227,7 +227,8 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
   sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
 }
 
-/// Of point n along each input. In the place of squared distances stand those from the point to its nodes.
+/// Computes the gradient with respect to each input of point n. `squares` then holds distances from the point to its
+/// nodes.
 template <class T>
 void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
   const PointsAndGrid<T>& at = p.at;

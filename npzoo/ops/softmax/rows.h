@@ -1,6 +1,6 @@
 #pragma once
 
-// What softmax and attention share. Included by kernel sources only.
+// Helpers of softmax and attention. Only kernel sources include them.
 
 #include "npzoo/engine/cpu/lanes.h"
 

@@ -9,7 +9,7 @@ namespace npzoo {
 ///
 /// x and by (…, D), one dtype, float32 or float64 → (…, D). `by` may be x itself and takes no gradient. All elements
 /// where k ≥ D. NaN in `by` is chosen beside the k, and NaN among the chosen makes its row NaN. Otherwise as `softmax`.
-/// Saves the result. Throws Error where k is negative or shapes and dtypes differ.
+/// Saves the result. Throws Error if k is negative or shapes and dtypes differ.
 Tensor top_softmax(const Tensor& x, const Tensor& by, std::int64_t k);
 
 }  // namespace npzoo

@@ -26,10 +26,10 @@ void add_flags(Flags& flags, BenchAttentionCommand& c) {
     flags.whole(name, value, {1, kMostPoints}, what);
   };
   add_size("--queries", c.queries, "query rows of one task");
-  add_size("--keys", c.keys, "keys of one task, as many as queries where not given");
-  add_size("--heads", c.heads, "heads, 4 where not given");
-  add_size("--width", c.width, "channels of one head, 16 where not given");
-  add_size("--batch", c.batch, "tasks, 1 where not given");
+  add_size("--keys", c.keys, "keys of one task (default: as many as queries)");
+  add_size("--heads", c.heads, "heads (default: 4)");
+  add_size("--width", c.width, "channels of one head (default: 16)");
+  add_size("--batch", c.batch, "tasks (default: 1)");
   flags.choice("--mask", c.mask, {"all", "prefix", "causal"},
                "keys that a row sees: all, prefix (another number for each task) or causal (row i sees i + 1)");
   flags.whole("--repeats", c.repeats, {1}, "timed repetitions at most; fewer, but one, where they are long");

@@ -19,11 +19,11 @@ struct BenchDataCommand {
 
 void add_flags(Flags& flags, BenchDataCommand& c) {
   add_flags(flags, c.common);
-  add_flags(flags, c.protocol, "whose data is drawn").required();
+  add_flags(flags, c.protocol, "protocol of the data").required();
   add_data(flags, c.data);
   add_flags(flags, c.counts, "batches");
   flags.whole("--batch", c.batch, {1}, "tasks instead of the protocol's number");
-  flags.seed("--seed", c.seed, "of the data");
+  flags.seed("--seed", c.seed, "seed of the data");
 }
 
 int run(const BenchDataCommand& c) {

@@ -23,11 +23,11 @@ void add_flags(Flags& flags, BenchScalingCommand& c) {
   add_flags(flags, c.common);
   flags.texts("--models", c.models, "names, a list like tnp-d,tnp-kr-full").required();
   add_flags(flags, c.protocol,
-            "whose presets and dimensions are used; tnp-kr/gp1d-rbf, or the first that has one, where not given");
+            "protocol of the presets and dimensions (default: tnp-kr/gp1d-rbf, or the first that has a preset)");
   add_flags(flags, c.sizes);
 }
 
-/// What predict and stream take at a time, or on a GPU what is enough work for each kernel.
+/// Points of a chunk as in predict and stream; on a GPU enough work for each kernel.
 std::int64_t largest_chunk() { return chunk_points(default_device()); }
 constexpr const char* kPreferredProtocol = "tnp-kr/gp1d-rbf";
 

@@ -15,7 +15,7 @@ struct BenchTrainStepCommand : ModelBench {
 
 void add_flags(Flags& flags, BenchTrainStepCommand& c) {
   add_flags(flags, c, "updates");
-  flags.toggle("--profile", c.profile, "tells which operations take the time");
+  flags.toggle("--profile", c.profile, "prints the time of each operation");
 }
 
 /// A step that was captured on a GPU counts neither its work nor its memory when it is repeated: they are those of a

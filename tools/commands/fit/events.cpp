@@ -30,13 +30,12 @@ struct FitEventsCommand {
 void add_flags(Flags& flags, FitEventsCommand& c) {
   add_flags(flags, c.common);
   flags.text("TABLE", c.table, "table of events, one row an event").required();
-  flags.text("--sequence", c.sequence, "column that tells sequences apart");
+  flags.text("--sequence", c.sequence, "column of the sequence");
   flags.text("--time", c.time, "column of times, numbers that ascend within a sequence");
   flags.text("--mark", c.mark, "column of marks, whole numbers from 0 on; '' if there is one mark alone");
   flags.positive("--start", c.start,
-                 "when observation begins, in the table's unit; it is subtracted from all times. "
-                 "Default: 0");
-  flags.positive("--end", c.end, "until when each sequence is observed. Default: until its last event");
+                 "begin of observation, in the table's unit; it is subtracted from all times. Default: 0");
+  flags.positive("--end", c.end, "end of observation of each sequence. Default: its last event");
   flags.positive("--clock", c.clock,
                  "period of a Poisson process whose rates repeat, such as 24 for hours, to fit too");
   flags.whole("--parts", c.parts, {1, 10'000}, "equal parts of that period, each with a rate");

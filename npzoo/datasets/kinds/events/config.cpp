@@ -95,7 +95,7 @@ EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
   return parts;
 }
 
-/// A file is read when its first task is asked for, and once.
+/// The file is read once, for the first task.
 class RecordedEventsConfig final : public EventTasks {
  public:
   RecordedEventsConfig(EventFile file, const EventTaskRules& rules)
@@ -155,51 +155,57 @@ class RecordedEventsConfig final : public EventTasks {
 };
 
 std::shared_ptr<const TaskConfig> read_simulated(TomlReader& data, EventTaskRules rules) {
-  TomlReader table = data.table("process");
+  TomlReader table = data.table("process", "process that sequences are sampled from");
   auto process = read_process(table);
   table.finish();
   SimulatedExtent extent;
-  if (data.has("end") == data.has("events"))
-    data.reject("end", data.has("end") ? "there beside events" : "missing, and events too", "one of them");
+  data.expect(data.has("end") != data.has("events"), "end",
+              data.has("end") ? "there beside events" : "missing, and events too", "one of them");
   if (data.has("end")) {
-    extent.end = data.number("end", kPositive);
+    extent.end = data.number("end", "length of a sequence, in units of time", kPositive);
   } else {
-    extent.events = data.integer("events", rules.context + 1, PointProcess::kMostEvents);
+    extent.events = data.integer("events", "events of a sequence", rules.context + 1, PointProcess::kMostEvents);
     rules.ragged = false;
   }
   return std::make_shared<SimulatedEventsConfig>(std::move(process), extent, rules);
 }
 
 std::optional<double> read_end(TomlReader& data) {
+  data.any_form("end", "time at which the observation of every sequence ends", "number > 0, or \"last event\"");
   if (data.has("end") && data.is_text("end")) {
-    data.choice("end", {"last event"});
+    data.choice("end", kPartOfForm, {"last event"});
     return {};
   }
-  return data.number("end", kPositive);
+  return data.number("end", kPartOfForm, kPositive);
 }
 
 std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules rules) {
   EventFile file;
-  file.path = data.text("file");
-  file.is_jodie = data.choice("form", {"table", "jodie"}) == "jodie";
+  file.path = data.text("file", "table of events; a relative path starts in the folder of data");
+  file.is_jodie = data.choice("form", "columns of the table: named below, or those of the JODIE datasets",
+                              {"table", "jodie"}) == "jodie";
   constexpr std::int64_t kMostMarks = 65'536;  // classes that models of events can have
   EventTableForm& form = file.form;
-  form.marks = data.integer("marks", 1, kMostMarks);
+  form.marks = data.integer("marks", "classes of events", 1, kMostMarks);
   if (!file.is_jodie) {
-    form.sequence = data.text("sequence");
-    form.time = data.text("time");
-    form.mark = form.marks > 1 ? data.text("mark") : "";
+    form.sequence = data.text("sequence", "column of the sequence");
+    form.time = data.text("time", "column of the time");
+    form.mark = form.marks > 1 ? data.text("mark", "column of the class") : "";
   } else {
     form.sequence = "user", form.time = "timestamp", form.mark = "item";
   }
-  form.unit = data.number("unit", kPositive);
+  form.unit = data.number("unit", "number that the times of the table are divided by", kPositive);
   form.end = read_end(data);
-  form.least_gap = data.number("least_gap", kNonNegative);
-  rules.points = data.integer("points", rules.context + 1, PointProcess::kMostEvents);
+  form.least_gap =
+      data.number("least_gap",
+                  "nearer events of a sequence are moved this far apart, in units of time; 0: equal times are an error",
+                  kNonNegative);
+  rules.points = data.integer("points", "most events of a task", rules.context + 1, PointProcess::kMostEvents);
   constexpr NumberRule kProperShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
-  std::tie(file.validation, file.test) = data.two_numbers("held_out", kProperShare);
-  if (file.validation + file.test >= 1)
-    data.reject("held_out", "all of the sequences", "shares for validation and test that leave some for training");
+  std::tie(file.validation, file.test) =
+      data.two_numbers("held_out", "shares of the sequences for validation and test", kProperShare);
+  data.expect(file.validation + file.test < 1, "held_out", "all of the sequences",
+              "shares for validation and test that leave some for training");
   return std::make_shared<RecordedEventsConfig>(std::move(file), rules);
 }
 
@@ -208,7 +214,7 @@ std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules
 std::shared_ptr<const TaskConfig> read_events_config(TomlReader& data) {
   constexpr std::int64_t kMostContext = 4096;
   EventTaskRules rules;
-  rules.context = data.integer("context", 0, kMostContext);
+  rules.context = data.integer("context", "events that are given at first", 0, kMostContext);
   return data.has("process") ? read_simulated(data, rules) : read_recorded(data, rules);
 }
 

@@ -16,36 +16,42 @@ namespace {
 
 constexpr NumberRule kShareOfSeries{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
 
-double read_date(TomlReader& data, std::string_view key) {
-  const std::string text = data.text(key);
+double read_date(TomlReader& data, std::string_view key, KeyLine line) {
+  const std::string text = data.text(key, line);
   const std::optional<DateTime> date = parse_date_time(text);
-  if (!date) data.reject(key, fmt::format("'{}'", text), "a date as 2017-07-01");
-  return days_since(0, *date);
+  data.expect(date.has_value(), key, fmt::format("'{}'", text), "a date as 2017-07-01");
+  return date ? days_since(0, *date) : 0;
 }
 
 SeriesSplit read_split(TomlReader& data) {
-  const std::string by = data.choice("split", {"shares", "points", "dates"});
+  const std::string by =
+      data.choice("split", "how the series is cut into training, validation and test", {"shares", "points", "dates"});
   if (by == "dates") {
-    const SplitByDates dates{read_date(data, "validation"), read_date(data, "test")};
-    if (dates.test <= dates.validation) data.reject("test", "no later than validation", "a later date");
+    const SplitByDates dates{read_date(data, "validation", "date at which validation begins, as 2017-07-01"),
+                             read_date(data, "test", "date at which the test begins")};
+    data.expect(dates.test > dates.validation, "test", "no later than validation", "a later date");
     return dates;
   }
   if (by == "points")
-    return SplitByPlaces{data.integer("training", 1), data.integer("validation", 1), data.integer("test", 1)};
-  const double training = data.number("training", kShareOfSeries),
-               validation = data.number("validation", kShareOfSeries), test = data.number("test", kShareOfSeries);
-  if (std::abs(training + validation + test - 1) > 1e-9)
-    data.reject("test", fmt::format("{}", test), "what makes 1 with training and validation");
+    return SplitByPlaces{data.integer("training", "points for training", 1),
+                         data.integer("validation", "points for validation", 1),
+                         data.integer("test", "points for the test", 1)};
+  const double training = data.number("training", "share of the points for training", kShareOfSeries),
+               validation = data.number("validation", "share for validation", kShareOfSeries),
+               test = data.number("test", "share for the test", kShareOfSeries);
+  data.expect(std::abs(training + validation + test - 1) <= 1e-9, "test", fmt::format("{}", test),
+              "what makes 1 with training and validation");
   return SplitByShares{training, validation};
 }
 
 std::vector<const CalendarFeature*> read_calendar(TomlReader& data) {
+  data.any_form("calendar", "features of the time that are further inputs", "\"none\" or an array of names");
   if (!data.is_array("calendar")) {
-    static_cast<void>(data.choice("calendar", {"none"}));
+    static_cast<void>(data.choice("calendar", kPartOfForm, {"none"}));
     return {};
   }
   std::vector<const CalendarFeature*> features;
-  for (const std::string& name : data.texts("calendar")) {
+  for (const std::string& name : data.texts("calendar", kPartOfForm)) {
     const auto found = std::ranges::find(calendar_features(), name, &CalendarFeature::name);
     if (found == calendar_features().end()) {
       std::string names;
@@ -80,7 +86,8 @@ struct ForecastData {
 };
 
 SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
-  SeriesScale scale{reader.numbers("mean", kAnyFinite), reader.numbers("std", kAnyPositive)};
+  SeriesScale scale{reader.numbers("mean", "mean of each value in the training part", kAnyFinite),
+                    reader.numbers("std", "standard deviation of each value in the training part", kAnyPositive)};
   for (const auto& [key, count] : {std::pair{"mean", scale.mean.size()}, std::pair{"std", scale.std.size()}})
     if (count != channels)
       reader.reject(key, fmt::format("of {} numbers", count), fmt::format("{}, one for each value", channels));
@@ -90,19 +97,25 @@ SeriesScale read_scale(TomlReader& reader, std::size_t channels) {
 ForecastData read_data(TomlReader& reader) {
   std::vector<std::string_view> sets{"table"};
   for (const KnownSeries& series : known_series()) sets.push_back(series.name);
-  ForecastData data{.set = reader.choice("set", sets)};
-  if (data.set == "table") data.table = {reader.text("path"), reader.text("checksum"), reader.text("time")};
+  ForecastData data{.set = reader.choice("set", "published series, or a table", sets)};
+  if (data.set == "table")
+    data.table = {reader.text("path", "path of the table"),
+                  reader.text("checksum", "checksum of its bytes: a changed table is an error"),
+                  reader.text("time", "column of times")};
   const bool has_scale = data.set == "table" && reader.has("mean");
-  data.values = reader.texts("values");
+  data.values = reader.texts("values", "columns to forecast");
   const auto known = std::ranges::find(known_series(), data.set, &KnownSeries::name);
   for (const std::string& name : data.values) {
     if (std::ranges::count(data.values, name) > 1)
       reader.reject("values", fmt::format("'{}' twice", name), "each once");
-    if (known != known_series().end() && !has_column(*known, name))
-      reader.reject("values", fmt::format("of '{}'", name), fmt::format("some of {}", known->columns));
+    if (known != known_series().end())
+      reader.expect(has_column(*known, name), "values", fmt::format("of '{}'", name),
+                    fmt::format("some of {}", known->columns));
   }
   if (has_scale) data.table.scale = read_scale(reader, data.values.size());
-  if (data.set == "table" && reader.has("step")) data.table.step = reader.number("step", kAnyPositive);
+  if (data.set == "table" && reader.has("step"))
+    data.table.step =
+        reader.number("step", "time between two points, in days or in the units of the column", kAnyPositive);
   data.split = read_split(reader);
   return data;
 }
@@ -124,7 +137,7 @@ ForecastSeries read_series(const ForecastData& data) {
   return result;
 }
 
-/// `kind = "forecast"`. The series is read when it is asked for, and once.
+/// `kind = "forecast"`. The series is read once, on first use.
 class ForecastConfig final : public SeriesTasks {
  public:
   ForecastConfig(ForecastData data, WindowRules rules)
@@ -133,8 +146,10 @@ class ForecastConfig final : public SeriesTasks {
   /// A test may have another horizon or stride, and need not.
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
     auto tested = std::make_shared<ForecastConfig>(*this);
-    if (test.has("horizon")) tested->rules_.horizon = test.integer("horizon", 1, kMostPlaces);
-    if (test.has("stride")) tested->rules_.stride = test.integer("stride", 1, kMostPlaces);
+    if (test.has("horizon")) tested->rules_.horizon = test.integer("horizon", "points to forecast", 1, kMostPlaces);
+    if (test.has("stride"))
+      tested->rules_.stride =
+          test.integer("stride", "points between the windows of a validation or test", 1, kMostPlaces);
     return tested;
   }
   OwnTasks on_own_data(const OwnData& own) const override {
@@ -173,12 +188,16 @@ class ForecastConfig final : public SeriesTasks {
 
 std::shared_ptr<const TaskConfig> read_forecast_config(TomlReader& reader) {
   ForecastData data = read_data(reader);
-  WindowRules rules{.context = reader.integer("context", WindowRules::kLeastContext, kMostPlaces),
-                    .horizon = reader.integer("horizon", 1, kMostPlaces),
-                    .stride = reader.integer("stride", 1, kMostPlaces),
-                    .context_before = reader.boolean("context_before"),
-                    .true_times = reader.choice("grid", {"window", "time"}) == "time",
-                    .calendar = read_calendar(reader)};
+  WindowRules rules{
+      .context =
+          reader.integer("context", "points of a window that are given", WindowRules::kLeastContext, kMostPlaces),
+      .horizon = reader.integer("horizon", "points to forecast", 1, kMostPlaces),
+      .stride = reader.integer("stride", "points between the windows of a validation or test", 1, kMostPlaces),
+      .context_before =
+          reader.boolean("context_before", "whether contexts of validation and test may lie in the part before"),
+      .true_times =
+          reader.choice("grid", "inputs: place in the window, or time of measurement", {"window", "time"}) == "time",
+      .calendar = read_calendar(reader)};
   return std::make_shared<ForecastConfig>(std::move(data), std::move(rules));
 }
 

@@ -42,7 +42,7 @@ struct Side {
     return (value - prior.a) / (prior.b - prior.a);
   }
 
-  /// Of u.
+  /// Returns the logarithm of the density at u.
   double log_density(double u) const {
     const double a = prior.a, b = prior.b;
     if (prior.kind == Prior::Kind::beta)
@@ -73,7 +73,7 @@ class Coordinates {
     return kernel;
   }
 
-  /// Of u, under the prior.
+  /// Returns the logarithm of the prior density at u.
   double log_density(std::span<const double> u) const {
     double sum = 0;
     for (std::size_t k = 0; k < sides_.size(); ++k) sum += sides_[k].log_density(u[k]);

@@ -16,7 +16,7 @@ struct BayesOptions {
   /// Periods from one end of a cell to the other, to begin with: they differ by so many cycles over the whole domain.
   double cycles = 0.25;
 
-  /// With more nodes in smaller cells: what it changes tells what is left to converge.
+  /// Returns options with more nodes in smaller cells: the change of the result estimates its error.
   BayesOptions finer() const { return {nodes + 2, tolerance / 10, cycles / 2}; }
 };
 
@@ -26,7 +26,7 @@ struct WeightedKernel {
   double log_weight = 0;
 };
 
-/// What can be said at best about targets whose kernel is not known.
+/// The best possible predictions of targets with an unknown kernel.
 struct BayesPredictions {
   GpMarginals diagonal;                        // (Nt): means and variances of p(yt_i | context)
   std::vector<double> log_likelihood;          // (Nt): log p(yt_i | context)
@@ -42,7 +42,7 @@ class BayesPosterior {
  public:
   /// xc (Nc, Dx), yc (Nc). `drawn_with` is a kernel near which the posterior is known to peak, or will when the targets
   /// are seen: the one that the task was drawn with. Integrals do not depend on it, but narrow peaks are then not
-  /// missed. Throws Error where the covariance of a kernel of the distribution is not positive definite.
+  /// missed. Throws Error if the covariance of a kernel of the distribution is not positive definite.
   BayesPosterior(const GpDistribution& distribution, Inputs xc, std::span<const double> yc,
                  const BayesOptions& options = {}, const std::optional<Kernel>& drawn_with = {});
 

@@ -17,12 +17,13 @@ namespace npzoo {
 
 namespace {
 
-Prior read_prior(TomlReader& kernel, std::string_view key) {
-  kernel.require(key, "a number > 0, {uniform = [low, high]} or {beta = [a, b]}");
-  if (!kernel.is_table(key)) return {Prior::Kind::constant, kernel.number(key, kPositive), 0};
-  TomlReader prior = kernel.table(key);
+Prior read_prior(TomlReader& kernel, std::string_view key, KeyLine line) {
+  kernel.any_form(key, line, "a number > 0, {uniform = [low, high]} or {beta = [a, b]}");
+  if (!kernel.is_table(key)) return {Prior::Kind::constant, kernel.number(key, kPartOfForm, kPositive), 0};
+  TomlReader prior = kernel.table(key, kPartOfForm);
   const bool uniform = prior.has("uniform");
-  const auto [a, b] = uniform ? prior.two_numbers("uniform", kPositive) : prior.two_numbers("beta", kAtLeastOne);
+  const auto [a, b] = uniform ? prior.two_numbers("uniform", kPartOfForm, kPositive)
+                              : prior.two_numbers("beta", kPartOfForm, kAtLeastOne);
   if (uniform && a >= b) prior.reject("uniform", fmt::format("[{}, {}]", a, b), "low < high");
   prior.finish();
   return {uniform ? Prior::Kind::uniform : Prior::Kind::beta, a, b};
@@ -30,19 +31,21 @@ Prior read_prior(TomlReader& kernel, std::string_view key) {
 
 std::vector<KernelPrior> read_kernels(TomlReader& owner) {
   std::vector<KernelPrior> kernels;
-  for (TomlReader& reader : owner.tables("kernels")) {
+  for (TomlReader& reader : owner.tables("kernels", "kernels of the Gaussian process; a task draws one of them")) {
     KernelPrior& kernel = kernels.emplace_back();
     constexpr KernelKind kKinds[] = {KernelKind::rbf,      KernelKind::matern32,        KernelKind::matern52,
                                      KernelKind::periodic, KernelKind::weakly_periodic, KernelKind::rbf_mixture};
     std::vector<std::string_view> names;
     for (const KernelKind candidate : kKinds) names.push_back(to_string(candidate));
-    const std::string kind = reader.choice("kind", names);
+    const std::string kind = reader.choice("kind", "kernel", names);
     for (const KernelKind candidate : kKinds)
       if (kind == to_string(candidate)) kernel.kind = candidate;
-    kernel.lengthscale = read_prior(reader, "lengthscale");
-    kernel.scale = read_prior(reader, "scale");
-    if (has_period(kernel.kind)) kernel.period = read_prior(reader, "period");
-    if (kernel.kind == KernelKind::rbf_mixture) kernel.second_lengthscale = read_prior(reader, "second_lengthscale");
+    kernel.lengthscale = read_prior(reader, "lengthscale", "lengthscale, in units of the inputs");
+    kernel.scale = read_prior(reader, "scale", "standard deviation of the function");
+    if (has_period(kernel.kind)) kernel.period = read_prior(reader, "period", "period, in units of the inputs");
+    if (kernel.kind == KernelKind::rbf_mixture)
+      kernel.second_lengthscale =
+          read_prior(reader, "second_lengthscale", "lengthscale of the second component of the mixture");
     reader.finish();
   }
   return kernels;
@@ -57,34 +60,38 @@ Interval support(const Prior& prior) {
   return {0, 1};
 }
 
-/// Which points of a function are given, and which are asked for.
+/// Reads which points of a function are context and which are targets.
 void read_points(TomlReader& data, GpDistribution& d) {
-  d.points = data.integer("points", 2, kMaxDensePoints);
-  d.shared = data.boolean("shared");
-  const std::string targets = data.choice("targets", {"disjoint", "rest", "all"});
+  d.points = data.integer("points", "random points of a task", 2, kMaxDensePoints);
+  d.shared = data.boolean("shared", "whether the tasks of a batch share places and hyper-parameters");
+  const std::string targets =
+      data.choice("targets", "points to predict: others than the context, all others, or all points and a grid",
+                  {"disjoint", "rest", "all"});
   d.targets = targets == "all"    ? GpDistribution::Targets::all
               : targets == "rest" ? GpDistribution::Targets::rest
                                   : GpDistribution::Targets::disjoint;
   if (targets == "all") {
-    d.grid = data.integer("grid", 0, kMaxDensePoints);
+    d.grid = data.integer("grid", "points of the grid along each input", 0, kMaxDensePoints);
     const double total = static_cast<double>(d.points) + std::pow(static_cast<double>(d.grid), d.dims);
-    if (total > kMaxDensePoints)
-      data.reject("grid", fmt::format("{} per axis", d.grid), fmt::format("at most {} points", kMaxDensePoints));
+    data.expect(total <= kMaxDensePoints, "grid", fmt::format("{} per axis", d.grid),
+                fmt::format("at most {} points", kMaxDensePoints));
   } else if (targets == "disjoint" && data.has("target_count")) {
     d.target_count.emplace();
-    std::tie(d.target_count->low, d.target_count->high) = data.range("target_count", 1, d.points);
+    std::tie(d.target_count->low, d.target_count->high) = data.range("target_count", "number of targets", 1, d.points);
   } else if (targets == "disjoint") {
-    d.min_targets = data.integer("min_targets", 1, d.points - 1);
+    d.min_targets = data.integer("min_targets", "least number of targets", 1, d.points - 1);
   }
   const std::int64_t end = targets == "all"    ? d.points + 1
                            : targets == "rest" ? d.points
                            : d.target_count    ? d.points - d.target_count->high + 2
                                                : d.points - d.min_targets;
-  std::tie(d.context.low, d.context.high) = data.range("context", 0, end);
-  d.ragged = data.choice("context_per", {"batch", "row"}) == "row";
-  d.context_noise = data.number("context_noise", kNonNegative);
-  d.target_noise = data.number("target_noise", kNonNegative);
-  d.jitter = data.number("jitter", kNonNegative);
+  std::tie(d.context.low, d.context.high) = data.range("context", "number of context points", 0, end);
+  d.ragged =
+      data.choice("context_per", "whether the tasks of a batch have one number of context points, or each its own",
+                  {"batch", "row"}) == "row";
+  d.context_noise = data.number("context_noise", "standard deviation of noise on context values", kNonNegative);
+  d.target_noise = data.number("target_noise", "standard deviation of noise on target values", kNonNegative);
+  d.jitter = data.number("jitter", "added to the diagonal of covariance matrices", kNonNegative);
 }
 
 }  // namespace
@@ -92,8 +99,8 @@ void read_points(TomlReader& data, GpDistribution& d) {
 std::shared_ptr<const TaskConfig> read_gp_config(TomlReader& data) {
   GpDistribution d;
   d.kernels = read_kernels(data);
-  d.dims = data.integer("dims", 1, 16);
-  std::tie(d.low, d.high) = data.two_numbers("domain", kFinite);
+  d.dims = data.integer("dims", "inputs", 1, 16);
+  std::tie(d.low, d.high) = data.two_numbers("domain", "range of each input", kFinite);
   if (d.low >= d.high) data.reject("domain", fmt::format("[{}, {}]", d.low, d.high), "low < high");
   read_points(data, d);
   return std::make_shared<const GpConfig>(std::move(d));
@@ -152,6 +159,10 @@ Batch GpConfig::picture(std::int64_t tasks, std::uint64_t seed) const {
   const GpBatch drawn = GpSampler(dense, {tasks, seed, Split::evaluation}).draw(0);
   return {drawn.task,
           std::make_shared<const GpTruth>(drawn.truth.kernels(), dense.context_noise, distribution_.target_noise)};
+}
+
+bool GpConfig::batch_size_matters() const {
+  return distribution_.ragged && distribution_.targets != GpDistribution::Targets::all;
 }
 
 OracleFindings GpConfig::oracle(const OracleOptions& options) const { return gp_oracle(distribution_, options); }

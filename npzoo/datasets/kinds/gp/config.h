@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// `kind = "gp"`: draws of Gaussian processes. A test has kernels of its own and, where it says `targets`, all that
-/// tells which points are given and asked for.
+/// `kind = "gp"`: functions of Gaussian processes. A test has its own kernels and, with `targets`, its own rules for
+/// context and targets.
 class GpConfig final : public TaskConfig {
  public:
   explicit GpConfig(GpDistribution distribution) : distribution_(std::move(distribution)) {}
@@ -21,15 +21,17 @@ class GpConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override;
   TaskExtents typical_extents() const override;
   TrainingRange training_range() const override;
-  /// Of one input: noise-free targets on a grid over the whole domain.
+  /// With one input: noise-free targets on a grid over the whole domain.
   Batch picture(std::int64_t tasks, std::uint64_t seed) const override;
+  /// The largest context of a ragged batch decides where the targets of all its tasks begin.
+  bool batch_size_matters() const override;
   OracleFindings oracle(const OracleOptions& options) const override;
 
  private:
   GpDistribution distribution_;
 };
 
-/// What the tasks are drawn from; null where that is no Gaussian process.
+/// Returns the distribution of the tasks; null if they are not of a Gaussian process.
 const GpDistribution* gp_distribution(const TaskConfig& config);
 
 }  // namespace npzoo

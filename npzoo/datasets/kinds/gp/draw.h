@@ -22,7 +22,7 @@ Kernel draw_kernel(const GpDistribution& d, Random& random);
 /// How many of the locations are on the grid.
 std::int64_t grid_points(const GpDistribution& d);
 
-/// What follows the counts, on the CUDA device; `lengths` is left undefined.
+/// Draws all that follows the counts, on the CUDA device; `lengths` is left undefined.
 GpBatch draw_on_device(const GpDistribution& d, const GpCounts& counts, Random& random, DType dtype);
 
 }  // namespace npzoo

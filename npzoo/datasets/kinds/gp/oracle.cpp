@@ -24,7 +24,7 @@ void in_rounds(std::int64_t batches, std::int64_t together, const BatchProgress&
   }
 }
 
-/// Of one task, per target point.
+/// Scores of one task, per target point.
 struct TaskScores {
   double diagonal = 0, mixture = 0, joint = 0;
 };

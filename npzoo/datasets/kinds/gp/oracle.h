@@ -26,7 +26,7 @@ struct KnownScores {
 /// Under the true kernels, the mean of each of the first batches of a sampler.
 KnownScores known_scores(const GpSampler& sampler, std::int64_t batches, const BatchProgress& progress = {});
 
-/// Of tasks whose kernels are integrated out, given each task's own context: `diagonal` is the best that independent
+/// Scores with the kernels integrated out, given each task's own context: `diagonal` is the best that independent
 /// Gaussians can reach, `mixture` the best of any independent distributions, `joint` of any distribution.
 struct BayesScores {
   std::vector<double> diagonal, mixture, joint;
@@ -34,11 +34,11 @@ struct BayesScores {
   MarginalFit fit;              // of the diagonal Gaussians
   double quadrature_error = 0;  // what a finer rule changes: mean over every 16th task, the worst figure's
 };
-/// Of the first task of each of the first batches: the others of a batch are like it.
+/// Scores the first task of each of the first batches: the others of a batch are like it.
 BayesScores bayes_scores(const GpSampler& sampler, std::int64_t batches, const BayesOptions& options = {},
                          const BatchProgress& progress = {});
 
-/// What is possible in expectation. Standard errors are over batches.
+/// The best possible values in expectation. Standard errors are over batches.
 struct OracleEstimates {
   Estimate known_marginal, bayes_diagonal, bayes_mixture;
   std::optional<Estimate> known_joint, bayes_joint;

@@ -118,7 +118,7 @@ GpBatch draw_on_host(const GpDistribution& d, const GpCounts& counts, Random& ra
           {std::move(functions.kernels), d.context_noise, d.target_noise}};
 }
 
-/// What a batch of the most points takes of the host's memory at the very least, in doubles so that nothing overflows.
+/// Returns the least memory of the host for a batch of the most points, in doubles so that nothing overflows.
 double least_bytes(const GpDistribution& d, std::int64_t batch_size, Device device) {
   const bool all = d.targets == GpDistribution::Targets::all;
   const auto points = static_cast<double>(all ? d.points + grid_points(d) : d.points - 1);

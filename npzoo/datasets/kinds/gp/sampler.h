@@ -21,7 +21,7 @@ struct GpBatch {
 /// that are NaN.
 class GpSampler final : public TaskSource {
  public:
-  /// Throws Error where the distribution cannot be drawn from.
+  /// Throws Error if the distribution cannot be drawn from.
   GpSampler(GpDistribution distribution, const SourceOptions& options);
 
   Batch batch(std::uint64_t index) const override;

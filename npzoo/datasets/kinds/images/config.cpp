@@ -20,7 +20,7 @@ namespace npzoo {
 
 namespace {
 
-/// Images are read when a task of their part is asked for, and once: by all tests of a protocol together.
+/// The images of a set. Each part is read once, for its first task, for all tests of a protocol.
 class ImageShelf {
  public:
   using Read = std::function<std::shared_ptr<const ImageSet>(ImagePart part)>;
@@ -102,7 +102,8 @@ class ImagesConfig final : public TaskConfig {
             .narrowest_std = width};
   }
   void read_classes(TomlReader& table) {
-    std::tie(classes_.first, classes_.end) = table.range("classes", 0, shelf_->classes);
+    std::tie(classes_.first, classes_.end) =
+        table.range("classes", "labels of the images that are used", 0, shelf_->classes);
   }
 
  private:
@@ -167,25 +168,25 @@ Affine onto(std::pair<double, double> interval, std::int64_t steps) {
   return {(interval.second - interval.first) / static_cast<double>(steps), interval.first};
 }
 
-/// Of images of any size, or of the only one that they have.
+/// Reads size and crop for images of any size, or of the given one.
 ImageChoice read_choice(TomlReader& data, std::int64_t height, std::int64_t width, bool has_faces) {
   constexpr NumberRule kSide{[](double x) { return x >= 2 && x <= 4096 && x == std::floor(x); },
                              "an integer from 2 to 4096"};
-  const auto size = data.two_numbers("size", kSide);
+  const auto size = data.two_numbers("size", "height and width in pixels", kSide);
   ImageChoice choice{static_cast<std::int64_t>(size.first), static_cast<std::int64_t>(size.second)};
-  if (height > 0 && (choice.height != height || choice.width != width))
-    data.reject("size", fmt::format("[{}, {}]", choice.height, choice.width),
-                fmt::format("[{}, {}], which all images of the set have", height, width));
+  data.expect(height == 0 || (choice.height == height && choice.width == width), "size",
+              fmt::format("[{}, {}]", choice.height, choice.width),
+              fmt::format("[{}, {}], which all images of the set have", height, width));
   std::vector<std::string_view> crops{"none"};
   if (height == 0) crops.push_back("centre");
   if (has_faces) crops.push_back("face");
-  const std::string crop = data.choice("crop", crops);
+  const std::string crop = data.choice("crop", "what is kept of a picture", crops);
   choice.crop = crop == "face" ? Crop::face : crop == "centre" ? Crop::centre : Crop::none;
   return choice;
 }
 
-std::pair<double, double> read_ends(TomlReader& data, std::string_view key) {
-  const auto ends = data.two_numbers(key, kFinite);
+std::pair<double, double> read_ends(TomlReader& data, std::string_view key, KeyLine line) {
+  const auto ends = data.two_numbers(key, line, kFinite);
   if (ends.first == ends.second)
     data.reject(key, fmt::format("[{}, {}]", ends.first, ends.second), "two numbers that differ");
   return ends;
@@ -193,21 +194,24 @@ std::pair<double, double> read_ends(TomlReader& data, std::string_view key) {
 
 PixelRules read_rules(TomlReader& data, std::int64_t pixels) {
   PixelRules r;
-  r.points = data.integer("points", 2, pixels);
-  r.all = data.choice("targets", {"disjoint", "all"}) == "all";
+  r.points = data.integer("points", "pixels of a task", 2, pixels);
+  r.all = data.choice("targets", "pixels to predict: others than the context, or all", {"disjoint", "all"}) == "all";
   if (!r.all && data.has("target_count")) {
-    std::tie(r.min_targets, r.end_targets) = data.range("target_count", 1, r.points);
+    std::tie(r.min_targets, r.end_targets) = data.range("target_count", "number of targets", 1, r.points);
     r.most_training_targets = r.end_targets;
   } else if (!r.all) {
-    r.min_targets = data.integer("min_targets", 1, r.points - 1);
-    r.most_training_targets = data.integer("training_targets", r.min_targets + 1, r.points);
+    r.min_targets = data.integer("min_targets", "least number of targets", 1, r.points - 1);
+    r.most_training_targets = data.integer("training_targets", "most targets in training", r.min_targets + 1, r.points);
   }
   const std::int64_t end = r.all               ? r.points + 1
                            : r.end_targets > 0 ? r.points - r.end_targets + 2
                                                : r.points - r.min_targets;
-  std::tie(r.least_context, r.end_context) = data.range("context", 0, end);
-  r.ragged = data.choice("context_per", {"batch", "image"}) == "image";
-  r.shared = data.choice("pixels_per", {"batch", "image"}) == "batch";
+  std::tie(r.least_context, r.end_context) = data.range("context", "number of context pixels", 0, end);
+  r.ragged =
+      data.choice("context_per", "whether the images of a batch have one number of context pixels, or each its own",
+                  {"batch", "image"}) == "image";
+  r.shared = data.choice("pixels_per", "whether the images of a batch share the places of pixels",
+                         {"batch", "image"}) == "batch";
   return r;
 }
 
@@ -219,17 +223,19 @@ struct OpenedSet {
 };
 
 OpenedSet open_folder(TomlReader& data) {
-  ImageFolder folder{.path = data.text("path"), .choice = read_choice(data, 0, 0, false)};
-  folder.channels = data.integer("channels", 1, 3);
+  ImageFolder folder{.path = data.text("path", "folder of pictures"), .choice = read_choice(data, 0, 0, false)};
+  folder.channels = data.integer("channels", "1: grey, 3: colours", 1, 3);
   if (folder.channels == 2) data.reject("channels", "2", "1, grey, or 3, colours");
-  folder.skip_damaged = data.boolean("skip_damaged");
-  const auto read = [folder, checksum = data.text("checksum")](ImagePart /*all*/) {
-    check(!folder.path.empty(), "[images] no pictures found, expected npzoo train --images FOLDER --size SIZE");
-    const auto images = read_image_folder(folder);
-    check(images->checksum == checksum, "[images] {} has changed: checksum {} found, expected {}", folder.path,
-          images->checksum, checksum);
-    return std::shared_ptr<const ImageSet>(images, &images->set);
-  };
+  folder.skip_damaged = data.boolean("skip_damaged", "whether damaged files are left out instead of an error");
+  const auto read =
+      [folder,
+       checksum = data.text("checksum", "checksum of the pictures: changed pictures are an error")](ImagePart /*all*/) {
+        check(!folder.path.empty(), "[images] no pictures found, expected npzoo train --images FOLDER --size SIZE");
+        const auto images = read_image_folder(folder);
+        check(images->checksum == checksum, "[images] {} has changed: checksum {} found, expected {}", folder.path,
+              images->checksum, checksum);
+        return std::shared_ptr<const ImageSet>(images, &images->set);
+      };
   return {std::make_shared<ImageShelf>(0, false, false, read), folder.choice, folder.channels};
 }
 
@@ -237,7 +243,7 @@ OpenedSet open_set(TomlReader& data) {
   std::vector<std::string_view> names;
   for (const KnownImageSet& set : known_image_sets()) names.push_back(set.name);
   names.push_back("folder");
-  const std::string name = data.choice("set", names);
+  const std::string name = data.choice("set", "published set, or a folder", names);
   if (name == "folder") return open_folder(data);
   const KnownImageSet& set = *std::ranges::find(known_image_sets(), name, &KnownImageSet::name);
   const ImageChoice choice = read_choice(data, set.height, set.width, set.has_faces);
@@ -251,7 +257,8 @@ OpenedSet open_set(TomlReader& data) {
 
 std::shared_ptr<const TaskConfig> read_images_config(TomlReader& data) {
   const auto [shelf, choice, channels] = open_set(data);
-  const auto inputs = read_ends(data, "inputs"), values = read_ends(data, "values");
+  const auto inputs = read_ends(data, "inputs", "coordinates of the first and the last row or column"),
+             values = read_ends(data, "values", "values of the darkest and the lightest pixel");
   const ImageFormat format{
       choice.height,    choice.width, channels, onto(inputs, choice.height - 1), onto(inputs, choice.width - 1),
       onto(values, 255)};
@@ -259,7 +266,8 @@ std::shared_ptr<const TaskConfig> read_images_config(TomlReader& data) {
   // Folders of older protocols say "apart": a tenth is for validation and for tests.
   std::vector<std::string_view> validations{"apart"};
   validations.push_back(shelf->has_test ? "test" : "and test apart");
-  const std::string validation = data.choice("validation", validations);
+  const std::string validation = data.choice(
+      "validation", "images for validation: a part of their own, the test's, or a tenth of the folder", validations);
   auto config =
       std::make_shared<ImagesConfig>(shelf, format, rules, validation != "test", validation == "and test apart");
   if (shelf->classes > 0) config->read_classes(data);

@@ -18,7 +18,7 @@ struct ImageFolder {
   bool skip_damaged = false;  // files that cannot be decoded are left out
 };
 
-/// What is in it.
+/// The images of a folder.
 struct FolderImages {
   ImageSet set;
   std::string checksum;              // of the files' names and bytes: other ones are other images

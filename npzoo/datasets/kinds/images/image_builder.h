@@ -17,7 +17,7 @@ class ImageBuilder {
 
   void add(PictureFile file);
   ImageSet finish();
-  /// What was left out: messages, one for each file.
+  /// Returns messages about the files that were left out, one for each.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
  private:

@@ -113,7 +113,7 @@ ImageSet read_cifar10_part(const KnownImageSet& set, const ImageChoice& /*choice
   return read_cifar_batches(set, {"data_batch_1", "data_batch_2_first7000"});
 }
 
-/// Of CelebA's images, which are counted from 1, the last one of each part.
+/// The last image of each part of CelebA, counted from 1.
 struct Partition {
   std::int64_t training = 0, validation = 0;
 

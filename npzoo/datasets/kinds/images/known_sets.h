@@ -12,14 +12,13 @@ namespace npzoo {
 /// shape, or the 148 x 148 pixels of an aligned CelebA picture that show the face.
 enum class Crop : std::uint8_t { none, centre, face };
 
-/// What a protocol asks of a set.
+/// Size and crop of images.
 struct ImageChoice {
   std::int64_t height = 0, width = 0;
   Crop crop = Crop::none;
 };
 
-/// What a set's makers divide it into. Where they have no validation part, a tenth of the training part may be kept
-/// back.
+/// Parts of a published set. A set without a validation part may keep back a tenth of the training part.
 enum class ImagePart : std::uint8_t { training, validation, test, all_but_test };
 
 /// A set of images that has been published, in the form that its makers chose.
@@ -29,7 +28,7 @@ struct KnownImageSet {
   std::int64_t channels = 1;
   std::int64_t classes = 0;  // that images have labels of; 0: none
   bool has_validation = false, has_faces = false;
-  /// Reads a part of it. Throws Error where it is not at hand, saying where it can be had, and for what is damaged.
+  /// Reads a part of it. Throws Error if it is not at hand, saying where it can be had, and for what is damaged.
   ImageSet (*read)(const KnownImageSet& set, const ImageChoice& choice, ImagePart part) = nullptr;
   std::string_view obtained;  // where it can be had
 };

@@ -105,7 +105,7 @@ class ArchiveReader {
     while (why.ends_with('\n')) why.pop_back();
     fail("[images] {}: {} found, expected a tar or zip archive", path_, why);
   }
-  /// What a tar archive ends with is told from its being cut off between two files only by its having been read.
+  /// Throws Error if a tar archive is cut off between two files: the end of a complete one has been read.
   void check_end() const {
     const bool is_tar = (::archive_format(archive_.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
     check(!is_tar || ::archive_filter_bytes(archive_.get(), 0) > ::archive_read_header_position(archive_.get()),

@@ -19,7 +19,7 @@ double cubic(double x) {
   return 0;
 }
 
-/// What pixels of a line make one of the shorter or longer line, and how much of each.
+/// Pixels of a line, and the share of each, that make a pixel of a shorter or longer line.
 struct Mix {
   std::int64_t first = 0;
   std::vector<std::int64_t> weights;

@@ -11,7 +11,7 @@ struct Box {
 };
 
 /// The part that `crop` leaves of a picture that becomes an image of `height` x `width`. Throws Error, beginning with
-/// `name`, where there is no such part.
+/// `name`, if there is no such part.
 Box crop_box(const Picture& picture, Crop crop, std::int64_t height, std::int64_t width, const std::string& name);
 
 /// A part of a picture at another size: Keys' cubic convolution with a = -1/2, made wider where pixels become fewer so

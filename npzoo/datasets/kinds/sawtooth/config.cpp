@@ -43,8 +43,9 @@ class SawtoothConfig final : public TaskConfig {
   SawtoothDistribution distribution_;
 };
 
-void read_interval(TomlReader& data, std::string_view key, const NumberRule& rule, double& low, double& high) {
-  std::tie(low, high) = data.two_numbers(key, rule);
+void read_interval(TomlReader& data, std::string_view key, KeyLine line, const NumberRule& rule, double& low,
+                   double& high) {
+  std::tie(low, high) = data.two_numbers(key, line, rule);
   if (low >= high) data.reject(key, fmt::format("[{}, {}]", low, high), "low < high");
 }
 
@@ -53,12 +54,14 @@ void read_interval(TomlReader& data, std::string_view key, const NumberRule& rul
 std::shared_ptr<const TaskConfig> read_sawtooth_config(TomlReader& data) {
   constexpr std::int64_t kMostTerms = 1001, kMostPoints = 100'001;
   SawtoothDistribution d;
-  read_interval(data, "domain", kFinite, d.low, d.high);
-  read_interval(data, "frequency", kPositive, d.lowest_frequency, d.highest_frequency);
-  read_interval(data, "shift", kFinite, d.lowest_shift, d.highest_shift);
-  std::tie(d.terms.low, d.terms.high) = data.range("terms", 1, kMostTerms);
-  std::tie(d.context.low, d.context.high) = data.range("context", 0, kMostPoints);
-  std::tie(d.targets.low, d.targets.high) = data.range("target_count", 1, kMostPoints);
+  read_interval(data, "domain", "range of the inputs", kFinite, d.low, d.high);
+  read_interval(data, "frequency", "range of frequencies, in waves per unit of the inputs", kPositive,
+                d.lowest_frequency, d.highest_frequency);
+  read_interval(data, "shift", "range of shifts of the waves, in units of the inputs", kFinite, d.lowest_shift,
+                d.highest_shift);
+  std::tie(d.terms.low, d.terms.high) = data.range("terms", "terms of the Fourier series", 1, kMostTerms);
+  std::tie(d.context.low, d.context.high) = data.range("context", "number of context points", 0, kMostPoints);
+  std::tie(d.targets.low, d.targets.high) = data.range("target_count", "number of targets", 1, kMostPoints);
   return std::make_shared<const SawtoothConfig>(d);
 }
 

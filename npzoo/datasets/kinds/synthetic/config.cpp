@@ -25,49 +25,50 @@ class Reader {
 
   bool wanted(std::string_view key) const { return all_ || table_.has(key); }
 
-  void number(std::string_view key, double& value, const NumberRule& rule) {
-    if (wanted(key)) value = table_.number(key, rule);
+  void number(std::string_view key, KeyLine line, double& value, const NumberRule& rule) {
+    if (wanted(key)) value = table_.number(key, line, rule);
   }
 
-  void share(std::string_view key, double& value) { number(key, value, kShare); }
+  void share(std::string_view key, KeyLine line, double& value) { number(key, line, value, kShare); }
 
-  void range(std::string_view key, IntegerRange& value, std::int64_t high) {
-    if (wanted(key)) std::tie(value.low, value.high) = table_.range(key, 1, high);
+  void range(std::string_view key, KeyLine line, IntegerRange& value, std::int64_t high) {
+    if (wanted(key)) std::tie(value.low, value.high) = table_.range(key, line, 1, high);
   }
 
   template <std::size_t n>
-  void choice(std::string_view key, Choice<n>& choice, const std::array<std::string_view, n>& names) {
+  void choice(std::string_view key, KeyLine line, Choice<n>& choice, const std::array<std::string_view, n>& names) {
     if (!wanted(key)) return;
     choice = {};
-    TomlReader weights = table_.table(key);
+    table_.any_form(key, line, fmt::format("table of weights of {}", fmt::join(names, ", ")));
+    TomlReader weights = table_.table(key, kPartOfForm);
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i)
-      if (weights.has(names[i])) sum += choice.weights[i] = weights.number(names[i], kNonNegative);
+      if (weights.has(names[i])) sum += choice.weights[i] = weights.number(names[i], kPartOfForm, kNonNegative);
     for (const std::string& name : weights.keys())
-      if (std::ranges::find(names, name) == names.end())
-        table_.reject(key, fmt::format("about '{}'", name), fmt::format("weights of {}", fmt::join(names, ", ")));
-    if (sum == 0) table_.reject(key, "without any weight", "one weight > 0 at least");
+      table_.expect(std::ranges::find(names, name) != names.end(), key, fmt::format("about '{}'", name),
+                    fmt::format("weights of {}", fmt::join(names, ", ")));
+    table_.expect(sum > 0, key, "without any weight", "one weight > 0 at least");
   }
 
-  /// Of a number that is about 1 in the units of a model.
-  void length(std::string_view key, double& value, double least, double most) {
+  /// Reads a number that is about 1 in the units of a model.
+  void length(std::string_view key, KeyLine line, double& value, double least, double most) {
     if (!wanted(key)) return;
-    value = table_.number(key, least > 0 ? kPositive : kNonNegative);
+    value = table_.number(key, line, least > 0 ? kPositive : kNonNegative);
     check_range(table_, key, value, least, most);
   }
 
-  void prior(std::string_view key, PositivePrior& prior) {
+  void prior(std::string_view key, KeyLine line, PositivePrior& prior) {
     constexpr double kLeast = 1e-6, kMost = 1e3, kWidest = 5;
     if (!wanted(key)) return;
-    table_.require(key, "a number > 0, {log_uniform = [low, high]} or {log_normal = [median, deviation]}");
+    table_.any_form(key, line, "a number > 0, {log_uniform = [low, high]} or {log_normal = [median, deviation]}");
     if (!table_.is_table(key)) {
-      prior = {PositivePrior::Kind::constant, table_.number(key, kPositive), 0};
+      prior = {PositivePrior::Kind::constant, table_.number(key, kPartOfForm, kPositive), 0};
       check_range(table_, key, prior.a, kLeast, kMost);
       return;
     }
-    TomlReader inner = table_.table(key);
+    TomlReader inner = table_.table(key, kPartOfForm);
     const bool uniform = inner.has("log_uniform");
-    const auto [a, b] = inner.two_numbers(uniform ? "log_uniform" : "log_normal", kPositive);
+    const auto [a, b] = inner.two_numbers(uniform ? "log_uniform" : "log_normal", kPartOfForm, kPositive);
     if (uniform && a >= b) inner.reject("log_uniform", fmt::format("[{}, {}]", a, b), "low < high");
     check_range(inner, uniform ? "log_uniform" : "log_normal", a, kLeast, kMost);
     check_range(inner, uniform ? "log_uniform" : "log_normal", b, kLeast, uniform ? kMost : kWidest);
@@ -86,47 +87,48 @@ class Reader {
 };
 
 void read_points(Reader& r, SyntheticDistribution& d) {
-  r.range("context", d.context, kMaxDensePoints / 2);
-  r.share("few", d.few);
-  r.range("targets", d.targets, kMaxDensePoints / 2);
-  r.choice("places", d.places, SyntheticDistribution::kPlaces);
-  r.choice("missing", d.missing, SyntheticDistribution::kMissing);
-  r.share("mixed", d.mixed);
-  r.share("far", d.far);
-  r.length("reach", d.reach, 0, 100);
+  r.range("context", "number of context points", d.context, kMaxDensePoints / 2);
+  r.share("few", "share of batches with 10 context points at most", d.few);
+  r.range("targets", "number of targets", d.targets, kMaxDensePoints / 2);
+  r.choice("places", "where the points lie", d.places, SyntheticDistribution::kPlaces);
+  r.choice("missing", "which points are missing", d.missing, SyntheticDistribution::kMissing);
+  r.share("mixed", "share of tasks with points missing in two ways", d.mixed);
+  r.share("far", "share of the targets that may lie anywhere within `reach`", d.far);
+  r.length("reach", "largest distance of targets from the range of the context, which is 4 long", d.reach, 0, 100);
 }
 
 void read_signal(Reader& r, SyntheticDistribution& d) {
-  r.choice("kernels", d.kernels, SyntheticDistribution::kKernels);
-  r.range("terms", d.terms, 17);
-  r.share("products", d.products);
-  r.prior("lengthscale", d.lengthscale);
-  r.prior("alpha", d.alpha);
-  r.prior("roughness", d.roughness);
-  r.length("least_period", d.least_period, 1e-3, 1e3);
-  r.length("longest_period", d.longest_period, 1e-3, 1e3);
-  r.share("decaying", d.decaying);
-  r.prior("decay", d.decay);
-  if (d.dims > 1) r.prior("anisotropy", d.anisotropy);
-  r.share("trend", d.trend);
-  r.share("steps", d.steps);
-  r.share("cycles", d.cycles);
-  r.prior("extra", d.extra);
-  r.share("warped", d.warped);
+  r.choice("kernels", "kernels of the terms", d.kernels, SyntheticDistribution::kKernels);
+  r.range("terms", "kernels that are added", d.terms, 17);
+  r.share("products", "share of terms multiplied by a periodic kernel or a straight line", d.products);
+  r.prior("lengthscale", "lengthscale; each column of the context is 4 long", d.lengthscale);
+  r.prior("alpha", "parameter of rational quadratic kernels", d.alpha);
+  r.prior("roughness", "lengthscale of periodic kernels within their period", d.roughness);
+  r.length("least_period", "shortest period, in spacings of the data", d.least_period, 1e-3, 1e3);
+  r.length("longest_period", "longest period; the context is 4 long", d.longest_period, 1e-3, 1e3);
+  r.share("decaying", "share of the periodic terms that change", d.decaying);
+  r.prior("decay", "lengthscale of that change, in periods", d.decay);
+  if (d.dims > 1) r.prior("anisotropy", "ratio of lengthscales in a rotated frame; for several inputs", d.anisotropy);
+  r.share("trend", "share of tasks with a linear trend", d.trend);
+  r.share("steps", "share of tasks with a step", d.steps);
+  r.share("cycles", "share of tasks with a cycle of the context's length or longer", d.cycles);
+  r.prior("extra", "standard deviation of each trend, step and cycle, relative to the kernels", d.extra);
+  r.share("warped", "share of tasks with warped inputs", d.warped);
 }
 
 void read_values(Reader& r, SyntheticDistribution& d) {
-  r.share("noiseless", d.noiseless);
-  r.prior("noise", d.noise);
-  r.length("least_noise", d.least_noise, 1e-9, 1e3);
-  r.share("student", d.student);
-  r.prior("freedom", d.freedom);
-  r.share("outliers", d.outliers);
-  r.share("exponentiated", d.exponentiated);
-  r.share("clipped", d.clipped);
-  r.share("rounded", d.rounded);
-  r.prior("scale", d.scale);
-  r.number("least_std", d.least_std, kBelowOne);
+  r.share("noiseless", "share of tasks with the least noise", d.noiseless);
+  r.prior("noise", "standard deviation of the noise otherwise, relative to the signal", d.noise);
+  r.length("least_noise", "standard deviation of the noise that every task has", d.least_noise, 1e-9, 1e3);
+  r.share("student", "share of tasks with Student-t noise", d.student);
+  r.prior("freedom", "its degrees of freedom", d.freedom);
+  r.share("outliers", "share of tasks with a few outliers", d.outliers);
+  r.share("exponentiated", "share of tasks whose values are exponentials", d.exponentiated);
+  r.share("clipped", "share of tasks whose values are clipped", d.clipped);
+  r.share("rounded", "share of tasks whose values are rounded", d.rounded);
+  r.prior("scale", "standard deviation of all values", d.scale);
+  r.number("least_std", "least standard deviation of a context that is not constant, relative to `scale`", d.least_std,
+           kBelowOne);
 }
 
 void read(TomlReader& table, SyntheticDistribution& d, bool all) {
@@ -163,7 +165,7 @@ TrainingRange synthetic_range(const SyntheticDistribution& d) {
 
 std::shared_ptr<const TaskConfig> read_synthetic_config(TomlReader& data) {
   SyntheticDistribution d;
-  d.dims = data.integer("dims", 1, 3);
+  d.dims = data.integer("dims", "inputs", 1, 3);
   read(data, d, true);
   return std::make_shared<const SyntheticConfig>(d);
 }

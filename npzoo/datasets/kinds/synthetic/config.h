@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// What standardisation needs to know, and `predict` warns by.
+/// Returns the range that standardisation uses, and beyond which `predict` warns.
 TrainingRange synthetic_range(const SyntheticDistribution& d);
 
 /// `kind = "synthetic"`: tables as real ones are. A test may change any key.

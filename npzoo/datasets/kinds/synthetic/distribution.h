@@ -21,7 +21,7 @@ struct PositivePrior {
   bool operator==(const PositivePrior&) const = default;
 };
 
-/// What something is, with chances in proportion to weights.
+/// One of n alternatives, with probabilities in proportion to weights.
 template <std::size_t n>
 struct Choice {
   std::array<double, n> weights{};

@@ -119,7 +119,7 @@ void add_rbf(const Term& term, const Term::Scale& scale, std::span<const double>
       circle.add_line(scale.weight * term.harmonics[k], static_cast<double>(k) / term.period, variances);
     return add_series(variances, t, circle.round, random, f);
   }
-  // Where the circle is wide, a slow process for each amplitude.
+  // A wide circle has a slow process for each amplitude.
   Harmonics cycle(t, term.period);
   std::vector<double> amplitude(f.size());
   for (const double variance : term.harmonics) {
@@ -144,7 +144,7 @@ struct Transition {
     return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}};
   }
 
-  /// Where rounding leaves a pivot below 0 it is 0.
+  /// Factors a matrix. A pivot that rounding makes negative becomes 0.
   static Matrix factor(const Matrix& a, int order) {
     Matrix l{};
     for (int i = 0; i < order; ++i)

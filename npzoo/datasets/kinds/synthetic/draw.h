@@ -8,13 +8,13 @@
 
 namespace npzoo {
 
-/// Of length 1, any as likely as another.
+/// Draws a uniform direction, a vector of length 1.
 std::vector<double> draw_direction(std::int64_t dims, Random& random);
 
-/// Of one input: `order` visits the points by size.
+/// Adds a term with one input: `order` visits the points by size.
 void add_on_line(const Term& term, std::span<const double> x, std::span<const std::int64_t> order, Random& random,
                  std::span<double> f);
-/// Of any number of inputs.
+/// Adds a term with any number of inputs.
 void add_features(const Term& term, Inputs x, Random& random, std::span<double> f);
 
 }  // namespace npzoo

@@ -91,7 +91,7 @@ class Terms {
       set_line(term, random_.uniform(-2, 2));
       return term;
     }
-    // What changes faster than from one point to the next is noise, which has a prior of its own.
+    // Variation within the distance of two points is noise, which has a prior of its own.
     set_base(term, kind, std::max(d_.lengthscale.draw(random_), std::min(0.5 * places_.spacing, 1.0)));
     if (random_.uniform() >= d_.products) return term;
     if (random_.uniform() < 0.5)

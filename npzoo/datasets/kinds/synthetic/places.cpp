@@ -191,7 +191,7 @@ std::vector<double> draw_targets(const SyntheticDistribution& d, const std::vect
       for (int64_t k = 0; k < d.dims; ++k) targets.push_back(random.uniform(-edge, edge));
       continue;
     }
-    // When each has been asked for once, what is between them.
+    // After each point has been used once, points between them.
     const int64_t i = order[used % order.size()];
     const double jitter = used++ < order.size() ? 0 : spacing;
     for (int64_t k = 0; k < d.dims; ++k)

@@ -6,15 +6,15 @@
 
 namespace npzoo {
 
-/// Where the points of a task are, in the units of a model.
+/// Places of the points of a task, in the units of a model.
 struct Places {
   std::vector<double> xc, xt;  // (Nc, Dx), (Nt, Dx)
   double spacing = 1;          // of the data, before some of it went missing
   bool regular = false;
 };
 
-/// Draws a table's places, takes `context` of them and asks for `targets` of what is missing, and for others where that
-/// is too few. Inputs are standardised by the context.
+/// Draws a table's places, takes `context` of them, and `targets` of the missing ones, and others if there are too few.
+/// Inputs are standardised by the context.
 Places draw_places(const SyntheticDistribution& d, std::int64_t context, std::int64_t targets, Random& random);
 
 }  // namespace npzoo

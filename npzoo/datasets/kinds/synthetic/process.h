@@ -25,7 +25,7 @@ struct Term {
 
   double variance = 1;
   Base base = Base::constant;
-  /// Of a Matérn kernel one; an RBF may be a mixture of several, weights sum to 1.
+  /// One for a Matérn kernel; an RBF may be a mixture of several. Weights sum to 1.
   std::vector<Scale> scales{};
   double period = 1;
   std::vector<double> harmonics{};  // sum to 1; empty: no cycle
@@ -65,20 +65,21 @@ class Process final : public Covariance {
   void set_warp(const Warp& warp) { warp_ = warp; }
   /// (Dx, Dx), row-major.
   void set_axes(std::vector<double> axes) { axes_ = std::move(axes); }
-  /// Where distances are taken, (n, Dx).
+  /// Returns the places between which distances are taken, (n, Dx).
   std::vector<double> mapped(Inputs x) const;
 
   std::vector<double> between(Inputs a, Inputs b) const override;
   std::vector<double> of(Inputs a) const override;
   std::vector<double> variances(Inputs a) const override;
 
-  /// One function at `x` (n, Dx), without noise.
+  /// Draws one function at `x` (n, Dx), without noise.
   ///
-  /// Of one input it is exact whatever n, in O(n) for each Matérn process and each harmonic: Matérn processes are
+  /// For one input it is exact for any n, in O(n) for each Matérn process and each harmonic: Matérn processes are
   /// Markov (Särkkä and Solin, "Applied Stochastic Differential Equations", 2019, section 12.3), and RBF ones are
   /// Fourier series on a circle so wide that its other side counts for less than 2e−8 (by Poisson's summation formula).
-  /// Of several it is exact by Cholesky up to `dense` points; beyond that terms are random Fourier features (Rahimi and
-  /// Recht, 2007), `kFeatures` each: Gaussian given their frequencies, with the covariance above on average over them.
+  /// For several inputs it is exact by Cholesky up to `dense` points. Beyond that terms are random Fourier features
+  /// (Rahimi and Recht, 2007), `kFeatures` each: Gaussian given their frequencies, with the covariance above on average
+  /// over them.
   std::vector<double> draw(Inputs x, std::int64_t dense, Random& random) const;
 
   static constexpr std::int64_t kFeatures = 192;

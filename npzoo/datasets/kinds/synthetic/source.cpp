@@ -29,7 +29,7 @@ std::int64_t draw_context(const SyntheticDistribution& d, Random& random) {
   return few ? log_uniform(low, split, random) : log_uniform(split, high, random);
 }
 
-/// What comes between a process and a table.
+/// The steps from a process to a table.
 struct Observation {
   double freedom = 0;                          // of Student's t; 0: Gaussian noise
   double outlier_share = 0, outlier_size = 0;  // a standard deviation

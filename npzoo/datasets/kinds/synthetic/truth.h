@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What a task was drawn from: its values are (scale · (f + noise) − shift) / std, with f from `process`.
+/// The distribution of a task: its values are (scale · (f + noise) − shift) / std, with f from `process`.
 struct KnownTask {
   std::shared_ptr<const Process> process;  // null where values are not Gaussian
   double scale, shift, std;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr NumberRule kProperShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
 
-/// A table is read when its first task is asked for, and once: a checkpoint predicts without it.
+/// A table is read once, for the first task: a checkpoint predicts without it.
 class TableConfig final : public TaskConfig {
  public:
   explicit TableConfig(TableTasks tasks) : read_(std::make_shared<Read>(std::move(tasks))) {}
@@ -80,10 +80,12 @@ class TableConfig final : public TaskConfig {
 };
 
 HeldOut read_held_out(TomlReader& data) {
-  if (!data.is_array("held_out")) return {.validation = data.number("held_out", kProperShare)};
-  const auto [validation, test] = data.two_numbers("held_out", kProperShare);
-  if (validation + test >= 1)
-    data.reject("held_out", fmt::format("[{}, {}]", validation, test), "shares that leave some for training");
+  data.any_form("held_out", "shares of the groups for validation and test; one number: for both together",
+                "a number > 0 and < 1, or [validation, test]");
+  if (!data.is_array("held_out")) return {.validation = data.number("held_out", kPartOfForm, kProperShare)};
+  const auto [validation, test] = data.two_numbers("held_out", kPartOfForm, kProperShare);
+  data.expect(validation + test < 1, "held_out", fmt::format("[{}, {}]", validation, test),
+              "shares that leave some for training");
   return {.validation = validation, .test = test};
 }
 
@@ -108,13 +110,13 @@ TableTasks describe_table(const OwnTable& own) {
 std::shared_ptr<const TaskConfig> read_table_tasks_config(TomlReader& data) {
   constexpr std::int64_t kMostPoints = 4096;
   TableTasks tasks;
-  tasks.path = data.text("path");
-  tasks.checksum = data.text("checksum");
-  tasks.group = data.text("group");
-  tasks.inputs = data.texts("inputs");
+  tasks.path = data.text("path", "path of the table");
+  tasks.checksum = data.text("checksum", "checksum of its bytes: a changed table is an error");
+  tasks.group = data.text("group", "column of the group; empty: one group");
+  tasks.inputs = data.texts("inputs", "columns of inputs");
   if (tasks.inputs.size() > 3) data.reject("inputs", fmt::format("of {} columns", tasks.inputs.size()), "at most 3");
-  tasks.values = data.texts("values");
-  tasks.points = data.integer("points", 2 * TableData::kLeastKnown, kMostPoints);
+  tasks.values = data.texts("values", "columns of values");
+  tasks.points = data.integer("points", "most points of a task", 2 * TableData::kLeastKnown, kMostPoints);
   tasks.held_out = read_held_out(data);
   return std::make_shared<TableConfig>(std::move(tasks));
 }

@@ -12,7 +12,7 @@ namespace npzoo {
 struct GroupColumn {
   std::string group;
   std::vector<double> x{};              // (rows, Dx), of one input in ascending order
-  std::vector<double> y{};              // (rows), NaN where it is missing
+  std::vector<double> y{};              // (rows), NaN if it is missing
   std::vector<std::int64_t> known{};    // rows with a value, ascending
   std::vector<std::int64_t> missing{};  // the others
 };

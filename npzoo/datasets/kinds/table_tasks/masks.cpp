@@ -14,7 +14,7 @@ struct Extent {
   double share(double x) const { return high > low ? (x - low) / (high - low) : 0.5; }
 };
 
-/// Of each column.
+/// Returns the extent of each column.
 std::vector<Extent> extents(std::span<const double> x, std::int64_t dim_x) {
   std::vector<Extent> found(static_cast<std::size_t>(dim_x));
   for (std::size_t i = 0; i < x.size(); ++i) {

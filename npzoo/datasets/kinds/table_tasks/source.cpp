@@ -37,7 +37,7 @@ class Drawing {
     return std::clamp<std::int64_t>(std::ssize(draw_mask(window)), 1, most);
   }
 
-  /// Nothing where the window has too few points, or a context that tells nothing of the targets' scale.
+  /// Returns nothing if the window has too few points, or if the context has no scale.
   std::optional<Drawn> draw(std::int64_t targets) {
     const Window window = draw_window();
     const auto n = std::ssize(window.y);
@@ -48,7 +48,7 @@ class Drawing {
     complete(hidden, n, targets);
     std::vector<char> is_hidden(static_cast<std::size_t>(n));
     for (const std::int64_t i : hidden) is_hidden[static_cast<std::size_t>(i)] = 1;
-    hidden.resize(static_cast<std::size_t>(targets));  // the others are neither seen nor asked for
+    hidden.resize(static_cast<std::size_t>(targets));  // the others are neither context nor targets
     std::ranges::sort(hidden);
 
     Drawn task;

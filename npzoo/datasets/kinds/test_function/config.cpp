@@ -28,8 +28,9 @@ class TestFunctionConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
     TestFunctionTasks t = tasks_;
     if (test.has("function")) t.function = read_function(test, t.dims);
-    if (test.has("candidates")) t.candidates = test.integer("candidates", 1, kMostCandidates);
-    if (test.has("initial")) t.initial = test.integer("initial", 1, kMostCandidates);
+    if (test.has("candidates")) t.candidates = test.integer("candidates", "points to choose from", 1, kMostCandidates);
+    if (test.has("initial"))
+      t.initial = test.integer("initial", "points that are evaluated at first", 1, kMostCandidates);
     return std::make_shared<const TestFunctionConfig>(t);
   }
   TaskExtents typical_extents() const override { return {tasks_.initial, tasks_.candidates}; }
@@ -41,7 +42,7 @@ class TestFunctionConfig final : public TaskConfig {
     std::vector<std::string_view> names;
     for (const TestFunction& function : test_functions())
       if (function.dims == 0 || function.dims == dims) names.push_back(function.name);
-    const std::string name = reader.choice("function", names);
+    const std::string name = reader.choice("function", "function to minimise", names);
     return &*std::ranges::find(test_functions(), name, &TestFunction::name);
   }
 
@@ -53,11 +54,11 @@ class TestFunctionConfig final : public TaskConfig {
 
 std::shared_ptr<const TaskConfig> read_test_function_config(TomlReader& data) {
   TestFunctionTasks t;
-  t.dims = data.integer("dims", 1, kMostSobolDims);
+  t.dims = data.integer("dims", "inputs", 1, kMostSobolDims);
   t.function = TestFunctionConfig::read_function(data, t.dims);
-  t.candidates = data.integer("candidates", 1, kMostCandidates);
-  t.initial = data.integer("initial", 1, kMostCandidates);
-  std::tie(t.domain.low, t.domain.high) = data.two_numbers("domain", kFinite);
+  t.candidates = data.integer("candidates", "points to choose from", 1, kMostCandidates);
+  t.initial = data.integer("initial", "points that are evaluated at first", 1, kMostCandidates);
+  std::tie(t.domain.low, t.domain.high) = data.two_numbers("domain", "range of each input", kFinite);
   if (t.domain.low >= t.domain.high)
     data.reject("domain", fmt::format("[{}, {}]", t.domain.low, t.domain.high), "low < high");
   return std::make_shared<const TestFunctionConfig>(t);

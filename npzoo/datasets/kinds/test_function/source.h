@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// What `[data] kind = "test_function"` says.
+/// Settings of `[data] kind = "test_function"`.
 struct TestFunctionTasks {
   const TestFunction* function = nullptr;
   std::int64_t dims = 1, candidates = 1000, initial = 1;

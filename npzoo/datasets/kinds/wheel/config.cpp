@@ -24,8 +24,8 @@ class WheelConfig final : public TaskConfig {
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& test) const override {
     WheelDistribution d = distribution_;
     if (test.has("delta")) d.delta = read_delta(test);
-    if (test.has("context")) d.context = test.integer("context", 0, kMostWheelPoints);
-    if (test.has("targets")) d.targets = test.integer("targets", 1, kMostWheelPoints);
+    if (test.has("context")) d.context = test.integer("context", "number of context points", 0, kMostWheelPoints);
+    if (test.has("targets")) d.targets = test.integer("targets", "number of targets", 1, kMostWheelPoints);
     check_points(test, d);
     return std::make_shared<const WheelConfig>(d);
   }
@@ -42,7 +42,10 @@ class WheelConfig final : public TaskConfig {
             .context_noise = wheel::kLargeStd};
   }
 
-  static double read_delta(TomlReader& reader) { return reader.number("delta", kBelowOne); }
+  static double read_delta(TomlReader& reader) {
+    return reader.number("delta", "radius of the inner disc: larger is harder (default: drawn for each problem)",
+                         kBelowOne);
+  }
   static void check_points(const TomlReader& reader, const WheelDistribution& d) {
     // Fewer than three have the authors' draw none at a time.
     if (d.context + d.targets < 3) reader.reject("targets", std::to_string(d.targets), "3 points or more in all");
@@ -56,10 +59,12 @@ class WheelConfig final : public TaskConfig {
 
 std::shared_ptr<const TaskConfig> read_wheel_config(TomlReader& data) {
   WheelDistribution d;
-  if (data.choice("problems", {"authors", "fresh"}) == "authors") d.problems = WheelDistribution::Problems::authors;
+  if (data.choice("problems", "sampled as the authors' code does it, or all independent", {"authors", "fresh"}) ==
+      "authors")
+    d.problems = WheelDistribution::Problems::authors;
   if (data.has("delta")) d.delta = WheelConfig::read_delta(data);
-  d.context = data.integer("context", 0, kMostWheelPoints);
-  d.targets = data.integer("targets", 1, kMostWheelPoints);
+  d.context = data.integer("context", "number of context points", 0, kMostWheelPoints);
+  d.targets = data.integer("targets", "number of targets", 1, kMostWheelPoints);
   WheelConfig::check_points(data, d);
   return std::make_shared<const WheelConfig>(d);
 }

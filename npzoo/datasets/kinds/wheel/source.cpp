@@ -73,7 +73,7 @@ wheel::Problem fresh_problem(std::int64_t points, double delta, Random& random) 
   return problem;
 }
 
-/// Who knows δ learns nothing from a context.
+/// With a known δ, a context has no further information.
 class WheelTruth final : public Truth {
  public:
   explicit WheelTruth(std::vector<double> deltas) : deltas_(std::move(deltas)) {}
@@ -115,7 +115,7 @@ wheel::Problem WheelSource::authors(std::uint64_t number, double& delta) const {
   std::uint64_t order = number % kAuthorsProblems;  // in training
   if (options_.split == Split::validation) order = kAuthorsProblems + number;
   if (options_.split == Split::evaluation) order = options_.seed + number;
-  constexpr std::uint64_t kDeltas = 4096;  // of the seed, which are told apart
+  constexpr std::uint64_t kDeltas = 4096;  // of the seed; each is a stream of its own
   if (!distribution_.delta) delta = torch_uniforms(0, static_cast<std::int64_t>(order % kDeltas) + 1).back();
   return authors_problem(distribution_.context + distribution_.targets, delta, static_cast<std::uint32_t>(order));
 }

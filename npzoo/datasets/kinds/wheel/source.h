@@ -20,7 +20,7 @@ inline constexpr double kStd = 0.05, kLarge = 50, kLargeStd = 0.01;
 /// That of the highest mean reward at (x, y): 0 inside, else 1, 2, 3, 4 for (+, +), (−, +), (−, −), (+, −); 0 counts as
 /// negative.
 std::int64_t best_arm(double x, double y, double delta);
-/// Of an arm's reward there.
+/// Returns the mean (standard deviation) of an arm's reward there.
 double mean_reward(std::int64_t arm, std::int64_t best);
 double std_reward(std::int64_t arm, std::int64_t best);
 
@@ -34,7 +34,7 @@ Problem authors_problem(std::int64_t points, double delta, std::uint32_t order);
 
 }  // namespace wheel
 
-/// What `[data] kind = "wheel"` says.
+/// Settings of `[data] kind = "wheel"`.
 struct WheelDistribution {
   enum class Problems : std::uint8_t {
     authors,  // places and rewards of one seed, each problem in an order of its own; in training a finite set
@@ -46,7 +46,7 @@ struct WheelDistribution {
 };
 
 /// Batches of problems. Under `authors` problem i of training has δ number i modulo 8 of seed 0 and order i modulo 8,
-/// which is the set that TNP-pytorch trains on; those of a validation go on behind them, and problem i of a test has
+/// which is the set that TNP-pytorch trains on. Those of a validation continue after them, and problem i of a test has
 /// order seed + i.
 class WheelSource final : public TaskSource {
  public:

@@ -104,7 +104,8 @@ struct GaussianProcess::State {
 
   static std::unique_ptr<State> of(const GpPoints& points, const GpOptions& options, GpKernel kernel);
   std::vector<GpBlock> choose_mean(std::vector<GpBlock> blocks);
-  void settle(GpCovariance fitted, const std::vector<double>& logs, const std::vector<GpBlock>& blocks);
+  void settle(GpCovariance fitted, std::span<const double> values, const std::vector<GpBlock>& blocks);
+  std::vector<double> values_of(const GpCovariance& of, std::span<const double> logs) const;
   void estimate_trend(const std::vector<GpBlock>& blocks);
   void describe();
   GpContext nearest_context(const double* target) const;
@@ -114,18 +115,30 @@ struct GaussianProcess::State {
   std::vector<double> joint(std::span<const double> x) const;
 };
 
-/// Takes hyper-parameters, estimates the mean and conditions on the points.
-void GaussianProcess::State::settle(GpCovariance fitted, const std::vector<double>& logs,
+/// Hyper-parameters in the units of the data, from the logarithms of scaled ones.
+std::vector<double> GaussianProcess::State::values_of(const GpCovariance& of, std::span<const double> logs) const {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < logs.size(); ++k)
+    values.push_back(std::exp(logs[k]) * scaling.unit(of.parameters()[k], group_of));
+  return values;
+}
+
+/// Takes hyper-parameters in the units of the data, estimates the mean and conditions on the points.
+void GaussianProcess::State::settle(GpCovariance fitted, std::span<const double> values,
                                     const std::vector<GpBlock>& blocks) {
   covariance = std::move(fitted);
+  check(values.size() == covariance.parameters().size(), "[gp] {} hyper-parameters found, {} has {}", values.size(),
+        covariance.kernel().text(), covariance.parameters().size());
+  std::vector<double> logs;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const GpParameter& p = covariance.parameters()[k];
+    logs.push_back(std::log(values[k] / scaling.unit(p, group_of)));
+    found.values.push_back({p, values[k]});
+  }
   covariance.set(logs);
   noise = std::exp(logs.back());
   found.kernel = covariance.kernel();
   found.points = std::ssize(all.y);
-  for (std::size_t k = 0; k < logs.size(); ++k) {
-    const GpParameter& p = covariance.parameters()[k];
-    found.values.push_back({p, std::exp(logs[k]) * scaling.unit(p, group_of)});
-  }
   estimate_trend(blocks);
   if (exact()) {
     if (all.y.empty()) return describe();
@@ -259,16 +272,19 @@ std::vector<std::size_t> groups_or_own(const GpPoints& points) {
 
 }  // namespace
 
+/// The process of these points, scaled, without hyper-parameters.
 std::unique_ptr<GaussianProcess::State> GaussianProcess::State::of(const GpPoints& points, const GpOptions& options,
                                                                    GpKernel kernel) {
   check_gp_points(points);
   const std::vector<std::size_t> group_of = groups_or_own(points);
+  GpScaling scaling = gp_scaling(points.x, points.y, group_of, options.usual_mean, options.usual_std);
+  if (options.mean == GpMean::zero) scaling.shift = 0;
   return std::make_unique<State>(State{.options = options,
                                        .group_of = group_of,
                                        .in_mean = mean_inputs(points, options.mean),
                                        .has_mean = options.mean != GpMean::zero && !points.y.empty(),
-                                       .scaling = {},
-                                       .all = {},
+                                       .scaling = scaling,
+                                       .all = {scaling.inputs(points.x), scaling.values(points.y)},
                                        .covariance = GpCovariance(std::move(kernel), group_of)});
 }
 
@@ -293,20 +309,18 @@ GaussianProcess GaussianProcess::fit(const GpPoints& points, const GpOptions& op
     const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
     auto state = State::of(points, options, GpKernel::parse(usual));
     State& s = *state;
-    s.scaling = gp_scaling(points.x, points.y, s.group_of, options.usual_mean, options.usual_std);
-    if (options.mean == GpMean::zero) s.scaling.shift = 0;
-    s.all = {s.scaling.inputs(points.x), s.scaling.values(points.y)};
+    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
     if (s.all.size() < kFewest) {
       std::vector<double> logs;
       for (const LogNormal& prior : weak_priors(s.covariance)) logs.push_back(prior.center);
-      s.settle(s.covariance, logs, s.choose_mean({s.all}));
+      s.settle(s.covariance, s.values_of(s.covariance, logs), blocks);
       return GaussianProcess(std::move(state));
     }
-    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
     GpSearchResult search = search_hyperparameters(blocks, s.group_of, options.kernel);
     s.found.log_density = search.log_density;
     s.found.fitted_points = search.fitted_points;
-    s.settle(GpCovariance(search.kernel, s.group_of), search.logs, s.exact() ? std::vector{s.all} : blocks);
+    const GpCovariance fitted(search.kernel, s.group_of);
+    s.settle(fitted, s.values_of(fitted, search.logs), s.exact() ? std::vector{s.all} : blocks);
     return GaussianProcess(std::move(state));
   });
 }
@@ -314,13 +328,12 @@ GaussianProcess GaussianProcess::fit(const GpPoints& points, const GpOptions& op
 GaussianProcess GaussianProcess::with(const GpPoints& points, std::span<const double> values,
                                       const GpOptions& options) {
   return with_errors([&] {
+    for (const double value : values)
+      check(std::isfinite(value) && value > 0, "[gp] the hyper-parameter {} found, expected a positive number", value);
     auto state = State::of(points, options, GpKernel::parse(options.kernel));
     State& s = *state;
-    s.scaling = {std::vector<double>(s.dims()), std::vector<double>(s.dims(), 1.0)};
-    s.all = {{points.x.begin(), points.x.end()}, {points.y.begin(), points.y.end()}};
-    std::vector<double> logs(values.begin(), values.end());
-    for (double& value : logs) value = std::log(value);
-    s.settle(s.covariance, logs, s.choose_mean(s.exact() ? std::vector{s.all} : fit_blocks(s.all, s.dims())));
+    const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
+    s.settle(s.covariance, values, s.exact() ? std::vector{s.all} : blocks);
     return GaussianProcess(std::move(state));
   });
 }

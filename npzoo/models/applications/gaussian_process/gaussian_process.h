@@ -76,7 +76,9 @@ class GaussianProcess {
  public:
   /// Throws Error for arrays that do not fit together, and for a kernel that GpKernel does not know.
   static GaussianProcess fit(const GpPoints& points, const GpOptions& options = {});
-  /// Takes known hyper-parameters: values in the units of the data, as `GpFit::values` has them.
+  /// Takes known hyper-parameters, as `GpFit::values` has them: those of a fit to the same points, with the kernel that
+  /// it chose, give the same process to the last bit. Throws Error for another number of them, and for a number that is
+  /// not positive.
   static GaussianProcess with(const GpPoints& points, std::span<const double> values, const GpOptions& options);
   GaussianProcess(GaussianProcess&&) noexcept;
   ~GaussianProcess();

@@ -58,16 +58,19 @@ Axis read_axis(TomlReader& table) {
     if (std::ranges::find(kKeys, key) == kKeys.end())
       table.reject(key, "an unknown key", fmt::format("one of: {}", fmt::join(kKeys, ", ")));
   Axis axis;
-  axis.name = table.text("name");
+  axis.name = table.text("name", "name of the axis, a column of evaluations");
   const bool held = table.has("fixed");
-  if (held) axis.fixed = axis.low = axis.high = table.number("fixed", kAnyFinite);
+  if (held)
+    axis.fixed = axis.low = axis.high = table.number("fixed", "value of an axis that does not vary", kAnyFinite);
   if (!held || table.has("low") || table.has("high")) {
-    axis.low = table.number("low", kAnyFinite);
-    axis.high = table.number("high", kAnyFinite);
+    axis.low = table.number("low", "least value", kAnyFinite);
+    axis.high = table.number("high", "largest value", kAnyFinite);
     if (axis.low == axis.high) axis.fixed = axis.fixed.value_or(axis.low);
   }
-  if (table.has("scale")) axis.logarithmic = table.choice("scale", {"linear", "log"}) == "log";
-  if (table.has("type")) axis.integer = table.choice("type", {"real", "integer"}) == "integer";
+  if (table.has("scale"))
+    axis.logarithmic = table.choice("scale", "scale on which points are chosen", {"linear", "log"}) == "log";
+  if (table.has("type"))
+    axis.integer = table.choice("type", "numbers that the axis has", {"real", "integer"}) == "integer";
   table.finish();
   return axis;
 }
@@ -115,7 +118,7 @@ SearchSpace SearchSpace::read(const std::filesystem::path& path) {
     const std::string where = fmt::format("[space] {}", path.string());
     TomlReader reader(read_text(path, std::size_t{1} << 20), where);
     std::vector<Axis> axes;
-    for (TomlReader& table : reader.tables("axis")) axes.push_back(read_axis(table));
+    for (TomlReader& table : reader.tables("axis", "axes of the search space")) axes.push_back(read_axis(table));
     reader.finish();
     return SearchSpace(std::move(axes), where);
   });

@@ -13,51 +13,93 @@ namespace npzoo {
 
 namespace {
 
-/// Columns (rows) that are not interleaved yet.
-struct ReadColumns {
-  std::vector<std::vector<double>> of_rows, of_targets;
-};
-
-void read_numbers(Table& table, Table* targets, const std::string& name, ReadColumns& to) {
+void read_numbers(Table& table, Table* targets, const std::string& name, CovariateColumns& to) {
   const std::size_t at = table.format().column(name);
   std::vector<ColumnForm> forms(1);
   std::vector<NumberColumn> found = table.numbers(std::array{at}, forms, std::array{at});
-  to.of_rows.push_back(std::move(found[0].values));
-  if (!targets) return;
-  const std::size_t asked = targets->format().column(name);
-  forms[0] = found[0].form;
-  to.of_targets.push_back(std::move(targets->numbers(std::array{asked}, forms, std::array{asked})[0].values));
+  std::vector<double> of_targets;
+  if (targets) {
+    const std::size_t asked = targets->format().column(name);
+    forms[0] = found[0].form;
+    of_targets = std::move(targets->numbers(std::array{asked}, forms, std::array{asked})[0].values);
+  }
+  to.add_numbers(name, std::move(found[0].values), std::move(of_targets));
 }
 
-/// Returns the categories, in the order in which they appear.
-std::vector<std::string> read_categories(Table& table, Table* targets, const std::string& name, ReadColumns& to) {
-  std::vector<std::string> categories;
-  const auto add = [&](Table& from, bool is_target) {
-    const Table::Labels labels = from.labels(from.format().column(name));
-    for (const std::string& label : labels.names)
-      if (std::ranges::find(categories, label) == categories.end()) categories.push_back(label);
-    check(categories.size() <= kMostCategories, "[columns] {} has more than {} categories in column {}, expected fewer",
-          from.format().name(), kMostCategories, in_quotes(name));
-    return std::pair(labels, is_target);
-  };
-  std::vector<std::pair<Table::Labels, bool>> read{add(table, false)};
-  if (targets) read.push_back(add(*targets, true));
-  for (const auto& [labels, is_target] : read)
-    for (const std::string& category : categories) {
-      std::vector<double>& column = (is_target ? to.of_targets : to.of_rows).emplace_back();
-      for (const std::uint32_t label : labels.of_rows) column.push_back(labels.names[label] == category ? 1 : 0);
-    }
-  return categories;
+void read_categories(const Table& table, const Table* targets, const std::string& name, CovariateColumns& to) {
+  const Table::Labels rows = table.labels(table.format().column(name));
+  if (!targets) return to.add_categories(name, rows, nullptr, table.format().name());
+  const Table::Labels asked = targets->labels(targets->format().column(name));
+  to.add_categories(name, rows, &asked, table.format().name());
 }
 
-std::vector<double> interleaved(const std::vector<std::vector<double>>& columns) {
-  std::vector<double> rows;
-  for (std::size_t i = 0; !columns.empty() && i < columns[0].size(); ++i)
-    for (const std::vector<double>& column : columns) rows.push_back(column[i]);
-  return rows;
+/// One where a row has the category, else zero.
+std::vector<double> indicator(const Table::Labels& labels, const std::string& category) {
+  std::vector<double> column;
+  column.reserve(labels.of_rows.size());
+  for (const std::uint32_t label : labels.of_rows) column.push_back(labels.names[label] == category ? 1 : 0);
+  return column;
 }
 
 }  // namespace
+
+void CovariateColumns::add_numbers(const std::string& name, std::vector<double> rows, std::vector<double> targets) {
+  names_.push_back(name);
+  columns_.push_back(given_++);
+  of_rows_.push_back(std::move(rows));
+  of_targets_.push_back(std::move(targets));
+}
+
+void CovariateColumns::add_categories(const std::string& name, const Table::Labels& rows, const Table::Labels* targets,
+                                      std::string_view where) {
+  std::vector<std::string> categories;
+  for (const Table::Labels* labels : {&rows, targets})
+    for (std::size_t i = 0; labels && i < labels->names.size(); ++i)
+      if (std::ranges::find(categories, labels->names[i]) == categories.end()) {
+        categories.push_back(labels->names[i]);
+        check(categories.size() <= kMostCategories,
+              "[columns] {} has more than {} categories in column {}, expected fewer", where, kMostCategories,
+              in_quotes(name));
+      }
+  for (const std::string& category : categories) {
+    names_.push_back(name + " = " + category);
+    columns_.push_back(given_);
+    of_rows_.push_back(indicator(rows, category));
+    of_targets_.push_back(targets ? indicator(*targets, category) : std::vector<double>());
+  }
+  ++given_;
+}
+
+std::vector<double> CovariateColumns::behind(std::span<const double> x,
+                                             const std::vector<std::vector<double>>& columns) {
+  const std::size_t rows = columns.empty() ? 0 : columns[0].size(), width = rows > 0 ? x.size() / rows : 0;
+  std::vector<double> all;
+  all.reserve(rows * (width + columns.size()));
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto own = x.subspan(i * width, width);
+    all.insert(all.end(), own.begin(), own.end());
+    for (const std::vector<double>& column : columns) all.push_back(column[i]);
+  }
+  return all;
+}
+
+WithCovariates::WithCovariates(const FillData& data, CovariateColumns covariates)
+    : covariates_(std::move(covariates)), x_(covariates_.behind_rows(data.x)) {
+  if (data.targets) targets_ = covariates_.behind_targets(*data.targets);
+}
+
+FillData WithCovariates::data(FillData d) const {
+  const auto inputs = static_cast<std::size_t>(d.dim_x);
+  d.dim_x += static_cast<std::int64_t>(covariates_.count());
+  d.covariates = static_cast<std::int64_t>(covariates_.count());
+  d.x = x_;
+  if (d.targets) d.targets = targets_;
+  d.x_names.insert(d.x_names.end(), covariates_.names().begin(), covariates_.names().end());
+  d.x_forms.resize(d.x_names.size());
+  for (std::size_t i = 0; i < inputs; ++i) d.x_groups.push_back(i);
+  for (const std::size_t column : covariates_.columns()) d.x_groups.push_back(inputs + column);
+  return d;
+}
 
 bool holds_words(const Table& table, std::size_t column) {
   CellParser parser(table.format());
@@ -75,33 +117,12 @@ bool holds_words(const Table& table, std::size_t column) {
 
 CovariateColumns read_covariates(Table& table, Table* targets, const std::vector<std::string>& names) {
   CovariateColumns found;
-  ReadColumns columns;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!holds_words(table, table.format().column(names[i]))) {
-      read_numbers(table, targets, names[i], columns);
-      found.names.push_back(names[i]);
-    } else {
-      for (const std::string& category : read_categories(table, targets, names[i], columns))
-        found.names.push_back(names[i] + " = " + category);
-    }
-    found.columns.resize(found.names.size(), i);
-  }
-  found.of_rows = interleaved(columns.of_rows);
-  found.of_targets = interleaved(columns.of_targets);
+  for (const std::string& name : names)
+    if (holds_words(table, table.format().column(name)))
+      read_categories(table, targets, name, found);
+    else
+      read_numbers(table, targets, name, found);
   return found;
-}
-
-std::vector<double> side_by_side(const std::vector<double>& a, const std::vector<double>& b, std::size_t rows) {
-  std::vector<double> all;
-  all.reserve(a.size() + b.size());
-  const std::size_t left = rows > 0 ? a.size() / rows : 0, right = rows > 0 ? b.size() / rows : 0;
-  for (std::size_t i = 0; i < rows; ++i) {
-    all.insert(all.end(), a.begin() + static_cast<std::ptrdiff_t>(i * left),
-               a.begin() + static_cast<std::ptrdiff_t>((i + 1) * left));
-    all.insert(all.end(), b.begin() + static_cast<std::ptrdiff_t>(i * right),
-               b.begin() + static_cast<std::ptrdiff_t>((i + 1) * right));
-  }
-  return all;
 }
 
 }  // namespace npzoo

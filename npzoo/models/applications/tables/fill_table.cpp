@@ -7,8 +7,8 @@
 #include <iterator>
 #include <limits>
 
+#include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/matching_rows.h"
-#include "npzoo/datasets/tables/repeated_inputs.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
 #include "npzoo/models/training/named_weights.h"
@@ -159,16 +159,6 @@ void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
         table.format().name());
 }
 
-void add_covariates(FillTables& tables) {
-  tables.covariates =
-      read_covariates(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns.covariates);
-  tables.wide =
-      side_by_side(tables.observed.x, tables.covariates.of_rows, static_cast<std::size_t>(tables.table.rows()));
-  if (tables.at)
-    tables.wide_targets =
-        side_by_side(tables.at->x, tables.covariates.of_targets, static_cast<std::size_t>(tables.targets->rows()));
-}
-
 /// Names the lines of rows without a prediction.
 FillResult with_lines(const FillTables& tables, FillResult result) {
   const Table& asked = tables.asked();
@@ -201,16 +191,7 @@ FillData FillTables::data() const {
     d.target_groups = at->of_rows;
   }
   d.lonlat = lonlat;
-  if (covariates.count() == 0) return d;
-  d.dim_x += static_cast<std::int64_t>(covariates.count());
-  d.covariates = static_cast<std::int64_t>(covariates.count());
-  d.x = wide;
-  if (at) d.targets = wide_targets;
-  d.x_names.insert(d.x_names.end(), covariates.names.begin(), covariates.names.end());
-  d.x_forms.resize(d.x_names.size());
-  for (std::size_t i = 0; i < columns.inputs.size(); ++i) d.x_groups.push_back(i);
-  for (const std::size_t column : covariates.columns) d.x_groups.push_back(columns.inputs.size() + column);
-  return d;
+  return covariates ? covariates->data(std::move(d)) : d;
 }
 
 FillTables read_fill_tables(TablesToFill tables) {
@@ -226,7 +207,11 @@ FillTables read_fill_tables(TablesToFill tables) {
       read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
       renumber(read.groups, *read.at);
     }
-    if (!read.columns.covariates.empty()) add_covariates(read);
+    if (!read.columns.covariates.empty()) {
+      Table* targets = read.targets ? &*read.targets : nullptr;
+      CovariateColumns covariates = read_covariates(read.table, targets, read.columns.covariates);
+      read.covariates.emplace(read.data(), std::move(covariates));
+    }
     if (tables.truth) read.truth = read_truth(*tables.truth, read);
     return read;
   });

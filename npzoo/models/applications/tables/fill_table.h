@@ -42,8 +42,7 @@ struct FillTables {
   std::optional<TableNumbers> at{};          // of the targets; groups have the same numbers as in `observed`
   std::vector<std::string> groups{};         // names, by their number
   std::vector<std::vector<double>> truth{};  // of each value column, at the rows asked for; empty: none
-  CovariateColumns covariates{};
-  std::vector<double> wide{}, wide_targets{};  // inputs and covariates side by side; empty without covariates
+  std::optional<WithCovariates> covariates{};
   bool lonlat = false;
 
   const Table& asked() const { return targets ? *targets : table; }

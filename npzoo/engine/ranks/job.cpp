@@ -1,0 +1,196 @@
+#include "npzoo/engine/ranks/job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::size_t kHostBytes = 64, kTextBytes = 440;
+
+enum class State : std::int32_t { goes_on, finished, stopped, failed };
+
+std::string host_name() {
+  std::array<char, kHostBytes> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+template <std::size_t bytes>
+void write(std::array<char, bytes>& to, std::string_view text) {
+  text.substr(0, bytes - 1).copy(to.data(), bytes - 1);
+}
+
+}  // namespace
+
+/// What a rank brings to a meeting: of one size, whatever it says.
+struct Job::Notice {
+  State state = State::goes_on;
+  std::array<char, kHostBytes> host{};
+  std::array<char, kTextBytes> text{};
+
+  static Notice of(State state, std::string_view text = {}) {
+    Notice notice{.state = state};
+    write(notice.host, host_name());
+    write(notice.text, text);
+    return notice;
+  }
+  static Notice of(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Interrupted&) {
+      return of(State::stopped);
+    } catch (const std::exception& error) {
+      return of(State::failed, error.what());
+    } catch (...) {
+      return of(State::failed, "an exception of an unknown type");
+    }
+  }
+};
+
+/// A thread that ends the process when a wait has taken too long. It makes no call of MPI.
+class Job::Watchdog {
+ public:
+  Watchdog(const Ranks& ranks, std::chrono::seconds limit) : ranks_(ranks), limit_(limit) {
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void set_waiting(bool waiting) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_ = waiting;
+      ++waits_;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+      if (!waiting_) {
+        changed_.wait(lock);
+        continue;
+      }
+      const auto wait = waits_;
+      if (changed_.wait_for(lock, limit_, [&] { return ending_ || waits_ != wait; })) continue;
+      std::fprintf(stderr, "npzoo: error: [ranks] rank %d of %d on %s has waited %lld s for the other ranks\n",
+                   ranks_.rank(), ranks_.size(), host_name().c_str(), static_cast<long long>(limit_.count()));
+      std::fflush(stderr);
+      ::_exit(kStallExit);
+    }
+  }
+
+  const Ranks& ranks_;
+  std::chrono::seconds limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool waiting_ = false, ending_ = false;
+  std::uint64_t waits_ = 0;
+  std::thread thread_;
+};
+
+Job::Job(Ranks& ranks, std::chrono::seconds stall_timeout) : ranks_(ranks) {
+  if (size() > 1 && stall_timeout > std::chrono::seconds(0))
+    watchdog_ = std::make_unique<Watchdog>(ranks, stall_timeout);
+}
+
+Job::~Job() = default;
+
+void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
+  if (watchdog_) watchdog_->set_waiting(true);
+  ranks_.gather(own, all);
+  if (watchdog_) watchdog_->set_waiting(false);
+}
+
+std::vector<Job::Notice> Job::exchange(const Notice& own) {
+  std::vector<Notice> all(static_cast<std::size_t>(size()));
+  gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+void Job::meet_with(const Notice& own) {
+  check(!over_, "[ranks] a meeting after the last one of the job");
+  const std::vector<Notice> all = exchange(own);
+  over_ = std::ranges::any_of(all, [](const Notice& n) { return n.state != State::goes_on; });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int>(i) == rank()) continue;
+    if (all[i].state == State::failed)
+      throw OtherRankError(fmt::format("rank {} on {}: {}", i, all[i].host.data(), all[i].text.data()));
+    if (all[i].state == State::stopped) throw Interrupted(fmt::format("[ranks] rank {} was asked to stop", i));
+    if (all[i].state == State::finished && own.state == State::goes_on)
+      throw OtherRankError(
+          fmt::format("rank {} on {}: [ranks] it ended while rank {} goes on", i, all[i].host.data(), rank()));
+  }
+}
+
+void Job::meet() {
+  if (size() > 1) meet_with(Notice::of(State::goes_on));
+}
+
+void Job::meet(const std::exception_ptr& failure) {
+  if (!failure) return meet();
+  leave(failure);
+  std::rethrow_exception(failure);
+}
+
+void Job::finish() {
+  if (size() > 1 && !over_) meet_with(Notice::of(State::finished));
+}
+
+void Job::leave(const std::exception_ptr& failure) noexcept {
+  if (size() == 1 || over_) return;
+  over_ = true;
+  try {
+    exchange(Notice::of(failure));
+  } catch (...) {  // the launcher ends the others
+  }
+}
+
+void Job::stop() noexcept {
+  if (size() == 1 || over_) return;
+  over_ = true;
+  try {
+    exchange(Notice::of(State::stopped));
+  } catch (...) {
+  }
+}
+
+void Job::compare(const std::vector<Fact>& facts) {
+  if (size() == 1) return;
+  meet();
+  using Value = std::array<char, 64>;
+  std::vector<Value> own(facts.size() + 1), all;
+  write(own[0], host_name());
+  for (std::size_t i = 0; i < facts.size(); ++i) write(own[i + 1], facts[i].value);
+  all.resize(own.size() * static_cast<std::size_t>(size()));
+  gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+  for (std::size_t r = 1; r < static_cast<std::size_t>(size()); ++r)
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const Value* const theirs = &all[r * own.size()];
+      if (theirs[i + 1] == all[i + 1]) continue;
+      over_ = true;
+      throw OtherRankError(fmt::format("[ranks] rank {} on {} has the {} {}, expected {} as rank 0 on {} has", r,
+                                       theirs[0].data(), facts[i].name, theirs[i + 1].data(), all[i + 1].data(),
+                                       all[0].data()));
+    }
+}
+
+}  // namespace npzoo

@@ -1,0 +1,111 @@
+"""Series: forecasts behind their end, and how good such forecasts would have been."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterable, Sequence
+
+import numpy as np
+
+from . import _core
+from ._catalogue import Table
+from ._frames import Frame, as_frame, as_times
+from ._model import Model
+from ._question import (Question, as_model, column_facts, fill_options, input_column, named_figures, named_model, names,
+                        probabilities)
+from ._tables import combines_ends, period_texts
+from ._warnings import warn
+
+
+def forecast(data, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
+             weights: str | os.PathLike | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
+             seed: int | None = None, dates: str | None = None, ends: str = "combined",
+             period: int | float | str | Sequence[int | float | str] | None = None,
+             progress: Callable[[int, int], object] | None = None):
+    """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
+
+    Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
+    ``sampleK_VALUE``. ``weights`` are those of a model of forecasts, such as :func:`npzoo.train` makes under
+    ``taylorformer/exchange``; by default the weights for tables are combined with exponential smoothing, Theta, drift
+    and the last season, by their scores on held-out parts (``ends="weights"``: not combined). ``period`` is the length of
+    a season, or several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found.
+    ``time`` is by default the column of dates; ``values`` are all other columns of numbers. ``dates`` is that of
+    :func:`fill`.
+
+    >>> import npzoo, numpy
+    >>> month = numpy.arange(48.0)
+    >>> ahead = npzoo.forecast({"month": month, "sales": numpy.sin(month / 2)}, horizon=3, time="month")
+    >>> ahead["month"].tolist()
+    [48.0, 49.0, 50.0]
+    """
+    frame = as_frame(data, "forecast", dates)
+    quantiles = probabilities(quantiles)
+    time, chosen = _series_columns(frame, time, values)
+    x, form = input_column(frame, time)
+    if weights is None:
+        if horizon is None or horizon < 1:
+            raise _core.InvalidInput(f"[forecast] horizon {horizon} found, expected 1 or more")
+        options = fill_options(quantiles=quantiles, samples=samples, seed=seed, combine_ends=combines_ends(ends),
+                               periods=period_texts(period))
+        places, result, question = _extended(frame, time, x, form, chosen, horizon, options, progress)
+        figures = question.figures(result, quantiles, samples)
+    else:
+        if period is not None or ends != "combined":
+            given = f"period {period!r}" if period is not None else f"ends {ends!r}"
+            raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
+        y = np.ascontiguousarray(np.stack([frame.numbers(name) for name in chosen], axis=1))
+        result = _core.forecast(as_model(weights, 1)._core, x, y, form, chosen, horizon or 0, quantiles, samples, seed, progress)
+        warn(text for _, text in result["warnings"])
+        places = result["time"]
+        figures = named_figures(chosen, [(result["mean"][:, i], result["std"][:, i], result["quantiles"][:, i],
+                                          result["samples"][:, i]) for i in range(len(chosen))], quantiles, samples)
+    return frame.made({time: as_times(places, form), **figures})
+
+
+def backtest(data, time: str | None = None, values: str | Sequence[str] | None = None, *, dates: str | None = None,
+             period: int | float | str | Sequence[int | float | str] | None = None,
+             progress: Callable[[int, int], object] | None = None) -> Table:
+    """Scores forecasts of the last season of each series, or of six steps, hidden from the methods.
+
+    Returns a row for the combination that :func:`forecast` uses, and one for each method in it: MASE and CRPS in errors
+    of the last season on the part that was shown, ``coverage_95``, the share of hidden values inside the central
+    interval of 95 %, and ``skill``, the share of the CRPS of the seasonal naive forecast that the method saves. The table
+    is empty if no series is long enough. The arguments are those of :func:`forecast`.
+
+    >>> import npzoo, numpy
+    >>> month = numpy.arange(60.0)
+    >>> rows = npzoo.backtest({"month": month, "sales": numpy.sin(month / 3)}, "month")
+    >>> rows[0]["method"], rows[0]["values"]
+    ('combination', 18)
+    """
+    frame = as_frame(data, "backtest", dates)
+    time, chosen = _series_columns(frame, time, values)
+    x, form = input_column(frame, time)
+    options = fill_options(check_ends=True, combine_ends=False, periods=period_texts(period))
+    _, result, _ = _extended(frame, time, x, form, chosen, 1, options, progress)
+    naive = next((crps for method, _, crps, *_ in result["ends"] if method == "seasonal naive"), np.nan)
+    return Table({"method": method, "mase": mase, "crps": crps, "coverage_95": coverage, "skill": 1 - crps / naive, "values": count}
+                 for method, mase, crps, coverage, count in result["ends"])
+
+
+def _series_columns(frame: Frame, time: str | None, values) -> tuple[str, list[str]]:
+    if time is None:
+        facts = [column_facts(frame, name) for name in frame.names]
+        (time,) = _core.choose_inputs(facts, names(values), 1)
+    chosen = names(values) or [name for name in frame.names if name != time and frame.kind(name) == "number"]
+    if not chosen:
+        raise _core.InvalidInput("[forecast] no column of numbers found beside the times, expected values to name it")
+    return time, chosen
+
+
+def _extended(frame: Frame, time: str, x, form, chosen, horizon: int, options, progress):
+    """Times behind the last, in the usual step, what the weights for tables say of them, and the question."""
+    steps = np.diff(np.sort(x))
+    if len(steps) == 0 or not (steps > 0).all():
+        raise _core.InvalidInput(f"[forecast] the times of {time!r} are equal or a single one, expected rows at different times")
+    places = _core.following_times(np.ascontiguousarray(x, dtype=np.float64), form, horizon)
+    question = Question(frame, time, chosen)
+    question.targets = np.ascontiguousarray(places[:, None])
+    result = question.answer(as_model(None, 1), options, progress=progress)
+    warn((text for about, text in result["warnings"] if about != "targets outside"), level=4)
+    return places, result, question

@@ -1,0 +1,293 @@
+"""What is asked of a table: its columns as arrays, and the places to predict at."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Sequence
+
+import numpy as np
+
+from . import _core
+from ._frames import Frame
+from ._model import Model, load
+
+Names = str | Sequence[str] | None
+
+
+class Question:
+    """Columns of a frame as arrays. The library's rules choose those that the caller does not name.
+
+    ``targets`` is a frame of rows to predict at instead; ``dim_x`` is the number of inputs of the model, if the caller named
+    one; ``missing`` are numbers and texts that stand for a missing value.
+    """
+
+    def __init__(self, frame: Frame, inputs: Names = None, values: Names = None, group: str | None = None,
+                 covariates: Names = None, targets: Frame | None = None, missing: Iterable = (), dim_x: int | None = None):
+        self.frame, self.group, self._missing = frame, group, list(missing)
+        self._also: tuple[Frame, np.ndarray] | None = None  # a frame some rows of which are asked for behind the own ones
+        self.asked = frame if targets is None else targets
+        named, values, covariates = names(inputs), names(values), names(covariates)
+        _check_names(frame, named + values + covariates + names(group))
+        words = [name for name in named if frame.kind(name) == "text"]
+        if named and len(words) == len(named):
+            raise _core.InvalidInput(f"[fill] input {named[0]!r} is a column of text, expected one of numbers or dates among the inputs")
+        self.covariates = covariates + words  # words are categories
+        named = [name for name in named if name not in words]
+        self._choose(named, values, targets is not None, dim_x)
+        self._read()
+        if group is None and not named:
+            _core.check_one_series(self._facts(), self.inputs, self.values, self.x, self.forms[0][0], self._labels)
+
+    def _choose(self, inputs: list[str], values: list[str], has_targets: bool, dim_x: int | None) -> None:
+        coordinates = self.frame.coordinates
+        if not inputs and coordinates is not None:
+            inputs = [name for name in coordinates if name not in {self.group, *values, *self.covariates}]
+        facts = [] if inputs and values else self._facts()
+        self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group or "", self.covariates,
+                                                        self.asked.names if has_targets else None, dim_x)
+        _check_kinds(self.frame, self.inputs, ("number", "time"), "input")
+        if not self._missing:
+            _check_kinds(self.frame, self.values, ("number",), "value")
+
+    def _read(self) -> None:
+        self.y = [self.numbers(self.frame, name) for name in self.values]
+        self.forms: list[tuple[bool, bool, int]] = []
+        self.x = self._places(self.frame)
+        self.groups = self.target_groups = self.targets = None
+        if self.asked is not self.frame:
+            _check_names(self.asked, self.inputs + self.covariates + names(self.group))
+            self.targets = self._places(self.asked)
+        if self.group is not None:
+            _, *numbers = number_all([frame.labels(self.group) for frame in [self.frame, *self._other()]])
+            self.groups = numbers[0]
+            self.target_groups = numbers[1] if len(numbers) > 1 else None
+
+    def _other(self) -> list[Frame]:
+        """The frame of the targets, if there is one."""
+        return [] if self.asked is self.frame else [self.asked]
+
+    def _places(self, frame: Frame) -> np.ndarray:
+        """The inputs (rows, D). The first call finds their forms, which others have to have as well."""
+        known = self.forms
+        columns = [input_column(frame, name, known[i] if known else None) for i, name in enumerate(self.inputs)]
+        if known:
+            for name, (_, form), expected in zip(self.inputs, columns, known):
+                if form[:2] != expected[:2]:
+                    raise _core.InvalidInput(f"[fill] input {name!r} of the targets is not of the same type as that of the table")
+        else:
+            self.forms = [form for _, form in columns]
+        return side_by_side([x for x, _ in columns])
+
+    def _facts(self) -> list[tuple[str, str, int, bool]]:
+        """Of each column: name, kind, missing cells, and whether dates are of ISO 8601."""
+        if not hasattr(self, "_known_facts"):
+            self._known_facts = [column_facts(self.frame, name, self) for name in self.frame.names]
+        return self._known_facts
+
+    def _labels(self, name: str) -> tuple[list[str], np.ndarray]:
+        """The different labels of a column as text, in the order in which they appear, and the number of each row's."""
+        if self.frame.kind(name) == "number":
+            found, first, of_rows = np.unique(self.frame.numbers(name), return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            rank = np.empty(len(order), np.uint32)
+            rank[order] = np.arange(len(order), dtype=np.uint32)
+            return [f"{v:.17g}" for v in found[order]], rank[of_rows.reshape(-1)]
+        known: dict[str, int] = {}
+        labels = self.frame.labels(name)
+        of_rows = np.fromiter((known.setdefault(str(v), len(known)) for v in labels), np.uint32, len(labels))
+        return list(known), of_rows
+
+    def numbers(self, frame: Frame, name: str) -> np.ndarray:
+        """A column of values, NaN where one is missing."""
+        if not self._missing:
+            return frame.numbers(name)
+        column = frame.column(name)
+        if column.dtype.kind not in "fiu":
+            column = np.array([np.nan if v is None or v in self._missing else v for v in column], dtype=object)
+            try:
+                return column.astype(np.float64)
+            except (TypeError, ValueError):
+                raise _core.InvalidInput(f"[fill] value {name!r} holds texts that are no numbers, expected missing to name them") from None
+        numbers = np.array(column, dtype=np.float64)
+        numbers[np.isin(numbers, [value for value in self._missing if not isinstance(value, str)])] = np.nan
+        return numbers
+
+    def truth_of(self, truth: Frame) -> list[np.ndarray]:
+        """The values that ``truth`` knows of the rows asked for, found by inputs and group. Without targets its other rows
+        are asked for as well."""
+        _check_names(truth, self.inputs + self.values + names(self.group))
+        known = [self.numbers(truth, name) for name in self.values]
+        places, groups, asked_groups, count = self._places(truth), None, None, 0
+        if self.group is not None:
+            frames = [self.frame, *self._other(), truth]
+            labels, *numbers = number_all([frame.labels(self.group) for frame in frames])
+            asked_groups, groups, count = numbers[-2], numbers[-1], len(labels)
+        rows = _core.match_rows(self.x if self.targets is None else self.targets, asked_groups, places, groups, count)
+        found = [np.append(column, np.nan)[rows] for column in known]  # row -1: not known
+        if self.targets is None:
+            found = [np.where(np.isnan(y), column, np.nan) for y, column in zip(self.y, found)]
+            others = np.ones(len(places), dtype=bool)
+            others[rows[rows >= 0]] = False
+            if others.any():
+                self._also = truth, others
+                self.targets = np.ascontiguousarray(np.concatenate([self.x, places[others]]))
+                self.target_groups = None if groups is None else np.concatenate([self.groups, groups[others]])
+                found = [np.concatenate([column, one[others]]) for column, one in zip(found, known)]
+        if all(np.isnan(column).all() for column in found):
+            raise _core.InvalidInput("[score] truth knows none of the values that were predicted, expected rows with the same "
+                                     + " and ".join(self.inputs))
+        return found
+
+    def model(self, weights, kernel: str | None, linear_mean: bool) -> Model | None:
+        """The model that answers; None: a Gaussian process."""
+        plain = weights is None and kernel is None and not linear_mean
+        if (isinstance(weights, str) and weights == "gp") or (weights is None and not plain):
+            return None
+        if not plain and (kernel is not None or linear_mean):
+            given = f"kernel {kernel!r}" if kernel is not None else "linear_mean"
+            raise _core.InvalidInput(f"[fill] {given} found beside weights, expected it with weights='gp'")
+        if plain and _core.usual_weights(len(self.inputs), len(self.covariates)) == "gp":
+            return None
+        return as_model(weights, len(self.inputs))
+
+    def answer(self, model: Model | None, options, truth: Sequence[np.ndarray] = (), lonlat: bool = False, progress=None):
+        return _core.fill(None if model is None else model._core, self.x, self.y, options, self.groups, self.targets,
+                          self.target_groups, list(truth), self.inputs, self.values, self.forms, self.group or "", lonlat,
+                          self._covariates(), progress)
+
+    def _covariates(self):
+        """The covariates as numbers; None without any."""
+        if not self.covariates:
+            return None
+        covariates = _core.Covariates()
+        frames = [self.frame, *self._other(), *([] if self._also is None else [self._also[0]])]
+        for name in self.covariates:
+            for frame in frames:
+                _refuse_missing(frame.missing(name), name, "covariate")
+            if self.frame.kind(name) == "text":
+                labels, *numbers = number_all([frame.labels(name) for frame in frames])
+                covariates.add_categories(name, [str(label) for label in labels], numbers[0], self._of_targets(numbers))
+            else:
+                form = self.frame.days(name)[1]
+                numbers = [frame.days(name, form)[0] for frame in frames]
+                covariates.add_numbers(name, numbers[0], self._of_targets(numbers))
+        return covariates
+
+    def _of_targets(self, columns: list[np.ndarray]) -> np.ndarray | None:
+        """Of a column of each frame the part that belongs to the targets."""
+        if len(columns) == 1:
+            return None
+        return columns[1] if self._also is None else np.concatenate([columns[0], columns[1][self._also[1]]])
+
+    def figures(self, result, quantiles, samples: int) -> dict[str, np.ndarray]:
+        for column in result["columns"]:
+            for figures in column:
+                figures[result["blank"]] = np.nan
+        return named_figures(self.values, result["columns"], quantiles, samples)
+
+    def check_free(self, columns: Iterable[str]) -> None:
+        for name in columns:
+            if name in self.asked.names:
+                raise _core.InvalidInput(f"[fill] the table has a column {name!r} already, expected another name")
+
+
+def column_facts(frame: Frame, name: str, question: Question | None = None) -> tuple[str, str, int, bool]:
+    """Name, kind, missing cells, and whether dates are of ISO 8601, as the rules take them. The question knows what stands
+    for a missing value."""
+    kind, numbers = frame.kind(name), None
+    if question is not None and question._missing and kind in ("number", "text"):
+        try:
+            numbers, kind = question.numbers(frame, name), "number"
+        except _core.InvalidInput:
+            pass
+    elif kind == "number":
+        numbers = frame.numbers(name)
+    missing = int((frame.missing(name) if numbers is None else np.isnan(numbers)).sum())
+    return name, "empty" if 0 < missing == len(frame) else kind, missing, kind != "time" or frame.iso(name)
+
+
+def input_column(frame: Frame, name: str, form=None) -> tuple[np.ndarray, tuple[bool, bool, int]]:
+    """An input as the library takes it: numbers, or days; and its form."""
+    _check_kinds(frame, [name], ("number", "time"), "input")
+    _refuse_missing(frame.missing(name), name, "input")
+    x, form = frame.days(name, form)
+    _refuse_missing(np.isnan(x), name, "input")
+    return x, form
+
+
+def number_all(columns: Sequence[np.ndarray]) -> list:
+    """Labels of several columns, in the order in which they appear, and the number of each row's label for each column."""
+    known: dict[Any, int] = {}
+    numbers = [np.fromiter((known.setdefault(None if v != v else v, len(known)) for v in column), np.uint32, len(column))
+               for column in columns]
+    return [list(known), *numbers]
+
+
+def named_figures(values, columns, quantiles, samples: int) -> dict[str, np.ndarray]:
+    """The columns of a result: ``mean_*``, ``std_*``, ``q*_*`` and ``sample*_*``."""
+    named = {f"mean_{name}": column[0] for name, column in zip(values, columns)}
+    named.update({f"std_{name}": column[1] for name, column in zip(values, columns)})
+    for i, q in enumerate(quantiles):
+        named.update({f"q{q:.15g}_{name}": column[2][:, i] for name, column in zip(values, columns)})
+    for i in range(samples):
+        named.update({f"sample{i + 1}_{name}": column[3][:, i] for name, column in zip(values, columns)})
+    return named
+
+
+def fill_options(limits=None, **given):
+    """Options of the library by their names. ``limits`` are transform, bounds and counts."""
+    options = _core.FillOptions()
+    for name, value in given.items():
+        setattr(options, name, value)
+    if limits is not None:
+        transform, (low, high), counts = limits
+        options.limit_values(transform or "", -np.inf if low is None else float(low), np.inf if high is None else float(high), bool(counts))
+    return options
+
+
+def as_model(weights, dim_x: int) -> Model:
+    if isinstance(weights, Model):
+        return weights
+    name = _core.default_weights(dim_x) if weights is None else os.fspath(weights)
+    if name not in _loaded and weights is None:
+        _loaded[name] = load(name)
+    return _loaded[name] if weights is None else load(name)
+
+
+_loaded: dict[str, Model] = {}  # the default weights
+
+
+def named_model(weights) -> Model | None:
+    """The model that the caller named, if it did: it knows how many inputs it takes."""
+    return None if weights is None or (isinstance(weights, str) and weights == "gp") else as_model(weights, 0)
+
+
+def names(given: Names) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def probabilities(quantiles) -> list[float]:
+    return [float(q) for q in np.atleast_1d(np.asarray(quantiles, dtype=np.float64))]
+
+
+def side_by_side(columns: list[np.ndarray]) -> np.ndarray:
+    return columns[0].reshape(-1, 1) if len(columns) == 1 else np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def _check_names(frame: Frame, wanted: list[str]) -> None:
+    for name in wanted:
+        if name not in frame.names:
+            raise _core.InvalidInput(f"[fill] there is no column {name!r}, found {', '.join(map(repr, frame.names))}")
+        if wanted.count(name) > 1:
+            raise _core.InvalidInput(f"[fill] column {name!r} is named twice, expected each column once")
+
+
+def _check_kinds(frame: Frame, wanted: list[str], kinds, what: str) -> None:
+    for name in wanted:
+        if frame.kind(name) not in kinds:
+            raise _core.InvalidInput(f"[fill] {what} {name!r} is a column of {frame.kind(name)}, expected " + " or ".join(kinds))
+
+
+def _refuse_missing(missing: np.ndarray, name: str, what: str) -> None:
+    if missing.any():
+        raise _core.InvalidInput(f"[fill] {what} {name!r} misses a value in row {int(np.argmax(missing))}, expected none")

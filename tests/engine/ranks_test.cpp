@@ -1,0 +1,179 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/ranks/job.h"
+#include "npzoo/engine/ranks/launcher.h"
+#include "tests/testing.h"
+#include "tests/thread_ranks.h"
+
+using namespace npzoo;
+using namespace npzoo::testing;
+
+namespace {
+
+std::string message_of(const std::exception_ptr& thrown) {
+  if (!thrown) return "nothing";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Interrupted& e) {
+    return std::string("stopped: ") + e.what();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+/// The variables of launchers, unset, or set as given; as before when it ends.
+class LauncherVariables {
+ public:
+  explicit LauncherVariables(const std::map<std::string, std::string>& set) {
+    for (const char* name : kNames) {
+      const char* const value = std::getenv(name);
+      if (value != nullptr) before_[name] = value;
+      ::unsetenv(name);
+    }
+    for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~LauncherVariables() {
+    for (const char* name : kNames) ::unsetenv(name);
+    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  static constexpr std::array kNames{
+      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",        "PMI_RANK", "PMIX_RANK",
+      "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",         "HYDI_CONTROL_FD", "NPZOO_MPI"};
+  std::map<std::string, std::string> before_;
+};
+
+}  // namespace
+
+TEST_CASE("ranks: one rank gathers what it has, and meets nobody") {
+  OneRank alone;
+  const std::array<std::byte, 3> own{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::array<std::byte, 3> all{};
+  alone.gather(own, all);
+  CHECK(all == own);
+  std::array<std::byte, 4> wrong{};
+  CHECK(error_of([&] { alone.gather(own, wrong); }) == "[ranks] room for 4 bytes found, expected 3");
+  Job job(alone);
+  job.meet();
+  job.compare({{"program", "a"}});
+  CHECK(error_of([&] { job.meet(std::make_exception_ptr(Error("[here] it broke"))); }) == "[here] it broke");
+  job.finish();
+}
+
+TEST_CASE("ranks: a gather brings the bytes of all in the order of the ranks") {
+  const auto thrown = on_ranks(3, [](Ranks& ranks) {
+    Job job(ranks);
+    job.meet();
+    const std::array<std::byte, 2> own{std::byte(ranks.rank()), std::byte(10 + ranks.rank())};
+    std::array<std::byte, 6> all{};
+    job.gather(own, all);
+    for (std::size_t r = 0; r < 3; ++r)
+      check(all[2 * r] == std::byte(r) && all[2 * r + 1] == std::byte(10 + r), "rank {} has other bytes", ranks.rank());
+    job.finish();
+  });
+  for (const auto& e : thrown) CHECK(message_of(e) == "nothing");
+}
+
+TEST_CASE("ranks: an error of one rank ends all, and the others tell it with its rank and host") {
+  const auto thrown = on_ranks(3, [](Ranks& ranks) {
+    Job job(ranks);
+    run_in(job, [&] {
+      job.meet();
+      if (ranks.rank() == 1) fail("[disk] it is full");
+      job.meet();
+      return 0;
+    });
+  });
+  CHECK(message_of(thrown[1]) == "[disk] it is full");
+  for (const int r : {0, 2}) {
+    const std::string message = message_of(thrown[static_cast<std::size_t>(r)]);
+    CHECK(message.starts_with("rank 1 on "));
+    CHECK(message.ends_with(": [disk] it is full"));
+  }
+}
+
+TEST_CASE("ranks: a stop of one rank stops all") {
+  const auto thrown = on_ranks(2, [](Ranks& ranks) {
+    Job job(ranks);
+    run_in(job, [&] {
+      for (int step = 0; step < 5; ++step) {
+        if (ranks.rank() == 1 && step == 3) throw Interrupted("[stop] here");
+        job.meet();
+      }
+      return 0;
+    });
+  });
+  CHECK(message_of(thrown[0]) == "stopped: [ranks] rank 1 was asked to stop");
+  CHECK(message_of(thrown[1]) == "stopped: [stop] here");
+}
+
+TEST_CASE("ranks: one that ends early is an error of those that go on") {
+  const auto thrown = on_ranks(2, [](Ranks& ranks) {
+    Job job(ranks);
+    run_in(job, [&] {
+      for (int step = 0; step < (ranks.rank() == 0 ? 2 : 1); ++step) job.meet();
+      return 0;
+    });
+  });
+  CHECK(message_of(thrown[0]).find("it ended while rank 0 goes on") != std::string::npos);
+}
+
+TEST_CASE("ranks: what differs is named, with both ranks and values, on all of them") {
+  const auto thrown = on_ranks(3, [](Ranks& ranks) {
+    Job job(ranks);
+    run_in(job, [&] {
+      job.compare({{"program", "p"}, {"instruction set", ranks.rank() == 2 ? "avx2" : "avx512"}});
+      return 0;
+    });
+  });
+  for (const auto& e : thrown) {
+    const std::string message = message_of(e);
+    CHECK(message.starts_with("[ranks] rank 2 on "));
+    CHECK(message.find("has the instruction set avx2, expected avx512 as rank 0 on ") != std::string::npos);
+  }
+}
+
+TEST_CASE("launcher: found by its variables, the innermost first, and never in a batch script") {
+  using enum Launcher::Kind;
+  {
+    const LauncherVariables none({{"SLURM_NTASKS", "4"}});
+    CHECK_FALSE(find_launcher());
+  }
+  {
+    const LauncherVariables open({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}});
+    const auto found = find_launcher();
+    REQUIRE(found);
+    CHECK(found->kind == open_mpi);
+    CHECK(found->size == 4);
+    CHECK(found->rank == 2);
+    CHECK(mpi_libraries(*found).back() == "libmpi.so.12");
+  }
+  {
+    const LauncherVariables mpich({{"PMI_SIZE", "3"}, {"PMI_RANK", "0"}});
+    const auto found = find_launcher();
+    REQUIRE(found);
+    CHECK(found->kind == pmi);
+    CHECK(mpi_libraries(*found).back() == "libmpi.so.40");
+  }
+  {
+    const LauncherVariables srun({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
+    CHECK(find_launcher()->kind == slurm);
+  }
+  {
+    const LauncherVariables off({{"PMI_SIZE", "3"}, {"NPZOO_MPI", "none"}});
+    CHECK_FALSE(find_launcher());
+  }
+  {
+    const LauncherVariables named({{"PMI_SIZE", "3"}, {"NPZOO_MPI", "/opt/libmpi.so"}});
+    CHECK(mpi_libraries(*find_launcher()) == std::vector<std::string>{"/opt/libmpi.so"});
+  }
+}
