@@ -115,9 +115,9 @@ TEST_CASE("tape: finds a write to a saved tensor before it spoils a gradient") {
   std::vector<double> foreign{3};
   const Recording on(tape);
   tape.watch(weight);
-  const Tensor out =
-      mul(Tensor::of(Buffer::adopt(foreign.data(), sizeof(double), alignof(double), [](void*) {}), {1}, DType::float64),
-          weight);
+  const Tensor out = mul(
+      Tensor::of(Buffer::adopt(foreign.data(), sizeof(double), alignof(double), [](void*) {}), Shape{}, DType::float64),
+      weight);
   foreign[0] = 4;
   CHECK(error_of([&] { tape.backward(out); }) == message);
 }
