@@ -14,8 +14,8 @@ METHODS = "share|prior|length|text|texts|boolean|choice|integer|number|two_numbe
 STRING = r'"((?:[^"\\]|\\.)*)"'
 READ = re.compile(rf'\b(?:\w+)\.(?:{METHODS})\(\s*{STRING},\s*((?:{STRING}\s*)+)')
 NAMED = re.compile(rf"\bKeyLine k\w+ =\s*((?:{STRING}\s*)+);")
-# Readers of other files: a search space, and a process to score events by.
-OTHERS = {"npzoo/models/applications/optimise/search_space.cpp", "npzoo/datasets/events/scores.cpp"}
+# Readers of other files: a search space, a process to score events by, and stored expectations.
+OTHERS = {"npzoo/models/applications/optimise/search_space.cpp", "npzoo/datasets/events/scores.cpp", "npzoo/datasets/expectation.cpp"}
 
 
 def joined(literals):
