@@ -125,22 +125,24 @@ bool take_over(const struct stat& replaced, const Descriptor& file) {
 /// Paths of temporary files, for remove_temporaries(). A path that finds no free slot is left to the next writer.
 class TemporaryPaths {
  public:
-  void add(const fs::path& path) {
+  /// Returns the slot of the path, or null if all are taken.
+  std::atomic<char*>* add(const fs::path& path) {
     char* text = ::strdup(path.c_str());
     owner_.store(::getpid());
     for (auto& slot : slots_)
-      if (char* expected = nullptr; slot.compare_exchange_strong(expected, text)) return;
+      if (char* expected = nullptr; slot.compare_exchange_strong(expected, text)) return &slot;
     std::free(text);
+    return nullptr;
   }
-  void drop(const fs::path& path) {
-    for (auto& slot : slots_)
-      if (char* text = slot.load(); text && path == text && slot.compare_exchange_strong(text, nullptr))
-        return std::free(text);
+  /// Whoever takes a text out of its slot has it alone: no thread reads what another one frees.
+  static void drop(std::atomic<char*>* slot) {
+    if (slot != nullptr) std::free(slot->exchange(nullptr));
   }
-  void remove_all() const noexcept {
+  /// Leaves the texts in memory: a signal handler must not free.
+  void remove_all() noexcept {
     if (owner_.load() != ::getpid()) return;
-    for (const auto& slot : slots_)
-      if (const char* text = slot.load()) ::unlink(text);
+    for (auto& slot : slots_)
+      if (const char* text = slot.exchange(nullptr)) ::unlink(text);
   }
 
  private:
@@ -156,6 +158,7 @@ constinit TemporaryPaths temporary_paths;
 struct Temporary {
   fs::path path;
   Descriptor file;
+  std::atomic<char*>* listed;
 };
 
 /// `replaced` describes the file at the destination, if there is one.
@@ -168,11 +171,11 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
   while (true) {
     const fs::path path = directory / fmt::format("{}{}-{}", prefix, ::getpid(), counter++);
     const mode_t mode = replaced ? kPrivate : kAsUmaskSays;
-    temporary_paths.add(path);  // before it exists: a signal may come at any moment
+    std::atomic<char*>* const listed = temporary_paths.add(path);  // before it exists: a signal may come at any moment
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file.is_open()) {
       const int code = errno;
-      temporary_paths.drop(path);
+      temporary_paths.drop(listed);
       errno = code;
       if (code == EEXIST) continue;
       fail_system(name, "create a file in its directory");
@@ -181,13 +184,13 @@ Temporary create_temporary(const fs::path& destination, const struct stat* repla
     // file. File systems without locks keep leftovers, which do no harm.
     const bool taken = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (taken || status_of(file, name).st_nlink == 0) {
-      temporary_paths.drop(path);
+      temporary_paths.drop(listed);
       continue;
     }
-    if (!replaced || take_over(*replaced, file)) return {path, std::move(file)};
+    if (!replaced || take_over(*replaced, file)) return {path, std::move(file), listed};
     const int code = errno;
     ::unlink(path.c_str());
-    temporary_paths.drop(path);
+    temporary_paths.drop(listed);
     errno = code;
     fail_system(name, "keep the mode");
   }
@@ -345,13 +348,14 @@ AtomicFile::AtomicFile(const fs::path& destination)
   if (exists) check_replaceable(destination_, status, name_);
   Temporary temporary = create_temporary(destination_, exists ? &status : nullptr, name_);
   temporary_ = std::move(temporary.path);
+  listed_ = temporary.listed;
   file_ = std::move(temporary.file);
 }
 
 AtomicFile::~AtomicFile() {
   if (temporary_.empty()) return;
   ::unlink(temporary_.c_str());
-  temporary_paths.drop(temporary_);
+  temporary_paths.drop(listed_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -370,7 +374,7 @@ void AtomicFile::commit() {
   if (!temporary_.empty()) {
     if (::fsync(file_.get()) != 0) fail_system(name_, "sync");
     if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail_system(name_, "rename");
-    temporary_paths.drop(temporary_);
+    temporary_paths.drop(listed_);
     temporary_.clear();
     sync_directory(directory_of(destination_), name_);
   }

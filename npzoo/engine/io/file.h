@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -117,8 +118,9 @@ class AtomicFile {
   void commit();
 
  private:
-  std::filesystem::path destination_;  // no symbolic link
-  std::filesystem::path temporary_;    // empty: written straight through
+  std::filesystem::path destination_;     // no symbolic link
+  std::filesystem::path temporary_;       // empty: written straight through
+  std::atomic<char*>* listed_ = nullptr;  // its place in the list of remove_temporaries
   std::string name_;
   Descriptor file_;
   std::vector<std::byte> buffer_;
