@@ -107,3 +107,13 @@ TEST_CASE("[symmetric factor] a stop request interrupts a factorisation") {
   const StopScope scope(source.get_token());
   CHECK_THROWS_AS(SymmetricFactor(smooth_covariance(2), 2), Interrupted);
 }
+
+TEST_CASE("[symmetric factor] a stop request interrupts solves of many columns and large squares") {
+  constexpr std::int64_t kRows = 600, kColumns = 2000;
+  const SymmetricFactor factor(smooth_covariance(kRows), kRows);
+  std::vector<double> b(kRows * kColumns, 1.0), square(kColumns * kColumns);
+  const StopScope scope([] { return true; });
+  CHECK_THROWS_AS(factor.solve_lower(b), Interrupted);
+  CHECK_THROWS_AS(factor.solve_upper(b), Interrupted);
+  CHECK_THROWS_AS(subtract_square(square, kColumns, b), Interrupted);
+}
