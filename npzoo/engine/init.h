@@ -20,8 +20,8 @@ struct InitialWeights {
       true;  // without, their elements are undefined: where shapes are all that matters, or others are assigned
 };
 
-/// Draws initial weights, float32, in the order they are asked for, and puts them on the default device. Throws Error
-/// when they become more than allowed.
+/// Draws initial weights, float32, in the order of the calls, and puts them on the default device. Throws Error if
+/// there are more than allowed.
 class Initializer {
  public:
   Initializer(Framework framework, const InitialWeights& weights)

@@ -121,8 +121,8 @@ class Pool {
   static constexpr int kClasses = 8 * 56;
   static constexpr int kThreadArenas = 16, kGraphArena = kThreadArenas, kArenas = kThreadArenas + 1;
 
-  /// Free blocks by size class. Each thread has an arena, shared with few others, so that it finds the blocks that are
-  /// still in its core's cache, and waits for nobody. A device has one, and another for graphs.
+  /// Free blocks by size class. Each thread has an arena, shared with few others, so it finds blocks that are still in
+  /// its core's cache, without waiting. A device has one, and another for graphs.
   struct alignas(kAlignment) Arena {
     std::mutex mutex;
     std::array<Block*, kClasses> free{};

@@ -44,7 +44,7 @@ struct RecordingId {
 /// Gradients under construction, one slot per recorded variable.
 class Grads {
  public:
-  /// Returns whether `x` belongs to the recording, so that its gradient is asked for.
+  /// Returns whether `x` belongs to the recording, so that its gradient is needed.
   bool wants(const Tensor& x) const { return id_.has(x.variable()); }
 
   /// Adds a contribution to the gradient of `x`; does nothing for constants. The first one is moved in, later ones are

@@ -56,7 +56,7 @@ double intensity_integral(const std::function<double(double)>& f, double a, doub
   return intensity_integral(f, a, middle, depth + 1) + intensity_integral(f, middle, b, depth + 1);
 }
 
-/// The log-likelihood by its definition: intensities asked for one by one, and integrated by quadrature.
+/// Returns the log-likelihood by its definition: intensities one by one, integrated by quadrature.
 double by_quadrature(const PointProcess& process, const EventSequence& s, std::int64_t first) {
   const auto marks = static_cast<std::size_t>(process.marks());
   const auto total = [&](double time) {

@@ -4,7 +4,7 @@
 
 #include "npzoo/datasets/kinds/gp/sampler.h"
 
-// Tasks of Gaussian processes that are easy to tell about.
+// Simple tasks of Gaussian processes.
 
 namespace npzoo::testing {
 

@@ -188,7 +188,7 @@ TEST_CASE("optimiser: a gradient that is not finite changes nothing") {
         CHECK(optimiser.steps() == 0);
         CHECK(same_bits(model.a.value, twin.a.value));
         CHECK(same_bits(model.b.value, twin.b.value));
-        // It goes on as if that had never been.
+        // It continues as if that had not happened.
         for (const auto& [of, by] : {std::pair(&model, &optimiser), std::pair(&twin, &undisturbed)})
           with_gradients_of(*of, normal<float>({3, 5}, 4), good,
                             [&, by = by](const Grads& grads) { CHECK(by->step(grads, 0.1, clip_norm)); });

@@ -29,10 +29,12 @@ std::string message_of(const std::exception_ptr& thrown) {
   }
 }
 
+using Variables = std::map<std::string, std::string>;
+
 /// The variables of launchers, unset, or set as given; as before when it ends.
 class LauncherVariables {
  public:
-  explicit LauncherVariables(const std::map<std::string, std::string>& set) {
+  explicit LauncherVariables(const Variables& set) {
     for (const char* name : kNames) {
       const char* const value = std::getenv(name);
       if (value != nullptr) before_[name] = value;
@@ -40,6 +42,8 @@ class LauncherVariables {
     }
     for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
   }
+  LauncherVariables(const LauncherVariables&) = delete;
+  LauncherVariables& operator=(const LauncherVariables&) = delete;
   ~LauncherVariables() {
     for (const char* name : kNames) ::unsetenv(name);
     for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
@@ -49,7 +53,7 @@ class LauncherVariables {
   static constexpr std::array kNames{
       "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",        "PMI_RANK", "PMIX_RANK",
       "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",         "HYDI_CONTROL_FD", "NPZOO_MPI"};
-  std::map<std::string, std::string> before_;
+  Variables before_;
 };
 
 }  // namespace
@@ -145,11 +149,12 @@ TEST_CASE("ranks: what differs is named, with both ranks and values, on all of t
 TEST_CASE("launcher: found by its variables, the innermost first, and never in a batch script") {
   using enum Launcher::Kind;
   {
-    const LauncherVariables none({{"SLURM_NTASKS", "4"}});
+    const LauncherVariables none(Variables{{"SLURM_NTASKS", "4"}});
     CHECK_FALSE(find_launcher());
   }
   {
-    const LauncherVariables open({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}});
+    const LauncherVariables open(
+        Variables{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}});
     const auto found = find_launcher();
     REQUIRE(found);
     CHECK(found->kind == open_mpi);
@@ -158,22 +163,22 @@ TEST_CASE("launcher: found by its variables, the innermost first, and never in a
     CHECK(mpi_libraries(*found).back() == "libmpi.so.12");
   }
   {
-    const LauncherVariables mpich({{"PMI_SIZE", "3"}, {"PMI_RANK", "0"}});
+    const LauncherVariables mpich(Variables{{"PMI_SIZE", "3"}, {"PMI_RANK", "0"}});
     const auto found = find_launcher();
     REQUIRE(found);
     CHECK(found->kind == pmi);
     CHECK(mpi_libraries(*found).back() == "libmpi.so.40");
   }
   {
-    const LauncherVariables srun({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
+    const LauncherVariables srun(Variables{{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
     CHECK(find_launcher()->kind == slurm);
   }
   {
-    const LauncherVariables off({{"PMI_SIZE", "3"}, {"NPZOO_MPI", "none"}});
+    const LauncherVariables off(Variables{{"PMI_SIZE", "3"}, {"NPZOO_MPI", "none"}});
     CHECK_FALSE(find_launcher());
   }
   {
-    const LauncherVariables named({{"PMI_SIZE", "3"}, {"NPZOO_MPI", "/opt/libmpi.so"}});
+    const LauncherVariables named(Variables{{"PMI_SIZE", "3"}, {"NPZOO_MPI", "/opt/libmpi.so"}});
     CHECK(mpi_libraries(*find_launcher()) == std::vector<std::string>{"/opt/libmpi.so"});
   }
 }

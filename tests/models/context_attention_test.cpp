@@ -31,7 +31,7 @@ class WeightsTimesValues final : public AttentionListener {
   int count = 0;
 };
 
-/// By the names of its parameters, or what it is told to have.
+/// True for models with parameters or an option of attention.
 bool attends(const ModelCase& c, Model& model) {
   const ModelInfo& info = model_info(c.spec.name);
   // A history is read before its targets are asked for; series are seen by lags, or after steps were joined.

@@ -37,7 +37,7 @@ constexpr Throws kForeign[] = {
     {"Error", [] { fail("[own] found 1, expected 2"); }, "[own] found 1, expected 2"},
 };
 
-/// Throws in the phase that is asked for.
+/// Throws in the given phase.
 class ThrowingModel final : public Model {
  public:
   enum class Phase { condition, query, update };

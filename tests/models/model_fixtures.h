@@ -58,7 +58,7 @@ struct ModelCase {
   ModelSpec spec;
 };
 
-/// Whether what a model says of a target depends on the others.
+/// True if the prediction of a target depends on the others.
 inline bool predicts_jointly(const std::string& name) { return model_info(name).density == Density::joint; }
 
 /// Whether it predicts all targets, or blocks of them, by one Gaussian.

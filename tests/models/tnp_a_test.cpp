@@ -87,7 +87,7 @@ TEST_CASE("identity 6: one target is predicted by TNP-A as by TNP-D, and the fir
       const auto a = condition(*model, context_of(task)), d = condition(*tnp_d, context_of(task));
       CHECK(difference(model->query(*a, first.xt)->joint_log_likelihood(first.yt),
                        tnp_d->query(*d, first.xt)->joint_log_likelihood(first.yt)) <= kRounding);
-      // So is each of several that are asked for by itself, in one pass or one after the other.
+      // The same holds for each of several targets by itself, in one pass or one after the other.
       const auto sequence = model->query(*a, task.xt);
       const Moments each = predict(*tnp_d, task);
       for (const Marginals& alone :

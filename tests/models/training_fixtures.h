@@ -107,7 +107,7 @@ inline Checkpoint trained_checkpoint() {
   return c;
 }
 
-/// Remembers what it is told and stops the run after a number of steps.
+/// Records its calls and stops the run after a number of steps.
 class StopAfter final : public TrainObserver {
  public:
   explicit StopAfter(std::int64_t steps = 0) : steps_(steps) {}

@@ -88,7 +88,7 @@ void multiply_serial(const Gemm<T>& p) {
   });
 }
 
-/// B is packed once for all threads, who then share out the rows: enough at a time to make good use of each panel of B.
+/// Packs B once for all threads, which then share the rows: enough at a time to make good use of each panel of B.
 template <class T, Isa isa>
 void multiply_rows(CpuContext<isa>& cpu, const Gemm<T>& p) {
   const bool in_place = reads_in_place(p);

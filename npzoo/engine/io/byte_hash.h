@@ -9,7 +9,7 @@ struct XXH3_state_s;
 
 namespace npzoo {
 
-/// XXH3 with 128 bits (Collet, xxhash.com) of bytes in their order. It tells damage, not malice.
+/// XXH3 with 128 bits (Collet, xxhash.com) of bytes in their order. It detects damage, not malice.
 class ByteHash {
  public:
   ByteHash();

@@ -116,8 +116,8 @@ bool ByteStream::refill() {
   return !at_end_;
 }
 
-/// A pipe may give a few bytes at a time. Those of a table are passed on at once: nobody waits for more of a magic
-/// number than is needed to tell that there is none.
+/// A pipe may deliver a few bytes at a time. Bytes of a table are passed on at once: a magic number is read only as far
+/// as it matches.
 void ByteStream::sniff() {
   const auto begins = [this](std::string_view magic) {
     return as_text(pending_).substr(0, magic.size()) == magic.substr(0, pending_.size());

@@ -10,9 +10,8 @@
 
 namespace npzoo {
 
-/// The bytes of a file, `-` is standard input, as they were before gzip or xz made them small: their first bytes tell,
-/// not the name. Compressed files may have several members or streams one after the other. Memory is bounded, whatever
-/// the file says.
+/// The bytes of a file, `-` is standard input, decompressed if their first bytes are those of gzip or xz, whatever the
+/// name. Compressed files may have several members or streams. Memory is bounded for any content.
 class ByteStream {
  public:
   explicit ByteStream(const std::filesystem::path& path);

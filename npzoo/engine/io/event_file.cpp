@@ -85,7 +85,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& from) {
   return {};
 }
 
-/// 0 if the event tells none.
+/// Returns the step of an event; 0 if it has none.
 std::int64_t step_of(std::string_view event) {
   while (const auto key = take_varint(event)) {
     const auto wire = *key & 7;

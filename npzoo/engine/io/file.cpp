@@ -88,8 +88,8 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
   return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
-// A writer holds a lock on its temporary file for as long as it lives, so one that can be locked belongs to nobody.
-// Unlike a look at the process id this is right in containers, where the same few ids come back at every start.
+// A writer holds a lock on its temporary file as long as it lives, so a file that can be locked is a leftover. Process
+// ids would not do: containers reuse the same few at every start.
 void remove_leftover(const fs::path& path, const struct stat* replaced) {
   const Descriptor leftover(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!leftover.is_open() || ::flock(leftover.get(), LOCK_EX | LOCK_NB) != 0) return;
@@ -158,7 +158,7 @@ struct Temporary {
   Descriptor file;
 };
 
-/// `replaced` tells of the file at the destination, if there is one.
+/// `replaced` describes the file at the destination, if there is one.
 Temporary create_temporary(const fs::path& destination, const struct stat* replaced, const std::string& name) {
   constexpr mode_t kPrivate = 0600, kAsUmaskSays = 0666;
   static std::atomic<std::int64_t> counter{0};

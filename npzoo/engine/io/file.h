@@ -36,7 +36,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Thrown by a writer to a pipe that nobody reads any more, where the process ignores SIGPIPE.
+/// Thrown by a writer to a pipe without a reader, if the process ignores SIGPIPE.
 class BrokenPipe : public Error {
  public:
   using Error::Error;
@@ -45,10 +45,10 @@ class BrokenPipe : public Error {
 /// Writes every byte, however many system calls that takes. `name` is what the Error calls the file.
 void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name);
 
-/// A directory that is this caller's own as long as the result lives; none where another holds it. Nothing is left of
-/// it when a process dies. Throws Error if there is no such directory; a file system without locks keeps nobody out.
+/// Locks a directory as long as the result lives; returns none if another process holds the lock. The lock ends with
+/// the process. Throws Error if there is no such directory. File systems without locks lock nothing.
 std::optional<Descriptor> lock_directory(const std::filesystem::path& directory);
-/// The same, once nobody else has it.
+/// Waits for the lock of a directory.
 Descriptor wait_for_directory(const std::filesystem::path& directory);
 /// A file in place of a directory; an empty one is made if there is none.
 std::optional<Descriptor> lock_file(const std::filesystem::path& path);
@@ -111,7 +111,7 @@ class AtomicFile {
   const std::string& name() const { return name_; }
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Hands on what was written so far: who reads at the other end of a pipe sees it now.
+  /// Writes buffered bytes, so that a reader at the other end of a pipe sees them.
   void flush();
   /// Flush, fsync, rename, fsync of the directory. The last call: nothing can be written afterwards.
   void commit();

@@ -13,15 +13,16 @@ namespace npzoo {
 constexpr int kMaxJsonDepth = 64;
 constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
 
-/// The one way in which JSON is read, whoever wrote it. Throws Error that begins with `where` for what is no JSON, is
-/// nested deeper than `kMaxJsonDepth` or is longer than `kMaxJsonBytes`.
+/// Reads any JSON of npzoo. Throws Error that begins with `where` if the text is no JSON, is nested deeper than
+/// `kMaxJsonDepth` or is longer than `kMaxJsonBytes`.
 nlohmann::json parse_json(std::string_view text, std::string_view where);
 
 /// The same, but the value is discarded (`is_discarded()`, and of no other type) where `parse_json` would throw.
 nlohmann::json parse_json_or_discard(std::string_view text);
 
-/// Reads the members of an object strictly: nothing is converted, rounded or cut off. What is missing, of another type
-/// or out of range throws Error that begins with `where` and tells the key, what was found and what was expected.
+/// Reads the members of an object strictly: converts, rounds and truncates nothing. For members that are missing, of
+/// another type or out of range throws Error that begins with `where` and names the key, what was found and what was
+/// expected.
 class JsonReader {
  public:
   /// Both must outlive the reader. Throws Error for anything but an object.

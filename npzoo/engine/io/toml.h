@@ -12,8 +12,8 @@
 
 namespace npzoo {
 
-/// Bounds of what is read, far beyond what any protocol holds. toml++ destroys a table, and whoever walks through one
-/// visits it, by functions that call themselves once a level.
+/// Bounds of what is read, far beyond any protocol. toml++ destroys and visits tables by functions that call themselves
+/// once a level.
 constexpr int kMaxTomlNesting = 16;   // brackets within brackets
 constexpr int kMaxTomlKeyParts = 16;  // a.b.c has three
 constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
@@ -21,8 +21,8 @@ constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
 /// Control characters as escapes, for messages: a key or a value of a file may hold ends of lines.
 std::string on_one_line(std::string_view text);
 
-/// The one way in which TOML is read, whoever wrote it: in ASCII and within the bounds above. Throws Error that begins
-/// with `where` for anything else.
+/// Reads any TOML of npzoo, in ASCII and within the bounds above. Throws Error that begins with `where` for anything
+/// else.
 toml::table parse_toml(std::string_view text, std::string_view where);
 
 /// The other way, with escapes for all that is not ASCII.

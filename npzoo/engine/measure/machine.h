@@ -15,8 +15,8 @@ struct ControlGroups {
 /// grant amounts to. At least 1.
 int usable_cores(const ControlGroups& groups = {});
 
-/// The most threads that a pool is given, however many are asked for: more would only wait for each other, and each
-/// takes address space for a stack. Several for each core, so that uneven work and busy neighbours can be tried out.
+/// Returns the largest number of threads of a pool. More would only wait for each other, and each takes address space
+/// for a stack. Several for each core, so that uneven work and busy neighbours can be tried out.
 int most_threads();
 
 /// Bytes that this process can hold at the very most: the memory and swap of the machine, or what its control groups or

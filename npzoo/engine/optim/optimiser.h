@@ -68,8 +68,8 @@ class Optimiser {
   /// √(Σ ‖gradient‖²) over all parameters in the last step, before clipping, summed in double in a fixed order.
   double gradient_norm() const { return gradient_norm_; }
 
-  /// Makes parameters and moments its own, by copies of what others hold as well; true if there was any. A captured
-  /// `apply` must find them so, and those captured before go on with what is no longer the parameters'.
+  /// Copies parameters and moments that others hold as well; returns true if there were any. A captured `apply` needs
+  /// this; those captured before continue with tensors that no longer belong to the parameters.
   bool take_sole_ownership();
 
   /// Updates made so far: part of the state, since the moments' bias corrections depend on it.

@@ -79,7 +79,7 @@ std::vector<std::string> mpi_libraries(const Launcher& launcher) {
   if (const char* const wish = std::getenv("NPZOO_MPI"); wish != nullptr && *wish != '\0') return {wish};
   // A standard ABI, Open MPI, and MPICH under its names on Debian and elsewhere.
   std::vector<std::string> names = {"libmpi.so.40", "libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12"};
-  if (launcher.kind == Launcher::Kind::pmi) std::ranges::rotate(names, names.begin() + 1);
+  if (launcher.kind == Launcher::Kind::pmi) std::rotate(names.begin(), names.begin() + 1, names.end());
   std::vector<std::string> all;
   const std::filesystem::path folder = libraries_beside_launcher();
   if (!folder.empty())

@@ -14,8 +14,8 @@ struct AttentionState {
   Tensor weights{};
 };
 
-/// Cross-attention that can go on. Arguments, mask and options as in `masked_attention`, q being those of the latents
-/// (B, L, H·D). Saves q, k, v and the state. Differentiable in both parts of the state.
+/// Cross-attention that can be continued with further keys. Arguments, mask and options as in `masked_attention`, q
+/// being those of the latents (B, L, H·D). Saves q, k, v and the state. Differentiable in both parts of the state.
 AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
                                            const AttentionOptions& options);
 

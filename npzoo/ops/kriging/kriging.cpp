@@ -45,7 +45,7 @@ struct Said {
   Tensor each, slopes{};
 };
 
-/// At x, or at the places of the context if there is none. Slopes where they are asked for.
+/// Predicts at x, or at the places of the context if x is undefined, with slopes on request.
 Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype, bool with_slopes) {
   const std::int64_t batch = fit.places.dim(0), dims = fit.places.dim(2), keep = fit.kernels.dim(1);
   const Device device = fit.places.device();

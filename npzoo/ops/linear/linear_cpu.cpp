@@ -61,7 +61,7 @@ void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, st
   for (int i = 0; d_bias && i < registers; ++i) store_part(d_bias + first + i * kLanes, total[i], i);
 }
 
-/// Handles rows [begin, end) of the epilogue and, where asked for, sums their d_pre into `d_bias`.
+/// Handles rows [begin, end) of the epilogue and, on request, sums their d_pre into `d_bias`.
 template <class T>
 void epilogue_rows(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, T* d_bias) {
   constexpr int kLanes = Simd<T>::kLanes, kRegisters = 4;

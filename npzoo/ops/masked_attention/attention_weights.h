@@ -11,8 +11,8 @@ namespace npzoo {
 /// q (B, Nq, H·D), k (B, Nk, H·D). Keys that a row does not see may be NaN.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const PrefixMask& mask, const AttentionOptions& options);
 
-/// While one lives, attention on its thread keeps what its weights are told by: an AttentionState its weights, and
-/// linear attention its keys. Results are the same.
+/// Makes attention on its thread keep its weights, as long as it lives: an AttentionState its weights, linear attention
+/// its keys. Results are the same.
 class KeepAttention {
  public:
   KeepAttention();

@@ -29,8 +29,8 @@ class PrefixMask {
 
   /// Throws Error unless the mask fits `batch` × `queries` rows.
   void check_fits(std::int64_t batch, std::int64_t queries) const;
-  /// For kernels of `device`; valid as long as the mask lives. A CUDA device gets its own copy of the counts, once,
-  /// whichever thread asks first.
+  /// Returns the rule for kernels of `device`; valid as long as the mask lives. A CUDA device gets one copy of the
+  /// counts, for all threads.
   PrefixRule rule(Device device) const;
   std::int64_t visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
     return rule(Device::cpu).visible(batch, query, keys);

@@ -55,7 +55,7 @@ Tensor onto_grid(const Places& places, const Tensor& values) {
   return nodes;
 }
 
-/// The sums over nodes that are asked for: values, moments or both.
+/// Computes the requested sums over nodes: values, moments or both.
 void at_points(const Places& places, const Tensor& nodes, Tensor* values, Tensor* moments) {
   const std::int64_t channels = nodes.dim(-1);
   for (Tensor* out : {values, moments})
