@@ -218,8 +218,8 @@ HEAD = "day,rate\n1,2\n2,\n"
 GOOD = table()
 NO_NUMBER = 'column "rate" holds "{}", expected a number'
 NO_DATE = ('column "day" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30')
-NO_ORDER = ('column "day" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; or the order of its '
-            'numbers: --dates dmy, mdy or ymd')
+NO_ORDER = ('column "day" holds "{}", expected a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads '
+            'other orders with --dates dmy, mdy or ymd')
 MAGIC = ((b"PAR1\x15\x04", "a Parquet file"), (b"ARROW1\0\0", "an Arrow file"), (b"FEA1\0\0\0\0", "a Feather file"),
          (b"PK\x03\x04....", "a zip archive or a spreadsheet"), (b"\xd0\xcf\x11\xe0\xa1\xb1", "a spreadsheet"),
          (bz2.compress(GOOD), "compressed by bzip2"), (b"\x28\xb5\x2f\xfd\x04\x00", "compressed by zstd"),
