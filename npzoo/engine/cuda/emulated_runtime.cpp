@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "npzoo/engine/cuda/context.h"
@@ -73,8 +74,11 @@ class EmulatedRuntime final : public GpuRuntime {
   void* allocate(std::size_t bytes, bool unified) override {
     const auto wanted = static_cast<std::int64_t>(bytes);
     void* memory = nullptr;
-    if (used_.fetch_add(wanted) + wanted <= kMemory)
-      memory = unified ? allocate_unified(bytes) : device_memory().allocate(bytes);
+    try {
+      if (used_.fetch_add(wanted) + wanted <= kMemory)
+        memory = unified ? allocate_unified(bytes) : device_memory().allocate(bytes);
+    } catch (const std::bad_alloc&) {  // of the notes about it
+    }
     if (!memory) used_ -= wanted;
     return memory;
   }
