@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
 
 #include "npzoo/engine/error.h"
 
@@ -35,40 +33,41 @@ void* EmulatedMemory::allocate(std::size_t bytes) {
   if (bytes > capacity_) return nullptr;
   const std::size_t wanted = taken(bytes);
   const auto gap = std::ranges::find_if(free_, [&](const auto& g) { return g.second >= wanted; });
-  if (gap == free_.end() && wanted > capacity_ - end_) return nullptr;
-  const std::size_t offset = gap == free_.end() ? end_ : gap->first;
-  used_[offset] = bytes;  // the only step that may throw
-  if (gap == free_.end()) {
-    end_ += wanted;
-    if (open_ > 0) protect(PROT_READ | PROT_WRITE);
+  if (gap != free_.end()) {
+    const auto [offset, size] = *gap;
+    free_.erase(gap);
+    if (size > wanted) free_[offset + wanted] = size - wanted;
+    used_[offset] = bytes;
     return base_ + offset;
   }
-  auto rest = free_.extract(gap);
-  rest.key() += wanted;
-  rest.mapped() -= wanted;
-  if (rest.mapped() > 0) free_.insert(std::move(rest));
+  if (wanted > capacity_ - end_) return nullptr;
+  const std::size_t offset = end_;
+  end_ += wanted;
+  used_[offset] = bytes;
+  if (open_ > 0) protect(PROT_READ | PROT_WRITE);
   return base_ + offset;
 }
 
 std::size_t EmulatedMemory::release(void* block) noexcept {
   const std::lock_guard lock(mutex_);
-  auto freed = used_.extract(static_cast<std::size_t>(static_cast<std::byte*>(block) - base_));
-  const std::size_t released = freed.mapped();
-  freed.mapped() = taken(released);
-  const auto after = free_.find(freed.key() + freed.mapped());
+  const auto found = used_.find(static_cast<std::size_t>(static_cast<std::byte*>(block) - base_));
+  const auto [offset, released] = *found;
+  std::size_t bytes = taken(released);
+  used_.erase(found);
+  const auto after = free_.find(offset + bytes);
   if (after != free_.end()) {
-    freed.mapped() += after->second;
+    bytes += after->second;
     free_.erase(after);
   }
-  const auto next = free_.lower_bound(freed.key());
+  const auto next = free_.lower_bound(offset);
   if (next != free_.begin()) {
     const auto before = std::prev(next);
-    if (before->first + before->second == freed.key()) {
-      before->second += freed.mapped();
+    if (before->first + before->second == offset) {
+      before->second += bytes;
       return released;
     }
   }
-  free_.insert(std::move(freed));
+  free_[offset] = bytes;
   return released;
 }
 

@@ -29,7 +29,7 @@ class EmulatedMemory {
   EmulatedMemory(const EmulatedMemory&) = delete;
   EmulatedMemory& operator=(const EmulatedMemory&) = delete;
 
-  /// Null when there is no more. May throw std::bad_alloc, and then changes nothing.
+  /// Null when there is no more.
   void* allocate(std::size_t bytes);
   /// Returns the bytes of a block that allocate() returned.
   std::size_t release(void* block) noexcept;

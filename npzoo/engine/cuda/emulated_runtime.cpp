@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "npzoo/engine/cuda/context.h"
@@ -74,11 +73,8 @@ class EmulatedRuntime final : public GpuRuntime {
   void* allocate(std::size_t bytes, bool unified) override {
     const auto wanted = static_cast<std::int64_t>(bytes);
     void* memory = nullptr;
-    try {
-      if (used_.fetch_add(wanted) + wanted <= kMemory)
-        memory = unified ? allocate_unified(bytes) : device_memory().allocate(bytes);
-    } catch (const std::bad_alloc&) {  // of the notes about it
-    }
+    if (used_.fetch_add(wanted) + wanted <= kMemory)
+      memory = unified ? allocate_unified(bytes) : device_memory().allocate(bytes);
     if (!memory) used_ -= wanted;
     return memory;
   }
