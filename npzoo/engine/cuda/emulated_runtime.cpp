@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "npzoo/engine/cuda/context.h"
-#include "npzoo/engine/cuda/emulated_memory.h"
 #include "npzoo/engine/cuda/marks.h"
 #include "npzoo/engine/error.h"
 
@@ -27,13 +26,6 @@ CudaContext<Gpu::emulated>& cuda_context<Gpu::emulated>() {
 }
 
 namespace {
-
-constexpr std::int64_t kMemory = std::int64_t{8} << 30;
-
-EmulatedMemory& device_memory() {
-  static auto* const memory = new EmulatedMemory(kMemory);  // lives as long as the blocks in it
-  return *memory;
-}
 
 using Work = std::vector<std::function<void()>>;
 
@@ -70,17 +62,24 @@ class EmulatedRuntime final : public GpuRuntime {
     return {"emulation on the CPU", 9, 0, cuda.multiprocessors, kMemory, kMemory - used_, cuda.shared_bytes, "none"};
   }
 
-  void* allocate(std::size_t bytes, bool unified) override {
+  void* allocate(std::size_t bytes, bool /*unified*/) override {
     const auto wanted = static_cast<std::int64_t>(bytes);
-    void* memory = nullptr;
+    std::byte* memory = nullptr;
     if (used_.fetch_add(wanted) + wanted <= kMemory)
-      memory = unified ? allocate_unified(bytes) : device_memory().allocate(bytes);
-    if (!memory) used_ -= wanted;
-    return memory;
+      memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, kAlignment + rounded(bytes)));
+    if (!memory) {
+      used_ -= wanted;
+      return nullptr;
+    }
+    std::memcpy(memory, &bytes, sizeof(bytes));
+    return memory + kAlignment;
   }
   void release(void* memory) noexcept override {
-    const std::size_t bytes = device_memory().owns(memory) ? device_memory().release(memory) : release_unified(memory);
+    auto* block = static_cast<std::byte*>(memory) - kAlignment;
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, block, sizeof(bytes));
     used_ -= static_cast<std::int64_t>(bytes);
+    std::free(block);
   }
   void* allocate_pinned(std::size_t bytes) override { return std::aligned_alloc(kAlignment, rounded(bytes)); }
   void release_pinned(void* memory) noexcept override { std::free(memory); }
@@ -133,23 +132,9 @@ class EmulatedRuntime final : public GpuRuntime {
   }
 
  private:
-  static constexpr std::size_t kAlignment = EmulatedMemory::kAlignment;
+  static constexpr std::int64_t kMemory = std::int64_t{8} << 30;
+  static constexpr std::size_t kAlignment = 256;  // as cudaMalloc aligns
   static std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-  /// A block of the heap, where sanitizers watch it, behind its size.
-  static void* allocate_unified(std::size_t bytes) {
-    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, kAlignment + rounded(bytes)));
-    if (!memory) return nullptr;
-    std::memcpy(memory, &bytes, sizeof(bytes));
-    return memory + kAlignment;
-  }
-  static std::size_t release_unified(void* memory) noexcept {
-    auto* const block = static_cast<std::byte*>(memory) - kAlignment;
-    std::size_t bytes = 0;
-    std::memcpy(&bytes, block, sizeof(bytes));
-    std::free(block);
-    return bytes;
-  }
 
   std::atomic<std::int64_t> used_{0};
   EmulatedEvents events_;
@@ -163,9 +148,10 @@ namespace emulator {
 
 void submit(std::function<void()> work) {
   const GpuTurn turn;
-  if (captured) return captured->push_back(std::move(work));
-  const EmulatedMemory::Open open(device_memory());
-  work();
+  if (captured)
+    captured->push_back(std::move(work));
+  else
+    work();
 }
 
 }  // namespace emulator
