@@ -42,6 +42,14 @@ void check_gp_points(const GpPoints& points) {
         points.in_mean.size(), dims);
 }
 
+/// The groups of the inputs, or one for each.
+std::vector<std::size_t> groups_or_own(const GpPoints& points) {
+  if (!points.group_of.empty()) return points.group_of;
+  std::vector<std::size_t> own(static_cast<std::size_t>(points.dims));
+  std::iota(own.begin(), own.end(), std::size_t{0});
+  return own;
+}
+
 }  // namespace
 
 /// A context that targets are predicted from: all points, or the nearest ones.
@@ -241,8 +249,7 @@ void GaussianProcess::State::at(const GpContext& c, std::span<const double> x, s
 std::vector<double> GaussianProcess::State::joint(std::span<const double> x) const {
   const auto m = std::ssize(x) / std::ssize(group_of);
   std::vector<double> cov = covariance.between(x, x);
-  std::vector<double> v;
-  if (whole) v = explained(*whole, x);
+  const std::vector<double> v = whole ? explained(*whole, x) : std::vector<double>();
   subtract_square(cov, m, v);
   const auto count = static_cast<std::size_t>(m);
   for (std::size_t i = 0; i < count; ++i) cov[i * count + i] += noise * noise;
@@ -258,19 +265,6 @@ std::vector<double> GaussianProcess::State::joint(std::span<const double> x) con
 GaussianProcess::GaussianProcess(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GaussianProcess::GaussianProcess(GaussianProcess&&) noexcept = default;
 GaussianProcess::~GaussianProcess() = default;
-
-namespace {
-
-std::vector<std::size_t> groups_or_own(const GpPoints& points) {
-  std::vector<std::size_t> group_of = points.group_of;
-  if (group_of.empty()) {
-    group_of.resize(static_cast<std::size_t>(points.dims));
-    std::iota(group_of.begin(), group_of.end(), std::size_t{0});
-  }
-  return group_of;
-}
-
-}  // namespace
 
 /// The process of these points, scaled, without hyper-parameters.
 std::unique_ptr<GaussianProcess::State> GaussianProcess::State::of(const GpPoints& points, const GpOptions& options,
@@ -306,8 +300,7 @@ std::vector<GpBlock> GaussianProcess::State::choose_mean(std::vector<GpBlock> bl
 
 GaussianProcess GaussianProcess::fit(const GpPoints& points, const GpOptions& options) {
   return with_errors([&] {
-    const std::string usual = options.kernel == "auto" ? "matern-3/2" : options.kernel;
-    auto state = State::of(points, options, GpKernel::parse(usual));
+    auto state = State::of(points, options, GpKernel::parse(options.kernel == "auto" ? "matern-3/2" : options.kernel));
     State& s = *state;
     const std::vector<GpBlock> blocks = s.choose_mean(fit_blocks(s.all, s.dims()));
     if (s.all.size() < kFewest) {
@@ -340,7 +333,6 @@ GaussianProcess GaussianProcess::with(const GpPoints& points, std::span<const do
 
 const GpFit& GaussianProcess::found() const { return state_->found; }
 bool GaussianProcess::exact() const { return state_->exact(); }
-
 bool GaussianProcess::draws_jointly(std::int64_t targets) const { return exact() && targets <= kMostJoint; }
 
 GpFigures GaussianProcess::predict(std::span<const double> targets) const {
