@@ -4,7 +4,7 @@
 
 #include "npzoo/models/registry.h"
 #include "npzoo/models/trials/score_test.h"
-#include "tests/small_protocol.h"
+#include "tests/models/training_fixtures.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -12,26 +12,10 @@ using namespace npzoo::testing;
 
 namespace {
 
-constexpr const char* kData = R"(kind = "gp"
-kernels = [{ kind = "rbf", lengthscale = { uniform = [0.1, 0.6] }, scale = 1.0 }]
-dims = 1
-domain = [-2.0, 2.0]
-points = 12
-shared = false
-context = [3, 7]
-context_per = "batch"
-targets = "disjoint"
-min_targets = 3
-context_noise = 0.1
-target_noise = 0.1
-jitter = 1e-9
-)";
-
 /// An untrained model and its figures.
 struct Scored {
-  Protocol protocol = parse_protocol(
-      small_protocol("small", kData, "kernels = [{ kind = \"rbf\", lengthscale = 0.4, scale = 1.0 }]\n"), "small");
-  TrainingRun run{protocol, model_spec(protocol, "cnp"), 0};
+  TrainingRun run = small_run();
+  const Protocol& protocol = run.protocol;
   std::unique_ptr<Model> model = make_model(run.spec, {.seed = 0});
 
   TestScores scores(std::int64_t batches, std::uint64_t seed,
@@ -40,7 +24,7 @@ struct Scored {
                       {.batches = batches, .seed = seed, .expectations = expectations});
   }
   StoredExpectation stored(const Estimate& marginal) const {
-    return {"small", "small", task_version(protocol, "small"), {.marginal = marginal, .tasks = 1000}};
+    return {"small", "rbf", task_version(protocol, "rbf"), {.marginal = marginal, .tasks = 1000}};
   }
 };
 
@@ -65,7 +49,7 @@ TEST_CASE("controlled figure: with the posterior's mean on the very same tasks i
   CHECK(both.unused_expectation.empty());
 }
 
-TEST_CASE("controlled figure: it agrees with the plain one on other tasks, with a smaller error") {
+TEST_CASE("controlled figure: it agrees with the plain one on other tasks") {
   const Scored scored;
   const TestConfig& test = scored.protocol.evaluation.tests[0];
   const StoredExpectation stored[] = {scored.stored(*expected_truth(*test.data, {.tasks = 4000}).marginal)};
@@ -83,7 +67,7 @@ TEST_CASE("controlled figure: an expectation of other tasks is not used, and the
   const TestScores scores = scored.scores(3, 0, other);
   CHECK_FALSE(scores.controlled);
   CHECK(scores.unused_expectation.starts_with(
-      "small, test small: the stored expectation of the posterior is of other tasks"));
+      "small, test rbf: the stored expectation of the posterior is of other tasks"));
   CHECK_FALSE(controlled_figure(nullptr, Density::marginal, {1, 0.1}));
   const StoredExpectation marginal = scored.stored({1, 0.1});
   CHECK_FALSE(controlled_figure(&marginal, Density::joint, {1, 0.1}));      // no joint one is stored
