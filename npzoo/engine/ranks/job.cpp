@@ -33,7 +33,7 @@ void write(std::array<char, bytes>& to, std::string_view text) {
 
 }  // namespace
 
-/// What a rank brings to a meeting: of one size, whatever it says.
+/// The message of a rank to a meeting. All have one size.
 struct Job::Notice {
   State state = State::goes_on;
   std::array<char, kHostBytes> host{};
@@ -58,7 +58,7 @@ struct Job::Notice {
   }
 };
 
-/// A thread that ends the process when a wait has taken too long. It makes no call of MPI.
+/// A thread that ends the process if a wait takes too long. It does not call MPI.
 class Job::Watchdog {
  public:
   Watchdog(const Ranks& ranks, std::chrono::seconds limit) : ranks_(ranks), limit_(limit) {
@@ -72,14 +72,28 @@ class Job::Watchdog {
     changed_.notify_all();
     thread_.join();
   }
-  void set_waiting(bool waiting) {
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_ = waiting;
-      ++waits_;
+
+  /// The time of a wait.
+  class Wait {
+   public:
+    explicit Wait(Watchdog* watchdog) : watchdog_(watchdog) { set(true); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait() { set(false); }
+
+   private:
+    void set(bool waiting) {
+      if (watchdog_ == nullptr) return;
+      {
+        const std::lock_guard lock(watchdog_->mutex_);
+        watchdog_->waiting_ = waiting;
+        ++watchdog_->waits_;
+      }
+      watchdog_->changed_.notify_all();
     }
-    changed_.notify_all();
-  }
+
+    Watchdog* watchdog_;
+  };
 
  private:
   void watch() {
@@ -115,9 +129,8 @@ Job::Job(Ranks& ranks, std::chrono::seconds stall_timeout) : ranks_(ranks) {
 Job::~Job() = default;
 
 void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
-  if (watchdog_) watchdog_->set_waiting(true);
+  const Watchdog::Wait wait(watchdog_.get());
   ranks_.gather(own, all);
-  if (watchdog_) watchdog_->set_waiting(false);
 }
 
 std::vector<Job::Notice> Job::exchange(const Notice& own) {
@@ -155,32 +168,31 @@ void Job::finish() {
   if (size() > 1 && !over_) meet_with(Notice::of(State::finished));
 }
 
-void Job::leave(const std::exception_ptr& failure) noexcept {
+void Job::end_with(const Notice& own) noexcept {
   if (size() == 1 || over_) return;
   over_ = true;
   try {
-    exchange(Notice::of(failure));
+    exchange(own);
   } catch (...) {  // the launcher ends the others
   }
 }
 
-void Job::stop() noexcept {
-  if (size() == 1 || over_) return;
-  over_ = true;
-  try {
-    exchange(Notice::of(State::stopped));
-  } catch (...) {
-  }
-}
+void Job::leave(const std::exception_ptr& failure) noexcept { end_with(Notice::of(failure)); }
+
+void Job::stop() noexcept { end_with(Notice::of(State::stopped)); }
 
 void Job::compare(const std::vector<Fact>& facts) {
   if (size() == 1) return;
-  meet();
   using Value = std::array<char, 64>;
   std::vector<Value> own(facts.size() + 1), all;
   write(own[0], host_name());
-  for (std::size_t i = 0; i < facts.size(); ++i) write(own[i + 1], facts[i].value);
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    check(facts[i].value.size() < sizeof(Value), "[ranks] {} of {} bytes found, expected fewer than {}", facts[i].name,
+          facts[i].value.size(), sizeof(Value));
+    write(own[i + 1], facts[i].value);
+  }
   all.resize(own.size() * static_cast<std::size_t>(size()));
+  meet();
   gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
   for (std::size_t r = 1; r < static_cast<std::size_t>(size()); ++r)
     for (std::size_t i = 0; i < facts.size(); ++i) {

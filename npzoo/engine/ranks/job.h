@@ -14,18 +14,18 @@
 
 namespace npzoo {
 
-/// Thrown where another rank of the job has failed: that rank's message, behind its number and host.
+/// Thrown if another rank of the job has failed. The message is that rank's, with its number and host in front.
 class OtherRankError : public Error {
  public:
   using Error::Error;
 };
 
-/// Work that the ranks of a job do together. Each tells the others how it stands, in meetings that all take part in, so
-/// that an error or a stop of one ends all of them at the same place. A job of one rank meets nobody.
+/// Work that several ranks share. They meet from time to time, and each tells the others whether it goes on. So an
+/// error or a stop of one rank ends all of them at the same place. A job of one rank has no meetings.
 class Job {
  public:
-  /// With a `stall_timeout` above zero, a rank that waits for the others longer than that ends the process with
-  /// kStallExit and a line that says so: a stopped or lost rank keeps MPI waiting for ever. `host` is for messages.
+  /// MPI waits for a stopped or lost rank for ever. With a `stall_timeout` above zero, a rank that has waited that long
+  /// prints a line and ends its process with kStallExit. `ranks` must outlive the job.
   explicit Job(Ranks& ranks, std::chrono::seconds stall_timeout = {});
   ~Job();
   Job(const Job&) = delete;
@@ -35,30 +35,30 @@ class Job {
 
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
-  /// The one rank that writes files and talks.
+  /// True for the one rank that writes files and prints.
   bool leads() const { return rank() == 0; }
 
-  /// What must be the same on all ranks, by what it is called in a message.
+  /// A value that must be the same on all ranks, and its name in messages.
   struct Fact {
     std::string_view name;
-    std::string value;  // at most 64 bytes
+    std::string value;  // at most 63 bytes
   };
   /// Throws OtherRankError on all ranks unless every rank has the same facts.
   void compare(const std::vector<Fact>& facts);
 
-  /// Waits until all ranks are here. Throws OtherRankError where one has failed or left, Interrupted where one was
-  /// asked to stop: on all ranks but that one.
+  /// Waits for all ranks. Throws OtherRankError if another rank has failed or ended, Interrupted if another one was
+  /// asked to stop.
   void meet();
-  /// The same from a rank that has thrown `failure`, which it throws again; null: meet().
+  /// Tells the others of `failure` and throws it; without one, the same as meet().
   void meet(const std::exception_ptr& failure);
-  /// Takes part in the last meeting, of a rank that has done its part or was stopped. Throws as meet().
+  /// The last meeting, of a rank that has done its part. Throws as meet() does, but lets the others go on.
   void finish();
-  /// The same from a rank that ends with `failure`. Throws nothing. Does nothing after a meeting that ended the job.
+  /// The last meeting, of a rank that ends with `failure`. Does nothing if a meeting has ended the job already.
   void leave(const std::exception_ptr& failure) noexcept;
-  /// Tells the others that this rank was asked to stop, and has saved what is to be saved.
+  /// The last meeting, of a rank that was asked to stop and has saved its work.
   void stop() noexcept;
 
-  /// Ranks::gather, within the time limit. After a meeting alone, so that all ranks are there.
+  /// Ranks::gather within the time limit. All ranks call it, after the same meeting.
   void gather(std::span<const std::byte> own, std::span<std::byte> all);
 
  private:
@@ -67,6 +67,7 @@ class Job {
 
   std::vector<Notice> exchange(const Notice& own);
   void meet_with(const Notice& own);
+  void end_with(const Notice& own) noexcept;
 
   Ranks& ranks_;
   std::unique_ptr<Watchdog> watchdog_;
