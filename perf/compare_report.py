@@ -258,7 +258,7 @@ def head(record):
 npzoo {npzoo['version']}, commit {npzoo['commit']}, {npzoo['isa']}, {npzoo['compiler']}.{peers_in_words(record)}
 Environment: {environment}.
 
-What the machine reaches (median over the run): {peaks}.
+The machine reaches (median over the run): {peaks}.
 
 All programs take turns: {options['rounds']} rounds (fewer where targets grow) of a slice of {options['slice_s']} s each, or of one
 repetition that takes longer. Times are of one repetition, over all rounds. "Paired": the median over rounds of the ratio

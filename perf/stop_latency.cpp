@@ -130,7 +130,7 @@ bool measure(const LongCall& call, int instants) {
   return same;
 }
 
-// What the calls work on. All of it lives until the end.
+// Data of the calls, which lives until the end.
 
 struct Folder {
   Folder() {

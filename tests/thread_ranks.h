@@ -15,7 +15,7 @@ namespace npzoo::testing {
 /// Ranks that are threads of one process.
 class ThreadRanks final : public Ranks {
  public:
-  /// What the threads share.
+  /// Memory that the threads share.
   struct Shared {
     explicit Shared(int size) : size(size), arrived(size) {}
     int size;

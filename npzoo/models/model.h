@@ -105,7 +105,7 @@ class Model {
   virtual std::int64_t dim_y() const = 0;
 
  protected:
-  // What `condition`, `query` and `update` do. Exceptions that are not Error leave them as Error.
+  // The work of `condition`, `query` and `update`, which turn other exceptions into Error.
   virtual std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
                                                      std::int64_t samples) const = 0;
   virtual std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const = 0;

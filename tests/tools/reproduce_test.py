@@ -350,7 +350,7 @@ def a_table_of_another_trial():
         expect(math.isclose(row["ours"], sum(row["runs"]) / 2) and row["controlled"] is False, row)
         expect(math.isclose(row["difference"], row["ours"] - published), row)
         expect(row["published"] == published and row["oracle"] is None, row)
-    # What the paper prints is over tasks of one training, so that nothing is known of its seeds.
+    # The paper prints deviations over tasks of one training, so nothing is known of its seeds.
     expect(regret["verdict"] == "published without spread: not judged for seeds", regret)
     errors = [regret["task_error"], 0.29 / 50**0.5, 0.01 / 12**0.5]
     seeds = 12.7062 * regret["standard_error"]

@@ -217,7 +217,7 @@ void be_silent() {
     if (std::freopen("/dev/null", "w", file) == nullptr) fail("[train] /dev/null cannot be opened");
 }
 
-/// What the flags ask for. Where it is wrong, the other ranks learn it.
+/// Returns the run that the flags describe. Tells the other ranks if they are wrong.
 TrainingRun describe_on_all_ranks(const TrainCommand& c, Job& job) {
   try {
     apply(c.common);

@@ -134,7 +134,7 @@ class TemporaryPaths {
     std::free(text);
     return nullptr;
   }
-  /// Whoever takes a text out of its slot has it alone: no thread reads what another one frees.
+  /// A thread that takes a text out of its slot owns it alone: no thread reads what another one frees.
   static void drop(std::atomic<char*>* slot) {
     if (slot != nullptr) std::free(slot->exchange(nullptr));
   }

@@ -52,7 +52,7 @@ class PointPredictor {
   std::int64_t targets_at_a_time() const { return together_; }
   /// Units, noise and warnings about the points so far.
   const PredictionReport& report() const { return report_; }
-  /// What its calls caused so far.
+  /// Returns the numerical events of its calls so far.
   const NumericalEvents& events() const { return events_; }
   /// How samples are drawn: each target by itself (marginal) or together.
   Density density() const { return density_; }
