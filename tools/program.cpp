@@ -36,7 +36,7 @@ int report(const std::exception& e) {
 
 void flush_standard_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  if (errno == EPIPE) throw BrokenPipe("[<stdout>] cannot write: nobody reads it");
+  if (errno == EPIPE) throw BrokenPipe("[<stdout>] cannot write: its reader is gone");
   fail("[npzoo] standard output cannot be written");
 }
 

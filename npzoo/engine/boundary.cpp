@@ -13,9 +13,9 @@ namespace npzoo {
 void rethrow_as_error() try { throw; } catch (const Error&) {
   throw;
 } catch (const std::bad_alloc&) {
-  throw OutOfMemory("[memory] the system has no more memory");
+  throw OutOfMemory("[memory] the system is out of memory");
 } catch (const std::length_error&) {
-  throw OutOfMemory("[memory] an array is larger than any memory");
+  throw OutOfMemory("[memory] an array has more bytes than memory can hold");
 } catch (const std::filesystem::filesystem_error& e) {
   fail("[{}] {}", e.path1().string(), e.code().message());
 } catch (const std::system_error& e) {

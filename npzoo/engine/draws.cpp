@@ -87,7 +87,7 @@ RandomState Draws::start(std::int64_t call, std::int64_t task, std::int64_t samp
 }
 
 void Draws::fill_recorded(std::int64_t call, Tensor& out) const {
-  check(call < std::ssize(*recorded_), "[draws] {} tensors were recorded, one more is asked for", recorded_->size());
+  check(call < std::ssize(*recorded_), "[draws] {} recorded tensors found, expected one more", recorded_->size());
   Tensor whole = (*recorded_)[static_cast<std::size_t>(call)];
   const Shape& shape = out.shape();
   if (!part_ && without_ones(whole.shape()) == without_ones(shape)) whole = whole.view(shape);
@@ -112,7 +112,7 @@ void Draws::fill(const Request& request, std::int64_t call, Tensor& out) const {
     return;
   }
   if (request.kind == Kind::generator) {
-    check(!recorded_, "[draws] a recording has no numbers for a kernel that draws by itself");
+    check(!recorded_, "[draws] a recording has no numbers for a kernel that draws its own");
     const RandomState first = start(call, 0, 0);
     const std::int64_t words[] = {std::bit_cast<std::int64_t>(first.seed), std::bit_cast<std::int64_t>(first.stream),
                                   std::bit_cast<std::int64_t>(first.offset)};

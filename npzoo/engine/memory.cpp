@@ -187,7 +187,7 @@ class Pool {
       block = acquire();
     }
     if (!block)
-      throw OutOfMemory(fmt::format("[memory] {} has no {} bytes; npzoo holds {} bytes, of which tensors use {}",
+      throw OutOfMemory(fmt::format("[memory] {} has no room for {} bytes; npzoo holds {} bytes, of which tensors use {}",
                                     source_->name(), wanted.bytes, reserved_bytes_.load(),
                                     live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
     block->pool = this;
@@ -285,7 +285,7 @@ Buffer Buffer::adopt(void* memory, std::size_t bytes, std::size_t alignment, std
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
   check(address % alignment == 0, "[buffer] memory at address {:#x} found, expected a multiple of {} bytes", address,
         alignment);
-  check(memory != nullptr || bytes == 0, "[buffer] no memory found for {} bytes", bytes);
+  check(memory != nullptr || bytes == 0, "[buffer] a null address found for {} bytes, expected memory", bytes);
   auto* const block = new ForeignBlock;
   block->data = static_cast<std::byte*>(memory);
   block->bytes = bytes;

@@ -27,7 +27,7 @@ std::uint64_t next_serial() {
 }  // namespace
 
 void RecordingId::refuse_other_part() {
-  fail("[tape] a tensor found that another part of this recording made, expected a leaf or a constant");
+  fail("[tape] found a tensor from another part of this recording, expected a leaf or a constant");
 }
 
 void Grads::add(const Tensor& x, Tensor d_x) {
@@ -43,7 +43,7 @@ void Grads::add(const Tensor& x, Tensor d_x) {
 }
 
 Grads::Target Grads::into(const Tensor& x) {
-  check(wants(x), "[grads] a gradient was asked for a tensor that is no variable of this recording");
+  check(wants(x), "[grads] found a tensor that is not a variable of this recording, expected a watched one");
   Slot& slot = slots_[x.variable().index];
   if (!slot.grad.defined()) {
     slot = {Tensor::empty_like(x), true};
@@ -56,7 +56,7 @@ Grads::Target Grads::into(const Tensor& x) {
 void Grads::unshare(Slot& slot) {
   if (!slot.grad.unique()) {
     // A gradient that a kernel has not written yet can be neither copied nor added to.
-    check(!slot.own, "[grads] a contribution to a gradient of shape {} found while another one is being written",
+    check(!slot.own, "[grads] found a second contribution to a gradient of shape {} while the first is being written",
           slot.grad.shape());
     slot.grad = slot.grad.clone();
   }
@@ -64,7 +64,7 @@ void Grads::unshare(Slot& slot) {
 }
 
 const Tensor& Grads::find(const Tensor& x) const {
-  check(wants(x), "[grads] the tensor was not watched by the recording that was played");
+  check(wants(x), "[grads] found a tensor that this recording did not watch, expected a watched one");
   return slots_[x.variable().index].grad;
 }
 
@@ -104,7 +104,7 @@ void Tape::reserve_node() {
 }
 
 void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
-  check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "[tape] a closure asks for an alignment of {} bytes", alignment);
+  check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "[tape] found a closure with an alignment of {} bytes, expected the default or less", alignment);
   used_ = (used_ + alignment - 1) / alignment * alignment;
   while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes) {
     ++chunk_;
@@ -240,7 +240,7 @@ void SavedMemory::note() {
 void SavedMemory::verify(const char* operation) const {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     check(checksum(blocks_[i]) == checksums_[i],
-          "[tape] {}: a tensor that it saved has changed, expected it as it was when the operation was recorded",
+          "[tape] {}: a saved tensor has changed, expected the values that the operation recorded",
           operation);
 }
 #endif

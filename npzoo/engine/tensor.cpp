@@ -37,7 +37,7 @@ template <class To, class From>
 To converted(From x) {
   if constexpr (std::is_same_v<To, std::int64_t> && std::is_floating_point_v<From>) {
     constexpr auto kLimit = static_cast<From>(std::uint64_t{1} << 63);
-    check(-kLimit <= x && x < kLimit, "[tensor] {} found, expected what an int64 can hold", x);
+    check(-kLimit <= x && x < kLimit, "[tensor] {} found, expected a value that int64 can hold", x);
   }
   return static_cast<To>(x);
 }

@@ -90,7 +90,7 @@ std::string expected_names(std::string_view word, const std::vector<std::string>
   if (const auto near = nearest_words(word, known); !near.empty())
     return fmt::format(", did you mean {}? ({} shows all)", quoted(near), list);
   if (!known.empty() && known.size() <= kFewNames) return fmt::format(", expected one of: {}", fmt::join(known, ", "));
-  return fmt::format(", expected one that {} shows", list);
+  return fmt::format(", expected one that {} lists", list);
 }
 
 }  // namespace npzoo

@@ -328,7 +328,7 @@ TEST_CASE("file: a pipe that nobody reads") {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   writer.write("unread");
   CHECK_THROWS_AS(writer.flush(), BrokenPipe);
-  CHECK(error_of([&] { writer.flush(); }) == fmt::format("[{}] cannot write: nobody reads it", path.string()));
+  CHECK(error_of([&] { writer.flush(); }) == fmt::format("[{}] cannot write: its reader is gone", path.string()));
   std::signal(SIGPIPE, before);
 }
 

@@ -24,9 +24,9 @@ std::string as_error(const E& thrown) {
 TEST_CASE("boundary: whatever is thrown leaves as an Error of one line") {
   CHECK(with_errors([] { return 3; }) == 3);
   CHECK(as_error(Error("[here] wrong")) == "[here] wrong");
-  CHECK(as_error(std::bad_alloc()) == "[memory] the system has no more memory");
+  CHECK(as_error(std::bad_alloc()) == "[memory] the system is out of memory");
   CHECK(error_of([] { with_errors([] { std::vector<int>().reserve(std::size_t{1} << 62); }); }) ==
-        "[memory] an array is larger than any memory");
+        "[memory] an array has more bytes than memory can hold");
   const auto missing = std::make_error_code(std::errc::no_such_file_or_directory);
   CHECK(as_error(std::filesystem::filesystem_error("stat", "some/file", missing)) ==
         "[some/file] No such file or directory");

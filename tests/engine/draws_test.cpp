@@ -175,7 +175,7 @@ TEST_CASE("draws: recorded numbers come in the order of the calls, to each part 
     for (std::int64_t i = 0; i < 6; ++i)
       CHECK(at<double>(own, k, i / 3, i % 3) == at<double>(first, k, 1 + i / 3, i % 3));
   CHECK(error_of([&] { whole.normal(1, 1, {}, DType::float64, Device::cpu); }) ==
-        "[draws] 3 tensors were recorded, one more is asked for");
+        "[draws] 3 recorded tensors found, expected one more");
   CHECK(error_of([&] { part.normal(2, 2, {3}, DType::float64, Device::cpu); }) ==
         "[draws] recorded tensor 1 is float64 (2, 4, 5), expected float64 (2, 2, 3) from task 1 on");
   CHECK(error_of([&] { part.normal(2, 4, {5}, DType::float64, Device::cpu); }) ==
@@ -187,7 +187,7 @@ TEST_CASE("draws: recorded numbers come in the order of the calls, to each part 
           again.integers(2, bounds({1, 1, 1, 1}), 3);
         }) == "[draws] recorded tensor 0 is float64 (2, 4, 3), expected int64 (2, 4, 3)");
   CHECK(error_of([&] { again.generator(4, Device::cpu); }) ==
-        "[draws] a recording has no numbers for a kernel that draws by itself");
+        "[draws] a recording has no numbers for a kernel that draws its own");
 }
 
 TEST_CASE("draws: a recording repeats the noted numbers") {

@@ -62,8 +62,8 @@ TEST_CASE("emulator: a barrier that not all threads reach is an error, and the n
       });
     });
   };
-  CHECK(of_some([] { __syncthreads(); }) == "[emulator] kernel probe: __syncthreads that not all threads reach");
-  CHECK(of_some([] { __syncwarp(); }) == "[emulator] kernel probe: a warp's exchange that not all threads reach");
+  CHECK(of_some([] { __syncthreads(); }) == "[emulator] kernel probe: found __syncthreads that some threads do not reach");
+  CHECK(of_some([] { __syncwarp(); }) == "[emulator] kernel probe: found an exchange of a warp that some threads do not reach");
   int done = 0;
   run(1, 1, 0, [&] { ++done; });
   CHECK(done == 1);
@@ -74,7 +74,7 @@ TEST_CASE("emulator: shared memory starts as NaN, and nothing may be written beh
   run(1, 1, 64, [&] { first = shared_memory<double>()[7]; });
   CHECK(std::isnan(first));
   CHECK(error_of([] { run(1, 1, 64, [] { shared_memory<double>()[8] = 1; }); }) ==
-        "[emulator] kernel probe: a write behind the end of its 64 bytes of shared memory");
+        "[emulator] kernel probe: it wrote past the end of its 64 bytes of shared memory");
 }
 
 TEST_CASE("emulator: threads and blocks take turns in another order each time, so that races show") {
@@ -93,7 +93,7 @@ TEST_CASE("emulator: refuses launches beyond the limits of a device") {
   CHECK(error_of([] { run(1, 1, 228 << 10, [] {}); }).find("233472 bytes of shared memory") != std::string::npos);
   CHECK_NOTHROW(run(1, 1, 48 << 10, [] {}));
   CHECK(error_of([] { run(1, 1, (48 << 10) + 1, [] {}); }) ==
-        "[emulator] kernel probe: 49153 bytes of shared memory found, expected at most 49152, which it was allowed");
+        "[emulator] kernel probe: 49153 bytes of shared memory found, expected at most the 49152 that it was allowed");
   CHECK(error_of([] { emulator::launch("probe", dim3(1, 65'536), 1, 0, [] {}); }).find("65536") != std::string::npos);
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("buffer: memory that cannot be adopted stays with the caller") {
   CHECK(
       adopt(memory.data() + 4, 8, 8) ==
       fmt::format("[buffer] memory at address {} found, expected a multiple of 8 bytes", fmt::ptr(memory.data() + 4)));
-  CHECK(adopt(nullptr, 8, 8) == "[buffer] no memory found for 8 bytes");
+  CHECK(adopt(nullptr, 8, 8) == "[buffer] a null address found for 8 bytes, expected memory");
   CHECK(given_back == 0);
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("grads: a gradient that stands in two slots is not changed through one
 
 TEST_CASE("grads: a gradient that a kernel is to write takes no other contribution") {
   const std::string expected =
-      "[grads] a contribution to a gradient of shape (2) found while another one is being written";
+      "[grads] found a second contribution to a gradient of shape (2) while the first is being written";
   const auto write = [](Tensor& grad, bool accumulate, double value) {
     for (double& x : grad.values<double>()) x = accumulate ? x + value : value;
   };

@@ -50,13 +50,13 @@ TEST_CASE("json: invalid JSON is a one-line error") {
     const char* expected;
   };
   for (const Case& c : std::initializer_list<Case>{
-           {"", "no JSON from byte 0 on"},
-           {"{\"a\":\n", "no JSON from byte 6 on"},
-           {"[1, 2", "no JSON from byte 5 on"},
-           {"[1] 2", "no JSON from byte 4 on"},
-           {"\"\xFF\"", "no JSON from byte 1 on"},
-           {"NaN", "no JSON from byte 0 on"},
-           {"1\0[[["sv, "no JSON from byte 1 on"},
+           {"", "invalid JSON at byte 0"},
+           {"{\"a\":\n", "invalid JSON at byte 6"},
+           {"[1, 2", "invalid JSON at byte 5"},
+           {"[1] 2", "invalid JSON at byte 4"},
+           {"\"\xFF\"", "invalid JSON at byte 1"},
+           {"NaN", "invalid JSON at byte 0"},
+           {"1\0[[["sv, "invalid JSON at byte 1"},
            {"[1e999]", "a number is larger than any double"},
        }) {
     CAPTURE(c.text);

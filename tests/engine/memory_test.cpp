@@ -234,7 +234,7 @@ TEST_CASE("memory: handles share a block until the last one goes") {
 TEST_CASE("memory: a request that nothing can meet") {
   const MemoryStats before = memory_stats();
   const std::string message = error_of([] { const Buffer huge(std::size_t{1} << 60); });
-  CHECK(message.starts_with("[memory] the system has no 11529215"));
+  CHECK(message.starts_with("[memory] the system has no room for 11529215"));
   CHECK_THROWS_AS(Buffer(std::size_t{1} << 60), OutOfMemory);
   CHECK(message.find(" bytes; npzoo holds ") != std::string::npos);
   CHECK(message.find(fmt::format("of which tensors use {}", before.live_bytes)) != std::string::npos);

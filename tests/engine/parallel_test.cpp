@@ -164,7 +164,7 @@ TEST_CASE("parallel: the pool of the process") {
   }
   set_threads(0);
   CHECK(thread_pool().threads() == usable_cores());
-  CHECK(error_of([] { set_threads(-1); }) == "[threads] -1 threads asked for, expected 0 (all) or more");
+  CHECK(error_of([] { set_threads(-1); }) == "[threads] -1 threads found, expected 0 (all) or more");
   CHECK(all_once(visits(thread_pool(), 1000, 3)));
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("ranks: one that ends early is an error of those that go on") {
       return 0;
     });
   });
-  CHECK(message_of(thrown[0]).find("it ended while rank 0 goes on") != std::string::npos);
+  CHECK(message_of(thrown[0]).find("it ended while rank 0 continues") != std::string::npos);
 }
 
 TEST_CASE("ranks: what differs is named, with both ranks and values, on all of them") {
@@ -142,7 +142,7 @@ TEST_CASE("ranks: what differs is named, with both ranks and values, on all of t
   for (const auto& e : thrown) {
     const std::string message = message_of(e);
     CHECK(message.starts_with("[ranks] rank 2 on "));
-    CHECK(message.find("has the instruction set avx2, expected avx512 as rank 0 on ") != std::string::npos);
+    CHECK(message.find("has the instruction set avx2, expected avx512, as on rank 0 (") != std::string::npos);
   }
 }
 

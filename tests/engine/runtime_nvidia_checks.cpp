@@ -161,8 +161,8 @@ TEST_CASE("nvidia: a capture takes no marks, ends in a graph, and can be abandon
   gpu.begin_capture();
   CHECK(gpu.capturing());
   CHECK_FALSE(gpu.passed(mark));
-  CHECK(error_of([&] { gpu.mark(); }) == "[gpu] a captured step marks the stream");
-  CHECK(error_of([&] { gpu.wait(mark); }) == "[gpu] a captured step waits for the device");
+  CHECK(error_of([&] { gpu.mark(); }) == "[gpu] a captured step cannot mark the stream");
+  CHECK(error_of([&] { gpu.wait(mark); }) == "[gpu] a captured step cannot wait for the device");
   CHECK(gpu.end_capture() != nullptr);
   CHECK_FALSE(fake_cuda::machine.capturing);
   CHECK(gpu.mark() == mark + 1);

@@ -114,7 +114,7 @@ TEST_CASE("safetensors: a failed save leaves the old file") {
   };
   const Tensor one = Tensor::zeros({});
   CHECK(error_of_save({{}, {{"x", Tensor()}}}) == R"(tensor "x": has no elements to write)");
-  CHECK(error_of_save({{}, {{"__metadata__", one}}}) == "__metadata__ is no name for a tensor");
+  CHECK(error_of_save({{}, {{"__metadata__", one}}}) == "__metadata__ is not a valid name of a tensor");
   CHECK(error_of_save({{}, {{"\xff", one}}}) == "a name or the metadata is not UTF-8");
   CHECK(error_of_save({{{"k", "\xc0\x80"}}, {}}) == "a name or the metadata is not UTF-8");
   CHECK(error_of_save({{{"k", std::string(100'000'000, 'x')}}, {}}) ==
@@ -191,11 +191,11 @@ const std::vector<HostileHeader> kHostileHeaders = {
     {tensor(R"("data_offsets":[0,0,0,0,0,0,4])"), R"(tensor "x": data_offsets has more than 6 entries)"},
     {tensor(kF32 + R"("shape":[1],"data_offsets":[4])"), R"(tensor "x": data_offsets has 1 entries, expected 2)"},
     {tensor(kF32 + R"("shape":[1],"data_offsets":[4,0])"),
-     R"(tensor "x": data_offsets [4, 0] is no range in 4 bytes of data)"},
+     R"(tensor "x": data_offsets [4, 0] is not a range of the 4 bytes of data)"},
     {tensor(kF32 + R"("shape":[2],"data_offsets":[0,8])"),
-     R"(tensor "x": data_offsets [0, 8] is no range in 4 bytes of data)"},
+     R"(tensor "x": data_offsets [0, 8] is not a range of the 4 bytes of data)"},
     {tensor(kF32 + R"("shape":[1],"data_offsets":[18446744073709551612,18446744073709551615])"),
-     R"(tensor "x": data_offsets [18446744073709551612, 18446744073709551615] is no range in 4 bytes of data)"},
+     R"(tensor "x": data_offsets [18446744073709551612, 18446744073709551615] is not a range of the 4 bytes of data)"},
     {tensor(kF32 + R"("shape":[2],"data_offsets":[0,4])"),
      R"(tensor "x": data_offsets [0, 4] spans 4 bytes, expected 8 for F32 (2))"},
     {tensor(kF32 + R"("shape":[0,3],"data_offsets":[0,4])"),
@@ -210,13 +210,13 @@ const std::vector<HostileHeader> kHostileHeaders = {
      R"(tensor "x": shape [18446744073709551615] overflows)"},
     // layout
     {tensor(kF32 + R"("shape":[1],"data_offsets":[4,8])"),
-     R"(tensor "x": begins at byte 4 of the data, expected 0 where the one before ends)", 8},
+     R"(tensor "x": begins at byte 4 of the data, expected 0, where the previous one ends)", 8},
     {R"({"y":)" + kGood + R"(,"x":)" + kGood + "}",
-     R"(tensor "y": begins at byte 0 of the data, expected 4 where the one before ends)"},
+     R"(tensor "y": begins at byte 0 of the data, expected 4, where the previous one ends)"},
     {R"({"y":)" + kGood + R"(,"x":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
-     R"(tensor "x": begins at byte 8 of the data, expected 4 where the one before ends)", 12},
+     R"(tensor "x": begins at byte 8 of the data, expected 4, where the previous one ends)", 12},
     {R"({"y":)" + kGood + R"(,"x":{"dtype":"F32","shape":[0],"data_offsets":[2,2]}})",
-     R"(tensor "x": begins at byte 2 of the data, expected 4 where the one before ends)"},
+     R"(tensor "x": begins at byte 2 of the data, expected 4, where the previous one ends)"},
     {R"({"x":)" + kGood + "}", "the tensors end at byte 4 of the data, found 5 bytes", 5},
     {"{}", "the tensors end at byte 0 of the data, found 4 bytes"},
     // names cannot garble a terminal
@@ -285,12 +285,12 @@ TEST_CASE("check_names lists everything that does not fit") {
   CHECK_NOTHROW(check_names({{"a", {2}}, {"b", {2}}, {"x\n", {2}}}, file, "f"));
   CHECK(error_of([&] {
           check_names({{"a", {2}}, {"b", {1, 2}}, {"c", {}}}, file, "f");
-        }) == R"([safetensors] f: the tensors do not fit; 1 missing: "c"; 1 unexpected: "x\n"; )"
+        }) == R"([safetensors] f: the tensors do not match; 1 missing: "c"; 1 unexpected: "x\n"; )"
               R"(1 of another shape: "b" is (2), expected (1, 2))");
   std::map<std::string, Shape> expected = {{"a", {2}}, {"b", {2}}, {"x\n", {2}}};
   for (int i = 10; i < 22; ++i) expected[std::to_string(i)] = {};
   CHECK(error_of([&] { check_names(expected, file, "f"); }) ==
-        R"([safetensors] f: the tensors do not fit; 12 missing: "10", "11", "12", "13", "14", "15", "16", "17", "18", )"
+        R"([safetensors] f: the tensors do not match; 12 missing: "10", "11", "12", "13", "14", "15", "16", "17", "18", )"
         R"("19", …)");
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("tape: numbers of recordings do not repeat within the life of a proces
 
 TEST_CASE("tape: a part refuses variables of another, in the forward and in the backward pass") {
   const std::string message =
-      "[tape] a tensor found that another part of this recording made, expected a leaf or a constant";
+      "[tape] found a tensor from another part of this recording, expected a leaf or a constant";
   Tape first, second;
   Tensor x = number(3);
   first.watch(x);
@@ -104,7 +104,7 @@ TEST_CASE("tape: finds a write to a saved tensor before it spoils a gradient") {
     return error_of([&] { tape.backward(out); });
   };
   const std::string message =
-      "[tape] mul: a tensor that it saved has changed, expected it as it was when the operation was recorded";
+      "[tape] mul: a saved tensor has changed, expected the values that the operation recorded";
   CHECK(spoiled([](Tensor&) {}) == "no error");
   CHECK(spoiled([](Tensor& saved) { saved.values<double>()[0] = 4; }) == message);
   CHECK(spoiled([](Tensor& saved) { saved.view({1}).values<double>()[0] = 4; }) == message);

@@ -335,20 +335,20 @@ TEST_CASE("tape: errors") {
     double x;
   };
   CHECK(error_of([&] { probe(x, [wide = Wide{}](const Tensor&) { static_cast<void>(wide); }); }) ==
-        "[tape] a closure asks for an alignment of 64 bytes");
+        "[tape] found a closure with an alignment of 64 bytes, expected the default or less");
 
   const Grads& grads = tape.backward(y, vector({1, 1}));
   CHECK(error_of([&] {
           tape.backward(y, vector({1, 1}));
         }) == "[backward] this recording was already played; record again");
   CHECK(error_of([&] { tape.watch(constant); }) == "[tape] a leaf must be watched before the backward pass");
-  CHECK(error_of([&] { grads.of(constant); }) == "[grads] the tensor was not watched by the recording that was played");
+  CHECK(error_of([&] { grads.of(constant); }) == "[grads] found a tensor that this recording did not watch, expected a watched one");
   CHECK(error_of([&] { grads.find(constant); }) ==
-        "[grads] the tensor was not watched by the recording that was played");
+        "[grads] found a tensor that this recording did not watch, expected a watched one");
   CHECK(error_of([&] { Grads(grads).into(constant); }) ==
-        "[grads] a gradient was asked for a tensor that is no variable of this recording");
+        "[grads] found a tensor that is not a variable of this recording, expected a watched one");
   tape.clear();
-  CHECK(error_of([&] { grads.of(x); }) == "[grads] the tensor was not watched by the recording that was played");
+  CHECK(error_of([&] { grads.of(x); }) == "[grads] found a tensor that this recording did not watch, expected a watched one");
 }
 
 TEST_CASE("tape: no derivatives of derivatives; after an error the tape is as good as new") {

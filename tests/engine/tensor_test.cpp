@@ -67,7 +67,7 @@ TEST_CASE("tensor: conversion") {
   CHECK(doubles(x.to(DType::int64)) == std::vector<double>{1, -2, 0});
   for (const double value : {kNaN, kInfinity, 9223372036854775808.0, -9223372036854777856.0}) {
     CAPTURE(value);
-    const std::string message = fmt::format("[tensor] {} found, expected what an int64 can hold", value);
+    const std::string message = fmt::format("[tensor] {} found, expected a value that int64 can hold", value);
     CHECK(error_of([&] { Tensor::full({1}, value, DType::float64).to(DType::int64); }) == message);
     CHECK(error_of([&] { Tensor::full({1}, value, DType::int64); }) == message);
   }

@@ -42,7 +42,7 @@ TEST_CASE("words: the end of a message") {
   CHECK(expected_names("gp-rbf", kProtocols, "npzoo list protocols") ==
         ", did you mean 'tnp/gp-rbf', 'npzoo/gp-rbf' or 'taylorformer/gp-rbf'? (npzoo list protocols shows all)");
   CHECK(expected_names("zebra", kProtocols, "npzoo list protocols") ==
-        ", expected one that npzoo list protocols shows");
+        ", expected one that npzoo list protocols lists");
   CHECK(expected_names("zebra", {"cnp", "np"}, "npzoo list models") == ", expected one of: cnp, np");
-  CHECK(expected_names("zebra", {}, "npzoo list weights") == ", expected one that npzoo list weights shows");
+  CHECK(expected_names("zebra", {}, "npzoo list weights") == ", expected one that npzoo list weights lists");
 }

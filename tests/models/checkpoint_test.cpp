@@ -140,7 +140,7 @@ TEST_CASE("checkpoint: metadata of another program, or damaged") {
           "[checkpoint] FILE: it has no '" + key + "' in its metadata, so npzoo did not write it");
   }
   CHECK(message_of_changed([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
-        "[models] there is no model 'gpt', expected one that npzoo list models shows");
+        "[models] there is no model 'gpt', expected one that npzoo list models lists");
   CHECK(message_of_changed([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
         "[checkpoint] FILE: the model's config is no JSON object");
   for (const std::string run : {"", "[", "{}", "null"}) {

@@ -320,7 +320,7 @@ TEST_CASE("device step: a captured step may not read the host's memory") {
   gpu_runtime().begin_capture();
   const std::string message = error_of([] { Tensor::from<float>({2}, {1.f, 2.f}); });
   static_cast<void>(gpu_runtime().end_capture());
-  CHECK(message.starts_with("[gpu] a captured step brings 8 bytes of the host to the device"));
+  CHECK(message.starts_with("[gpu] a captured step copies 8 bytes of pageable host memory"));
 }
 
 TEST_CASE("device step: a batch of another size is refused") {

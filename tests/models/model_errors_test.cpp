@@ -83,7 +83,7 @@ TEST_CASE("model: errors of configuration") {
   missing.config.erase("min_std");
   CHECK(error_of([&] { make_model(missing); }) == "[tnp-kr-full] min_std is missing, expected a number");
   CHECK(error_of([] { model_info("gpt"); }) ==
-        "[models] there is no model 'gpt', expected one that npzoo list models shows");
+        "[models] there is no model 'gpt', expected one that npzoo list models lists");
 
   Initializer init(Framework::torch, {});
   CHECK(error_of([&] { Mlp({3}, init); }) == "[mlp] 1 widths given, expected input and output at least");

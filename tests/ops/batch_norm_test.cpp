@@ -73,7 +73,7 @@ TEST_CASE("batch_norm: errors") {
   CHECK(message(x, three, Tensor::zeros({1, 3})) == "[batch_norm] bias (1, 3) must have the channels of x (2, 3)");
   CHECK(message(x, three.to(DType::float64), three) == "[batch_norm] x is float32, gain float64");
   CHECK(message(Tensor::zeros({0, 3}), three, three) ==
-        "[batch_norm] x (0, 3) has no rows, expected 1 or more to take statistics of");
+        "[batch_norm] x (0, 3) has no rows, expected at least one for its statistics");
   CHECK(error_of([&] { static_cast<void>(batch_norm(x, three, Tensor::zeros({4}), three, three)); }) ==
         "[batch_norm] variance (4) must have the channels of x (2, 3)");
 }

@@ -166,13 +166,13 @@ TEST_CASE("circular correlation: errors") {
   CHECK_THROWS_WITH_AS(circular_correlation(Tensor::zeros({2, 3}), x),
                        "[circular_correlation] q is (2, 3), expected (B, L, E)", Error);
   CHECK_THROWS_WITH_AS(circular_correlation(x, Tensor::zeros({2, 4, 4})),
-                       "[circular_correlation] k is float32 (2, 4, 4), expected float32 (2, 3, 4) as q is", Error);
+                       "[circular_correlation] k is float32 (2, 4, 4), expected float32 (2, 3, 4), like q", Error);
   CHECK_THROWS_WITH_AS(circular_correlation(x, x.to(DType::float64)),
-                       "[circular_correlation] k is float64 (2, 3, 4), expected float32 (2, 3, 4) as q is", Error);
+                       "[circular_correlation] k is float64 (2, 3, 4), expected float32 (2, 3, 4), like q", Error);
   CHECK_THROWS_WITH_AS(delayed_sum(Tensor::zeros({2, 3}), Tensor::zeros({2, 3})),
                        "[delayed_sum] values are (2, 3), expected (B, L, E)", Error);
   CHECK_THROWS_WITH_AS(delayed_sum(Tensor::zeros({3, 2}), x),
-                       "[delayed_sum] weights are float32 (3, 2), expected float32 (2, 3) as values are (2, 3, 4)",
+                       "[delayed_sum] weights are float32 (3, 2), expected float32 (2, 3) for values (2, 3, 4)",
                        Error);
 }
 

@@ -212,11 +212,11 @@ TEST_CASE("key_summary: errors of attention and of a merge") {
   CHECK(message(q, keys, w, 3) == "[attend_to_summary] 3 heads do not divide the channels of q (2, 3, 4)");
   CHECK(message(q, keys, w, 0) == "[attend_to_summary] 0 heads do not divide the channels of q (2, 3, 4)");
   CHECK(message(q, {keys.sums, Tensor::zeros({2})}, w) ==
-        "[attend_to_summary] sums float32 (2, 2, 6, 4) and shift float32 (2) are not those of a key summary");
+        "[attend_to_summary] sums float32 (2, 2, 6, 4) and shift float32 (2) do not form a key summary");
   CHECK(message(q, {Tensor::zeros({2, 2, 6, 0}), keys.shift}, w) ==
-        "[attend_to_summary] sums float32 (2, 2, 6, 0) and shift float32 (2, 2) are not those of a key summary");
+        "[attend_to_summary] sums float32 (2, 2, 6, 0) and shift float32 (2, 2) do not form a key summary");
   CHECK(message(q, {keys.sums, keys.shift.to(DType::float64)}, w) ==
-        "[attend_to_summary] sums float32 (2, 2, 6, 4) and shift float64 (2, 2) are not those of a key summary");
+        "[attend_to_summary] sums float32 (2, 2, 6, 4) and shift float64 (2, 2) do not form a key summary");
   CHECK(message(Tensor::zeros({1, 3, 4}), keys, w) ==
         "[attend_to_summary] q (1, 3, 4) with 2 heads does not fit sums (2, 2, 6, 4), which are (batch, heads, "
         "features, channels)");
@@ -239,7 +239,7 @@ TEST_CASE("key_summary: errors of attention and of a merge") {
   CHECK(merged(keys, other) ==
         "[merge] key summaries of sums float32 (2, 2, 6, 4) and float32 (2, 2, 5, 4) must agree in shape and dtype");
   for (const std::string& found : {merged(broken, keys), merged(keys, broken)})
-    CHECK(found == "[merge] sums float32 (2, 2, 6, 4) and shift float32 (2, 3) are not those of a key summary");
+    CHECK(found == "[merge] sums float32 (2, 2, 6, 4) and shift float32 (2, 3) do not form a key summary");
 }
 
 }  // namespace npzoo

@@ -292,7 +292,7 @@ TEST_CASE("kriging: errors") {
           kriging_fit(x, Tensor::zeros({2, 3, 2}), {}, bank, 1);
         }) == "[kriging] y (2, 3, 2) does not fit x (2, 3, 1), expected (2, 3, 1)");
   CHECK(error_of([&] { kriging_fit(x, y.to(DType::float64), {}, bank, 1); }) == "[kriging] x is float32, y float64");
-  CHECK(error_of([&] { kriging_fit(x, y, {}, bank, 5); }) == "[kriging] 5 kernels are to be kept, expected 1 to 4");
+  CHECK(error_of([&] { kriging_fit(x, y, {}, bank, 5); }) == "[kriging] 5 kernels to keep found, expected 1 to 4");
   CHECK(error_of([&] { kriging_fit(x, y, {}, x, 1); }) ==
         "[kriging] the bank is float32 (2, 3, 1), expected float64 (K, 14)");
   CHECK(error_of([&] {

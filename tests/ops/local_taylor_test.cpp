@@ -275,8 +275,8 @@ TEST_CASE("local taylor: wrong shapes are one-line errors") {
         "[local_taylor] y float32 (2, 5, 3) found, expected float64 (2, 5, Dy)");
   for (const auto& [context, first] : {std::pair(6, 0), std::pair(-1, 0), std::pair(2, 6), std::pair(2, -1)})
     CHECK(error_of([x = x, y = y, c = context, f = first] { static_cast<void>(local_taylor(x, y, c, {}, f)); }) ==
-          "[local_taylor] a context of " + std::to_string(context) + " and points from " + std::to_string(first) +
-              " on found, expected 0 to 5");
+          "[local_taylor] a context of " + std::to_string(context) + " points and a first point " +
+              std::to_string(first) + " found, expected 0 to 5");
   CHECK(of([&] { return local_taylor(x, y, 2, Tensor::zeros({3}, DType::int64)); }) ==
         "[local_taylor] lengths are int64 (3), expected int64 (2) for x (2, 5, 1)");
   for (const std::int64_t length : {-1, 3, 1 << 20})

@@ -74,9 +74,9 @@ TEST_CASE("top_softmax: errors") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK_THROWS_WITH_AS(top_softmax(Tensor::zeros({}), x, 1), "[top_softmax] x is a scalar, expected (…, D)", Error);
   CHECK_THROWS_WITH_AS(top_softmax(x, Tensor::zeros({2, 4}), 1),
-                       "[top_softmax] by is float32 (2, 4), expected float32 (2, 3) as x is", Error);
+                       "[top_softmax] by is float32 (2, 4), expected float32 (2, 3), like x", Error);
   CHECK_THROWS_WITH_AS(top_softmax(x, Tensor::zeros({2, 3}, DType::float64), 1),
-                       "[top_softmax] by is float64 (2, 3), expected float32 (2, 3) as x is", Error);
+                       "[top_softmax] by is float64 (2, 3), expected float32 (2, 3), like x", Error);
   CHECK_THROWS_WITH_AS(top_softmax(x, x, -1), "[top_softmax] k is -1, expected at least 0", Error);
 }
 

@@ -246,11 +246,11 @@ def refused():
         yield xz[:size], "[{}] ends within its xz data: the file is cut off", ()
     yield gz + gz[:7], "[{}] ends within its gzip data: the file is cut off", ()
     for more in (b"x", b"\0" * 512, b"\n", GOOD):
-        yield gz + more, "[{}] goes on after its gzip data, expected its end", ()
+        yield gz + more, "[{}] has more bytes after its gzip data, expected the end of the file", ()
     for more in (b"x" * 12, b"\0" * 3, GOOD):
-        yield xz + more, "[{}] is damaged xz data, or goes on after its end", ()
-    yield gz[:-8] + bytes([gz[-8] ^ 1]) + gz[-7:], "[{}] is damaged gzip data: incorrect data check", ()
-    yield gz[:-1] + bytes([gz[-1] ^ 1]), "[{}] is damaged gzip data: incorrect length check", ()
+        yield xz + more, "[{}] has damaged xz data, or more bytes after its end", ()
+    yield gz[:-8] + bytes([gz[-8] ^ 1]) + gz[-7:], "[{}] has damaged gzip data: incorrect data check", ()
+    yield gz[:-1] + bytes([gz[-1] ^ 1]), "[{}] has damaged gzip data: incorrect length check", ()
     yield gzip.compress(gz), "[{}:1] ", ()
     # Headers.
     yield "day,rate,day\n1,2,3\n", '[{}:1] has two columns "day"', ()

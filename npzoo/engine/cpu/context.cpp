@@ -30,7 +30,7 @@ CpuFeatures features_here() {
 /// Throws Error for generic kernels that a build for one kind of processor lacks.
 Isa built(Isa isa) {
   check(isa != Isa::generic || kHasGeneric,
-        "[cpu] generic kernels are not in this build, which is for {} alone; build without -Disas=only-native",
+        "[cpu] generic kernels found, expected {}: this build has no others; build without -Disas=only-native",
         kHasAvx512 ? "AVX-512" : "AVX2");
   return isa;
 }

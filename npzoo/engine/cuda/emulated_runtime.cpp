@@ -92,13 +92,13 @@ class EmulatedRuntime final : public GpuRuntime {
   }
   void synchronise() override {
     const GpuTurn turn;
-    check(!captured, "[gpu] a captured step waits for the device");
+    check(!captured, "[gpu] a captured step cannot wait for the device");
     events_.wait_for_all();
   }
 
   std::uint64_t mark() override {
     const GpuTurn turn;
-    check(!captured, "[gpu] a captured step marks the stream");
+    check(!captured, "[gpu] a captured step cannot mark the stream");
     return marks_.next();
   }
   bool passed(std::uint64_t mark) override {
@@ -107,13 +107,13 @@ class EmulatedRuntime final : public GpuRuntime {
   }
   void wait(std::uint64_t mark) override {
     const GpuTurn turn;
-    check(!captured, "[gpu] a captured step waits for the device");
+    check(!captured, "[gpu] a captured step cannot wait for the device");
     marks_.wait(mark);
   }
 
   void begin_capture() override {
     const GpuTurn turn;
-    check(!captured, "[gpu] a capture within a capture");
+    check(!captured, "[gpu] found a capture within a capture, expected one at a time");
     capture_ = std::make_unique<GpuTurn>();
     captured = std::make_unique<Work>();
   }

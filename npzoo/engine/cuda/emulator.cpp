@@ -106,7 +106,7 @@ class Block {
     }
     const std::byte* guard = worker.shared_begin() + launch_.shared;
     if (!std::all_of(guard, guard + kGuardBytes, [](std::byte b) { return b == std::byte{kGuard}; }))
-      give_up("a write behind the end of its {} bytes of shared memory", launch_.shared);
+      give_up("it wrote past the end of its {} bytes of shared memory", launch_.shared);
   }
 
  private:
@@ -124,7 +124,7 @@ class Block {
       const bool any_waits = std::any_of(worker.threads.begin() + first, worker.threads.begin() + last,
                                          [](const auto& t) { return t->state == State::at_warp_barrier; });
       if (!any_waits) return;
-      if (!all(first, last, State::at_warp_barrier)) stuck("a warp's exchange");
+      if (!all(first, last, State::at_warp_barrier)) stuck("an exchange of a warp");
       release(first, last);
     }
   }
@@ -136,7 +136,7 @@ class Block {
   static void release(int first, int last) {
     for (int i = first; i < last; ++i) worker.threads[i]->state = State::ready;
   }
-  [[noreturn]] void stuck(const char* what) const { give_up("{} that not all threads reach", what); }
+  [[noreturn]] void stuck(const char* what) const { give_up("found {} that some threads do not reach", what); }
   template <class... A>
   [[noreturn]] void give_up(fmt::format_string<A...> what, A&&... arguments) const {
     worker.threads.clear();  // unwinds the fibers
@@ -195,11 +195,11 @@ void launch(const char* name, dim3 blocks, int threads, std::size_t shared, std:
             const void* function) {
   check(
       threads >= 1 && threads <= kMostThreads && shared <= kMostSharedBytes && blocks.y <= 65535 && blocks.z <= 65535,
-      "[emulator] kernel {}: {} threads a block with {} bytes of shared memory, {} × {} × {} blocks, expected at most "
-      "{}, {}, and 65535 in the latter two",
+      "[emulator] kernel {}: {} threads a block, {} bytes of shared memory and {} × {} × {} blocks found, expected at "
+      "most {} threads, {} bytes, and 65535 blocks along y and z",
       name, threads, shared, blocks.x, blocks.y, blocks.z, kMostThreads, kMostSharedBytes);
   check(shared <= allowed().of(function),
-        "[emulator] kernel {}: {} bytes of shared memory found, expected at most {}, which it was allowed", name,
+        "[emulator] kernel {}: {} bytes of shared memory found, expected at most the {} that it was allowed", name,
         shared, allowed().of(function));
   submit([launch = Launch{name, blocks, threads, shared, false}, kernel = std::move(kernel)]() mutable {
     launch.backwards = next_backwards();

@@ -167,7 +167,7 @@ class NvidiaRuntime final : public GpuRuntime {
   std::uint64_t mark() override {
     const GpuTurn turn;
     use_device();
-    check(!capturing_, "[gpu] a captured step marks the stream");
+    check(!capturing_, "[gpu] a captured step cannot mark the stream");
     return marks_.next();
   }
   bool passed(std::uint64_t mark) override {
@@ -178,7 +178,7 @@ class NvidiaRuntime final : public GpuRuntime {
   void wait(std::uint64_t mark) override {
     const GpuTurn turn;
     use_device();
-    check(!capturing_, "[gpu] a captured step waits for the device");
+    check(!capturing_, "[gpu] a captured step cannot wait for the device");
     marks_.wait(mark);
   }
 

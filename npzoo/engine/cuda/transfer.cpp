@@ -65,8 +65,8 @@ void stage(GpuRuntime& gpu, Buffer memory, std::size_t bytes) {
 void upload(std::byte* to, const std::byte* from, std::size_t bytes) {
   const GpuTurn turn;
   check(!gpu_runtime().capturing(),
-        "[gpu] a captured step brings {} bytes of the host to the device, expected page-locked memory that its later "
-        "launches can read",
+        "[gpu] a captured step copies {} bytes of pageable host memory, expected page-locked memory, which later launches "
+        "can read",
         bytes);
   upload_constant(to, from, bytes);
 }
@@ -112,7 +112,7 @@ void empty(GpuRuntime& gpu, const Piece& piece) {
 void download(std::byte* to, const std::byte* from, std::size_t bytes) {
   const GpuTurn turn;
   GpuRuntime& gpu = gpu_runtime();
-  check(!gpu.capturing(), "[gpu] a captured step waits for the device");
+  check(!gpu.capturing(), "[gpu] a captured step cannot wait for the device");
   Piece pieces[2];
   for (std::size_t begin = 0, i = 0; begin < bytes; begin += kChunk, ++i) {
     Piece& next = pieces[i % 2];  // while it fills, the host empties the other one

@@ -8,7 +8,7 @@
 namespace npzoo {
 
 ByteHash::ByteHash() : state_(XXH3_createState(), [](XXH3_state_s* state) { XXH3_freeState(state); }) {
-  check(state_ != nullptr && XXH3_128bits_reset(state_.get()) == XXH_OK, "[checksum] there is no memory for it");
+  check(state_ != nullptr && XXH3_128bits_reset(state_.get()) == XXH_OK, "[checksum] the system is out of memory");
 }
 
 void ByteHash::add(const void* bytes, std::size_t count) { XXH3_128bits_update(state_.get(), bytes, count); }

@@ -46,7 +46,7 @@ struct ByteStream::Gzip final : Decoder {
   std::size_t decode(std::span<const std::byte>& in, bool last, std::span<std::byte> out) override {
     if (between) {
       if (in.empty()) return ended = last, 0;
-      check(as_text(in).front() == kGzipMagic.front(), "[{}] goes on after its gzip data, expected its end", name);
+      check(as_text(in).front() == kGzipMagic.front(), "[{}] has more bytes after its gzip data, expected the end of the file", name);
       ::inflateReset(&stream);
       between = false;
     }
@@ -60,7 +60,7 @@ struct ByteStream::Gzip final : Decoder {
     const std::size_t written = room - stream.avail_out;
     if (code == Z_STREAM_END) between = true;
     if (code == Z_OK || code == Z_STREAM_END) return written;
-    check(code == Z_BUF_ERROR, "[{}] is damaged gzip data: {}", name,
+    check(code == Z_BUF_ERROR, "[{}] has damaged gzip data: {}", name,
           stream.msg            ? stream.msg
           : code == Z_MEM_ERROR ? "out of memory"
                                 : "wrong order");
@@ -93,7 +93,7 @@ struct ByteStream::Xz final : Decoder {
     if (code == LZMA_OK || ended) return out.size() - stream.avail_out;
     check(code != LZMA_MEMLIMIT_ERROR, "[{}] needs {} bytes of memory to read as xz, expected at most {}", name,
           ::lzma_memusage(&stream), ::lzma_memlimit_get(&stream));
-    check(code == LZMA_BUF_ERROR, "[{}] is damaged xz data, or goes on after its end", name);
+    check(code == LZMA_BUF_ERROR, "[{}] has damaged xz data, or more bytes after its end", name);
     check(!last, "[{}] ends within its xz data: the file is cut off", name);
     return out.size() - stream.avail_out;
   }

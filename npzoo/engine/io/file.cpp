@@ -224,7 +224,7 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) throw BrokenPipe(fmt::format("[{}] cannot write: nobody reads it", name));
+    if (written < 0 && errno == EPIPE) throw BrokenPipe(fmt::format("[{}] cannot write: its reader is gone", name));
     if (written < 0) fail_system(name, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }

@@ -41,11 +41,11 @@ json parse_json(std::string_view text, std::string_view where) {
   check(deep == text.npos, "{}: more than {} levels of JSON at byte {}", where, kMaxJsonDepth, deep);
   // nlohmann::json takes a NUL for the end of its input and would not look at the rest.
   const std::size_t nul = text.find('\0');
-  check(nul == text.npos, "{}: no JSON from byte {} on", where, nul);
+  check(nul == text.npos, "{}: invalid JSON at byte {}", where, nul);
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
-    fail("{}: no JSON from byte {} on", where, error.byte > 0 ? error.byte - 1 : 0);
+    fail("{}: invalid JSON at byte {}", where, error.byte > 0 ? error.byte - 1 : 0);
   } catch (const json::out_of_range&) {
     fail("{}: a number is larger than any double", where);
   }

@@ -165,7 +165,7 @@ void check_names(const std::map<std::string, Shape>& expected, const TensorFile&
   for (const auto& [key, tensor] : file.tensors)
     if (!expected.contains(key)) unexpected.push_back(excerpt(key));
   if (missing.empty() && unexpected.empty() && misshapen.empty()) return;
-  fail("[safetensors] {}: the tensors do not fit{}{}{}", name, summary("missing", missing),
+  fail("[safetensors] {}: the tensors do not match{}{}{}", name, summary("missing", missing),
        summary("unexpected", unexpected), summary("of another shape", misshapen));
 }
 

@@ -213,7 +213,7 @@ void HeaderParser::finish_tensor() {
   expect(offsets->size() == 2, "data_offsets has {} entries, expected 2", offsets->size());
   const std::uint64_t begin = offsets->front(), end = offsets->back();
   expect(begin <= end && end <= static_cast<std::uint64_t>(data_bytes_),
-         "data_offsets [{}, {}] is no range in {} bytes of data", begin, end, data_bytes_);
+         "data_offsets [{}, {}] is not a range of the {} bytes of data", begin, end, data_bytes_);
   const Shape shape = checked_shape();
   const std::uint64_t bytes = static_cast<std::uint64_t>(shape.numel()) * size_of(*dtype);
   expect(end - begin == bytes, "data_offsets [{}, {}] spans {} bytes, expected {} for {} {}", begin, end, end - begin,
@@ -233,7 +233,7 @@ void HeaderParser::check_layout() const {
   for (const auto* entry : order) {
     const auto& [name, info] = *entry;
     if (info.begin != covered)
-      expect(false, "tensor {}: begins at byte {} of the data, expected {} where the one before ends", excerpt(name),
+      expect(false, "tensor {}: begins at byte {} of the data, expected {}, where the previous one ends", excerpt(name),
              info.begin, covered);
     covered = info.end;
   }
@@ -250,7 +250,7 @@ std::string format_safetensors_header(const SafetensorsHeader& header, std::stri
   json object = json::object();
   if (!header.metadata.empty()) object[std::string(kMetadata)] = header.metadata;
   for (const auto& [name, info] : header.tensors) {
-    check(name != kMetadata, "[safetensors] {}: {} is no name for a tensor", file, kMetadata);
+    check(name != kMetadata, "[safetensors] {}: {} is not a valid name of a tensor", file, kMetadata);
     object[name] = {{"dtype", name_of(info.dtype)},
                     {"shape", std::vector(info.shape.begin(), info.shape.end())},
                     {"data_offsets", {info.begin, info.end}}};

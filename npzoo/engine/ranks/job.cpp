@@ -140,7 +140,7 @@ std::vector<Job::Notice> Job::exchange(const Notice& own) {
 }
 
 void Job::meet_with(const Notice& own) {
-  check(!over_, "[ranks] a meeting after the last one of the job");
+  check(!over_, "[ranks] a rank waits for the others after the end of the job");
   const std::vector<Notice> all = exchange(own);
   over_ = std::ranges::any_of(all, [](const Notice& n) { return n.state != State::goes_on; });
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -150,7 +150,7 @@ void Job::meet_with(const Notice& own) {
     if (all[i].state == State::stopped) throw Interrupted(fmt::format("[ranks] rank {} was asked to stop", i));
     if (all[i].state == State::finished && own.state == State::goes_on)
       throw OtherRankError(
-          fmt::format("rank {} on {}: [ranks] it ended while rank {} goes on", i, all[i].host.data(), rank()));
+          fmt::format("rank {} on {}: [ranks] it ended while rank {} continues", i, all[i].host.data(), rank()));
   }
 }
 
@@ -199,7 +199,7 @@ void Job::compare(const std::vector<Fact>& facts) {
       const Value* const theirs = &all[r * own.size()];
       if (theirs[i + 1] == all[i + 1]) continue;
       over_ = true;
-      throw OtherRankError(fmt::format("[ranks] rank {} on {} has the {} {}, expected {} as rank 0 on {} has", r,
+      throw OtherRankError(fmt::format("[ranks] rank {} on {} has the {} {}, expected {}, as on rank 0 ({})", r,
                                        theirs[0].data(), facts[i].name, theirs[i + 1].data(), all[i + 1].data(),
                                        all[0].data()));
     }

@@ -125,8 +125,8 @@ std::unique_ptr<Ranks> start(void* library, const std::string& name, const std::
 std::unique_ptr<Ranks> open_mpi(const Launcher& launcher) {
   check(
       launcher.kind != Launcher::Kind::slurm,
-      "[mpi] {} started this program as one of {} processes that know nothing of each other, expected srun --mpi=pmix "
-      "or --mpi=pmi2 (see: srun --mpi=list)",
+      "[mpi] {} started this program as one of {} processes without a connection, expected srun --mpi=pmix or "
+      "--mpi=pmi2 (see: srun --mpi=list)",
       launcher.name, launcher.size.value_or(0));
   const Opened opened = open_library(launcher);
   check(opened.library != nullptr,
@@ -135,8 +135,8 @@ std::unique_ptr<Ranks> open_mpi(const Launcher& launcher) {
   const std::string version = version_of(opened.library);
   auto ranks = start(opened.library, opened.name, version);
   check(!launcher.size || *launcher.size == ranks->size(),
-        "[mpi] {} started {} ranks, but {} ({}) sees {}: the library does not belong to the launcher; set NPZOO_MPI to "
-        "the one that does",
+        "[mpi] {} started {} ranks, but {} ({}) sees {}, expected the MPI library of the launcher; set NPZOO_MPI "
+        "to its path",
         launcher.name, launcher.size.value_or(0), opened.name, version, ranks->size());
   // Children inherit the launcher's variables and would pose as this rank.
   ::setenv("NPZOO_MPI", "none", 1);

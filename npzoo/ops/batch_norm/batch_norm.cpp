@@ -26,7 +26,7 @@ BatchNorm batch_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, do
   check_channels(x, gain, "gain");
   check_channels(x, bias, "bias");
   const std::int64_t rows = x.shape().with(-1, 1).numel();
-  check(rows > 0, "[batch_norm] x {} has no rows, expected 1 or more to take statistics of", x.shape());
+  check(rows > 0, "[batch_norm] x {} has no rows, expected at least one for its statistics", x.shape());
   const Tensor flat = reshape(x, {rows, x.dim(-1)});
   const Tensor average = mean(flat, 0);                               // (C)
   const Tensor centred = sub(flat, average);                          // (rows, C)

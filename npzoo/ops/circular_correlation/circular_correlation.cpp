@@ -69,7 +69,7 @@ CircularMethod circular_method(std::int64_t length, Device device) {
 Tensor circular_correlation(const Tensor& q, const Tensor& k, CircularMethod method) {
   check_one_device("circular_correlation", {q, k});
   check(q.rank() == 3, "[circular_correlation] q is {}, expected (B, L, E)", q.shape());
-  check(k.shape() == q.shape() && k.dtype() == q.dtype(), "[circular_correlation] k is {} {}, expected {} {} as q is",
+  check(k.shape() == q.shape() && k.dtype() == q.dtype(), "[circular_correlation] k is {} {}, expected {} {}, like q",
         to_string(k.dtype()), k.shape(), to_string(q.dtype()), q.shape());
   if (chosen_method(method, q) == CircularMethod::products)
     return circulant_sums(matmul(k, q, Transpose::no, Transpose::yes));  // of (B, L, L)
@@ -86,7 +86,7 @@ Tensor delayed_sum(const Tensor& weights, const Tensor& values, CircularMethod m
   check(values.rank() == 3, "[delayed_sum] values are {}, expected (B, L, E)", values.shape());
   const Shape expected{values.dim(0), values.dim(1)};
   check(weights.shape() == expected && weights.dtype() == values.dtype(),
-        "[delayed_sum] weights are {} {}, expected {} {} as values are {}", to_string(weights.dtype()), weights.shape(),
+        "[delayed_sum] weights are {} {}, expected {} {} for values {}", to_string(weights.dtype()), weights.shape(),
         to_string(values.dtype()), expected, values.shape());
   if (chosen_method(method, values) == CircularMethod::products) return matmul(circulant(weights), values);
   Tensor out = delayed_sum_by_transforms(weights, values, false);

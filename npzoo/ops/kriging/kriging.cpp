@@ -36,7 +36,7 @@ void check_bank(const Tensor& bank, std::int64_t keep) {
   check(bank.rank() == 2 && bank.dim(1) == kFields && bank.dtype() == DType::float64,
         "[kriging] the bank is {} {}, expected float64 (K, {})", to_string(bank.dtype()), bank.shape(), kFields);
   const std::int64_t most = std::min(bank.dim(0), kMostKrigingKernels);
-  check(1 <= keep && keep <= most, "[kriging] {} kernels are to be kept, expected 1 to {}", keep, most);
+  check(1 <= keep && keep <= most, "[kriging] {} kernels to keep found, expected 1 to {}", keep, most);
 }
 
 /// Predictions of all kernels together, and of each.

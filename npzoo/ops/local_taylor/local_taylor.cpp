@@ -18,7 +18,7 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
         "[local_taylor] y {} {} found, expected {} ({}, {}, Dy)", to_string(y.dtype()), y.shape(), to_string(x.dtype()),
         batch, points);
   check(0 <= context && context <= points && 0 <= first && first <= points,
-        "[local_taylor] a context of {} and points from {} on found, expected 0 to {}", context, first, points);
+        "[local_taylor] a context of {} points and a first point {} found, expected 0 to {}", context, first, points);
   if (lengths.defined()) check_lengths("local_taylor", x, lengths, context);
   const Shape perturbed{batch, points, k * k};
   check(!noise.defined() || (noise.shape() == perturbed && noise.dtype() == x.dtype()),

@@ -48,7 +48,7 @@ void check_summary(const char* where, const KeySummary& keys) {
   const Tensor &sums = keys.sums, &shift = keys.shift;
   check(sums.rank() == 4 && sums.dim(3) >= 1 && shift.rank() == 2 && sums.dim(0) == shift.dim(0) &&
             sums.dim(1) == shift.dim(1) && sums.dtype() == shift.dtype(),
-        "[{}] sums {} {} and shift {} {} are not those of a key summary", where, to_string(sums.dtype()), sums.shape(),
+        "[{}] sums {} {} and shift {} {} do not form a key summary", where, to_string(sums.dtype()), sums.shape(),
         to_string(shift.dtype()), shift.shape());
 }
 

@@ -11,7 +11,7 @@ namespace npzoo {
 
 Tensor top_softmax(const Tensor& x, const Tensor& by, std::int64_t k) {
   check(x.rank() >= 1, "[top_softmax] x is a scalar, expected (…, D)");
-  check(by.shape() == x.shape() && by.dtype() == x.dtype(), "[top_softmax] by is {} {}, expected {} {} as x is",
+  check(by.shape() == x.shape() && by.dtype() == x.dtype(), "[top_softmax] by is {} {}, expected {} {}, like x",
         to_string(by.dtype()), by.shape(), to_string(x.dtype()), x.shape());
   check(k >= 0, "[top_softmax] k is {}, expected at least 0", k);
   const std::int64_t chosen = std::min(k, x.dim(-1));
