@@ -38,7 +38,7 @@ std::filesystem::path data_file(std::string_view where, std::initializer_list<st
                                 std::string_view obtained) {
   const std::filesystem::path folder = data_folder();
   const std::string& first = *names.begin();
-  check(!folder.empty(), "[{}] {} is wanted, but neither --data nor NPZOO_DATA names a folder; {}", where, first,
+  check(!folder.empty(), "[{}] {}: no folder of data found, expected --data or NPZOO_DATA; {}", where, first,
         obtained);
   for (const std::string& name : names)
     for (const char* ending : {"", ".gz", ".xz"}) {
@@ -46,7 +46,7 @@ std::filesystem::path data_file(std::string_view where, std::initializer_list<st
       std::error_code unknown;
       if (std::filesystem::exists(path, unknown)) return path;
     }
-  fail("[{}] {} has no {}, nor with .gz or .xz; {}", where, folder.string(), first, obtained);
+  fail("[{}] {} has no file {}, also none with .gz or .xz; {}", where, folder.string(), first, obtained);
 }
 
 }  // namespace npzoo

@@ -129,7 +129,7 @@ std::map<std::string, Density> read_densities(TomlReader reader, const std::vect
 Spread read_spread(TomlReader reader) {
   Spread spread;
   spread.kind =
-      reader.choice("kind", "what the ± of published rows is: deviation over seeds, or standard error of the mean",
+      reader.choice("kind", "meaning of the ± of published rows: deviation over seeds, or standard error of the mean",
                     {"deviation", "error"}) == "error"
           ? SpreadKind::error
           : SpreadKind::deviation;
@@ -173,13 +173,13 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data, Read
     e.rules = read_values(reader.table("rules", "rules of the trial"),
                           "key of the trial; `npzoo help protocol TRIAL` lists them");
   e.metric = read_metric(reader, data.dim_y());
-  if (reader.has("spread")) e.spread = read_spread(reader.table("spread", "what the ± of published rows is"));
+  if (reader.has("spread")) e.spread = read_spread(reader.table("spread", "meaning of the ± of published rows"));
   for (TomlReader& test :
-       reader.tables("tests", "what models are tested on; a test may also change keys of the data")) {
+       reader.tables("tests", "a test of the models; it may also change keys of the data")) {
     TestConfig& config = e.tests.emplace_back();
     config.name = test.text("name", "name of the test");
     if (std::ranges::count(e.tests, config.name, &TestConfig::name) > 1)
-      test.reject("name", fmt::format("'{}' again", config.name), "a name of its own");
+      test.reject("name", fmt::format("'{}' again", config.name), "another name than the other tests");
     config.data = test.has("data")
                       ? read_tasks(test.table("data", "data of this test, if they are not those of training"))
                       : data.with_test_overrides(test);

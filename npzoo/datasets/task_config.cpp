@@ -38,7 +38,7 @@ std::int64_t TaskConfig::write(std::int64_t tasks, std::uint64_t seed, TaskTable
 }
 
 OracleFindings TaskConfig::oracle(const OracleOptions& /*options*/) const {
-  fail("[oracle] these tasks have no exact reference, expected tasks of a known process, as those of tnp/gp-rbf");
+  fail("[oracle] these tasks have no exact reference, expected tasks of a known process, such as those of tnp/gp-rbf");
 }
 
 OwnTasks TaskConfig::on_own_data(const OwnData& /*own*/) const {

@@ -93,7 +93,7 @@ void check_one_series(const std::vector<Facts>& facts, const Names& inputs, cons
   };
   const auto found = series_column(facts_of(facts), {inputs, values}, span_of(x), read);
   if (found)
-    fail("[fill] {} found; does '{}' tell series apart? Then group='{}', else inputs={}", found->text(dates),
+    fail("[fill] {} found; if '{}' names the series, use group='{}', otherwise inputs={}", found->text(dates),
          found->name, found->name, inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
 }
 

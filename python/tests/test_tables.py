@@ -220,7 +220,7 @@ def test_doubts_are_warnings():
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
     ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected one of numbers or dates"),
     ({"x": [0.0, 1], "y": [1.0, np.nan], "mean_y": ["", ""]}, {}, "has a column 'mean_y' already"),
-    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; does 'station' tell series apart"),
+    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; if 'station' names the series"),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
 ])
 def test_what_is_refused(table, options, message):

@@ -68,7 +68,7 @@ TEST_CASE("[cholesky] a matrix without a factor is an error") {
                        Error);
   CHECK_THROWS_WITH_AS(Cholesky({std::nan("")}, 1),
                        "[cholesky] 1 x 1 matrix is not positive definite: pivot 0 is nan, expected > 0", Error);
-  CHECK_THROWS_WITH_AS(Cholesky({1, 2, 3}, 2), "[cholesky] 3 elements are no 2 x 2 matrix", Error);
+  CHECK_THROWS_WITH_AS(Cholesky({1, 2, 3}, 2), "[cholesky] 3 elements found, expected a 2 x 2 matrix", Error);
 }
 
 TEST_CASE("[cholesky] a stop request interrupts a large factorisation") {

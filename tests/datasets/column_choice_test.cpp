@@ -124,7 +124,7 @@ TEST_CASE("columns: an error names the cell that is neither number nor date") {
         nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
   CHECK(refused("id,day,y\n1,2024-02-28,2\n2b,2024-02-30,\n", {.group = "id"}) ==
         R"([columns] t.csv has dates in column "day" that cannot be read: line 3: column "day" holds "2024-02-30", )"
-        "expected a date, as others of the column are; or name the inputs with --inputs");
+        "expected a date, like the others of the column; or name the inputs with --inputs");
   CHECK(refused("day,y\n1,2\n2020-01-01,\n")
             .ends_with(R"(it; line 3 has "2020-01-01" in column "day", unlike those before)"));
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
@@ -139,7 +139,7 @@ TEST_CASE("columns: an error names the cell in an unknown notation") {
   };
   const auto by_odd_cell = [](const std::string&, const std::string&) -> std::string {
     return R"([columns] t.csv has dates in column "date" that cannot be read: line 3: column "date" holds "x", )"
-           "expected a date, as others of the column are; or name the inputs with --inputs";
+           "expected a date, like the others of the column; or name the inputs with --inputs";
   };
   struct Case {
     std::string first, more;
@@ -188,11 +188,11 @@ TEST_CASE("columns: rows of several series are not taken for one") {
       "102\n";
   CHECK(
       asked(mixed, {{"date"}, {"temp"}, ""}) ==
-      R"([columns] t.csv has 3 dates twice; does "station" tell series apart? Then --group station; else --inputs date)");
+      R"([columns] t.csv has 3 dates twice; if "station" names the series, use --group station; otherwise use --inputs date)");
   CHECK(asked(mixed, {{"date"}, {"temp"}, "station"}) == "no error");
   CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n2,7,3\n", {{"x"}, {"y"}, ""}) == "no error");  // not apart
   CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n1,9,3\n", {{"x"}, {"y"}, ""}) ==
-        R"([columns] t.csv has 2 places 3 times; does "id" tell series apart? Then --group id; else --inputs x)");
+        R"([columns] t.csv has 2 places 3 times; if "id" names the series, use --group id; otherwise use --inputs x)");
   CHECK(asked("x,note,y\n1,a,0\n1,b,\n2,c,1\n2,d,2\n", {{"x"}, {"y"}, ""}) == "no error");  // notes
   CHECK(asked("x,y\n1,0\n1,\n2,1\n2,2\n", {{"x"}, {"y"}, ""}) == "no error");               // replicates
 }
@@ -243,7 +243,7 @@ TEST_CASE("columns: a column of cells that come from no file is read as one of a
   CHECK(odd.summaries()[0].kind == ColumnSummary::Kind::text);
   CHECK(error_of([&] {
           odd.numbers({&column, 1}, odd.input_forms({&column, 1}));
-        }) == R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, as others of the column are)");
+        }) == R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, like the others of the column)");
   Table ordered = Table::of_column("day", std::vector<std::string>{"01/02/2018"}, {.dates = DateOrder::dmy});
   CHECK(ordered.numbers({&column, 1}, {}).at(0).form.epoch == parse_date_time("2018-02-01")->day);
 }

@@ -194,7 +194,7 @@ TEST_CASE("events: a process without excitation, and gaps that are exponential, 
   const auto fitted = Poisson::fitted(std::vector{s}, 3);
   CHECK(fitted->rates()[1] == doctest::Approx(static_cast<double>(std::ranges::count(s.marks, 1)) / 30));
   CHECK(fitted->rates()[2] == doctest::Approx(0.5 / 30));
-  CHECK(error_of([] { Poisson::fitted({}, 1); }) == "[events] a time of 0 is observed, expected more to fit rates to");
+  CHECK(error_of([] { Poisson::fitted({}, 1); }) == "[events] an observed time of 0 found, expected a longer one to fit rates to");
 }
 
 TEST_CASE("events: impossible sequences have density 0") {
@@ -221,7 +221,7 @@ TEST_CASE("events: parameters that cannot be") {
   CHECK(error("kind = \"poisson\"\nrates = []\n") ==
         "[oracle] p.toml: rates is a TOML array, expected an array of numbers");
   CHECK(error("kind = \"poisson\"\nrates = [0, 0.0]\n") ==
-        "[oracle] p.toml: rates is all 0, expected one number > 0 at least");
+        "[oracle] p.toml: rates is all 0, expected at least one number > 0");
   CHECK(error(with("0.3, 0.0]", "-0.5, 0]")) == "[oracle] p.toml: baseline[1] is -0.5, expected a number >= 0");
   CHECK(error(with("baseline", "base")) == "[oracle] p.toml: baseline is missing, expected an array of numbers");
   CHECK(

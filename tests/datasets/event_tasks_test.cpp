@@ -80,7 +80,7 @@ TEST_CASE("events: a table's sequences") {
   const auto late = read_events("sequence,time\na,1700000000\na,1700000060\n", {});
   CHECK(
       warning_of_late_start(late, {}) ==
-      "the first event is at 1700000000, long after time 0, where observation begins: subtract when it began from all "
+      "the first event is at 1700000000, long after time 0, where observation begins: subtract the time at which it began from all "
       "times");
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("events: impossible tables are errors") {
   CHECK(event_refusal(head + "b,2.5,0\n", {.end = 2}) ==
         "[e.csv:3] column \"time\" holds \"2.5\", expected at most the end, 2");
   CHECK(event_refusal(head + "b,2020-01-01,0\n") ==
-        "[e.csv:3] column \"time\" holds \"2020-01-01\", expected a number, as others of the column are");
+        "[e.csv:3] column \"time\" holds \"2020-01-01\", expected a number, like the others of the column");
   CHECK(
       event_refusal("sequence,time\na,2020-01-01\n") ==
       "[e.csv:2] column \"time\" holds \"2020-01-01\", expected a number, not a date: write the time since observation "
@@ -116,7 +116,7 @@ TEST_CASE("events: impossible tables are errors") {
   CHECK(event_refusal(head + ",2,0\n") == "[e.csv:3] the sequence has no name, expected one in every row");
   CHECK(event_refusal("sequence,time\na,1\n", {.marks = 2}) ==
         "[e.csv:1] has no column \"mark\", found \"sequence\", \"time\"");
-  CHECK(event_refusal("sequence,time\n") == "[e.csv] has no events, expected one at least");
+  CHECK(event_refusal("sequence,time\n") == "[e.csv] has no events, expected at least one");
 }
 
 TEST_CASE("events: files of JODIE") {

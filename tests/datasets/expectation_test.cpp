@@ -99,13 +99,13 @@ TEST_CASE("[expectation] agrees with the value that the protocol states") {
   CHECK(found.marginal->standard_error < 0.03);
 }
 
-TEST_CASE("[expectation] refuses tasks of which nobody knows the posterior") {
+TEST_CASE("[expectation] refuses tasks without a known posterior") {
   const auto error = [](const char* protocol, std::int64_t tasks) {
     return error_of([&] { expected_truth(*load_protocol(protocol).data, {.tasks = tasks}); });
   };
   CHECK(error("events/hawkes", 2) == "[expectation] the tasks are events or series, expected sets of points");
   CHECK(error("convcnp/sawtooth", 2) ==
-        "[expectation] nobody knows what the tasks are drawn from: they have no posterior");
+        "[expectation] the process behind these tasks is unknown, expected tasks with an exact posterior");
   CHECK(error("tnp/gp-rbf", 1) == "[expectation] 1 tasks, expected 2 or more");
 }
 
@@ -154,11 +154,11 @@ TEST_CASE("[expectation] is used for the tasks that it is of, and for no others"
   const FoundExpectation other = changed("data.points=60");
   CHECK(other.stored == nullptr);
   CHECK(other.problem.starts_with(
-      "tnp/gp-rbf --set data.points=60, test rbf: the stored expectation of the posterior is of "
+      "tnp/gp-rbf --set data.points=60, test rbf: the stored expectation of the posterior is for "
       "other tasks (version " +
       stored[0].version + ", expected "));
   CHECK(other.problem.ends_with(
-      ") and is not used; to compute it: npzoo oracle tnp/gp-rbf --set data.points=60 --expectation"));
+      ") and is not used; to compute it, run npzoo oracle tnp/gp-rbf --set data.points=60 --expectation"));
 }
 
 TEST_CASE("[expectation] those of the program are of the protocols as they are, and precise") {

@@ -37,7 +37,7 @@ TEST_CASE("forecast: every window of the test once and in order, standardised by
   CHECK(doubles(task.xt) == std::vector<double>{0.5, 1});
   CHECK(largest_difference(task.yc, {scaled(225), scaled(256), scaled(289)}) < 1e-12);
   CHECK(largest_difference(task.yt, {scaled(324), scaled(361)}) < 1e-12);
-  CHECK(error_of([&] { source->batch(1); }) == "[forecast] batch 1 asked for, expected one of 1");
+  CHECK(error_of([&] { source->batch(1); }) == "[forecast] batch 1 found, expected one of the 1 batches");
 
   const auto reaching = file.config("context_before = true");
   const auto more = reaching->source({.batch_size = 3, .split = Split::evaluation, .dtype = DType::float64});
@@ -135,7 +135,7 @@ TEST_CASE("forecast: parts by shares and by dates") {
   };
   CHECK(parts("training = 0.69\nvalidation = 0.11\ntest = 0.20\n") == std::vector<std::int64_t>{13, 16, 20});
   CHECK(error_of([&] { parts("training = 0.69\nvalidation = 0.11\ntest = 0.21\n"); }) ==
-        "[protocol] f.toml: data.test is 0.21, expected what makes 1 with training and validation");
+        "[protocol] f.toml: data.test is 0.21, expected a share that makes 1 together with those of training and validation");
   CHECK(error_of([&] { parts("training = 1\nvalidation = 0.11\ntest = 0.21\n"); }) ==
         "[protocol] f.toml: data.training is 1, expected a number > 0 and < 1");
 
@@ -167,7 +167,7 @@ TEST_CASE("forecast: impossible settings are one-line errors") {
   CHECK(file.error("test = 6") ==
         "[forecast] s: parts of 10, 5 and 6 points found, expected at least one each of 20 in all");
   CHECK(file.error("horizon = 3", Split::evaluation) ==
-        "[forecast] a part of 5 points found, expected one window of 3 + 3 that are known");
+        "[forecast] a part of 5 points found, expected a window of 3 + 3 known points");
   CHECK(file.error("checksum = \"0\"").starts_with("[table] s has changed: checksum "));
   CHECK(SeriesFile("date,v\n2020-01-01,1\n").error("") == "[forecast] s: 1 rows with a time found, expected 2 or more");
   CHECK(SeriesFile(hours(20) + "2020-02-29 01:00,3,4\n").error("") ==

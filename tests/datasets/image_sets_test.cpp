@@ -115,10 +115,10 @@ TEST_CASE("[image sets] a pickle of CIFAR-10 is read, and no other one") {
   };
   CHECK(message(whole) == "no error");
   CHECK(message("\x80\x02}q\x01.") ==
-        fmt::format("[cifar] {}: another pickle than the published batches are, expected one of them", path));
+        fmt::format("[cifar] {}: an unknown pickle found, expected a published batch of CIFAR-10", path));
   CHECK(message(replaced(whole, "numpy.core.multiarray\n_reconstruct", "os\nsystem\n")).starts_with("[cifar] "));
   CHECK(message(replaced(whole, "labels", "labelz")) ==
-        fmt::format("[cifar] {}: another pickle than the published batches are, expected one of them", path));
+        fmt::format("[cifar] {}: an unknown pickle found, expected a published batch of CIFAR-10", path));
   CHECK(message(replaced(whole,
                          "K\x04"
                          "e",

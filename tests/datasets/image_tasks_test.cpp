@@ -89,7 +89,7 @@ TEST_CASE("[images] an epoch shows each image once, a test all of them in their 
       order.push_back(image_of(seen(task.xt, task.yt, row, task.xt.dim(1)), 6));
   }
   CHECK(order == std::vector{0, 1, 2, 3, 4, 5});
-  CHECK(error_of([&] { test->task(2); }) == "[images] batch 2 asked for, expected one of 2");
+  CHECK(error_of([&] { test->task(2); }) == "[images] batch 2 found, expected one of the 2 batches");
 }
 
 TEST_CASE("[images] the rules of the TNP-KR paper: one choice of pixels for a batch, contexts of their own lengths") {
@@ -213,7 +213,7 @@ TEST_CASE("[images] a set that is not at hand is named, and where it can be had"
   const DataFolder folder;
   const auto config = image_tasks();
   const std::string message = error_of([&] { config->source({.batch_size = 1}); });
-  CHECK(message.find("has no mnist/train-images-idx3-ubyte, nor with .gz or .xz; it can be had from https://") !=
+  CHECK(message.find("has no file mnist/train-images-idx3-ubyte, also none with .gz or .xz; download it from https://") !=
         std::string::npos);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("[images] errors name damaged IDX files") {
   CHECK(message("") == fmt::format("[images] {}: ends after 0 of 16 bytes, expected its header", path));
   CHECK(message(whole.substr(0, 700)) ==
         fmt::format("[images] {}: ends after 684 of 1568 bytes, expected those of 2 x 28 x 28", path));
-  CHECK(message(whole + "x") == fmt::format("[images] {}: goes on after 1568 bytes, expected its end", path));
+  CHECK(message(whole + "x") == fmt::format("[images] {}: has more bytes after 1568 bytes, expected its end", path));
   CHECK(message(idx({2, 784}, images_of(2, 784))) ==
         fmt::format("[idx] {}: magic number 00 00 08 02 found, expected 00 00 08 03: bytes with 3 extents", path));
   CHECK(message(idx({2, 784, 1}, images_of(2, 784))) ==

@@ -119,7 +119,7 @@ TEST_CASE("[pictures] grey out of colours, and colours out of grey") {
   CHECK(farthest(decoded(png_file({}, colours), 1), 7, 9, 1, luma) <= 1);
   const auto same = [](std::int64_t r, std::int64_t c, int) { return colours(r, c, 0); };
   CHECK(farthest(decoded(png_file({.channels = 1}, colours), 3), 7, 9, 3, same) == 0);
-  CHECK(error_of([] { decoded(png_file({}, colours), 2); }) == "[images] 2 channels asked for, expected 1 or 3");
+  CHECK(error_of([] { decoded(png_file({}, colours), 2); }) == "[images] 2 channels to read found, expected 1 or 3");
 }
 
 TEST_CASE("[pictures] JPEG of colours, grey and inks, at once or progressively") {

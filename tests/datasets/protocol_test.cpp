@@ -298,7 +298,7 @@ TEST_CASE("[protocol] malformed files: file, key, found and expected are named")
            Case{"kind = \"deviation\"", "kind = \"range\"",
                 "evaluation.spread.kind is 'range', expected one of \"deviation\", \"error\""},
            Case{"name = \"matern52\"", "name = \"rbf\"",
-                "evaluation.tests[1].name is 'rbf' again, expected a name of its own"},
+                "evaluation.tests[1].name is 'rbf' again, expected another name than the other tests"},
            Case{"cnp = [0.26, 0.02]", "cnp = [0.26, -1]", "published.cnp is [0.26, -1], expected an error >= 0"},
            Case{"cnp = [0.26, 0.02]", "cnp = \"good\"", "published.cnp is 'good', expected a finite number"},
            Case{"dim_hid = 128", "dim_hid = [128]",

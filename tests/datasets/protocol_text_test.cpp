@@ -161,8 +161,8 @@ TEST_CASE("[protocol text] presets that there are not, or that are none") {
     if (const auto at = message.find(path); at != message.npos) message.replace(at, path.size(), "p.toml");
     return message;
   };
-  CHECK(error("3") == "[protocol] p.toml: presets is no string, expected a name or a path, or several of them");
-  CHECK(error("[3]") == "[protocol] p.toml: presets is no string, expected a name or a path, or several of them");
+  CHECK(error("3") == "[protocol] p.toml: presets is not a string, expected a name or a path, or several of them");
+  CHECK(error("[3]") == "[protocol] p.toml: presets is not a string, expected a name or a path, or several of them");
   CHECK(error("\"tnp-dd\"")
             .starts_with("[protocol] p.toml: presets is 'tnp-dd', neither presets of npzoo nor a path that ends in "
                          ".toml"));
@@ -209,20 +209,20 @@ TEST_CASE("[protocol text] impossible extensions are errors") {
   };
   const std::string a = files.path("a.toml");
   CHECK(error("a.toml", "name = \"a\"\nextends = 3") ==
-        "[protocol] " + a + ": extends is no string, expected a name or a path");
+        "[protocol] " + a + ": extends is not a string, expected a name or a path");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"gp\"") ==
         "[protocol] " + a +
             ": extends is 'gp', neither a protocol nor a path that ends in .toml, did you mean 'quick/gp1d', "
             "'tnp/gp-rbf' "
             "or 'npzoo/gp-rbf'? (npzoo list protocols shows all)");
   CHECK(error("a.toml", "extends = \"quick/gp1d\"") ==
-        "[protocol] " + a + ": name is missing, expected a string: quick/gp1d has another");
+        "[protocol] " + a + ": name is missing, expected a string other than the name of quick/gp1d");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"none.toml\"").find(files.path("none.toml")) != std::string::npos);
   CHECK(error("a.toml", "name = \"a\"\nextends = \"a.toml\"") ==
-        "[protocol] " + a + ": extends goes in a circle: " + a + ", " + a);
+        "[protocol] " + a + ": extends forms a circle: " + a + ", " + a);
   files.write("b.toml", "name = \"b\"\nextends = \"sub/../a.toml\"");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"b.toml\"") ==
-        "[protocol] " + a + ": extends goes in a circle: " + a + ", " + files.path("b.toml") + ", " + a);
+        "[protocol] " + a + ": extends forms a circle: " + a + ", " + files.path("b.toml") + ", " + a);
   files.write("b.toml", "name = ");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"b.toml\"")
             .starts_with("[protocol] " + files.path("b.toml") + ": line 1"));
@@ -232,7 +232,7 @@ TEST_CASE("[protocol text] impossible extensions are errors") {
     files.write(fmt::format("{}.toml", i), fmt::format("name = \"{}\"\nextends = \"{}.toml\"", i, i - 1));
   CHECK(load_protocol(files.path("8.toml")).name == "8");
   CHECK(error_of([&] { protocol_text(files.path("9.toml")); }) ==
-        "[protocol] " + files.path("9.toml") + ": extends goes on after 8 protocols, expected at most 8");
+        "[protocol] " + files.path("9.toml") + ": extends names more than 8 protocols in a row, expected at most 8");
 }
 
 TEST_CASE("[protocol text] changes are part of the name, and hash as other rules do") {

@@ -95,10 +95,10 @@ TEST_CASE("[symmetric factor] errors name the first pivot that is not positive, 
   for (std::int64_t i = 0; i < kRows; ++i) late[i * kRows + i] = i == 150 ? -2 : 1;
   CHECK_THROWS_WITH_AS(SymmetricFactor(late, kRows),
                        "[cholesky] 200 x 200 matrix is not positive definite: pivot 150 is -2, expected > 0", Error);
-  CHECK_THROWS_WITH_AS(SymmetricFactor({1, 2, 3}, 2), "[cholesky] 3 elements are no 2 x 2 matrix", Error);
+  CHECK_THROWS_WITH_AS(SymmetricFactor({1, 2, 3}, 2), "[cholesky] 3 elements found, expected a 2 x 2 matrix", Error);
   std::vector<double> b(3);
   CHECK_THROWS_WITH_AS(SymmetricFactor({1, 0, 0, 1}, 2).solve_lower(b),
-                       "[cholesky] 3 elements are no right-hand sides of 2 rows", Error);
+                       "[cholesky] 3 elements found, expected right-hand sides of 2 rows", Error);
 }
 
 TEST_CASE("[symmetric factor] a stop request interrupts a factorisation") {

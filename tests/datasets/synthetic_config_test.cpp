@@ -37,7 +37,7 @@ TEST_CASE("[synthetic] keys are read strictly") {
   CHECK(message("regular = 0.7", "even = 0.7") ==
         where + "places is about 'even', expected weights of regular, uniform, clustered, transects");
   CHECK(message("{ regular = 0.7, uniform = 0.15, clustered = 0.1, transects = 0.05 }", "{ regular = 0 }") ==
-        where + "places is without any weight, expected one weight > 0 at least");
+        where + "places is without any weight, expected at least one weight > 0");
   CHECK(message("gaps = 0.35", "gaps = -1") == where + "missing.gaps is -1, expected a number >= 0");
   CHECK(message("terms = [1, 4]", "terms = [3, 3]") ==
         where + "terms is [3, 3], expected integers 1 <= low < high <= 17");
@@ -156,6 +156,6 @@ TEST_CASE("[synthetic] least_std that no context reaches is refused") {
   d.noiseless = 1;
   d.context = {200, 201};
   CHECK(error_of([&] { SyntheticSource(d, {.batch_size = 1}).batch(0); }) ==
-        "[synthetic] 1000 contexts in a row vary by less than least_std = 0.05, expected less of it");
+        "[synthetic] 1000 contexts in a row vary by less than least_std = 0.05, expected a smaller least_std");
   CHECK(error_of([&] { SyntheticSource(d, {.batch_size = 0}); }) == "[synthetic] batch size 0, expected at least 1");
 }

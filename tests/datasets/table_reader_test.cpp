@@ -79,7 +79,7 @@ TEST_CASE("tables: bad headers") {
   CHECK(parse_error("x,y,x\n") == R"([t.csv:1] has two columns "x")");
   CHECK(parse_error("1,2.5\n3,4\n") == "[t.csv:1] holds only numbers, expected column names");
   CHECK(parse_error("x,\"y\n1,2\n") == "[t.csv:1] column 2 has an opening quote and no closing one");
-  CHECK(parse_error("x,\"y\"z\n") == R"([t.csv:1] column "y" goes on after its closing quote)");
+  CHECK(parse_error("x,\"y\"z\n") == R"([t.csv:1] column "y" has text after its closing quote)");
   CHECK(parse_error(std::string_view("x\0,y\n", 5)) ==
         "[t.csv:1] holds a byte of value 0, expected a table as text in UTF-8 (CSV)");
   CHECK(parse_error("x\x1b,y\n") ==
@@ -88,7 +88,7 @@ TEST_CASE("tables: bad headers") {
 
 TEST_CASE("tables: bad rows") {
   CHECK(parse_error("x,y\n1,2\n3\n") == R"([t.csv:3] column "y" is missing, found 1 fields, expected 2)");
-  CHECK(parse_error("x,y\n1,2,3\n") == R"([t.csv:2] goes on after the last column "y", found 3 fields, expected 2)");
+  CHECK(parse_error("x,y\n1,2,3\n") == R"([t.csv:2] has more fields after the last column "y", found 3 fields, expected 2)");
   CHECK(parse_error("x,y\n1,2\n\n3,4\n") == R"([t.csv:3] is blank between rows, expected column "x")");
   CHECK(parse_error("x,y\n1, \n") == R"([t.csv:2] column "y" is empty, expected a number)");
   CHECK(parse_error("x,y\n,2\n") == R"([t.csv:2] column "x" is empty, expected a number)");
@@ -126,9 +126,9 @@ TEST_CASE("tables: decimal commas where the separator leaves no doubt") {
   CHECK(parse("x\ty\n1,234\t+0,5\n").values == Values{1.234, 0.5});
   CHECK(parse("x;y\n1.5;2\n").values == Values{1.5, 2});
   CHECK(parse_error("x;y\n1.5;2,5\n") ==
-        R"([t.csv:2] column "y" holds "2,5", expected a decimal point as in other numbers of the table)");
+        R"([t.csv:2] column "y" holds "2,5", expected a decimal point, like the other numbers of the table)");
   CHECK(parse_error("x;y\n1,5;2\n1;2.5\n") ==
-        R"([t.csv:3] column "y" holds "2.5", expected a decimal comma as in other numbers of the table)");
+        R"([t.csv:3] column "y" holds "2.5", expected a decimal comma, like the other numbers of the table)");
   CHECK(parse_error("x,y\n1,\"2,5\"\n") == R"([t.csv:2] column "y" holds "2,5", expected a number)");
 }
 
@@ -137,14 +137,14 @@ TEST_CASE("tables: dates become days") {
   CHECK(parse("t,y\n2020-02-28T01:00+01:00,1\n2020-02-28T06:00Z,2\n").values == Values{0, 1, 0.25, 2});
   CHECK(
       parse_error("t,y\n2020-02-28T01:00Z,1\n2020-02-28T06:00,2\n") ==
-      R"([t.csv:3] column "t" holds "2020-02-28T06:00", expected a time with a zone (Z or +01:00), as others of the column have)");
+      R"([t.csv:3] column "t" holds "2020-02-28T06:00", expected a time with a zone (Z or +01:00), like the others of the column)");
   CHECK(
       parse_error("t,y\n2020-02-28,1\n2020-02-28T06:00Z,2\n") ==
-      R"([t.csv:3] column "t" holds "2020-02-28T06:00Z", expected a time without a zone, as others of the column have none)");
+      R"([t.csv:3] column "t" holds "2020-02-28T06:00Z", expected a time without a zone, like the others of the column)");
   CHECK(parse_error("t,y\n2020-02-28,1\n5,2\n") ==
-        R"([t.csv:3] column "t" holds "5", expected a date, as others of the column are)");
+        R"([t.csv:3] column "t" holds "5", expected a date, like the others of the column)");
   CHECK(parse_error("t,y\n5,2\n2020-02-28,1\n") ==
-        R"([t.csv:3] column "t" holds "2020-02-28", expected a number, as others of the column are)");
+        R"([t.csv:3] column "t" holds "2020-02-28", expected a number, like the others of the column)");
   CHECK(parse_error("t,y\n2020-02-28,2\n,1\n") == R"([t.csv:3] column "t" is empty, expected a date)");
   for (const char* text : {"01/02/2020", "1.2.2020"})
     CHECK(parse_error(fmt::format("t\n{}\n", text)) ==
@@ -175,7 +175,7 @@ TEST_CASE("tables: quotes may hold separators, quotes and lines") {
   CHECK((reader.next() && reader.cells()[1] == "d\"e"));
   CHECK(reader.line() == 5);
   CHECK(parse_error("x,y\n1,\"2\n3,4\n") == R"([t.csv:2] column "y" has an opening quote and no closing one)");
-  CHECK(parse_error("x,y\n1,\"2\"3\n") == R"([t.csv:2] column "y" goes on after its closing quote)");
+  CHECK(parse_error("x,y\n1,\"2\"3\n") == R"([t.csv:2] column "y" has text after its closing quote)");
   CHECK(parse_error("x\n\"" + std::string(TableReader::kMaxRowBytes, '\n')) ==
         R"([t.csv:2] column "x" has an opening quote and no closing one)");
 }

@@ -168,7 +168,7 @@ TEST_CASE("[tasks] an oracle needs a known process") {
   const AddedTaskFamily added(kLines);
   const Protocol lines = parse_protocol(lines_protocol(), "f.toml");
   CHECK(error_of([&] { lines.data->oracle({}); }) ==
-        "[oracle] these tasks have no exact reference, expected tasks of a known process, as those of tnp/gp-rbf");
+        "[oracle] these tasks have no exact reference, expected tasks of a known process, such as those of tnp/gp-rbf");
   std::vector<std::string> stages;
   const OracleOptions options{
       .tasks = 2, .batch_size = 2, .nodes = 4, .progress = [&](const char* stage, auto done, auto of) {

@@ -29,7 +29,7 @@ inline bool is_at_hand(const Protocol& p) {
     for (const Split split : {Split::training, Split::evaluation}) p.data->source({.batch_size = 1, .split = split});
   });
   const bool missing =
-      error.find("nor with .gz or .xz") != error.npos || error.find("neither --data nor") != error.npos;
+      error.find("also none with .gz or .xz") != error.npos || error.find("no folder of data found") != error.npos;
   if (missing) MESSAGE("skipped, its data are not there: ", p.name);
   return !missing;
 }

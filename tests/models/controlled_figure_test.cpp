@@ -67,7 +67,7 @@ TEST_CASE("controlled figure: an expectation of other tasks is not used, and the
   const TestScores scores = scored.scores(3, 0, other);
   CHECK_FALSE(scores.controlled);
   CHECK(scores.unused_expectation.starts_with(
-      "small, test rbf: the stored expectation of the posterior is of other tasks"));
+      "small, test rbf: the stored expectation of the posterior is for other tasks"));
   CHECK_FALSE(controlled_figure(nullptr, Density::marginal, {1, 0.1}));
   const StoredExpectation marginal = scored.stored({1, 0.1});
   CHECK_FALSE(controlled_figure(&marginal, Density::joint, {1, 0.1}));      // no joint one is stored

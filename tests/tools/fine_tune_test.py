@@ -78,7 +78,7 @@ def what_a_change_must_not_be():
     for change in ("data.points", "=3", "data.points=", "training.keep=last", "data points=3", "data.points=3\nname=1", "[data]",
                    "data.points=1 2", "a=\"", "x" * 100_000):
         refused(change, "[set] ", "expected a key and a value of TOML, as data.points=100")
-    refused("name=\"mine\"", "expected another key: the name tells what is changed")
+    refused("name=\"mine\"", "expected another key: npzoo makes the name of a changed protocol")
     refused("data.pionts=3", "quick/gp1d --set data.pionts=3: data.pionts is an unknown key, expected one of: ")
     refused("data.points=1", "quick/gp1d --set data.points=1: data.points is 1, expected an integer from")
     refused("data.points=\"3\"", "data.points is '3', expected an integer")

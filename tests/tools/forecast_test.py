@@ -200,7 +200,7 @@ def wrong_uses_are_told():
     wrong_usage(*base, *FLAGS, "--inputs", "when", naming=["--time excludes --inputs and --group"])
     fail("train", "--table", table(), "--model", "tnp-d", "--out", HERE / "no", "--time", "then", "--values", "load", "--context", 5, "--horizon",
          3, naming=['no column "then"'])
-    fail(*base, "--time", "when", "--values", "load", "--context", 300, "--horizon", 60, naming=["load.csv: 400 points found, expected more"])
+    fail(*base, "--time", "when", "--values", "load", "--context", 300, "--horizon", 60, naming=["load.csv: 400 points found, expected a window of 300 + 60 known points"])
     twice = write("twice.csv", "when,load\n2024-01-01,1\n2024-01-01,2\n")
     fail("train", "--table", twice, *FLAGS, "--model", "tnp-d", "--out", HERE / "no", naming=["two rows of the time 2024-01-01 found"])
     for flag in (["--group", "remark"], ["--truth", table()], ["--no-standardise"], ["--neighbours", 3]):

@@ -126,8 +126,8 @@ def expectation_of_the_posterior():
 
     done = npzoo("eval", "--checkpoint", at, "--protocol", path, "--set", "data.points=12", "--expectations", both)
     expect(done.returncode == 0 and "by the posterior" not in done.stdout, done.stdout)
-    expect("test rbf: the stored expectation of the posterior is of other tasks (version " in done.stderr
-           and "and is not used; to compute it: npzoo oracle two --set data.points=12 --expectation" in done.stderr, done.stderr)
+    expect("test rbf: the stored expectation of the posterior is for other tasks (version " in done.stderr
+           and "and is not used; to compute it, run npzoo oracle two --set data.points=12 --expectation" in done.stderr, done.stderr)
     fail("eval", "--checkpoint", at, "--expectations", write("bad.toml", "[[expectation]]\nprotocol = 1\n"),
          naming=["[expectations]", "bad.toml", "protocol"])
     fail("eval", "--checkpoint", at, "--expectations", HERE / "none.toml", naming=["none.toml"])

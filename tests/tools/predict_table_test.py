@@ -138,7 +138,7 @@ def truths_that_cannot_be():
     for content, naming in (("day,u\n100,1\n", ["[truth]", "knows none of the values that were predicted"]),
                             ("day,u\n1,1\n1,1\n", ["rows 1 and 2 have the same inputs"]), ("day\n1\n", ['no column "u"']),
                             ("day,u\n1,x\n", ["truth.csv:2", 'column "u" holds "x"']),
-                            ("day,u\n2020-01-01,1\n", ['expected a number, as others of the column are'])):
+                            ("day,u\n2020-01-01,1\n", ['expected a number, like the others of the column'])):
         write("truth.csv", content)
         fail(*args("--truth", HERE / "truth.csv"), naming=naming)
     fail(*args("--truth", HERE / "none.csv"), naming=["none.csv", "No such file"])
@@ -213,13 +213,13 @@ def mixed_stations():
 @case
 def rows_of_two_stations_are_not_averaged():
     write("t.csv", mixed_stations())
-    fail(*args(), naming=['[columns]', 't.csv has 30 dates twice; does "station" tell series apart? Then --group station; else '
+    fail(*args(), naming=['[columns]', 't.csv has 30 dates twice; if "station" names the series, use --group station; otherwise use '
                           '--inputs date'])
     grouped = figures(succeed(*args("--group", "station")), "temp")
     expect(all(abs(mean) < 30 for mean, _ in grouped[::2]) and all(abs(mean - 100) < 30 for mean, _ in grouped[1::2]), grouped)
     expect(len(figures(succeed(*args("--inputs", "date")), "temp")) == 60, "as asked for")
     write("targets.csv", "date\n2026-02-01\n")
-    fail(*args("--targets", HERE / "targets.csv"), naming=['does "station" tell series apart?'])
+    fail(*args("--targets", HERE / "targets.csv"), naming=['if "station" names the series'])
 
 
 @case

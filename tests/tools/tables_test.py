@@ -261,19 +261,19 @@ def refused():
     yield "day\trate,x\n1\t2,3\n", f'[{{}}:1] has "," and a tab {both}', ()
     yield "day\trate;x\n1\t2;3\n", f'[{{}}:1] has ";" and a tab {both}', ()
     yield 'day,"rate\n1,2\n', "[{}:1] column 2 has an opening quote and no closing one", ()
-    yield 'day,"rate"x\n1,2\n', '[{}:1] column "rate" goes on after its closing quote', ()
+    yield 'day,"rate"x\n1,2\n', '[{}:1] column "rate" has text after its closing quote', ()
     yield "day,ra\rte\n1,2\n", '[{}:1] column "ra?te" has a control character in its name, expected UTF-8 text', ()
     yield "day,rate\r1,2\r2,\r", '[{}:1] column "rate?1" has a control character in its name, expected UTF-8 text', ()
     yield "x" * (1 << 25), "[{}:1] is a line of more than 16777216 bytes", ()
     # Rows.
     yield "day,rate\n1,2\n2\n", '[{}:3] column "rate" is missing, found 1 fields, expected 2', ()
-    yield "day,rate\n1,2\n2,,\n", '[{}:3] goes on after the last column "rate", found 3 fields, expected 2', ()
+    yield "day,rate\n1,2\n2,,\n", '[{}:3] has more fields after the last column "rate", found 3 fields, expected 2', ()
     yield "#\n# x\nday,rate\r\n1,2\r\n2\r\n", '[{}:5] column "rate" is missing, found 1 fields, expected 2', ()
     yield "day;rate\n1;2\n3,4\n", '[{}:3] column "rate" is missing, found 1 fields, expected 2', ()
-    yield "day,rate,text\n1,2,a b\n2,,a,b\n", '[{}:3] goes on after the last column "text", found 4 fields, expected 3', ()
+    yield "day,rate,text\n1,2,a b\n2,,a,b\n", '[{}:3] has more fields after the last column "text", found 4 fields, expected 3', ()
     yield "day,rate\n1,2\n\n2,\n", '[{}:3] is blank between rows, expected column "day"', ()
     yield 'day,rate\n1,"2\n2,\n', '[{}:2] column "rate" has an opening quote and no closing one', ()
-    yield 'day,rate\n1,"2"3\n', '[{}:2] column "rate" goes on after its closing quote', ()
+    yield 'day,rate\n1,"2"3\n', '[{}:2] column "rate" has text after its closing quote', ()
     yield 'day,rate,t\n1,2,"a\nb"\n2,,"c\n\nd"\n3,x,\n', '[{}:7] column "rate" holds "x", expected a number', NAMED
     # Numbers.
     for text in ("x", "1.2.3", "0x10", "1 2", "--1", "+-1", "1e", "1\u00a0", "1;2", "1'000", "12 %", "5 m", "#", ".", "e5", "1,"):
@@ -286,9 +286,9 @@ def refused():
         yield (f'{HEAD}3,"{text}"\n', f'[{{}}:4] column "rate" holds "{text}", expected a number without thousands separators, or '
                "--decimal . or , to name the decimal sign", NAMED)
     yield ("day;rate\n1;2,5\n2;\n3;2.5\n",
-           '[{}:4] column "rate" holds "2.5", expected a decimal comma as in other numbers of the table', NAMED)
+           '[{}:4] column "rate" holds "2.5", expected a decimal comma, like the other numbers of the table', NAMED)
     yield ("day;rate\n1.5;2,5\n2;\n",
-           '[{}:2] column "rate" holds "2,5", expected a decimal point as in other numbers of the table', NAMED)
+           '[{}:2] column "rate" holds "2,5", expected a decimal point, like the other numbers of the table', NAMED)
     # Inputs, which may not be missing.
     for word in MISSING[:11]:
         text = word.strip()
@@ -300,19 +300,19 @@ def refused():
     for text in ("01/02/2020", "1.2.2020", "20-01-2020"):
         yield f"day,rate\n{text},2\n1,\n", "[{}:2] " + NO_ORDER.format(text), NAMED
     for text in ("2020/01/02", "2020-1-1", "Jan 1 2020", "2020-01-01T12:30 UTC", "2006-Q1", "Jan-20", "13. May 2020"):
-        yield f"day,rate\n{text},2\n1,\n", '[{}:3] column "day" holds "1", expected a date, as others of the column are', NAMED
+        yield f"day,rate\n{text},2\n1,\n", '[{}:3] column "day" holds "1", expected a date, like the others of the column', NAMED
     for text in ("2020-02-30", "2021-02-29", "2020-13-01", "2020-00-10", "12:30", "2020-01-01 25:00",
                  "2020-01-01 12:60", "2020-01-01 24:00:01", "2020-01-01T12", "2020-01-01T12:30+25:00", "2020-W01", "2020-01-01Z",
                  "2020-01-01T12:30:60Z", "1:00 PM"):
         yield f"day,rate\n{text},2\n1,\n", "[{}:2] " + NO_DATE.format(text), NAMED
     zone = ("day,rate\n2020-01-01T12:00Z,2\n2020-01-02T12:00,\n",
-            '[{}:3] column "day" holds "2020-01-02T12:00", expected a time with a zone (Z or +01:00), as others of the column have')
+            '[{}:3] column "day" holds "2020-01-02T12:00", expected a time with a zone (Z or +01:00), like the others of the column')
     yield *zone, ()
     yield *zone, NAMED
     yield ("day,rate\n2020-01-01,2\n2020-01-02T12:00+01:00,\n", '[{}:3] column "day" holds "2020-01-02T12:00+01:00", expected a time '
-           "without a zone, as others of the column have none", ())
-    yield ("day,rate\n2020-01-01,2\n2,\n", '[{}:3] column "day" holds "2", expected a date, as others of the column are', NAMED)
-    yield ("day,rate\n2,2\n2020-01-01,\n", '[{}:3] column "day" holds "2020-01-01", expected a number, as others of the column are',
+           "without a zone, like the others of the column", ())
+    yield ("day,rate\n2020-01-01,2\n2,\n", '[{}:3] column "day" holds "2", expected a date, like the others of the column', NAMED)
+    yield ("day,rate\n2,2\n2020-01-01,\n", '[{}:3] column "day" holds "2020-01-01", expected a number, like the others of the column',
            NAMED)
     yield "day,rate\n2020-01-01,2\n,\n", '[{}:3] column "day" is empty, expected a date', NAMED
     yield "day,rate\n1,2020-01-01\n2,\n", '[predict] {}: column "rate" holds dates, expected numbers to predict', NAMED

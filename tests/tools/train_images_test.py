@@ -130,9 +130,9 @@ def what_images_must_be():
 @case
 def sets_that_are_not_there_are_named():
     fail("train", "--protocol", "tnp-kr/mnist", "--model", "cnp", "--out", HERE / "x", environment=NO_DATA,
-         naming=["mnist/train-images-idx3-ubyte is wanted, but neither --data nor NPZOO_DATA names a folder", "https://"])
+         naming=["mnist/train-images-idx3-ubyte: no folder of data found, expected --data or NPZOO_DATA", "https://"])
     fail("sample", "tnp-kr/cifar10", "--data", HERE, "--out", HERE / "x.csv",
-         naming=[f"{HERE} has no cifar10/test_batch, nor with .gz or .xz", "https://"])
+         naming=[f"{HERE} has no file cifar10/test_batch, also none with .gz or .xz", "https://"])
     done = npzoo("reproduce", "tnp/emnist", "--models", "cnp", "--data", HERE, "--out", HERE / "runs", "--results", HERE / "results")
     expect(done.returncode == 1 and f"{HERE} has no emnist/emnist-balanced-train-images-idx3-ubyte" in done.stderr, done.stderr)
 

@@ -178,8 +178,8 @@ def what_a_table_must_be():
     refused(few, "[table] ", "1 group or block with at least 6 known values found, expected two or more")
     refused("g,x,y\n", "no groups or blocks with at least 6 known values")
     refused("g,x,z\n1,2,3\n", "bad.csv", "y")
-    refused("g,x,y\n1,2,3\n", "x is asked for twice", flags=["--inputs", "x", "--values", "x"])
-    refused("g,x,y\n1,2,3\n", "g is asked for twice", flags=["--group", "g", "--inputs", "g", "--values", "x"])
+    refused("g,x,y\n1,2,3\n", "x is named twice", flags=["--inputs", "x", "--values", "x"])
+    refused("g,x,y\n1,2,3\n", "g is named twice", flags=["--group", "g", "--inputs", "g", "--values", "x"])
     refused("g,x,y\n1,2,abc\n" * 20, "bad.csv")
     four = "g,a,b,c,d,y\n" + "1,2,3,4,5,6\n" * 20
     refused(four, "data.inputs is of 4 columns, expected at most 3", flags=["--inputs", "a,b,c,d", "--values", "y"])

@@ -17,7 +17,7 @@ std::shared_ptr<const Poisson> Poisson::fitted(std::span<const EventSequence> se
     for (const std::int64_t mark : sequence.marks) ++counts[static_cast<std::size_t>(mark)];
     observed += sequence.end;
   }
-  check(observed > 0, "[events] a time of 0 is observed, expected more to fit rates to");
+  check(observed > 0, "[events] an observed time of 0 found, expected a longer one to fit rates to");
   for (double& count : counts) count = std::max(count, kUnseen) / observed;
   return std::make_shared<const Poisson>(std::move(counts));
 }

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<double> read_rates(TomlReader& table, std::string_view key, KeyLine line) {
   std::vector<double> rates = table.numbers(key, line, kNonNegative);
-  table.expect(std::accumulate(rates.begin(), rates.end(), 0.0) > 0, key, "all 0", "one number > 0 at least");
+  table.expect(std::accumulate(rates.begin(), rates.end(), 0.0) > 0, key, "all 0", "at least one number > 0");
   return rates;
 }
 
@@ -36,7 +36,7 @@ std::shared_ptr<const PointProcess> read_hawkes(TomlReader& table) {
       read_rates(table, "baseline", "events of each mark per unit of time, without excitation");
   const std::size_t marks = baseline.size();
   std::vector<double> excitation = square_matrix(
-      table, "excitation", "jump of the intensity of the mark of the row at an event of the mark of the column", marks,
+      table, "excitation", "jump of the intensity of the row's mark at an event of the column's mark", marks,
       kNonNegative);
   return std::make_shared<const Hawkes>(
       std::move(baseline), std::move(excitation),

@@ -16,7 +16,7 @@ namespace npzoo {
 
 Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> counts) {
   const double count = std::accumulate(counts.begin(), counts.end(), 0.0);
-  check(count > 0, "[events] no event found, expected one at least");
+  check(count > 0, "[events] no event found, expected at least one");
   const double ratio = std::accumulate(sums.begin(), sums.end(), 0.0) / count;
   const auto n = static_cast<double>(sums.size());
   if (n < 2) return {ratio, std::numeric_limits<double>::quiet_NaN()};

@@ -41,7 +41,7 @@ class EventCollector {
     EventSequence& events = all_[found->second].events;
     check_time(time, last_[found->second], cells.time, line);
     last_[found->second] = time;
-    check(events.events() < PointProcess::kMostEvents, "[{}:{}] sequence {} goes on, expected at most {} events",
+    check(events.events() < PointProcess::kMostEvents, "[{}:{}] sequence {} has one more event, expected at most {} events",
           format_.name(), line, in_quotes(name), PointProcess::kMostEvents);
     const double moved = events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap);
     if (!events.times.empty() && moved <= events.times.back())
@@ -53,7 +53,7 @@ class EventCollector {
   }
 
   std::vector<NamedSequence> finish() {
-    check(!all_.empty(), "[{}] has no events, expected one at least", format_.name());
+    check(!all_.empty(), "[{}] has no events, expected at least one", format_.name());
     return std::move(all_);
   }
 
@@ -130,7 +130,7 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
     earliest = std::min(earliest, first);
   }
   return fmt::format(
-      "the first event is at {}, long after time 0, where observation begins: subtract when it began from all times",
+      "the first event is at {}, long after time 0, where observation begins: subtract the time at which it began from all times",
       (earliest + form.start) * form.unit);
 }
 

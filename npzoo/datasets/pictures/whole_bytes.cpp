@@ -42,7 +42,7 @@ std::vector<std::uint8_t> read_rest(ByteStream& file, std::int64_t most) {
 
 void check_end(ByteStream& file, std::string_view what) {
   std::array<std::byte, 1> next{};
-  check(file.read(next) == 0, "[images] {}: goes on after {}, expected its end", file.name(), what);
+  check(file.read(next) == 0, "[images] {}: has more bytes after {}, expected its end", file.name(), what);
 }
 
 }  // namespace npzoo

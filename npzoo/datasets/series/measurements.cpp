@@ -64,7 +64,7 @@ Measurements read_client(const std::filesystem::path& path, std::span<const std:
 }
 
 constexpr std::string_view kTransformerColumns = "HUFL,HULL,MUFL,MULL,LUFL,LULL,OT";
-constexpr std::string_view kTransformers = "it can be had from https://github.com/zhouhaoyi/ETDataset (ETT-small)";
+constexpr std::string_view kTransformers = "download it from https://github.com/zhouhaoyi/ETDataset (ETT-small)";
 
 constexpr KnownSeries kSeries[] = {
     {"etth1", "ett/ETTh1.csv", kTransformerColumns, kTransformers, read_transformer},
@@ -72,7 +72,7 @@ constexpr KnownSeries kSeries[] = {
     {"ettm1", "ett/ETTm1.csv", kTransformerColumns, kTransformers, read_transformer},
     {"ettm2", "ett/ETTm2.csv", kTransformerColumns, kTransformers, read_transformer},
     {"exchange", "exchange_rate/exchange_rate.txt", "0,1,2,3,4,5,6,OT",
-     "it can be had from https://github.com/laiguokun/multivariate-time-series-data", read_exchange_rates},
+     "download it from https://github.com/laiguokun/multivariate-time-series-data", read_exchange_rates},
     {"electricity-mt200", "electricity/LD_MT200_hour.csv", "MT_200",
      "it is the client MT_200 of https://archive.ics.uci.edu/dataset/321, hour by hour", read_client},
 };

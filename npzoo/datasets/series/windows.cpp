@@ -83,7 +83,7 @@ ForecastSource::ForecastSource(std::shared_ptr<const ForecastSeries> series, con
   check(options.batch_size > 0, "[forecast] batch size {}, expected at least 1", options.batch_size);
   check_calendar(rules_, series_->series);
   starts_ = window_starts(*series_, rules_, options.split);
-  check(!starts_.empty(), "[forecast] a part of {} points found, expected one window of {} + {} that are known",
+  check(!starts_.empty(), "[forecast] a part of {} points found, expected a window of {} + {} known points",
         series_->part(options.split).size(), rules.context, rules.horizon);
 }
 
@@ -102,7 +102,7 @@ std::vector<std::int64_t> ForecastSource::starts_of(std::uint64_t index) const {
     items = items_of_batch(count, options_.batch_size, options_.seed, index);
   } else {
     const std::int64_t first = static_cast<std::int64_t>(index) * options_.batch_size;
-    check(first < count, "[forecast] batch {} asked for, expected one of {}", index, *size());
+    check(first < count, "[forecast] batch {} found, expected one of the {} batches", index, *size());
     for (std::int64_t i = first; i < std::min(first + options_.batch_size, count); ++i) items.push_back(i);
   }
   for (std::int64_t& item : items) item = starts_[static_cast<std::size_t>(item)];

@@ -210,14 +210,14 @@ double CellParser::number(const Place& at) {
   if (const auto found = date(at.cell, form.order)) return time(*found, at);
   if (form.kind == ColumnForm::Kind::time) {
     if (const auto found = parse_compact_date(at.cell)) return time(*found, at);
-    refuse(at, "a date, as others of the column are");
+    refuse(at, "a date, like the others of the column");
   }
   double value = 0;
   bool known = plain_number(at.cell, value);
   if (!known && (format_->separator() != ',' || rules_.decimal == ',')) {
     const auto comma = with_comma(at.cell);
     const bool has_comma = at.cell.find(',') != std::string_view::npos;
-    if (comma && has_comma && decimal_ == '.') refuse(at, "a decimal point as in other numbers of the table");
+    if (comma && has_comma && decimal_ == '.') refuse(at, "a decimal point, like the other numbers of the table");
     if (comma) {
       if (has_comma) decimal_ = ',', decimal_certain_ = true;
       value = *comma;
@@ -236,7 +236,7 @@ double CellParser::number(const Place& at) {
     refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
   if (decimal_ == ',' && at.cell.find('.') != std::string_view::npos &&
       parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
-    refuse(at, "a decimal comma as in other numbers of the table");
+    refuse(at, "a decimal comma, like the other numbers of the table");
   if (needs_order(at.cell))
     refuse(at,
            "a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads other orders with --dates dmy, mdy or "
@@ -250,11 +250,11 @@ double CellParser::number(const Place& at) {
 
 double CellParser::time(const DateTime& found, const Place& at) {
   ColumnForm& form = forms_[at.column];
-  if (form.kind == ColumnForm::Kind::number) refuse(at, "a number, as others of the column are");
+  if (form.kind == ColumnForm::Kind::number) refuse(at, "a number, like the others of the column");
   if (form.kind == ColumnForm::Kind::unknown) form = {ColumnForm::Kind::time, found.zoned, found.day, form.order};
   if (form.zoned != found.zoned)
-    refuse(at, form.zoned ? "a time with a zone (Z or +01:00), as others of the column have"
-                          : "a time without a zone, as others of the column have none");
+    refuse(at, form.zoned ? "a time with a zone (Z or +01:00), like the others of the column"
+                          : "a time without a zone, like the others of the column");
   return days_since(form.epoch, found);
 }
 

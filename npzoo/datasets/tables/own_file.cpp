@@ -13,7 +13,7 @@ void check_read_again(const std::filesystem::path& path, const char* where) {
   const bool is_other =
       path == "-" || (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error) &&
                       !std::filesystem::is_regular_file(path, error));
-  check(!is_other, "[{}] {} found, expected a file: a training that goes on reads it again", where, path.string());
+  check(!is_other, "[{}] {} found, expected a file: a resumed training reads it again", where, path.string());
 }
 
 std::string table_checksum(const std::filesystem::path& path) {

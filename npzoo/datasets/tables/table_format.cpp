@@ -150,7 +150,7 @@ void TableFormat::split(std::string_view row, std::int64_t line, Cells& cells) c
   if (found < columns())
     fail("[{}] column {} is missing, found {} fields, expected {}", where(line), title(found), found, columns());
   if (found > columns())
-    fail("[{}] goes on after the last column {}, found {} fields, expected {}", where(line), title(columns() - 1),
+    fail("[{}] has more fields after the last column {}, found {} fields, expected {}", where(line), title(columns() - 1),
          found, columns());
 }
 
@@ -192,7 +192,7 @@ void TableFormat::split_quoted(std::string_view row, std::int64_t line, Cells& c
         cell = cells.unquoted.emplace_back(std::move(plain));
       }
       row = leading(row.substr(close + 1));
-      check(row.empty() || row.front() == separator_, "[{}] column {} goes on after its closing quote", where(line),
+      check(row.empty() || row.front() == separator_, "[{}] column {} has text after its closing quote", where(line),
             header_.empty() ? in_quotes(cell) : title(cells.text.size()));
     } else {
       row.remove_prefix(cell.size());

@@ -36,7 +36,7 @@ RecordedEvents::RecordedEvents(std::vector<std::shared_ptr<const EventSequence>>
                                const SourceOptions& options)
     : sequences_(std::move(sequences)), rules_(rules), options_(options) {
   check_batch_size(options);
-  check(!sequences_.empty(), "[events] no sequence found, expected one at least in each part");
+  check(!sequences_.empty(), "[events] no sequence found, expected at least one in each part");
 }
 
 std::optional<std::int64_t> RecordedEvents::size() const {

@@ -40,7 +40,7 @@ SeriesSplit read_split(TomlReader& data) {
                validation = data.number("validation", "share for validation", kShareOfSeries),
                test = data.number("test", "share for the test", kShareOfSeries);
   data.expect(std::abs(training + validation + test - 1) <= 1e-9, "test", fmt::format("{}", test),
-              "what makes 1 with training and validation");
+              "a share that makes 1 together with those of training and validation");
   return SplitByShares{training, validation};
 }
 

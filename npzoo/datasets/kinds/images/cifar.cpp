@@ -35,7 +35,7 @@ class PickleSteps {
   void expect(std::string_view steps) {
     for (const char step : steps)
       check(byte() == static_cast<std::uint8_t>(step),
-            "[cifar] {}: another pickle than the published batches are, expected one of them", file_.name());
+            "[cifar] {}: an unknown pickle found, expected a published batch of CIFAR-10", file_.name());
   }
   void expect_text(std::string_view text) {
     expect("U"sv);
@@ -58,7 +58,7 @@ std::vector<std::uint8_t> read_labels(PickleSteps& steps, const std::string& nam
   std::uint8_t step = steps.byte();
   for (; step == '('; step = steps.byte()) {
     for (step = steps.byte(); step == 'K'; step = steps.byte()) labels.push_back(steps.byte());
-    check(step == 'e' && std::ssize(labels) <= kMostImages, "[cifar] {}: labels that are no list of small numbers",
+    check(step == 'e' && std::ssize(labels) <= kMostImages, "[cifar] {}: labels that are not a list of small numbers",
           name);
   }
   check(step == 'U', "[cifar] {}: labels are followed by step {:02x}, expected the pixels", name, step);

@@ -180,7 +180,7 @@ ImageChoice read_choice(TomlReader& data, std::int64_t height, std::int64_t widt
   std::vector<std::string_view> crops{"none"};
   if (height == 0) crops.push_back("centre");
   if (has_faces) crops.push_back("face");
-  const std::string crop = data.choice("crop", "what is kept of a picture", crops);
+  const std::string crop = data.choice("crop", "part of a picture that is used", crops);
   choice.crop = crop == "face" ? Crop::face : crop == "centre" ? Crop::centre : Crop::none;
   return choice;
 }

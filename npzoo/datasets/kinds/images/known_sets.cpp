@@ -171,10 +171,10 @@ ImageSet read_celeba_32(const KnownImageSet& set, const ImageChoice& /*choice*/,
 }
 
 constexpr std::string_view kCifarObtained =
-    "it can be had from https://www.cs.toronto.edu/~kriz/cifar.html (the binary or the Python version)";
+    "download it from https://www.cs.toronto.edu/~kriz/cifar.html (the binary or the Python version)";
 constexpr std::string_view kCelebaObtained =
-    "it can be had from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (img_align_celeba.zip)";
-constexpr std::string_view kOfATest = "it is a part of the set, made for this program's tests";
+    "download it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (img_align_celeba.zip)";
+constexpr std::string_view kOfATest = "it is a part of the set, made for the tests of this program";
 
 constexpr KnownImageSet kSets[] = {
     {.name = "mnist",
@@ -183,13 +183,13 @@ constexpr KnownImageSet kSets[] = {
      .classes = 10,
      .read = read_mnist,
      .obtained =
-         "it can be had from https://yann.lecun.com/exdb/mnist or https://ossci-datasets.s3.amazonaws.com/mnist/"},
+         "download it from https://yann.lecun.com/exdb/mnist or https://ossci-datasets.s3.amazonaws.com/mnist/"},
     {.name = "emnist-balanced",
      .height = 28,
      .width = 28,
      .classes = 47,
      .read = read_emnist,
-     .obtained = "it can be had from https://www.nist.gov/itl/products-and-services/emnist-dataset (gzip.zip)"},
+     .obtained = "download it from https://www.nist.gov/itl/products-and-services/emnist-dataset (gzip.zip)"},
     {.name = "emnist-part", .height = 28, .width = 28, .classes = 47, .read = read_emnist_part, .obtained = kOfATest},
     {.name = "cifar10",
      .height = 32,

@@ -75,7 +75,7 @@ ImageSource::ImageSource(ChosenImages images, const ImageFormat& format, const P
                          const SourceOptions& options)
     : images_(std::move(images)), format_(format), rules_(rules), options_(options) {
   check(options.batch_size > 0, "[images] batch size {}, expected at least 1", options.batch_size);
-  check(!images_.items.empty(), "[images] no image found, expected one at least");
+  check(!images_.items.empty(), "[images] no image found, expected at least one");
   for (std::size_t byte = 0; byte < values_.size(); ++byte) values_[byte] = format.value(static_cast<double>(byte));
 }
 
@@ -89,7 +89,7 @@ std::vector<std::int64_t> ImageSource::items_of(std::uint64_t index) const {
   std::vector<std::int64_t> positions;
   if (options_.split == Split::evaluation) {
     const std::int64_t first = static_cast<std::int64_t>(index) * options_.batch_size;
-    check(first < count, "[images] batch {} asked for, expected one of {}", index, *size());
+    check(first < count, "[images] batch {} found, expected one of the {} batches", index, *size());
     positions.resize(static_cast<std::size_t>(std::min(options_.batch_size, count - first)));
     std::iota(positions.begin(), positions.end(), first);
   } else {

@@ -47,7 +47,7 @@ class Reader {
     for (const std::string& name : weights.keys())
       table_.expect(std::ranges::find(names, name) != names.end(), key, fmt::format("about '{}'", name),
                     fmt::format("weights of {}", fmt::join(names, ", ")));
-    table_.expect(sum > 0, key, "without any weight", "one weight > 0 at least");
+    table_.expect(sum > 0, key, "without any weight", "at least one weight > 0");
   }
 
   /// Reads a number that is about 1 in the units of a model.

@@ -100,7 +100,7 @@ TableTasks describe_table(const OwnTable& own) {
   for (const auto* names : {&own.inputs, &own.values})
     for (const std::string& name : *names) {
       static_cast<void>(format.column(name));
-      check(std::ranges::count(used, name) == 0 && name != own.group, "[table] {}: the column {} is asked for twice",
+      check(std::ranges::count(used, name) == 0 && name != own.group, "[table] {}: the column {} is named twice",
             own.path.string(), name);
       used.push_back(name);
     }

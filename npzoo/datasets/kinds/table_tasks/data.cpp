@@ -101,7 +101,7 @@ TableData read_table_data(const TableTasks& tasks) {
   }
   const auto count = std::ssize(usable);
   check(count >= 2,
-        "[table] {}: {} with at least {} known values found, expected two or more, to learn from and to hold out",
+        "[table] {}: {} with at least {} known values found, expected two or more: to train on, and to hold out",
         tasks.path, count == 1 ? "1 group or block" : "no groups or blocks", TableData::kLeastKnown);
   data.tested_on_validation = !tasks.held_out.test || count < 3;
   const auto share = [count](double of, std::int64_t most) {

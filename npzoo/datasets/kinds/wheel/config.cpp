@@ -48,7 +48,7 @@ class WheelConfig final : public TaskConfig {
   }
   static void check_points(const TomlReader& reader, const WheelDistribution& d) {
     // Fewer than three have the authors' draw none at a time.
-    if (d.context + d.targets < 3) reader.reject("targets", std::to_string(d.targets), "3 points or more in all");
+    if (d.context + d.targets < 3) reader.reject("targets", std::to_string(d.targets), "at least 3 points in all");
   }
 
  private:
