@@ -72,9 +72,9 @@ int run_npzoo(int argc, const char* const* argv) {
   } catch (const std::system_error& e) {
     return e.code() == std::errc::broken_pipe ? end_unread(on_broken_pipe, e) : report(e);
   } catch (const std::bad_alloc&) {
-    return no_memory("the system has no more for what was asked");
+    return no_memory("the system is out of memory");
   } catch (const std::length_error&) {
-    return no_memory("more elements were asked for than there can be");
+    return no_memory("an array has more elements than memory can hold");
   } catch (const std::exception& e) {
     return report(e);
   }

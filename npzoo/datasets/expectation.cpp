@@ -74,7 +74,7 @@ std::vector<StoredExpectation> read_expectations(std::string_view text, const st
     StoredExpectation& stored = all.emplace_back();
     stored.protocol = row.text("protocol", "name of the protocol");
     stored.test = row.text("test", "name of the test");
-    stored.version = row.text("version", "hash of all that decides the tasks");
+    stored.version = row.text("version", "hash of all settings that determine the tasks");
     stored.expectation.tasks = row.integer("tasks", "tasks that the means are over", 2, kMostExpectationTasks);
     stored.expectation.marginal = read_estimate(row, "marginal");
     stored.expectation.joint = read_estimate(row, "joint");

@@ -19,7 +19,7 @@ std::string to_json(const ModelConfig& config) {
 
 ModelConfig model_config_from_json(std::string_view text, std::string_view where) {
   const json object = parse_json(text, fmt::format("{}: the model's config", where));
-  check(object.is_object(), "{}: the model's config is no JSON object", where);
+  check(object.is_object(), "{}: the model's config is not a JSON object", where);
   ModelConfig config;
   for (const auto& [key, value] : object.items()) {
     if (value.is_boolean())

@@ -26,7 +26,7 @@ class LayerWeights final : public AttentionListener {
   void hear(const HeardAttention& heard) override {
     const std::size_t layer = *heard.origin.layer;
     if (layer < layers.size()) return;  // asked again by another path or sample, which sees the same
-    check(layer == layers.size(), "[attention] layer {} told of, expected {}", layer, layers.size());
+    check(layer == layers.size(), "[attention] layer {} found, expected {}", layer, layers.size());
     const Tensor weights = of_first_query(heard.weights, batch_);
     layers.push_back(heard.origin.reading.defined() ? matmul(weights, heard.origin.reading) : weights);
   }

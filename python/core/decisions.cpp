@@ -58,7 +58,7 @@ BayesianOptimiser make_optimiser(const std::vector<AxisTuple>& axes, bool maximi
 nb::object number_or_none(const std::optional<double>& value) { return value ? nb::cast(*value) : nb::none(); }
 
 nb::dict ask(BayesianOptimiser& self, std::int64_t count) {
-  check(count >= 1, "[optimise] {} points asked for, expected 1 or more", count);
+  check(count >= 1, "[optimise] {} points to propose found, expected 1 or more", count);
   const Proposals proposals = unlocked([&] { return self.ask(count); });
   nb::list points;
   for (const ProposedPoint& p : proposals.points)
@@ -85,7 +85,7 @@ nb::dict complete(const LoadedModel& loaded, const Pixels& pixels, const Mask& m
                   std::int64_t width, std::int64_t samples, std::uint64_t seed, nb::object progress) {
   const TrainedModel& trained = in_float32(loaded, "complete");
   const auto format = trained.checkpoint.run.protocol.data->image_format();
-  check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images",
+  check(format.has_value(), "[complete] {} trained under {} found, expected a model of images",
         trained.checkpoint.run.spec.name, trained.checkpoint.run.protocol.name);
   check(mask.shape(0) == pixels.shape(0) && mask.shape(1) == pixels.shape(1),
         "[complete] a mask of {} x {} pixels found, expected {} x {} as the image", mask.shape(1), mask.shape(0),

@@ -83,7 +83,7 @@ Tensor values_of(const AnsweredQuery& self, const Array& y, DType dtype) {
 }
 
 nb::object sample(const AnsweredQuery& self, std::int64_t n, std::optional<std::uint64_t> seed, bool functions) {
-  check(n >= 1, "[sample] {} samples asked for, expected 1 or more", n);
+  check(n >= 1, "[sample] {} samples found, expected 1 or more", n);
   Tensor drawn = unlocked([&] {
     Draws draws(seed.value_or(self.seed), Purpose::prediction, 1);
     return functions ? self.prediction->functions(n, draws) : self.prediction->sample(n, draws);

@@ -59,7 +59,7 @@ class Optimiser:
         answer = self._core.ask(n)
         if answer["note"] and not self._noted:
             self._noted = True
-            warn([f"a Gaussian process answers: {answer['note']}"])
+            warn([f"a Gaussian process makes the predictions: {answer['note']}"])
         self.by = answer["by"]
         self.proposals = [Proposal(*point[1:]) for point in answer["points"]]
         return [dict(zip(self.names, point[0])) for point in answer["points"]]

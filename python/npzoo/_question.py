@@ -134,7 +134,7 @@ class Question:
                 self.target_groups = None if groups is None else np.concatenate([self.groups, groups[others]])
                 found = [np.concatenate([column, one[others]]) for column, one in zip(found, known)]
         if all(np.isnan(column).all() for column in found):
-            raise _core.InvalidInput("[score] truth knows none of the values that were predicted, expected rows with the same "
+            raise _core.InvalidInput("[score] truth has none of the predicted values, expected rows with the same "
                                      + " and ".join(self.inputs))
         return found
 

@@ -87,14 +87,14 @@ TEST_CASE("events: a table's sequences") {
 TEST_CASE("events: impossible tables are errors") {
   const std::string head = "sequence,time,mark\na,1,0\n";
   CHECK(event_refusal(head + "a,0.5,0\n") ==
-        "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the event before in its sequence");
+        "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the previous event of the sequence");
   CHECK(event_refusal(head + "b,7,0\na,1,0\n") ==
-        "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the event before in its sequence: "
+        "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the previous event of the sequence: "
         "move the later one by a little, or give a least_gap");
   CHECK(event_refusal("sequence,time\na,1e15\na,1e15\n", {.least_gap = 0.01})
             .ends_with("expected a time small enough to differ from the one before by 0.01"));
   CHECK(event_refusal(head + "a,0.5,0\n", {.least_gap = 0.1}) ==
-        "[e.csv:3] column \"time\" holds \"0.5\", expected at least 1, the time of the event before in its sequence");
+        "[e.csv:3] column \"time\" holds \"0.5\", expected at least 1, the time of the previous event of the sequence");
   CHECK(event_refusal(head + "b,-0.5,0\n") == "[e.csv:3] column \"time\" holds \"-0.5\", expected a time of 0 or more");
   CHECK(event_refusal(head + "b,2.5,0\n", {.end = 2}) ==
         "[e.csv:3] column \"time\" holds \"2.5\", expected at most the end, 2");

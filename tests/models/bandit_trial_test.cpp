@@ -291,14 +291,14 @@ TEST_CASE("bandit trial: rules and tasks that it cannot use") {
   const auto error_on = [](const TaskConfig& tasks) {
     return error_of([&] { find_trial("bandit").run(Gambler(true), tasks, bandit_rules()); });
   };
-  CHECK(error_on(*wheels(20, 4)) == "[bandit] 4 points known at first found, expected `context = 0`");
+  CHECK(error_on(*wheels(20, 4)) == "[bandit] 4 initial points found, expected `context = 0`");
   CHECK(error_on(Changed([](Batch& batch) { batch.truth = nullptr; })) ==
-        "[bandit] tasks of unknown rewards found, expected those of a known truth");
+        "[bandit] tasks without known rewards found, expected tasks with a known truth");
   CHECK(error_on(Changed([](Batch& batch) { batch.task.yt = slice(batch.task.yt, 2, 0, 1); })) ==
         "[bandit] 20 steps of 1 arms found, expected 1 or more of 2 or more");
   CHECK(error_on(Changed([](Batch& batch) { batch.task.target_lengths = Tensor::full({10}, 3, DType::int64); })) ==
-        "[bandit] tasks of different sizes found, expected the same number of steps of all");
+        "[bandit] tasks of different sizes found, expected the same number of steps for all");
   CHECK(error_on(Changed([](Batch& batch) {
           batch.task.yt = Tensor::zeros({10, 20, 5}, DType::float64);
-        })) == "[bandit] uniform choice loses nothing from step 0 to 20, expected that something can be lost");
+        })) == "[bandit] uniform choice has no regret from step 0 to 20, expected some");
 }

@@ -75,7 +75,7 @@ TEST_CASE("optimiser: proposals are those that `npzoo optimise` printed in versi
   CHECK(by_weights.points.front().values.front() == doctest::Approx(1.02817).epsilon(1e-4));
 
   const Proposals largest = told(three_axes(), over_two_axes(), {.maximise = true}).ask(3);
-  CHECK(largest.note == "a Gaussian process answers: no weights are for 3 inputs");
+  CHECK(largest.note == "a Gaussian process makes the predictions: no weights take 3 inputs");
   REQUIRE(largest.points.size() == 3);
   check_point(largest.points[0], {4, 1, 0.25}, 10.949353126557936, 2.722526792609621, 1.2119049137788904);
   check_point(largest.points[1], {4, 6, 0.25}, 10.928967942741608, 0.5733651052328028, -1.5200930104183985);
@@ -84,7 +84,7 @@ TEST_CASE("optimiser: proposals are those that `npzoo optimise` printed in versi
   BayesianOptions thompson{.batch = BatchRule::thompson};
   thompson.acquisition.kind = AcquisitionKind::expected_improvement;
   const Proposals drawn = told(three_axes(), over_two_axes(), thompson).ask(2);
-  CHECK(drawn.note == "a Gaussian process answers: the weights for tables draw no functions");
+  CHECK(drawn.note == "a Gaussian process makes the predictions: the weights for tables do not sample functions");
   CHECK(drawn.points[0].values == std::vector<double>{0.1616, 968, 0.25});
   CHECK(drawn.points[1].values == std::vector<double>{0.34324, 988, 0.25});
   CHECK((drawn.points[0].mean && !drawn.points[0].acquisition));
@@ -181,7 +181,7 @@ TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {
   CHECK(error(std::vector<double>(3 * 2001, 1.0), std::vector<double>(2001)) ==
         "[optimise] 2001 evaluations found, expected at most 2000");
   CHECK(optimiser.evaluations() == 0);
-  CHECK(error_of([&] { optimiser.ask(0); }) == "[optimise] 0 points asked for, expected 1 or more");
+  CHECK(error_of([&] { optimiser.ask(0); }) == "[optimise] 0 points to propose found, expected 1 or more");
   CHECK(error_of([&] { optimiser.beliefs(); }) == "[optimise] nothing was observed so far, expected one value or more");
   CHECK(error_of([] { BayesianOptimiser(one_axis(), {.surrogate = FittedGp{KernelKind::periodic}}); }) ==
         "[optimise] a kernel periodic found, expected rbf, matern32 or matern52");
@@ -193,5 +193,5 @@ TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {
       told(one_axis(), evaluations, {.batch = BatchRule::thompson, .surrogate = WeightsSurrogate{"npzoo/any-1d"}});
   CHECK(
       error_of([&] { weights.ask(2); }) ==
-      "[optimise] a batch by Thompson's rule asked for, kriging-tnp predicts each point by itself, expected fantasies");
+      "[optimise] thompson found, but kriging-tnp predicts each point by itself, expected fantasies");
 }

@@ -80,7 +80,7 @@ TEST_CASE("checkpoint: exported weights are the ones that count, and nothing els
   Checkpoint c = trained_checkpoint();
   const Provenance provenance{.command = "npzoo train", .evaluation = R"([{"test": "rbf"}])"};
   CHECK(error_of([&] { export_weights(path, c, provenance); }) ==
-        "[export] the checkpoint does not tell the commit that it was trained with");
+        "[export] the checkpoint does not name the commit that trained it");
   CHECK_FALSE(fs::exists(path));
 
   c.commit = "0123abc";
@@ -142,7 +142,7 @@ TEST_CASE("checkpoint: metadata of another program, or damaged") {
   CHECK(message_of_changed([](TensorFile& f) { f.metadata["model"] = "gpt"; }) ==
         "[models] there is no model 'gpt', expected one that npzoo list models lists");
   CHECK(message_of_changed([](TensorFile& f) { f.metadata["config"] = "7"; }) ==
-        "[checkpoint] FILE: the model's config is no JSON object");
+        "[checkpoint] FILE: the model's config is not a JSON object");
   for (const std::string run : {"", "[", "{}", "null"}) {
     CAPTURE(run);
     CHECK(message_of_changed([&](TensorFile& f) {

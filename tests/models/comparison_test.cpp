@@ -260,7 +260,7 @@ TEST_CASE("comparison: beside the exact posterior of the same tasks") {
   CHECK_FALSE(beats_exact_posterior("rbf", {-1, kNaN}));  // of one batch no error is known
   CHECK(error_of([] {
           beats_exact_posterior("rbf", {kNaN, kNaN});
-        }) == "[comparison] rbf: what the model lacks of the exact posterior is nan, expected a number");
+        }) == "[comparison] rbf: the distance from the exact posterior is nan, expected a number");
 }
 
 TEST_CASE("comparison: verdicts") {

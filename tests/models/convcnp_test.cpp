@@ -168,5 +168,5 @@ TEST_CASE("convcnp: errors") {
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
   const auto state = condition(*model, context_of(one));
   CHECK(error_of([&] { model->update(*state, context_of(three)); }) ==
-        "[convcnp] 3 batch elements found, the state has 1");
+        "[convcnp] 3 batch elements found, expected 1 as in the state");
 }

@@ -110,7 +110,7 @@ TEST_CASE("evaluate: the exact posterior reaches the exact log-likelihood") {
   CHECK(std::isnan(evaluate(oracle_of(sampler), sampler, {.batches = 1}).exact_gp));
   CHECK(std::isnan(evaluate(oracle_of(sampler), sampler, {.batches = 1}).exact_gap));
   CHECK(error_of([&] { evaluate(oracle_of(sampler), sampler, {.batches = 0}); }) ==
-        "[evaluate] 0 batches asked for, expected 1 or more");
+        "[evaluate] 0 batches found, expected 1 or more");
 
   const Evaluation worse = evaluate(ConstantModel(0, 1), sampler, {.batches = 20, .exact_batches = 5});
   CHECK(worse.log_likelihood < e.log_likelihood);

@@ -72,14 +72,14 @@ TEST_CASE("event forecast: the next event after a silence") {
   past.end = 1e6;
   CHECK(error_of([&] {
           forecast_next(known_renewal(), past, levels, DType::float64);
-        }).starts_with("[events] nothing for 1e+06 after the last event has log-probability "));
+        }).starts_with("[events] no event for 1e+06 after the last one has log-probability "));
 }
 
 TEST_CASE("event forecast: a horizon that is too many events away is refused at once") {
   for (const double horizon : {1e5, 1e9, 1e15})
     CHECK(error_of([&] {
             continue_events(known_renewal(), some_past(), horizon, 2, 3, DType::float64);
-          }).find("events come on each path until the horizon, expected at most 4096: a horizon ") !=
+          }).find("events on each path until the horizon found, expected at most 4096; use a horizon ") !=
           std::string::npos);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("event forecast: a model that predicts no events") {
   CHECK(error_of([&] { continue_events(*cnp, some_past(), 1, 1, 0, DType::float64); }) ==
         "[events] the model does not predict events, expected one that does, such as thp-plus");
   CHECK(error_of([&] { model_intensities(known_renewal(), EventSequence(), {}, DType::float64); }) ==
-        "[events] an empty sequence found, expected one event at least");
+        "[events] an empty sequence found, expected at least one event");
 }
 
 TEST_CASE("event forecast: the density of each event given those before it") {
@@ -168,5 +168,5 @@ TEST_CASE("event forecast: the density of each event given those before it") {
   const std::vector<double> alone = event_log_likelihoods(known_renewal(), {{0.5}, {0}, 0.5}, DType::float64);
   CHECK((alone.size() == 1 && std::isnan(alone[0])));
   CHECK_THROWS_WITH_AS(event_log_likelihoods(known_renewal(), {{}, {}, 0}, DType::float64),
-                       "[events] an empty sequence found, expected one event at least", Error);
+                       "[events] an empty sequence found, expected at least one event", Error);
 }

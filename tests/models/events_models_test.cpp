@@ -211,7 +211,7 @@ TEST_CASE("event models: tasks that are not events are one-line errors") {
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
   const auto state = condition(*model, context_of(one));
   CHECK(error_of([&] { model->update(*state, context_of(three)); }) ==
-        "[events] 3 batch elements found, the state has 1");
+        "[events] 3 batch elements found, expected 1 as in the state");
   CHECK(error_of([&] {
           model->query(*state, one.xt)->joint_log_likelihood(three.yt.view({1, 3, 2}));
         }) == "[prediction] y (1, 3, 2) found, expected values of 1 targets");

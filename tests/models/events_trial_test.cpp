@@ -120,7 +120,7 @@ TEST_CASE("events trial: errors") {
     return error_of([&] { find_trial("events").run(model, *p.data, event_options()); });
   };
   CHECK(run(RenewalModel({1.0}), gp) ==
-        "[events] the tasks are no sequences of events, expected tasks as those of events/hawkes");
+        "[events] the tasks are not sequences of events, expected tasks such as those of events/hawkes");
   const auto cnp = varied_model(model_spec(events, "cnp"));
   CHECK(run(*cnp, events) == "[events] the model does not predict events, expected one that does, such as thp-plus");
 }

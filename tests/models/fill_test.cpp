@@ -267,7 +267,7 @@ TEST_CASE("fill: tables that cannot be filled") {
   CHECK(message("x,y\n1,\n2,\n") == "[predict] t.csv has no value in \"y\", expected some rows with one");
   CHECK(message("x,y\n1,2020-01-01\n2,\n") == "[predict] t.csv: column \"y\" holds dates, expected numbers to predict");
   CHECK(message("x,y\n1,2\n2,\n", "x,y\n1,2\n") ==
-        "[truth] truth.csv knows none of the values that were predicted, expected rows with the same x");
+        "[truth] truth.csv has none of the predicted values, expected rows with the same x");
   CHECK(
       message("x,y\n1,1e300\n2,-1e300\n3,\n", "", {.standardise = false}) ==
       "[t.csv:2] the prediction is no number, expected a finite number: inputs or values are too large for the model");

@@ -124,7 +124,7 @@ TEST_CASE("events: arrays and options that are refused") {
   CHECK(message({-1}) == "[events] the time of event 0 is -1, expected a number from 0 to 1e+15");
   CHECK(message({1}, {3}) == "[events] the mark of event 0 is 3, expected one of 0 to 0");
   CHECK(message({1, 1}) ==
-        "[events] the time of event 1 is 1, expected more than 1, the time of the event before in its sequence");
+        "[events] the time of event 1 is 1, expected more than 1, the time of the previous event of the sequence");
   const EventData data = make_events(trained, kEventTimes, {}, kSequenceNumbers);
   CHECK(error_of([&] { predict_following_events(trained, data, {.now = 2}); }) ==
         "[predict] --now 2 found, expected 3 or later: sequence \"0\" has an event then");

@@ -151,5 +151,5 @@ TEST_CASE("forecast trial: tasks of another kind are refused") {
   const AddedTaskFamily added(kLines);
   const Protocol protocol = parse_protocol(lines_protocol(), "f.toml");
   CHECK(error_of([&] { find_trial("forecast").run(Walk(1, false), *protocol.data, {}); }) ==
-        "[forecast] the tasks are no windows of a series, expected tasks as those of taylorformer/exchange");
+        "[forecast] the tasks are not windows of a series, expected tasks such as those of taylorformer/exchange");
 }

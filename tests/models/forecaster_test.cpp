@@ -90,7 +90,7 @@ TEST_CASE("forecaster: figures that are not finite, dates and sizes that cannot 
   TimeSeries late = days({1, 2, 3});
   late.time_form.epoch = 2'932'896 - 13;
   CHECK(error_of([&] { forecast(Walk(0.5, false), late, {.horizon = 2}); }) ==
-        "[forecast] the horizon ends behind the year 9999, expected a nearer one");
+        "[forecast] the horizon ends after the year 9999, expected a nearer one");
   CHECK(
       error_of([] {
         forecast(Walk(0.5, false), days({1, 2, 3}), {.horizon = 4000, .samples = 60'000});

@@ -202,7 +202,7 @@ TEST_CASE("gaussian process: beyond the exact size the nearest points answer, ea
   CHECK(alone.mean[0] == near.mean[2]);
   CHECK(alone.std[0] == near.std[2]);
   CHECK(error_of([&] { local.covariance(targets); }) ==
-        "[gp] the covariance of targets given 600 points asked for, expected at most 500");
+        "[gp] 600 points found for a covariance of targets, expected at most 500");
 }
 
 TEST_CASE("gaussian process: the values of a fit give the fitted process, to the last bit") {
@@ -227,7 +227,7 @@ TEST_CASE("gaussian process: the values of a fit give the fitted process, to the
       CHECK(error_of([&] { GaussianProcess::with(points, values, known); }) ==
             "[gp] the hyper-parameter 0 found, expected a positive number");
       CHECK(error_of([&] { GaussianProcess::with(points, std::vector<double>{1}, known); }) ==
-            fmt::format("[gp] 1 hyper-parameters found, {} has {}", known.kernel, values.size()));
+            fmt::format("[gp] 1 hyper-parameters found, {} needs {}", known.kernel, values.size()));
     }
 }
 

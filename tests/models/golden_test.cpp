@@ -190,7 +190,7 @@ TEST_CASE("golden: files that are no recorded run of a model here") {
   CHECK(parity_message_after([](TensorFile& f) { f.tensors.erase("adam.final.embedder.0.bias"); }) ==
         "there is no tensor 'adam.final.embedder.0.bias'");
   CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = "[]"; }) ==
-        "the model's config is no JSON object");
+        "the model's config is not a JSON object");
   CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = R"({"d_model": [16]})"; }) ==
         "'d_model' in the model's config is array, expected a number, a string or a boolean");
   CHECK(parity_message_after([](TensorFile& f) { f.metadata["config"] = "{}"; }) ==

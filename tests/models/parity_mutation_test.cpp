@@ -161,7 +161,7 @@ TEST_CASE("parity: lengths, orders, marks and draws out of range are refused") {
   CHECK(message_with("cnp.a", "adam.losses", Tensor::zeros({1001}, DType::float64)) ==
         "[parity] x: 'adam.losses' has 1001 updates, expected 1 to 1000");
   CHECK(message_with("autoformer.b", "x_dec", Tensor::zeros({4, 12, 3}, DType::float64)) ==
-        "[parity] x: 'x_dec' is something else, expected the last 5 steps of 'x_enc' and then zeros");
+        "[parity] x: 'x_dec' has other values, expected the last 5 steps of 'x_enc' and then zeros");
 }
 
 TEST_CASE("parity: sizes in the text of a recording are bounded by its numbers") {

@@ -98,7 +98,7 @@ TEST_CASE("picture completion: images are pictures and back") {
   }
   CHECK(error_of([] {
           pixels_at(format_of(1), std::vector{0.0, 1.5});
-        }) == "[complete] a point at (0, 1.5) is no pixel of an image of 5 x 5");
+        }) == "[complete] a point at (0, 1.5) is not a pixel of an image of 5 x 5");
 }
 
 TEST_CASE("picture completion: every model predicts pixels as it predicts points") {
@@ -238,10 +238,10 @@ TEST_CASE("picture completion: errors") {
   const auto error = [&](const Picture& given, const PixelMask& shown) {
     return error_of([&] { complete_picture({.model = model, .picture = given, .shown = shown}); });
   };
-  CHECK(error(colours, some) == "[complete] the picture has 3 channels, expected 1 as the images of the model");
+  CHECK(error(colours, some) == "[complete] the picture has 3 channels, expected 1, like the images of the model");
   CHECK(error({2, 2, 1, {1, 2, 3}}, some) == "[complete] the picture of 2 x 2 pixels has 3 bytes, expected 4");
   CHECK(error(picture, other) == "[complete] a mask of 5 pixels found, expected 4");
-  CHECK(error(picture, none) == "[complete] no pixel is shown, expected one at least");
+  CHECK(error(picture, none) == "[complete] no pixel is shown, expected at least one");
   CHECK(error_of([&] { complete_picture({.model = "npzoo/any-1d", .picture = picture, .shown = some}); }) ==
-        "[complete] kriging-tnp trained under npzoo/any-1d knows no images, expected a model of images");
+        "[complete] kriging-tnp trained under npzoo/any-1d found, expected a model of images");
 }

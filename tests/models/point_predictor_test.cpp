@@ -81,7 +81,7 @@ TEST_CASE("points: points that do not fit, and a request to stop") {
         "[predict] 4 numbers of x and 1 of y found, expected 1 and 1 for each point");
   CHECK(error_of([&] {
           PointPredictor(point_weights(), {}, {}, {.x_names = {"u", "v"}, .y_names = {"y"}});
-        }) == "[predict] 2 names of inputs and 1 of values found, the model takes 1 and 1");
+        }) == "[predict] 2 names of inputs and 1 of values found, expected 1 and 1 for this model");
   std::stop_source source;
   PointOptions options = point_options();
   options.stop = source.get_token();

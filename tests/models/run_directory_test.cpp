@@ -104,5 +104,5 @@ TEST_CASE("train: no place to write is an error") {
   std::ofstream(directory / "file") << "not a directory";
   const fs::path out = directory / "file" / "run";
   CHECK(error_of([&] { train_to(small_run(), {.out = out}); }) ==
-        "[train] " + out.string() + " cannot be made: Not a directory");
+        "[train] " + out.string() + " cannot be created: Not a directory");
 }

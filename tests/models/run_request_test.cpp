@@ -53,7 +53,7 @@ TEST_CASE("run request: a run on an own table is trained, gone on with and writt
   const TrainResult result = train(described.run, {.out = directory / "run"}, observer);
   CHECK(result.finished);
   CHECK(begun_run(result.checkpoint, request).spec == described.run.spec);
-  CHECK(error_of([&] { begun_run(result.checkpoint, {.seed = 4}); }).find("was begun with seed 0, now it is 4") !=
+  CHECK(error_of([&] { begun_run(result.checkpoint, {.seed = 4}); }).find("began with seed 0, now it is 4") !=
         std::string::npos);
   write_run_config(described.run, directory / "run", 2);
   std::ifstream written(directory / "run/protocol.toml");

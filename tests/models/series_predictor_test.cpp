@@ -238,11 +238,11 @@ TEST_CASE("series: errors") {
   CHECK(message({.x = {1}, .y = {1}, .targets = {1}, .truth = {1, 2}}) ==
         "[series] 2 numbers of truth found, expected 1");
   CHECK(message({.x = {}, .y = {}, .targets = {}, .value_names = {"u", "v"}}) ==
-        "[series] 2 values found, u and v, the model takes 1");
+        "[series] 2 values found, u and v, expected 1 for this model");
   CHECK(message({.x = {1, 2}, .y = {0, 1e-320}, .targets = {1}, .value_names = {"temp"}}) ==
         "[standardise] column temp goes from 0 to 1e-320, expected an extent that a double can hold");
   CHECK(error_of([&] { SeriesPredictor(*make_small("cnp", 2), kSeriesRange, {}); }) ==
-        "[series] 1 inputs found, the model takes 2");
+        "[series] 1 inputs found, expected 2 for this model");
   SeriesOptions options = options_for("cnp");
   std::stop_source stopped;
   stopped.request_stop();

@@ -95,7 +95,7 @@ TEST_CASE("streaming: a context of another batch size is refused") {
   const auto state = condition(*model, {one.xc, one.yc, {}});
   CHECK(error_of([&] {
           model->update(*state, {three.xc, three.yc, {}});
-        }) == "[cnp] 3 batch elements found, the state has 1");
+        }) == "[cnp] 3 batch elements found, expected 1 as in the state");
 }
 
 TEST_CASE("identity 7: the gradients of a model that streams are those of the context at once") {

@@ -215,7 +215,7 @@ TEST_CASE("table series: errors") {
   const std::vector<Column> three{{1, 2}, {1, 2}, {1, 2}}, tiny{{1, 2}, {0, 1e-320}};
   CHECK(error_of([&] {
           answer(predictor, {x, as_columns(three), {}, x, {}, {}, 1, {"u", "v", "w"}});
-        }) == "[series] 3 columns of values found, the model takes 2 together");
+        }) == "[series] 3 columns of values found, expected 2 for this model");
   CHECK(error_of([&] {
           answer(predictor, {x, as_columns(tiny), {}, x, {}, {}, 1, {"u", "v"}});
         }) == "[standardise] column v goes from 0 to 1e-320, expected an extent that a double can hold");

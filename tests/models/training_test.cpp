@@ -145,7 +145,7 @@ TEST_CASE("train: another run is refused and the first left alone") {
     return message;
   };
   const auto expected = [&](const std::string& what) {
-    return "[train] " + path + " was begun with " + what + "; resume it unchanged or choose another --out";
+    return "[train] " + path + " began with " + what + "; resume it unchanged or choose another --out";
   };
   TrainingRun other = run;
   other.seed = 8;
@@ -164,7 +164,7 @@ TEST_CASE("train: another run is refused and the first left alone") {
   other.protocol.name = "large";
   CHECK(refused(other) == expected("protocol small, now it is large"));
   CHECK(refused(small_run({.clip_norm = "2.0"})) ==
-        "[train] " + path + " was begun under another version of protocol small; choose another --out");
+        "[train] " + path + " began under another version of protocol small; choose another --out");
   other.protocol = parse_protocol("# other published rows\n" + run.protocol.text, "small");
   CHECK(train_to(other, {.out = out, .resume = true}).finished);
 }
@@ -305,5 +305,5 @@ TEST_CASE("train: a run of fewer steps than its protocol's validates on fewer ba
   more.protocol.validation.batches = 50;
   CHECK(error_of([&] {
           train_to(more, {.out = directory / "run", .resume = true});
-        }).find("was begun with validation batches 10, now it is 50;") != std::string::npos);
+        }).find("began with validation batches 10, now it is 50;") != std::string::npos);
 }

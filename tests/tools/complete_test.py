@@ -186,7 +186,7 @@ def panels():
     plot = ["plot", "--out", HERE / "none.svg", "--checkpoint", at]
     fail(*plot, "--contexts", SIDE * SIDE + 1, naming=["a context of 145 pixels found, expected 1 to 144"])
     fail(*plot, "--attention", "--target", f"0,{SIDE}", naming=["--target 0,12", "a column of 0 to 11"])
-    fail(*plot[:-1], checkpoint(), "--contexts", 3, naming=["the tasks are no images"])
+    fail(*plot[:-1], checkpoint(), "--contexts", 3, naming=["the tasks are not images"])
 
 
 @case

@@ -234,7 +234,7 @@ def a_model_of_events_from_training_to_picture():
     # Far times and far horizons end at once.
     fail("predict", write("far.csv", "sequence,time,mark\na,1,0\na,1e40,1\n"), "--checkpoint", weights, naming=["far.csv:3]", "expected at most 1e+15"])
     fail("predict", table(), "--checkpoint", weights, "--samples", 1, "--horizon", 1e9, "--samples-out", paths,
-         naming=["events come on each path until the horizon, expected at most 4096"])
+         naming=["events on each path until the horizon found, expected at most 4096"])
 
 
 @case

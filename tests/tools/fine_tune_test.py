@@ -38,7 +38,7 @@ def a_changed_protocol_is_another_protocol():
     (rbf, *_) = as_json("eval", "--checkpoint", at, "--protocol", TNP, "--batches", 2)
     expect(rbf["protocol"] == TNP and rbf["oracle"] is not None, rbf)
     fail("train", "--protocol", TNP, "--model", "cnp", "--steps", 3, "--batch", 2, "--out", out, "--resume",
-         naming=["was begun with protocol", name])
+         naming=["began with protocol", name])
     command = as_json("export", "--checkpoint", at, "--evaluation",
                       write("changed.json", succeed("eval", "--checkpoint", at, "--batches", 2, "--json")), "--out",
                       HERE / "changed.safetensors")["command"]
@@ -142,7 +142,7 @@ def a_run_that_began_with_weights_goes_on_without_them():
     weights.unlink()
     succeed("train", "--resume", "--out", out)
     expect(model_hash(out / "checkpoint.safetensors") == final, "weights")
-    fail(*fine_tune(out, "--resume", init=checkpoint("other", steps=31), steps=1000), naming=["was begun with weights xxh3-128:"])
+    fail(*fine_tune(out, "--resume", init=checkpoint("other", steps=31), steps=1000), naming=["began with weights xxh3-128:"])
     done = npzoo("train", "--resume", "--protocol", "quick/gp1d", "--model", "tnp-d", "--steps", 1000, "--batch", 2, "--seed", 3,
                  "--out", out)
     expect(done.returncode == 1 and "now it is random weights" in done.stderr, done.stderr)

@@ -135,7 +135,7 @@ def a_series_unlike_that_of_training_is_warned_of():
     fail("predict", write("now.csv", "when,load\n" + "".join(f"{t},{y}e300\n" for t, y in hours)), "--checkpoint", trained(),
          naming=["the forecast is no number, expected a finite number: values as large as 5.06e+302 are too large"])
     late = "".join(f"9999-12-31T{hour:02}:00:00,{hour}\n" for hour in range(24))
-    fail("predict", write("now.csv", "when,load\n" + late), "--checkpoint", trained(), naming=["the horizon ends behind the year 9999"])
+    fail("predict", write("now.csv", "when,load\n" + late), "--checkpoint", trained(), naming=["the horizon ends after the year 9999"])
     fail("predict", table(), "--checkpoint", trained(), "--samples", 10_000, "--horizon", 4096, "--samples-out", HERE / "s.csv",
          naming=["10000 paths of 4096 steps of 1 columns found", "expected at most 20000000"])
 

@@ -21,7 +21,7 @@ def three_inputs():
 @case
 def three_inputs_are_answered_by_a_gaussian_process():
     done = npzoo("predict", three_inputs(), "--inputs", "a,b,c", "--header")
-    expect("a Gaussian process answers: no weights are for 3 inputs" in done.stderr, done.stderr)
+    expect("a Gaussian process makes the predictions: no weights take 3 inputs" in done.stderr, done.stderr)
     expect("gp, fitted to the table" in comments(done.stdout)[0] and "# kernel: " in done.stdout, done.stdout)
     for line, (mean, _) in zip([r for r in done.stdout.splitlines() if not r.startswith(("#", "a"))], figures(done.stdout, "y")):
         a, b = (float(v) for v in line.split(",")[:2])

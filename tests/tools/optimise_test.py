@@ -109,7 +109,7 @@ def integers_come_once_as_long_as_there_are_others():
     for known, left in ((2, 1), (1, 2), (0, 3)):
         done = ask(three, "n,value\n" + "".join(f"{n},{n}\n" for n in range(known)), "--ask", 5)
         expect(sorted(r["n"] for r in rows(done)) == list(range(known, 3)), done)
-        expect(f"5 points asked for, {left} found that" in done.stderr, done.stderr)
+        expect(f"5 points wanted, but only {left} " in done.stderr, done.stderr)
     expect("all 3 points are known" in ask(three, "n,value\n0,1\n1,\n2,3\n", "--ask", 2).stderr, "a failure is known as well")
     held = few + '[[axis]]\nname = "x"\nlow = 0\nhigh = 1\nfixed = 0.5\n'
     told = "n,x,value\n" + "".join(f"{n},0.5,{n}\n" for n in range(7))

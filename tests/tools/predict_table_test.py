@@ -135,7 +135,7 @@ def scores_against_the_truth():
 def truths_that_cannot_be():
     rows = make(("a",))
     write("t.csv", text_of(rows, ("day", "u")))
-    for content, naming in (("day,u\n100,1\n", ["[truth]", "knows none of the values that were predicted"]),
+    for content, naming in (("day,u\n100,1\n", ["[truth]", "has none of the predicted values"]),
                             ("day,u\n1,1\n1,1\n", ["rows 1 and 2 have the same inputs"]), ("day\n1\n", ['no column "u"']),
                             ("day,u\n1,x\n", ["truth.csv:2", 'column "u" holds "x"']),
                             ("day,u\n2020-01-01,1\n", ['expected a number, like the others of the column'])):

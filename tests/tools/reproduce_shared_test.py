@@ -149,7 +149,7 @@ def two_of_the_same_share_the_work():
         fcntl.flock(log, fcntl.LOCK_EX)
         args = [PROGRAM, *map(str, flags("locked", protocol))]
         with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=told) as process:
-            wait_until(lambda: "cnp, seed 0: another process is at it" in errors.read_text().splitlines() and
+            wait_until(lambda: "cnp, seed 0: another process runs it" in errors.read_text().splitlines() and
                        "tnp-d, seed 0: done" in errors.read_text().splitlines(), "the other run is done")
             expect(process.poll() is None and commands("locked", "cnp") == [], errors.read_text())
             fcntl.flock(log, fcntl.LOCK_UN)
@@ -171,7 +171,7 @@ def a_protocol_that_changes_meanwhile_is_told():
     write(protocol.name, protocol.read_text().replace("batches = 2", "batches = 1"))
     _, errors = process.communicate(timeout=TIMEOUT)
     (line,) = [line for line in errors.splitlines() if line.startswith("cnp, seed 0: failed: ")]
-    expect(process.returncode == 1 and f"{protocol} has changed since this began" in line, errors)
+    expect(process.returncode == 1 and f"{protocol} has changed since this run began" in line, errors)
     table("small/long", steps=LONG)
     out = as_json(*flags("changing", protocol), "--models", "cnp")
     expect(out["runs"][0]["results"][0]["tasks"] == 8, out["runs"])

@@ -118,7 +118,7 @@ def another_version_of_a_protocol_is_not_averaged():
     (((_, (new_version,)),), *_) = [[run for run in versions(new) if run not in versions(old)]]
     expect(len(new["runs"]) == 3 and new_version != old_version, versions(new))
     text = succeed(*flags("versions", protocol), "--report")
-    expect("measured under another version of small/table, kept and not averaged: cnp, seed 0 (rbf); cnp, seed 1 (rbf)" in
+    expect("measured under another version of small/table, so not averaged: cnp, seed 0 (rbf); cnp, seed 1 (rbf)" in
            text.splitlines(), text)
     report, _ = made_report("versions")
     expect("Measured under another version of the protocol, kept and not averaged: `cnp`, seed 0 (rbf); `cnp`, seed 1 (rbf)."
@@ -210,7 +210,7 @@ def another_run_in_a_directory_is_refused():
     out = json.loads(done.stdout)
     (failed,) = out["failed"]
     expect((failed["model"], failed["seed"]) == ("cnp", 0), failed)
-    expect("was begun with steps 5, now it is 60" in failed["error"], failed)
+    expect("began with steps 5, now it is 60" in failed["error"], failed)
     expect([row["model"] for row in out["rows"]] == ["tnp-d"], out["rows"])
 
 
@@ -293,7 +293,7 @@ def what_cannot_be_run():
 
     write("occupied", "a file")
     done = npzoo("reproduce", table(), "--out", HERE / "occupied", "--results", HERE / "occupied")
-    expect(done.returncode == 1 and "occupied/small/table/cnp/seed-0 cannot be made" in done.stderr, done.stderr)
+    expect(done.returncode == 1 and "occupied/small/table/cnp/seed-0 cannot be created" in done.stderr, done.stderr)
 
 
 @case

@@ -77,7 +77,7 @@ def a_run_that_has_ended_refuses_other_flags():
     before = model_hash(out / "checkpoint.safetensors")
     for flag, value, told in (("--steps", 60, "steps 30, now it is 60"), ("--batch", 9, "batch size 4, now it is 9"),
                               ("--seed", 5, "seed 0, now it is 5"), ("--lr", 0.5, "now it is 0.5")):
-        fail("train", "--resume", "--out", out, flag, value, naming=["was begun with", told, "resume it unchanged or choose another --out"])
+        fail("train", "--resume", "--out", out, flag, value, naming=["began with", told, "resume it unchanged or choose another --out"])
     succeed("train", "--resume", "--out", out, "--steps", 30)
     expect(model_hash(out / "checkpoint.safetensors") == before, "other weights")
 

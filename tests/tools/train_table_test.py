@@ -122,7 +122,7 @@ def a_run_on_a_table_goes_on_and_is_repeated():
     table().write_bytes(before.replace(b"S7;", b"S8;", 1))
     fail("train", "--config", HERE / "first/config.toml", "--out", HERE / "third", naming=[f"[table] {table()} has changed: checksum "])
     fail("eval", "--checkpoint", at, naming=["has changed"])
-    fail(*train("first", "--resume"), naming=["was begun under another version of protocol stations.csv"])
+    fail(*train("first", "--resume"), naming=["began under another version of protocol stations.csv"])
     table().unlink()
     fail("eval", "--checkpoint", at, naming=["stations.csv"])
     # A prediction needs no table but its own.

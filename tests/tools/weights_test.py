@@ -170,8 +170,8 @@ def one_bad_file_is_one_row():
     null = json.dumps([{**row, "log_likelihood": None} for row in json.loads(scored)])
     unsure = json.dumps([{**row, "standard_error": None} for row in json.loads(scored)])
     bad = {"checkpoint": (checkpoint().read_bytes(), "is a checkpoint, expected weights that npzoo export wrote"),
-           "null": (with_scores(null), 'a score of test "rbf" is null'), "list": (with_scores("[1]"), "a score of test null"),
-           "object": (with_scores("{}"), "the scores are no array"), "words": (with_scores("scores"), "the scores"),
+           "null": (with_scores(null), 'the score of test "rbf" is null'), "list": (with_scores("[1]"), "the score of test null"),
+           "object": (with_scores("{}"), "the scores are not an array"), "words": (with_scores("scores"), "the scores"),
            "cut": (good.read_bytes()[:99], "cut.safetensors"), "empty": (b"", "empty.safetensors"),
            "table": (b"x,y\n1,2\n3,4\n", "a table (CSV)")}
     folder = STORE / "bad"

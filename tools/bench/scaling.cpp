@@ -69,14 +69,14 @@ std::string in_short(const ScalingRow& r) {
 }  // namespace
 
 void add_flags(Flags& flags, ScalingOptions& sizes) {
-  flags.choice("--vary", sizes.vary, {"test", "context"}, "which points grow in number: test or context");
+  flags.choice("--vary", sizes.vary, {"test", "context"}, "points that grow in number: test or context");
   flags.wholes("--points", sizes.points, {1, kMostScalingPoints, /*exponents=*/true},
-               "how many of them, a list like 1,1000,1e6");
-  flags.whole("--fixed", sizes.fixed, {0, kMostScalingPoints}, "how many of the others");
+               "their numbers, a list like 1,1000,1e6");
+  flags.whole("--fixed", sizes.fixed, {0, kMostScalingPoints}, "number of the other points");
   flags.whole("--repeats", sizes.repeats, {1},
-              "timed repetitions of each size at most; fewer, but one, where they are long");
+              "largest number of timed repetitions of each size; slow sizes get fewer, at least one");
   flags.bytes("--memory-limit", sizes.memory_limit, "bytes that tensors may use, like 512MB or 1GB; 0 for no limit");
-  flags.seed("--seed", sizes.seed, "of weights and points");
+  flags.seed("--seed", sizes.seed, "seed of weights and points");
 }
 
 std::vector<ScalingRow> measure_scaling(const std::vector<ScalingSubject>& subjects, const ScalingOptions& sizes) {

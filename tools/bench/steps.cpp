@@ -72,7 +72,7 @@ void add_flags(Flags& flags, StepCounts& counts, const std::string& what) {
 
 void add_flags(Flags& flags, ModelBench& c, const std::string& what) {
   add_flags(flags, c.common);
-  add_flags(flags, c.bench.protocol, "whose data, presets and optimiser are used").required();
+  add_flags(flags, c.bench.protocol, "protocol of the data, the preset and the optimiser").required();
   flags.text("--model", c.bench.model, "name").required();
   add_flags(flags, c.counts, what);
   flags.whole("--batch", c.bench.batch, {1}, "tasks instead of the protocol's number");
@@ -80,7 +80,7 @@ void add_flags(Flags& flags, ModelBench& c, const std::string& what) {
               "context points of a task instead of a typical number");
   flags.whole("--targets", c.bench.targets, {1, kMostStepPoints},
               "target points of a task instead of a typical number");
-  flags.seed("--seed", c.bench.seed, "of initial weights and data");
+  flags.seed("--seed", c.bench.seed, "seed of initial weights and data");
 }
 
 Steps measure(const StepCounts& counts, const std::function<void()>& step) {

@@ -46,7 +46,7 @@ void add_flags(Flags& flags, CommonOptions& common) {
       .common();
   flags
       .choice("--precision", common.precision, {"float32", "tf32", "bf16"},
-              "of matrix products: float32 (tf32 and bf16 need CUDA)")
+              "precision of matrix products: float32 (tf32 and bf16 need CUDA)")
       .common();
   flags.whole("--threads", common.threads, {0}, "threads; 0: one per usable core. Results do not depend on it")
       .common();

@@ -64,13 +64,13 @@ constexpr const char* kExitStatus = R"(.SH EXIT STATUS
 all is well
 .TP
 1
-an error, told in one line on standard error
+an error, with one line on standard error
 .TP
 2
 a command line that cannot be understood
 .TP
 130
-stopped by Ctrl\-C, SIGTERM or the end of the terminal; what had been done is saved
+stopped by Ctrl\-C, SIGTERM or the end of the terminal; the work so far is saved
 )";
 
 constexpr const char* kEnvironment = R"(.SH ENVIRONMENT

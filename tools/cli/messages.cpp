@@ -33,7 +33,7 @@ void warn_of(const NumericalEvents& events) {
                "npzoo: {} denominators of linear attention were limited: its random features have collapsed there\n",
                events.clamped_denominators);
   if (events.failed_factorisations > 0)
-    fmt::print(stderr, "npzoo: {} kernels of Gaussian processes were left out: their covariances have no factor\n",
+    fmt::print(stderr, "npzoo: {} kernels of Gaussian processes were left out: their covariances cannot be factored\n",
                events.failed_factorisations);
 }
 

@@ -46,7 +46,7 @@ struct CompletionCommand {
 void add_flags(Flags& flags, CompletionCommand& c) {
   flags
       .choice("what", c.what, {"bash", "zsh", "fish", "candidates"},
-              "bash, zsh or fish; or candidates, as those scripts ask for them")
+              "bash, zsh or fish; candidates is for those scripts")
       .required();
   flags.text("line", c.line, "for candidates, the command line as far as it is typed");
   flags.check_together([&c] {

@@ -38,7 +38,7 @@ void add_flags(Flags& flags, EvalCommand& c) {
   add_flags(flags, c.protocol, "name or path of a protocol (default: the one it was trained under)");
   add_data(flags, c.data);
   flags.whole("--batches", c.batches, {1}, "number of test batches (default: the protocol's)");
-  flags.seed("--seed", c.seed, "of the test tasks (default: the protocol's)");
+  flags.seed("--seed", c.seed, "seed of the test tasks (default: the protocol's)");
   flags.text("--expectations", c.expectations,
              "file of `npzoo oracle --expectation`, for figures with smaller errors (default: those of the program)");
 }
@@ -132,7 +132,7 @@ void print(const ScoredModel& scored, const TestRow& row) {
   fmt::print("{} on {} / {}, {} tasks\n", scored.run.spec.name, scored.protocol.name, row.test.name, found.tasks);
   if (row.scores.chose_weights)
     fmt::print(
-        "  this test also chose these weights: validation and test are the same data, so figures are too good\n");
+        "  validation used this test too: it chose the weights, so figures are too good\n");
   for (const std::string& line : found.headline_lines) fmt::print("  {}\n", line);
   if (const auto& controlled = row.scores.controlled)
     fmt::print(

@@ -62,7 +62,7 @@ std::string scores_for(const ExportCommand& c, const std::filesystem::path& eval
   std::error_code error;
   if (!c.evaluation.empty() || std::filesystem::exists(evaluation, error)) return read_scores(evaluation, checkpoint);
   fmt::print(stderr,
-             "npzoo: note: exported without scores; to have them, run npzoo eval --checkpoint {} and export again\n",
+             "npzoo: note: exported without scores; to add them, run npzoo eval --checkpoint {} and export again\n",
              c.checkpoint);
   return kNoScores;
 }
@@ -73,7 +73,7 @@ int run(const ExportCommand& c) {
   const std::filesystem::path evaluation = c.evaluation.empty() ? path.parent_path() / "evaluation.json" : c.evaluation;
   check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", path}, {"--evaluation", evaluation}});
   Checkpoint checkpoint = load_checkpoint(path);
-  check(!checkpoint.exported, "[export] {} was exported already, expected a checkpoint of training", c.checkpoint);
+  check(!checkpoint.exported, "[export] {} is an exported file, expected a checkpoint of training", c.checkpoint);
   const std::int64_t steps = checkpoint.run.protocol.training.steps;
   check(c.unfinished || checkpoint.step == steps,
         "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",

@@ -104,7 +104,7 @@ int optimise(const OptimiseCommand& c) {
     fmt::print(stderr, "npzoo: {}\n", note);
   if (beliefs) plot::write_figure(draw_beliefs(optimiser.space(), *beliefs, proposals.points), c.plot);
   if (const auto found = std::ssize(proposals.points); found < c.ask)
-    fmt::print(stderr, "npzoo: {} points asked for, {} found that {} not known\n", c.ask, found,
+    fmt::print(stderr, "npzoo: {} points wanted, but only {} {} not evaluated yet\n", c.ask, found,
                found == 1 ? "is" : "are");
   print_proposals(c, optimiser.space(), proposals);
   return 0;

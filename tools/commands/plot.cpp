@@ -46,7 +46,7 @@ void add_flags(Flags& flags, PlotCommand& c) {
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
   add_flags(flags, c.protocol, "protocol of the tasks (default: the one that the first model was trained under)");
   add_data(flags, c.data);
-  flags.seed("--seed", c.drawn.seed, "of the tasks");
+  flags.seed("--seed", c.drawn.seed, "seed of the tasks");
   const Flag tasks = flags.whole("--tasks", c.drawn.tasks, {1, 8}, "rows of the picture, one task each");
   const Flag samples = flags.whole(
       "--samples", c.drawn.samples, {0, 50},
@@ -121,7 +121,7 @@ int run(const PlotCommand& c) {
   const TaskConfig& data = *protocol.data;
   const PictureForm& form = picture_form(data);
   check(data.dim_x() <= 2 || (form.any_inputs && !c.attention),
-        "[plot] {} has {} inputs per point; at most two can be drawn", protocol.name, data.dim_x());
+        "[plot] {} has {} inputs per point, expected at most two", protocol.name, data.dim_x());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Model& model = *models[i].model;
     check(data.dim_x() == model.dim_x(), "[plot] {} has {} inputs per point, the model of {} takes {}", protocol.name,
@@ -129,9 +129,9 @@ int run(const PlotCommand& c) {
     check(data.dim_y() == model.dim_y(), "[plot] {} has {} values per point, the model of {} predicts {}",
           protocol.name, data.dim_y(), names[i], model.dim_y());
     check(data.dim_y() == 1 || c.attention || form.any_values,
-          "[plot] {} has {} values per point; only one can be drawn", protocol.name, data.dim_y());
+          "[plot] {} has {} values per point, expected one", protocol.name, data.dim_y());
   }
-  check(c.contexts.empty() || form.takes_contexts, "[plot] --contexts found, but the tasks are no images");
+  check(c.contexts.empty() || form.takes_contexts, "[plot] --contexts found, but the tasks are not images");
   {
     const Progress progress("plot", 0, {.unit = "tasks", .passing = true});
     plot::write_figure(draw(c, models, data), c.out);

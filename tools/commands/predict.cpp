@@ -94,8 +94,8 @@ void check_flags(PredictCommand& c) {
 
 void add_model_flags(Flags& flags, PredictCommand& c) {
   flags.words("TABLE", c.words,
-              "table of observed points ('-' for standard input); rows without a value are predicted. For a model of "
-              "events: sequence, time and mark of each event; the next events are predicted");
+              "table of observed points ('-' for standard input); npzoo predicts rows without a value. For a model of "
+              "events: sequence, time and mark of each event; npzoo predicts the next events");
   add_optional_checkpoint(flags, c.checkpoint,
                           ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; for "
                           "more inputs, and with --covariates, a Gaussian process fitted to the table");
@@ -188,7 +188,7 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
                  "steps continue sampled paths). For events: length of samples after the last event of each sequence, "
                  "or after --now, in the table's unit");
   flags.positive("--now", c.now,
-                 "for events: time until which no further event has happened, in the table's unit; the prediction is "
+                 "for events: time until which no other event has happened, in the table's unit; the prediction is "
                  "conditional on that");
   flags.text("--samples-out", c.samples_out,
              "table to write samples to: the rows, sample (from 1 on) and the values; '-' for standard output");

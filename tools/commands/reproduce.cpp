@@ -109,12 +109,12 @@ std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol
 /// Throws Error if the table has neither results nor published rows. Without results, rows are reported as not run.
 void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
   if (std::filesystem::exists(store)) return;
-  check(std::filesystem::is_directory(c.results), "[reproduce] {} is not there: nothing to report on",
+  check(std::filesystem::is_directory(c.results), "[reproduce] {} does not exist: there are no results to report",
         c.results.string());
   const bool published = std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) {
     return !t.published.empty() || !t.published_figures.empty();
   });
-  check(published, "[reproduce] {} is not there, and {} has no published row: nothing to report on", store.string(),
+  check(published, "[reproduce] {} does not exist, and {} has no published row: there is nothing to report", store.string(),
         protocol.name);
 }
 
@@ -232,7 +232,7 @@ std::vector<JsonValue> results_of(const std::vector<TableRun>& runs) {
 
 void print(const Table& table, const JsonValue& store, const std::vector<TableRun>& runs) {
   if (table.shortened)
-    fmt::print("A shortened run, {} steps and {} batches of evaluation: not what published figures were got with.\n\n",
+    fmt::print("A shortened run of {} steps and {} batches of evaluation. Published figures are from full runs.\n\n",
                table.protocol.training.steps, table.batches);
   std::vector<std::string> failed;
   for (const TableRun& run : runs)

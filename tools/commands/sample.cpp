@@ -30,7 +30,7 @@ void add_flags(Flags& flags, SampleCommand& c) {
   add_flags(flags, c.protocol, "name (see: npzoo list protocols) or path of a TOML file", "protocol").required();
   add_data(flags, c.data);
   flags.whole("--tasks", c.tasks, {1, 100'000}, "tasks to sample; several get a column `task`");
-  flags.seed("--seed", c.seed, "of the tasks");
+  flags.seed("--seed", c.seed, "seed of the tasks");
   flags.text("--out", c.out,
              "CSV to write: all points, targets without values, or all events of sequences; '-' for standard output");
   flags.text("--truth", c.truth, "CSV to write: the targets with their values");

@@ -14,8 +14,7 @@ namespace {
 
 void check_event_flags(const PredictOptions& c) {
   check(!c.strict && c.targets.empty() && c.truth.empty() && c.plot.empty(),
-        "[predict] --context, --targets, --truth or --plot found, expected a TABLE of events alone: what follows them "
-        "is predicted");
+        "[predict] --context, --targets, --truth or --plot found, expected a TABLE of events alone");
   check((c.samples > 0) == c.horizon.has_value(),
         "[predict] {} found, expected --samples and --horizon, or none of them",
         c.samples > 0 ? "--samples" : "--horizon");

@@ -123,7 +123,7 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
     for (const std::string& fact : result.report.comments()) progress.message("npzoo: " + one_line(fact));
   if (const std::vector<std::string>& names = tables.table.header(); names.size() > 1 && names[0].empty())
     progress.message(
-        fmt::format("npzoo: the first column of {} has no name: it is called row and is no input by itself",
+        fmt::format("npzoo: the first column of {} has no name: npzoo calls it row and does not choose it as an input",
                     tables.table.format().name()));
   for (const Warning& warning : result.warnings) progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of(result.events);
@@ -207,8 +207,8 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   progress.finish();
   if (!trained && c.model == "auto")
     progress.message(covariates > 0
-                         ? "npzoo: a Gaussian process answers, for its covariates: --model weights asks weights"
-                         : fmt::format("npzoo: a Gaussian process answers: no weights are for {} inputs", inputs));
+                         ? "npzoo: a Gaussian process makes the predictions, because of --covariates; use --model weights for weights"
+                         : fmt::format("npzoo: a Gaussian process makes the predictions: no weights take {} inputs", inputs));
   show_messages(c, tables, result, drawn.size(), progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)

@@ -54,13 +54,13 @@ bool is_reproduced(const std::filesystem::path& path, const std::string& weights
 
 std::vector<TestScore> scores_of(const Provenance& weights) {
   const json evaluation = parse_json(weights.evaluation, "the scores");
-  check(evaluation.is_array(), "the scores are no array");
+  check(evaluation.is_array(), "the scores are not an array");
   std::vector<TestScore> scores;
   for (const json& row : evaluation) {
     const auto member = [&row](const char* key) { return row.is_object() ? row.value(key, json()) : json(); };
     const json test = member("test"), score = member(headline_of(row).c_str()), error = member("standard_error");
     check(test.is_string() && score.is_number() && (error.is_number() || error.is_null()),
-          "a score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
+          "the score of test {} is {} ± {}, expected a name and numbers", test.dump(), score.dump(), error.dump());
     scores.push_back(
         {test, headline_of(row), score, error.is_null() ? std::nullopt : std::optional(error.get<double>())});
   }

@@ -361,7 +361,7 @@ JsonValue update_store(const std::filesystem::path& path, const Protocol& protoc
   const std::filesystem::path directory = path.parent_path();
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  check(!error, "[results] {} cannot be made: {}", directory.string(), error.message());
+  check(!error, "[results] {} cannot be created: {}", directory.string(), error.message());
   const Descriptor lock = wait_for_directory(directory);
   const json runs = merge_runs(load_runs(path, protocol), JsonValue::array(added).tree().value);
   JsonValue store = json_value(store_of(protocol, runs));

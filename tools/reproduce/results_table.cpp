@@ -101,7 +101,7 @@ std::string spread_in_words(const json& spread) {
   return fmt::format("{} over {}{}", spread.at("kind") == "error" ? "standard error" : "deviation",
                      count("seeds") > 0 ? fmt::format("{} seeds", count("seeds"))
                                         : fmt::format("{} tasks of one training", count("tasks")),
-                     spread.at("assumed").get<bool>() ? " (assumed: the source does not say what its ± is)" : "");
+                     spread.at("assumed").get<bool>() ? " (assumed: the source does not define its ±)" : "");
 }
 
 void print_other_versions(const json& store) {
@@ -110,7 +110,7 @@ void print_other_versions(const json& store) {
     names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
                          result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
   if (!names.empty())
-    fmt::print("measured under another version of {}, kept and not averaged: {}\n",
+    fmt::print("measured under another version of {}, so not averaged: {}\n",
                store.at("protocol").get<std::string>(), names);
 }
 
@@ -144,16 +144,16 @@ void print_table(const JsonValue& results, const std::vector<std::string>& faile
   fmt::print("{}: {}\n\n", store.at("protocol").get<std::string>(), measured_in(store));
   print_columns(columns);
   fmt::print(
-      "\nours: mean over seeds ± its standard error (each seed); of one seed ± the standard error over its test "
-      "tasks\n");
+      "\nours: mean over seeds ± its standard error (each seed); with one seed, ± the standard error over its "
+      "test tasks\n");
   if (std::ranges::any_of(store.at("rows"), [](const json& row) { return row.at("controlled").get<bool>(); }))
     fmt::print(
-        "*: the expectation of the exact posterior minus what the model is below it, as that has the smaller error\n");
+        "*: the expectation of the exact posterior minus the distance of the model, which has a smaller error\n");
   fmt::print(
       "published: ± {}\n"
-      "oracle: the best that is possible; in brackets if it knows the hyper-parameters, as no model does\n"
-      "difference: ours minus published ± half of its 95 % interval, which leaves out the noise of seeds if ours is "
-      "one\n",
+      "oracle: the best possible value; in brackets if it knows the hyper-parameters, which no model does\n"
+      "difference: ours minus published ± half of its 95 % interval, without the noise of seeds if ours is one "
+      "seed\n",
       spread_in_words(store.at("spread")));
   print_other_versions(store);
 }
@@ -163,7 +163,7 @@ std::vector<std::string> leaks(const JsonValue& results) {
   std::vector<std::string> found;
   for (const json& row : store.at("rows"))
     if (row.at("verdict") == to_string(Verdict::above_oracle))
-      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so it sees what it is to predict",
+      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so the model sees the values to predict",
                                   row.at("model").get<std::string>(), row.at("test").get<std::string>(),
                                   store.at("metric").get<std::string>(),
                                   figure(row.at("ours"), row.at("standard_error"), decimals_of(row)),

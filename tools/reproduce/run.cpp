@@ -163,7 +163,7 @@ std::optional<ProcessCommand> TableRun::next(const std::optional<ProcessEnd>& be
 bool TableRun::occupy() {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
-  check(!error, "[reproduce] {} cannot be made: {}", directory_.string(), error.message());
+  check(!error, "[reproduce] {} cannot be created: {}", directory_.string(), error.message());
   lock_ = lock_file(file(kLog));
   if (lock_ && !lock_directory(directory_)) lock_.reset();
   return lock_.has_value();
@@ -172,7 +172,7 @@ bool TableRun::occupy() {
 /// The children read it again, and days may have passed.
 void TableRun::check_protocol() const {
   check(load_protocol(options_.protocol).text == run_.protocol.text,
-        "[reproduce] {} has changed since this began; the same command begins with it as it is now", options_.protocol);
+        "[reproduce] {} has changed since this run began; repeat the command to use the new one", options_.protocol);
 }
 
 std::optional<ProcessCommand> TableRun::advance(const std::optional<ProcessEnd>& before) {
@@ -190,7 +190,7 @@ std::optional<ProcessCommand> TableRun::advance(const std::optional<ProcessEnd>&
 std::optional<ProcessCommand> TableRun::begin() {
   const Stage before = std::exchange(stage_, Stage::elsewhere);
   if (!occupy()) {
-    if (before == Stage::waiting) options_.say(fmt::format("{}: another process is at it", name_));
+    if (before == Stage::waiting) options_.say(fmt::format("{}: another process runs it", name_));
     return {};
   }
   stage_ = Stage::waiting;
@@ -204,7 +204,7 @@ std::optional<ProcessCommand> TableRun::begin() {
 
 ProcessCommand TableRun::evaluate() {
   stage_ = Stage::evaluation;
-  options_.say(fmt::format("{}: is evaluated", name_));
+  options_.say(fmt::format("{}: evaluates", name_));
   return evaluate_command();
 }
 

@@ -74,7 +74,7 @@ class EventCollector {
     const bool may_equal = form_.least_gap > 0;
     if (may_equal ? time < last : time <= last)
       refuse(cell, time_, line,
-             fmt::format("{} {}, the time of the event before in its sequence{}", may_equal ? "at least" : "more than",
+             fmt::format("{} {}, the time of the previous event of the sequence{}", may_equal ? "at least" : "more than",
                          (last + form_.start) * form_.unit,
                          time == last ? ": move the later one by a little, or give a least_gap" : ""));
   }

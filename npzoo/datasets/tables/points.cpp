@@ -16,7 +16,7 @@ Tensor to_points(std::span<const double> rows, std::size_t width) {
 TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x)
     : reader_(path), parser_(reader_.format()) {
   reader_.format().check_named();
-  check(static_cast<std::int64_t>(x_names().size()) == dim_x, "[targets] {}: {} columns, the model takes {} inputs",
+  check(static_cast<std::int64_t>(x_names().size()) == dim_x, "[targets] {}: {} columns found, expected {} for the inputs of the model",
         path.string(), x_names().size(), dim_x);
 }
 

@@ -98,7 +98,7 @@ PerceiverModelConfig read_perceiver_config(ConfigReader& reader, const std::stri
   c.layer.width = reader.size("d_model", "width of tokens");
   c.layer.hidden = reader.size("dim_feedforward", "width of the feed-forward networks");
   c.layer.heads = reader.size("nhead", "attention heads");
-  constexpr KeyLine kResidual = "what residual connections add to the attention: its normalised input, or its input";
+  constexpr KeyLine kResidual = "input that residual connections add to the attention: normalised, or as it is";
   if (reader.choice("residual", kResidual, {"normalised", "input"}, "normalised") == "input")
     c.layer.residual = Residual::input;
   if (reader.get<bool>("bound_std", "whether standard deviations have a positive lower bound", false))

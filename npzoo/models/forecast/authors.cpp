@@ -111,7 +111,7 @@ Task series_of_record(const RecordedTensors& recorded, const ModelConfig& /*ours
                                Tensor::zeros(asked.shape().with(1, all - known), DType::float64, Device::cpu)},
                               1);
   check(std::ranges::equal(given.values<double>(), shown.values<double>()),
-        "{}: 'x_dec' is something else, expected the last {} steps of 'x_enc' and then zeros", recorded.where(), known);
+        "{}: 'x_dec' has other values, expected the last {} steps of 'x_enc' and then zeros", recorded.where(), known);
   const auto with_places = [](const Tensor& features) {
     const Tensor places = Tensor::zeros(features.shape().with(2, 1), DType::float64, Device::cpu);
     return concat({places, features}, 2);

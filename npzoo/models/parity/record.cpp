@@ -24,7 +24,7 @@ const std::string& recorded_fact(const std::map<std::string, std::string>& metad
 /// Numbers and truth values of a run; its lists are in tensors as well.
 ModelConfig run_from_json(const std::string& text, const std::string& where) {
   nlohmann::json object = parse_json(text, where + ": the run");
-  check(object.is_object(), "{}: the run is no JSON object", where);
+  check(object.is_object(), "{}: the run is not a JSON object", where);
   for (auto entry = object.begin(); entry != object.end();)
     entry = entry->is_array() ? object.erase(entry) : std::next(entry);
   return model_config_from_json(object.dump(), where);
@@ -33,7 +33,7 @@ ModelConfig run_from_json(const std::string& text, const std::string& where) {
 std::set<std::string> names_from_json(const std::string& text, const std::string& where) {
   const nlohmann::json list = parse_json(text, where + ": no_gradient");
   const auto is_name = [](const nlohmann::json& entry) { return entry.is_string(); };
-  check(list.is_array() && std::ranges::all_of(list, is_name), "{}: no_gradient is no list of names", where);
+  check(list.is_array() && std::ranges::all_of(list, is_name), "{}: no_gradient is not a list of names", where);
   return list.get<std::set<std::string>>();
 }
 

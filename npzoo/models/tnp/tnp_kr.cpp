@@ -36,7 +36,7 @@ RandomFeatureConfig read_features(ConfigReader& reader) {
   const std::string norms = reader.choice(
       "feature_norms", "norms of the random features: all equal, or as of Gaussian vectors", {"fixed", "chi"});
   const std::string stabiliser =
-      reader.choice("stabiliser", "what is subtracted from exponents", {"none", "maximum"}, "none");
+      reader.choice("stabiliser", "number that is subtracted from exponents", {"none", "maximum"}, "none");
   const auto redraw_every =
       reader.integer("redraw_every", "updates between draws of new random features; 0: never", 0, 1'000'000'000, 0);
   return {.count = reader.size("num_features", "random features of the attention"),

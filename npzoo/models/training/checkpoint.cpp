@@ -145,7 +145,7 @@ std::string state_checksum(Checkpoint c) {
 }
 
 std::int64_t export_weights(const std::filesystem::path& path, const Checkpoint& c, const Provenance& provenance) {
-  check(!c.commit.empty(), "[export] the checkpoint does not tell the commit that it was trained with");
+  check(!c.commit.empty(), "[export] the checkpoint does not name the commit that trained it");
   TensorFile file{describe(c, kWeightsFormat), {}};
   file.metadata["command"] = provenance.command;
   file.metadata["evaluation"] = provenance.evaluation;

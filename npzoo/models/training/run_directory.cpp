@@ -77,7 +77,7 @@ void RunDirectory::make() {
   for (fs::path p = path_; !p.empty() && !fs::exists(p, error) && p != p.parent_path(); p = p.parent_path())
     missing.push_back(p);
   fs::create_directories(path_, error);
-  check(!error, "[train] {} cannot be made: {}", path_.string(), error.message());
+  check(!error, "[train] {} cannot be created: {}", path_.string(), error.message());
   made_.assign(missing.rbegin(), missing.rend());
 }
 

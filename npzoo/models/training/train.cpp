@@ -106,7 +106,7 @@ class Session {
     }
     if (!begun) return Trainer(run, options_.job);
     const Checkpoint c = load_checkpoint(path_);
-    check(!c.exported, "[train] {} holds weights alone; training can only go on from a checkpoint", path_.string());
+    check(!c.exported, "[train] {} holds weights alone, expected a checkpoint of a training", path_.string());
     check_same_run(run, c.run, path_.string());
     seconds_before_ = c.seconds;
     last_loss_ = c.loss;
@@ -231,7 +231,7 @@ class Session {
 
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
   const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
-    check(a == b, "[train] {} was begun with {} {}, now it is {}; resume it unchanged or choose another --out", path,
+    check(a == b, "[train] {} began with {} {}, now it is {}; resume it unchanged or choose another --out", path,
           what, b, a);
   };
   const Protocol &a = asked.protocol, &b = found.protocol;
@@ -245,7 +245,7 @@ void check_same_run(const TrainingRun& asked, const TrainingRun& found, const st
   const auto checksum = [](const TrainingRun& run) { return run.init ? run.init->checksum : "random weights"; };
   check_equal("weights", checksum(asked), checksum(found));
   check(same_data(a, b) && a.training == b.training && a.validation == b.validation && asked.spec == found.spec,
-        "[train] {} was begun under another version of protocol {}; choose another --out", path, a.name);
+        "[train] {} began under another version of protocol {}; choose another --out", path, a.name);
 }
 
 void set_steps(Protocol& protocol, std::int64_t steps) {

@@ -13,7 +13,7 @@ namespace npzoo {
 std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job) {
   const bool on_device = default_device() == Device::cuda;
   check(!on_device || job == nullptr || job->size() == 1,
-        "[train] {} ranks on a CUDA device found, expected one: several share a training on CPUs alone",
+        "[train] {} ranks on a CUDA device found, expected one: only trainings on CPUs have several ranks",
         job == nullptr ? 1 : job->size());
   if (on_device && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
   return std::make_unique<HostStep>(model, optimiser, job);

@@ -27,12 +27,12 @@ struct BanditRules {
 
   explicit BanditRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "bandit");
-    thompson = reader.choice("policy", "how a model chooses an arm", {"ucb", "thompson"}) == "thompson";
+    thompson = reader.choice("policy", "rule by which a model chooses an arm", {"ucb", "thompson"}) == "thompson";
     width = reader.number("width", "standard deviations of the policy \"ucb\"", kNonNegative);
     samples = reader.size("samples", "functions sampled by models that sample functions");
     last = reader.size("last", "steps that the simple regret averages");
     ridge = reader.number("ridge", "regularisation of the baseline LinUCB", kPositive);
-    over = reader.get<std::string>("over", "what the deviation is over, as text");
+    over = reader.get<std::string>("over", "subject of the deviation, as text");
     reader.finish();
   }
 };
@@ -48,16 +48,16 @@ class Bandits {
  public:
   explicit Bandits(const Batch& batch) : task_(batch.task) {
     check(!task_.lengths.defined() && !task_.target_lengths.defined(),
-          "[bandit] tasks of different sizes found, expected the same number of steps of all");
-    check(task_.xc.dim(1) == 0, "[bandit] {} points known at first found, expected `context = 0`", task_.xc.dim(1));
+          "[bandit] tasks of different sizes found, expected the same number of steps for all");
+    check(task_.xc.dim(1) == 0, "[bandit] {} initial points found, expected `context = 0`", task_.xc.dim(1));
     check(steps() >= 1 && arms() >= 2, "[bandit] {} steps of {} arms found, expected 1 or more of 2 or more", steps(),
           arms());
-    check(batch.truth != nullptr, "[bandit] tasks of unknown rewards found, expected those of a known truth");
+    check(batch.truth != nullptr, "[bandit] tasks without known rewards found, expected tasks with a known truth");
     places_ = values_on_host(task_.xt);
     rewards_ = values_on_host(task_.yt);
     for (std::int64_t b = 0; b < tasks(); ++b) {
       const auto curve = batch.truth->curve(task_, b, place(b, 0, steps()));
-      check(curve.has_value(), "[bandit] tasks of unknown rewards found, expected those of a known truth");
+      check(curve.has_value(), "[bandit] tasks without known rewards found, expected tasks with a known truth");
       for (auto mean = curve->mean.begin(); mean != curve->mean.end(); mean += arms())
         best_.push_back(std::max_element(mean, mean + arms()) - mean);
     }
@@ -267,7 +267,7 @@ Spread relative(const Regrets& who, const Regrets& uniform, std::int64_t begin, 
   RunningMean of_uniform, share, squares;
   for (const double lost : uniform.lost(begin, end)) of_uniform.add(lost);
   const double whole = of_uniform.estimate().value;
-  check(whole > 0, "[bandit] uniform choice loses nothing from step {} to {}, expected that something can be lost",
+  check(whole > 0, "[bandit] uniform choice has no regret from step {} to {}, expected some",
         begin, end);
   for (const double lost : who.lost(begin, end)) share.add(100 * lost / whole);
   const Estimate mean = share.estimate();

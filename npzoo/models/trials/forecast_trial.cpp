@@ -197,7 +197,7 @@ void put_into_words(const ForecastTotal& total, const Baselines& baselines, doub
   lines.push_back(total.autoregressive
                       ? fmt::format("free-running: along {}, on {} of {} windows", total.forms.marginal,
                                     total.modes[1].windows(), total.modes[0].windows())
-                      : "free-running is one-shot: it predicts each target by itself, whatever those before it are");
+                      : "free-running is one-shot: the model predicts each target independently of the earlier ones");
   lines.push_back(fmt::format("MSE by step          {}", total.modes.back().line_of_steps()));
   lines.push_back(fmt::format("divided by points    the sums over windows, as Taylorformer's code does: times {:.4f}",
                               windows_per_point));
@@ -210,7 +210,7 @@ class ForecastTrial final : public Trial {
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
     const SeriesTasks* config = tasks.as_series();
     check(config != nullptr,
-          "[forecast] the tasks are no windows of a series, expected tasks as those of taylorformer/exchange");
+          "[forecast] the tasks are not windows of a series, expected tasks such as those of taylorformer/exchange");
     const auto series = config->series();
     const ForecastSource source(series, config->rules(), options.tasks);
     const ForecastTrialSubject subject{model, source, *series, config->rules(), options};

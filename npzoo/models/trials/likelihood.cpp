@@ -202,7 +202,7 @@ class Total {
 }  // namespace
 
 Evaluation evaluate(const Model& model, const TaskSource& source, const EvaluationOptions& options) {
-  check(options.batches >= 1, "[evaluate] {} batches asked for, expected 1 or more", options.batches);
+  check(options.batches >= 1, "[evaluate] {} batches found, expected 1 or more", options.batches);
   // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
   const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
   const std::int64_t batches = batches_of(source, options.batches);

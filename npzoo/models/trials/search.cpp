@@ -22,7 +22,7 @@ Candidates::Candidates(const Task& task) : task_(task) {
         "[optimisation] tasks of different sizes or of several values found, expected one value and `context_per = "
         "\"batch\"`");
   check(task.xc.dim(1) >= 1 && task.xt.dim(1) >= 1,
-        "[optimisation] {} points known at first and {} candidates found, expected 1 or more", task.xc.dim(1),
+        "[optimisation] {} initial points and {} candidates found, expected 1 or more of both", task.xc.dim(1),
         task.xt.dim(1));
   values_ = in_double_of(task.yt);
   known_ = in_double_of(task.yc);

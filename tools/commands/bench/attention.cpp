@@ -31,8 +31,8 @@ void add_flags(Flags& flags, BenchAttentionCommand& c) {
   add_size("--width", c.width, "channels of one head (default: 16)");
   add_size("--batch", c.batch, "tasks (default: 1)");
   flags.choice("--mask", c.mask, {"all", "prefix", "causal"},
-               "keys that a row sees: all, prefix (another number for each task) or causal (row i sees i + 1)");
-  flags.whole("--repeats", c.repeats, {1}, "timed repetitions at most; fewer, but one, where they are long");
+               "keys that a row sees: all, prefix (a number for each task) or causal (row i sees i + 1)");
+  flags.whole("--repeats", c.repeats, {1}, "largest number of timed repetitions; slow cases get fewer, at least one");
 }
 
 /// Shapes of attention; `width` is that of one head.
@@ -175,6 +175,6 @@ int run(const BenchAttentionCommand& c) {
 }  // namespace
 
 extern const CommandInfo bench_attention_command = command<BenchAttentionCommand, add_flags, run>(
-    "Speed of masked attention; without sizes, of a list of typical ones.");
+    "Speed of masked attention; without sizes, for a list of typical ones.");
 
 }  // namespace npzoo

@@ -57,8 +57,8 @@ double checked_survival(const EventPrediction& events, std::int64_t tasks, doubl
   constexpr double kLeast = -40;  // nats
   const double found = log_survival(events, std::vector(static_cast<std::size_t>(tasks), silence), dtype)[0];
   check(found >= kLeast,
-        "[events] nothing for {:.4g} after the last event has log-probability {:.4g} under the model, expected {} or "
-        "more: a --now nearer to the last event",
+        "[events] no event for {:.4g} after the last one has log-probability {:.4g} under the model, expected {} or more; "
+        "use a --now nearer to the last event",
         silence, found, kLeast);
   return found;
 }
@@ -162,8 +162,8 @@ void check_reach(const std::vector<EventSequence>& paths, std::int64_t all, std:
   const std::int64_t allowed = std::min(kMostEventsAhead, kMostEventsDrawn / all);
   const auto most = static_cast<double>(allowed);
   check(expected <= most && paths.front().events() - before <= 2 * kMostEventsAhead,
-        "[events] about {:.2g} events come on each path until the horizon, expected at most {}: a horizon {:.2g} times "
-        "as long",
+        "[events] about {:.2g} events on each path until the horizon found, expected at most {}; use a horizon {:.2g} "
+        "times as long",
         expected, allowed, most / expected);
 }
 
@@ -228,7 +228,7 @@ std::vector<EventSequence> continue_events(const Model& model, const EventSequen
 std::vector<double> model_intensities(const Model& model, const EventSequence& s, std::span<const double> times,
                                       DType dtype) {
   return call_application({}, &model, [&] {
-    check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
+    check(s.events() > 0, "[events] an empty sequence found, expected at least one event");
     // An end behind all times, so that those after the last event have a target, too.
     EventSequence seen = s;
     seen.end = std::max({s.end, times.empty() ? 0 : times.back(), std::nextafter(s.times.back(), s.times.back() + 1)});
@@ -263,7 +263,7 @@ std::vector<double> model_intensities(const Model& model, const EventSequence& s
 
 std::vector<double> event_log_likelihoods(const Model& model, const EventSequence& s, DType dtype) {
   return call_application({}, &model, [&] {
-    check(s.events() > 0, "[events] an empty sequence found, expected one event at least");
+    check(s.events() > 0, "[events] an empty sequence found, expected at least one event");
     std::vector<double> all(static_cast<std::size_t>(s.events()), std::numeric_limits<double>::quiet_NaN());
     if (s.events() == 1) return all;
     const Task task = event_task({{&s, 0, s.events()}}, {.context = 1, .ragged = false},

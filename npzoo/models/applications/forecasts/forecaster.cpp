@@ -221,7 +221,7 @@ void check_dates(const SeriesForecast& result, const TimeSeries& series) {
   constexpr double kLastDay = 2'932'896;  // 9999-12-31, days since 1970-01-01
   if (series.time_form.kind != ColumnForm::Kind::time) return;
   check(static_cast<double>(series.time_form.epoch) + result.time.back() < kLastDay + 1,
-        "[forecast] the horizon ends behind the year 9999, expected a nearer one");
+        "[forecast] the horizon ends after the year 9999, expected a nearer one");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ std::vector<double> GaussianProcess::State::values_of(const GpCovariance& of, st
 void GaussianProcess::State::settle(GpCovariance fitted, std::span<const double> values,
                                     const std::vector<GpBlock>& blocks) {
   covariance = std::move(fitted);
-  check(values.size() == covariance.parameters().size(), "[gp] {} hyper-parameters found, {} has {}", values.size(),
+  check(values.size() == covariance.parameters().size(), "[gp] {} hyper-parameters found, {} needs {}", values.size(),
         covariance.kernel().text(), covariance.parameters().size());
   std::vector<double> logs;
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -360,7 +360,7 @@ GpFigures GaussianProcess::predict(std::span<const double> targets) const {
 
 std::vector<double> GaussianProcess::covariance(std::span<const double> targets) const {
   return with_errors([&] {
-    check(exact(), "[gp] the covariance of targets given {} points asked for, expected at most {}", state_->all.size(),
+    check(exact(), "[gp] {} points found for a covariance of targets, expected at most {}", state_->all.size(),
           state_->options.largest_exact);
     std::vector<double> cov = state_->joint(state_->scaling.inputs(targets));
     const std::size_t m = targets.size() / state_->dims();

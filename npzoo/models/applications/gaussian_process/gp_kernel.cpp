@@ -121,7 +121,7 @@ GpCovariance::GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of)
 }
 
 void GpCovariance::set(std::span<const double> logs) {
-  check(logs.size() == parameters_.size(), "[gp] {} hyper-parameters found, {} has {}", logs.size(), kernel_.text(),
+  check(logs.size() == parameters_.size(), "[gp] {} hyper-parameters found, {} needs {}", logs.size(), kernel_.text(),
         parameters_.size());
   values_.assign(logs.begin(), logs.end());
   for (double& value : values_) value = std::exp(value);

@@ -114,7 +114,7 @@ std::string name_of_picture(const CompletionRequest& request) {
 Picture picture_of_request(const CompletionRequest& request, const ImageModel& model) {
   const auto* path = std::get_if<std::filesystem::path>(&request.picture);
   Picture picture = path ? read_picture(*path, 0) : std::get<Picture>(request.picture);
-  check(picture.channels == model.format.channels, "[complete] {} has {} channels, expected {} as the images of {}",
+  check(picture.channels == model.format.channels, "[complete] {} has {} channels, expected {}, like the images of {}",
         name_of_picture(request), picture.channels, model.format.channels, model.name);
   check(std::ssize(picture.bytes) == picture.height * picture.width * picture.channels,
         "[complete] {} of {} x {} pixels has {} bytes, expected {}", name_of_picture(request), picture.width,
@@ -130,14 +130,14 @@ PixelMask mask_of_request(const CompletionRequest& request, const Picture& pictu
   } else if (const auto* path = std::get_if<std::filesystem::path>(&request.shown)) {
     const Picture mask = read_picture(*path, 1);
     check(mask.height == picture.height && mask.width == picture.width,
-          "[complete] {} is {} x {} pixels, expected {} x {} as {} is", path->string(), mask.width, mask.height,
+          "[complete] {} is {} x {} pixels, expected {} x {} like {}", path->string(), mask.width, mask.height,
           picture.width, picture.height, name_of_picture(request));
     for (const std::uint8_t light : mask.bytes) shown.push_back(light >= 128);
   } else {
     shown = std::get<PixelMask>(request.shown);
   }
   check(std::ssize(shown) == pixels, "[complete] a mask of {} pixels found, expected {}", shown.size(), pixels);
-  check(std::ranges::count(shown, true) > 0, "[complete] no pixel is shown, expected one at least");
+  check(std::ranges::count(shown, true) > 0, "[complete] no pixel is shown, expected at least one");
   return shown;
 }
 
@@ -163,7 +163,7 @@ std::vector<std::size_t> pixels_at(const ImageFormat& format, std::span<const do
     const double row = std::round(format.row.inverse(x[i])), column = std::round(format.column.inverse(x[i + 1]));
     const bool inside = row >= 0 && row < static_cast<double>(format.height) && column >= 0 &&
                         column < static_cast<double>(format.width);
-    check(inside, "[complete] a point at ({}, {}) is no pixel of an image of {} x {}", x[i], x[i + 1], format.height,
+    check(inside, "[complete] a point at ({}, {}) is not a pixel of an image of {} x {}", x[i], x[i + 1], format.height,
           format.width);
     pixels.push_back(static_cast<std::size_t>(row * static_cast<double>(format.width) + column));
   }
@@ -194,7 +194,7 @@ ImageModel load_image_model(const std::string& weights) {
     const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
     const TrainingRun& run = checkpoint.run;
     const auto format = run.protocol.data->image_format();
-    check(format.has_value(), "[complete] {} trained under {} knows no images, expected a model of images",
+    check(format.has_value(), "[complete] {} trained under {} found, expected a model of images",
           run.spec.name, run.protocol.name);
     return {restore_model(checkpoint), model_info(run.spec.name).drawing(), *format,
             fmt::format("{} under {}", run.spec.name, run.protocol.name)};

@@ -148,7 +148,7 @@ std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief
                             BeliefSlopes* slopes) {
   Points points(belief, slopes);
   check(!best.empty() && points.count() % best.size() == 0,
-        "[acquisition] {} points of {} tasks, expected as many of each", points.count(), best.size());
+        "[acquisition] {} points of {} tasks, expected the same number for each", points.count(), best.size());
   const std::size_t each = points.count() / best.size();
   std::vector<double> values;
   values.reserve(points.count());

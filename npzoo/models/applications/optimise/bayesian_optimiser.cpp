@@ -30,9 +30,9 @@ OwnModelSurrogate load_surrogate(const std::string& weights, std::int64_t dims) 
 
 ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch) {
   if (batch == BatchRule::thompson)
-    return {FittedGp(), "a Gaussian process answers: the weights for tables draw no functions"};
+    return {FittedGp(), "a Gaussian process makes the predictions: the weights for tables do not sample functions"};
   if (dims > kMostInputsOfTables)
-    return {FittedGp(), fmt::format("a Gaussian process answers: no weights are for {} inputs", dims)};
+    return {FittedGp(), fmt::format("a Gaussian process makes the predictions: no weights take {} inputs", dims)};
   if (dims > kMostInputsOfWeights) return {FittedGp()};
   return {WeightsSurrogate{default_weights(dims)}};
 }
@@ -103,7 +103,7 @@ BayesianOptimiser::Answering& BayesianOptimiser::answering() {
 
 Proposals BayesianOptimiser::ask(std::int64_t count) {
   return call_application(options_.stop, nullptr, [&] {
-    check(count >= 1, "[optimise] {} points asked for, expected 1 or more", count);
+    check(count >= 1, "[optimise] {} points to propose found, expected 1 or more", count);
     if (const auto points = finished(space_, observed_)) fail("[optimise] all {} points are known", *points);
     const ProposalOptions options{.count = count,
                                   .acquisition = options_.acquisition,

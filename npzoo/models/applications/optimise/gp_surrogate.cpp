@@ -113,7 +113,7 @@ bool can_be_fitted(KernelKind kind) { return factor_of(kind).has_value(); }
 
 GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double> x, std::span<const double> y) {
   const std::optional<GpFactor> factor = factor_of(start.kind);
-  check(factor.has_value(), "[gp] a kernel {} to fit found, expected rbf, matern32 or matern52", to_string(start.kind));
+  check(factor.has_value(), "[gp] the kernel {} found, expected rbf, matern32 or matern52", to_string(start.kind));
   const std::size_t dims = start.lengthscales.size();
   GpBlock some{{x.begin(), x.end()}, {y.begin(), y.end()}};
   thin(static_cast<std::int64_t>(dims), some.x, some.y);

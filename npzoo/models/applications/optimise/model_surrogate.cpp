@@ -98,7 +98,7 @@ void ModelSurrogate::observe(std::span<const double> x, std::span<const double> 
 
 /// As targets of the model, (B, N, D).
 Tensor ModelSurrogate::places(std::span<const double> x) const {
-  check(state_ != nullptr, "[optimise] {} was asked before anything was observed", info_.name);
+  check(state_ != nullptr, "[optimise] {} has no observation, expected one or more", info_.name);
   return tensor(inputs(x), {tasks_, std::ssize(x) / model_.dim_x() / tasks_, model_.dim_x()});
 }
 

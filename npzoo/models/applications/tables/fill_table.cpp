@@ -101,7 +101,7 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
       const bool observed = !tables.targets && !std::isnan(tables.observed.y[v][i]);
       any = any || !(observed || std::isnan(y));
     }
-  check(any, "[truth] {} knows none of the values that were predicted, expected rows with the same {}",
+  check(any, "[truth] {} has none of the predicted values, expected rows with the same {}",
         table.format().name(), fmt::join(columns.inputs, ", "));
   return truth;
 }

@@ -43,13 +43,13 @@ struct SeriesPredictor::Batch {
 
 SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options)
     : model_(model), range_(range), options_(std::move(options)) {
-  check(std::ssize(options_.x_names) == model.dim_x(), "[series] {} inputs found, the model takes {}",
+  check(std::ssize(options_.x_names) == model.dim_x(), "[series] {} inputs found, expected {} for this model",
         options_.x_names.size(), model.dim_x());
 }
 
 void SeriesPredictor::check_sizes(const Series& s) const {
   const std::int64_t dim_x = model_.dim_x(), dim_y = model_.dim_y();
-  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, the model takes {}", s.value_names.size(),
+  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, expected {} for this model", s.value_names.size(),
         fmt::join(s.value_names, " and "), dim_y);
   check(std::ssize(s.x) % dim_x == 0 && std::ssize(s.x) / dim_x * dim_y == std::ssize(s.y),
         "[series] {} numbers of x and {} of y found, expected {} and {} for each point", s.x.size(), s.y.size(), dim_x,

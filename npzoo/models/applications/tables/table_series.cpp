@@ -89,7 +89,7 @@ class SeriesOfTable {
         places_(question.targets.size() / dim_x_),
         observed_(question.groups, question.rows(), question.group_count),
         asked_(question.target_groups, static_cast<std::int64_t>(places_), question.group_count) {
-    check(q_.y.size() % dim_y_ == 0, "[series] {} columns of values found, the model takes {} together", q_.y.size(),
+    check(q_.y.size() % dim_y_ == 0, "[series] {} columns of values found, expected {} for this model", q_.y.size(),
           dim_y_);
     answer_.columns.resize(q_.y.size());
     for (PredictedColumn& column : answer_.columns)
