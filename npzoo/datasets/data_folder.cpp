@@ -38,8 +38,7 @@ std::filesystem::path data_file(std::string_view where, std::initializer_list<st
                                 std::string_view obtained) {
   const std::filesystem::path folder = data_folder();
   const std::string& first = *names.begin();
-  check(!folder.empty(), "[{}] {}: no folder of data found, expected --data or NPZOO_DATA; {}", where, first,
-        obtained);
+  check(!folder.empty(), "[{}] {}: no folder of data found, expected --data or NPZOO_DATA; {}", where, first, obtained);
   for (const std::string& name : names)
     for (const char* ending : {"", ".gz", ".xz"}) {
       const std::filesystem::path path = folder / (name + ending);

@@ -19,7 +19,8 @@ struct PosteriorScores {
 };
 
 PosteriorScores score_truth_of(const Batch& batch) {
-  check(batch.truth != nullptr, "[expectation] the process behind these tasks is unknown, expected tasks with an exact posterior");
+  check(batch.truth != nullptr,
+        "[expectation] the process behind these tasks is unknown, expected tasks with an exact posterior");
   return {mean_log_likelihood(*batch.truth, batch.task, Density::marginal),
           mean_log_likelihood(*batch.truth, batch.task, Density::joint)};
 }
@@ -110,8 +111,8 @@ FoundExpectation find_expectation(std::span<const StoredExpectation> stored, con
     if (candidate.version == version) return {.stored = &candidate};
     if (candidate.test == test.name && is_form_of(protocol.name, candidate.protocol))
       found.problem = fmt::format(
-          "{}, test {}: the stored expectation of the posterior is for other tasks (version {}, expected {}) and is not "
-          "used; to compute it, run npzoo oracle {} --expectation",
+          "{}, test {}: the stored expectation of the posterior is for other tasks (version {}, expected {}) and is "
+          "not used; to compute it, run npzoo oracle {} --expectation",
           protocol.name, test.name, candidate.version, version, protocol.name);
   }
   return found;

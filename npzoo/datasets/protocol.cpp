@@ -174,8 +174,7 @@ EvaluationConfig read_evaluation(TomlReader reader, const TaskConfig& data, Read
                           "key of the trial; `npzoo help protocol TRIAL` lists them");
   e.metric = read_metric(reader, data.dim_y());
   if (reader.has("spread")) e.spread = read_spread(reader.table("spread", "meaning of the ± of published rows"));
-  for (TomlReader& test :
-       reader.tables("tests", "a test of the models; it may also change keys of the data")) {
+  for (TomlReader& test : reader.tables("tests", "a test of the models; it may also change keys of the data")) {
     TestConfig& config = e.tests.emplace_back();
     config.name = test.text("name", "name of the test");
     if (std::ranges::count(e.tests, config.name, &TestConfig::name) > 1)

@@ -65,7 +65,8 @@ std::vector<std::string> presets_of(const toml::table& table, const std::string&
   const toml::array* several = presets->as_array();
   std::vector<std::string> texts;
   const auto add = [&](const toml::node& one) {
-    check(one.is_string(), "[protocol] {}: presets is not a string, expected a name or a path, or several of them", from);
+    check(one.is_string(), "[protocol] {}: presets is not a string, expected a name or a path, or several of them",
+          from);
     const std::string& name = one.as_string()->get();
     if (const ProtocolFile* file = find(preset_files(), name)) {
       texts.emplace_back(file->text);
@@ -133,7 +134,8 @@ void read_change(const std::string& change, Changes& changes) {
   } catch (const Error&) {
     fail("[set] {} found, expected {}", excerpt(change), kExpected);
   }
-  check(key != "name", "[set] {} found, expected another key: npzoo makes the name of a changed protocol", excerpt(change));
+  check(key != "name", "[set] {} found, expected another key: npzoo makes the name of a changed protocol",
+        excerpt(change));
   check(key != "evaluation.densities" && !key.starts_with("evaluation.densities."),
         "[set] {} found, expected another key: a changed protocol has no published figures", excerpt(change));
   changes.insert_or_assign(std::string(key), std::string(trimmed(std::string_view(change).substr(equals + 1))));
@@ -278,8 +280,9 @@ std::string protocol_text(const std::string& name_or_path) {
     const bool circle = std::ranges::find(chain, next) != chain.end();
     chain.push_back(next);
     check(!circle, "[protocol] {}: extends forms a circle: {}", name_or_path, fmt::join(chain, ", "));
-    check(chain.size() <= kMostExtended + 1, "[protocol] {}: extends names more than {} protocols in a row, expected at most {}",
-          name_or_path, kMostExtended, kMostExtended);
+    check(chain.size() <= kMostExtended + 1,
+          "[protocol] {}: extends names more than {} protocols in a row, expected at most {}", name_or_path,
+          kMostExtended, kMostExtended);
     check(tables.back().contains("name"), "[protocol] {}: name is missing, expected a string other than the name of {}",
           chain[chain.size() - 2], next);
     tables.push_back(parse_toml(read(next), "[protocol] " + next));

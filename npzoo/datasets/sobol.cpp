@@ -16,8 +16,8 @@ constexpr std::uint64_t kSobolStream = 0x50;
 
 std::vector<double> sobol_points(std::int64_t dims, std::int64_t first, std::int64_t count, std::uint64_t seed) {
   check(dims >= 1 && dims <= kMostSobolDims, "[sobol] {} coordinates, expected 1 to {}", dims, kMostSobolDims);
-  check(first >= 0 && count >= 0 && first + count <= 0xffffffffLL,
-        "[sobol] point {} found, expected one below 2^32", first + count);
+  check(first >= 0 && count >= 0 && first + count <= 0xffffffffLL, "[sobol] point {} found, expected one below 2^32",
+        first + count);
   std::vector<double> points(static_cast<std::size_t>(count * dims));
   std::array<std::uint32_t, kMostSobolDims> shift{};
   Random random(seed, kSobolStream);

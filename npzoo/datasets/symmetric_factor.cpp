@@ -67,7 +67,8 @@ void solve_columns(std::span<double> b, std::int64_t n, std::int64_t m, const F&
 }  // namespace
 
 SymmetricFactor::SymmetricFactor(std::vector<double> matrix, std::int64_t n) : l_(std::move(matrix)), n_(n) {
-  check(static_cast<std::int64_t>(l_.size()) == n * n, "[cholesky] {} elements found, expected a {} x {} matrix", l_.size(), n, n);
+  check(static_cast<std::int64_t>(l_.size()) == n * n, "[cholesky] {} elements found, expected a {} x {} matrix",
+        l_.size(), n, n);
   MatrixView a(l_.data(), n, n);
   for (std::int64_t first = 0; first < n; first += kBlock) {
     const std::int64_t size = std::min(kBlock, n - first), below = n - first - size;
@@ -84,7 +85,8 @@ SymmetricFactor::SymmetricFactor(std::vector<double> matrix, std::int64_t n) : l
 
 std::int64_t SymmetricFactor::columns(std::span<const double> b) const {
   const auto size = static_cast<std::int64_t>(b.size());
-  check(n_ > 0 ? size % n_ == 0 : size == 0, "[cholesky] {} elements found, expected right-hand sides of {} rows", size, n_);
+  check(n_ > 0 ? size % n_ == 0 : size == 0, "[cholesky] {} elements found, expected right-hand sides of {} rows", size,
+        n_);
   return n_ > 0 ? size / n_ : 0;
 }
 

@@ -187,9 +187,9 @@ class Pool {
       block = acquire();
     }
     if (!block)
-      throw OutOfMemory(fmt::format("[memory] {} has no room for {} bytes; npzoo holds {} bytes, of which tensors use {}",
-                                    source_->name(), wanted.bytes, reserved_bytes_.load(),
-                                    live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
+      throw OutOfMemory(fmt::format(
+          "[memory] {} has no room for {} bytes; npzoo holds {} bytes, of which tensors use {}", source_->name(),
+          wanted.bytes, reserved_bytes_.load(), live_bytes_.load() - static_cast<std::int64_t>(wanted.bytes)));
     block->pool = this;
     block->bytes = wanted.bytes;
     block->size_class = wanted.index;

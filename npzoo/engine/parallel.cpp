@@ -39,9 +39,7 @@ constexpr int kSpins = 2000;
 
 thread_local bool inside = false;
 
-void check_count(int threads) {
-  check(threads >= 0, "[threads] {} threads found, expected 0 (all) or more", threads);
-}
+void check_count(int threads) { check(threads >= 0, "[threads] {} threads found, expected 0 (all) or more", threads); }
 
 /// Looked at before each chunk. Cheap where the caller has no stop scope.
 void look_for_stop() {

@@ -104,7 +104,8 @@ void Tape::reserve_node() {
 }
 
 void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
-  check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "[tape] found a closure with an alignment of {} bytes, expected the default or less", alignment);
+  check(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+        "[tape] found a closure with an alignment of {} bytes, expected the default or less", alignment);
   used_ = (used_ + alignment - 1) / alignment * alignment;
   while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes) {
     ++chunk_;
@@ -240,8 +241,7 @@ void SavedMemory::note() {
 void SavedMemory::verify(const char* operation) const {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     check(checksum(blocks_[i]) == checksums_[i],
-          "[tape] {}: a saved tensor has changed, expected the values that the operation recorded",
-          operation);
+          "[tape] {}: a saved tensor has changed, expected the values that the operation recorded", operation);
 }
 #endif
 

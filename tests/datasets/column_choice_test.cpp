@@ -243,7 +243,8 @@ TEST_CASE("columns: a column of cells that come from no file is read as one of a
   CHECK(odd.summaries()[0].kind == ColumnSummary::Kind::text);
   CHECK(error_of([&] {
           odd.numbers({&column, 1}, odd.input_forms({&column, 1}));
-        }) == R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, like the others of the column)");
+        }) ==
+        R"([row:1] column "column 2018" holds "a "quoted"?cell", expected a date, like the others of the column)");
   Table ordered = Table::of_column("day", std::vector<std::string>{"01/02/2018"}, {.dates = DateOrder::dmy});
   CHECK(ordered.numbers({&column, 1}, {}).at(0).form.epoch == parse_date_time("2018-02-01")->day);
 }

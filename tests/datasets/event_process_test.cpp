@@ -194,7 +194,8 @@ TEST_CASE("events: a process without excitation, and gaps that are exponential, 
   const auto fitted = Poisson::fitted(std::vector{s}, 3);
   CHECK(fitted->rates()[1] == doctest::Approx(static_cast<double>(std::ranges::count(s.marks, 1)) / 30));
   CHECK(fitted->rates()[2] == doctest::Approx(0.5 / 30));
-  CHECK(error_of([] { Poisson::fitted({}, 1); }) == "[events] an observed time of 0 found, expected a longer one to fit rates to");
+  CHECK(error_of([] { Poisson::fitted({}, 1); }) ==
+        "[events] an observed time of 0 found, expected a longer one to fit rates to");
 }
 
 TEST_CASE("events: impossible sequences have density 0") {

@@ -78,16 +78,17 @@ TEST_CASE("events: a table's sequences") {
   CHECK(started[0].events.end == 4);
   CHECK(warning_of_late_start(started, {.start = 100}) == "");
   const auto late = read_events("sequence,time\na,1700000000\na,1700000060\n", {});
-  CHECK(
-      warning_of_late_start(late, {}) ==
-      "the first event is at 1700000000, long after time 0, where observation begins: subtract the time at which it began from all "
-      "times");
+  CHECK(warning_of_late_start(late, {}) ==
+        "the first event is at 1700000000, long after time 0, where observation begins: subtract the time at which it "
+        "began from all "
+        "times");
 }
 
 TEST_CASE("events: impossible tables are errors") {
   const std::string head = "sequence,time,mark\na,1,0\n";
-  CHECK(event_refusal(head + "a,0.5,0\n") ==
-        "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the previous event of the sequence");
+  CHECK(
+      event_refusal(head + "a,0.5,0\n") ==
+      "[e.csv:3] column \"time\" holds \"0.5\", expected more than 1, the time of the previous event of the sequence");
   CHECK(event_refusal(head + "b,7,0\na,1,0\n") ==
         "[e.csv:4] column \"time\" holds \"1\", expected more than 1, the time of the previous event of the sequence: "
         "move the later one by a little, or give a least_gap");

@@ -135,7 +135,8 @@ TEST_CASE("forecast: parts by shares and by dates") {
   };
   CHECK(parts("training = 0.69\nvalidation = 0.11\ntest = 0.20\n") == std::vector<std::int64_t>{13, 16, 20});
   CHECK(error_of([&] { parts("training = 0.69\nvalidation = 0.11\ntest = 0.21\n"); }) ==
-        "[protocol] f.toml: data.test is 0.21, expected a share that makes 1 together with those of training and validation");
+        "[protocol] f.toml: data.test is 0.21, expected a share that makes 1 together with those of training and "
+        "validation");
   CHECK(error_of([&] { parts("training = 1\nvalidation = 0.11\ntest = 0.21\n"); }) ==
         "[protocol] f.toml: data.training is 1, expected a number > 0 and < 1");
 

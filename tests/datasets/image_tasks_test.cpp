@@ -213,8 +213,9 @@ TEST_CASE("[images] a set that is not at hand is named, and where it can be had"
   const DataFolder folder;
   const auto config = image_tasks();
   const std::string message = error_of([&] { config->source({.batch_size = 1}); });
-  CHECK(message.find("has no file mnist/train-images-idx3-ubyte, also none with .gz or .xz; download it from https://") !=
-        std::string::npos);
+  CHECK(
+      message.find("has no file mnist/train-images-idx3-ubyte, also none with .gz or .xz; download it from https://") !=
+      std::string::npos);
 }
 
 TEST_CASE("[images] errors name damaged IDX files") {

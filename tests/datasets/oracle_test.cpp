@@ -147,14 +147,16 @@ TEST_CASE("[oracle] estimates: a control variate") {
 
   bayes.known.marginal = bayes.diagonal = bayes.mixture = {1};
   CHECK(std::isnan(estimate_oracles({{2}, {}}, bayes).bayes_diagonal.standard_error));
-  CHECK_THROWS_WITH_AS(
-      estimate_oracles({{}, {}}, bayes),
-      "[oracle] 0 batches with known kernels and 0 without found, expected at least one without, and no more without than with", Error);
+  CHECK_THROWS_WITH_AS(estimate_oracles({{}, {}}, bayes),
+                       "[oracle] 0 batches with known kernels and 0 without found, expected at least one without, and "
+                       "no more without than with",
+                       Error);
   BayesScores too_many;
   too_many.diagonal = {1, 2};
-  CHECK_THROWS_WITH_AS(
-      estimate_oracles({{2}, {}}, too_many),
-      "[oracle] 1 batches with known kernels and 2 without found, expected at least one without, and no more without than with", Error);
+  CHECK_THROWS_WITH_AS(estimate_oracles({{2}, {}}, too_many),
+                       "[oracle] 1 batches with known kernels and 2 without found, expected at least one without, and "
+                       "no more without than with",
+                       Error);
 }
 
 TEST_CASE("[oracle] an estimate agrees with a stated value") {

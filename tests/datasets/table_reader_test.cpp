@@ -88,7 +88,8 @@ TEST_CASE("tables: bad headers") {
 
 TEST_CASE("tables: bad rows") {
   CHECK(parse_error("x,y\n1,2\n3\n") == R"([t.csv:3] column "y" is missing, found 1 fields, expected 2)");
-  CHECK(parse_error("x,y\n1,2,3\n") == R"([t.csv:2] has more fields after the last column "y", found 3 fields, expected 2)");
+  CHECK(parse_error("x,y\n1,2,3\n") ==
+        R"([t.csv:2] has more fields after the last column "y", found 3 fields, expected 2)");
   CHECK(parse_error("x,y\n1,2\n\n3,4\n") == R"([t.csv:3] is blank between rows, expected column "x")");
   CHECK(parse_error("x,y\n1, \n") == R"([t.csv:2] column "y" is empty, expected a number)");
   CHECK(parse_error("x,y\n,2\n") == R"([t.csv:2] column "x" is empty, expected a number)");

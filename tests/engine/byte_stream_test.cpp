@@ -111,7 +111,8 @@ TEST_CASE("byte stream: cut off at any place") {
 TEST_CASE("byte stream: something else behind, and damage") {
   const std::string text = random_text(5000, 200), small = gzip(text), other = xz(text);
   CHECK(refused(small + "x") == "[f] has more bytes after its gzip data, expected the end of the file");
-  CHECK(refused(small + std::string(10, '\0')) == "[f] has more bytes after its gzip data, expected the end of the file");
+  CHECK(refused(small + std::string(10, '\0')) ==
+        "[f] has more bytes after its gzip data, expected the end of the file");
   CHECK(refused(other + "xxxxxxxxxxxxxxxx") == "[f] has damaged xz data, or more bytes after its end");
   std::mt19937 generator(5);
   int refusals = 0;

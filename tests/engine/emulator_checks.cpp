@@ -62,8 +62,10 @@ TEST_CASE("emulator: a barrier that not all threads reach is an error, and the n
       });
     });
   };
-  CHECK(of_some([] { __syncthreads(); }) == "[emulator] kernel probe: found __syncthreads that some threads do not reach");
-  CHECK(of_some([] { __syncwarp(); }) == "[emulator] kernel probe: found an exchange of a warp that some threads do not reach");
+  CHECK(of_some([] { __syncthreads(); }) ==
+        "[emulator] kernel probe: found __syncthreads that some threads do not reach");
+  CHECK(of_some([] { __syncwarp(); }) ==
+        "[emulator] kernel probe: found an exchange of a warp that some threads do not reach");
   int done = 0;
   run(1, 1, 0, [&] { ++done; });
   CHECK(done == 1);

@@ -289,9 +289,10 @@ TEST_CASE("check_names lists everything that does not fit") {
               R"(1 of another shape: "b" is (2), expected (1, 2))");
   std::map<std::string, Shape> expected = {{"a", {2}}, {"b", {2}}, {"x\n", {2}}};
   for (int i = 10; i < 22; ++i) expected[std::to_string(i)] = {};
-  CHECK(error_of([&] { check_names(expected, file, "f"); }) ==
-        R"([safetensors] f: the tensors do not match; 12 missing: "10", "11", "12", "13", "14", "15", "16", "17", "18", )"
-        R"("19", …)");
+  CHECK(
+      error_of([&] { check_names(expected, file, "f"); }) ==
+      R"([safetensors] f: the tensors do not match; 12 missing: "10", "11", "12", "13", "14", "15", "16", "17", "18", )"
+      R"("19", …)");
 }
 
 TEST_CASE("safetensors: the golden files load and are saved as they were") {

@@ -103,8 +103,7 @@ TEST_CASE("tape: finds a write to a saved tensor before it spoils a gradient") {
     write(saved);
     return error_of([&] { tape.backward(out); });
   };
-  const std::string message =
-      "[tape] mul: a saved tensor has changed, expected the values that the operation recorded";
+  const std::string message = "[tape] mul: a saved tensor has changed, expected the values that the operation recorded";
   CHECK(spoiled([](Tensor&) {}) == "no error");
   CHECK(spoiled([](Tensor& saved) { saved.values<double>()[0] = 4; }) == message);
   CHECK(spoiled([](Tensor& saved) { saved.view({1}).values<double>()[0] = 4; }) == message);

@@ -342,13 +342,15 @@ TEST_CASE("tape: errors") {
           tape.backward(y, vector({1, 1}));
         }) == "[backward] this recording was already played; record again");
   CHECK(error_of([&] { tape.watch(constant); }) == "[tape] a leaf must be watched before the backward pass");
-  CHECK(error_of([&] { grads.of(constant); }) == "[grads] found a tensor that this recording did not watch, expected a watched one");
+  CHECK(error_of([&] { grads.of(constant); }) ==
+        "[grads] found a tensor that this recording did not watch, expected a watched one");
   CHECK(error_of([&] { grads.find(constant); }) ==
         "[grads] found a tensor that this recording did not watch, expected a watched one");
   CHECK(error_of([&] { Grads(grads).into(constant); }) ==
         "[grads] found a tensor that is not a variable of this recording, expected a watched one");
   tape.clear();
-  CHECK(error_of([&] { grads.of(x); }) == "[grads] found a tensor that this recording did not watch, expected a watched one");
+  CHECK(error_of([&] { grads.of(x); }) ==
+        "[grads] found a tensor that this recording did not watch, expected a watched one");
 }
 
 TEST_CASE("tape: no derivatives of derivatives; after an error the tape is as good as new") {

@@ -191,7 +191,6 @@ TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {
   const Evaluations evaluations = along_one_axis();
   BayesianOptimiser weights =
       told(one_axis(), evaluations, {.batch = BatchRule::thompson, .surrogate = WeightsSurrogate{"npzoo/any-1d"}});
-  CHECK(
-      error_of([&] { weights.ask(2); }) ==
-      "[optimise] thompson found, but kriging-tnp predicts each point by itself, expected fantasies");
+  CHECK(error_of([&] { weights.ask(2); }) ==
+        "[optimise] thompson found, but kriging-tnp predicts each point by itself, expected fantasies");
 }

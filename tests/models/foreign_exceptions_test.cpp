@@ -28,7 +28,8 @@ struct Throws {
 
 constexpr Throws kForeign[] = {
     {"bad_alloc", [] { throw std::bad_alloc(); }, "[memory] the system is out of memory"},
-    {"length_error", [] { throw std::length_error("vector"); }, "[memory] an array has more bytes than memory can hold"},
+    {"length_error", [] { throw std::length_error("vector"); },
+     "[memory] an array has more bytes than memory can hold"},
     {"out_of_range", [] { throw std::out_of_range("at"); }, "[internal] at"},
     {"bad_function_call", [] { throw std::bad_function_call(); }, "[internal] bad_function_call"},
     {"filesystem_error",

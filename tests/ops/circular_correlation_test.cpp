@@ -172,8 +172,7 @@ TEST_CASE("circular correlation: errors") {
   CHECK_THROWS_WITH_AS(delayed_sum(Tensor::zeros({2, 3}), Tensor::zeros({2, 3})),
                        "[delayed_sum] values are (2, 3), expected (B, L, E)", Error);
   CHECK_THROWS_WITH_AS(delayed_sum(Tensor::zeros({3, 2}), x),
-                       "[delayed_sum] weights are float32 (3, 2), expected float32 (2, 3) for values (2, 3, 4)",
-                       Error);
+                       "[delayed_sum] weights are float32 (3, 2), expected float32 (2, 3) for values (2, 3, 4)", Error);
 }
 
 TEST_CASE("circular correlation: a transform is not captured before it was planned") {

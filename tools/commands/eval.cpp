@@ -131,8 +131,7 @@ void print(const ScoredModel& scored, const TestRow& row) {
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; };
   fmt::print("{} on {} / {}, {} tasks\n", scored.run.spec.name, scored.protocol.name, row.test.name, found.tasks);
   if (row.scores.chose_weights)
-    fmt::print(
-        "  validation used this test too: it chose the weights, so figures are too good\n");
+    fmt::print("  validation used this test too: it chose the weights, so figures are too good\n");
   for (const std::string& line : found.headline_lines) fmt::print("  {}\n", line);
   if (const auto& controlled = row.scores.controlled)
     fmt::print(

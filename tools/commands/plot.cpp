@@ -128,8 +128,8 @@ int run(const PlotCommand& c) {
           data.dim_x(), names[i], model.dim_x());
     check(data.dim_y() == model.dim_y(), "[plot] {} has {} values per point, the model of {} predicts {}",
           protocol.name, data.dim_y(), names[i], model.dim_y());
-    check(data.dim_y() == 1 || c.attention || form.any_values,
-          "[plot] {} has {} values per point, expected one", protocol.name, data.dim_y());
+    check(data.dim_y() == 1 || c.attention || form.any_values, "[plot] {} has {} values per point, expected one",
+          protocol.name, data.dim_y());
   }
   check(c.contexts.empty() || form.takes_contexts, "[plot] --contexts found, but the tasks are not images");
   {

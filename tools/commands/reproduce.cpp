@@ -114,8 +114,8 @@ void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const
   const bool published = std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) {
     return !t.published.empty() || !t.published_figures.empty();
   });
-  check(published, "[reproduce] {} does not exist, and {} has no published row: there is nothing to report", store.string(),
-        protocol.name);
+  check(published, "[reproduce] {} does not exist, and {} has no published row: there is nothing to report",
+        store.string(), protocol.name);
 }
 
 /// One seed of every model comes before the next seed.

@@ -206,9 +206,11 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   outputs.commit();
   progress.finish();
   if (!trained && c.model == "auto")
-    progress.message(covariates > 0
-                         ? "npzoo: a Gaussian process makes the predictions, because of --covariates; use --model weights for weights"
-                         : fmt::format("npzoo: a Gaussian process makes the predictions: no weights take {} inputs", inputs));
+    progress.message(
+        covariates > 0
+            ? "npzoo: a Gaussian process makes the predictions, because of --covariates; use --model weights for "
+              "weights"
+            : fmt::format("npzoo: a Gaussian process makes the predictions: no weights take {} inputs", inputs));
   show_messages(c, tables, result, drawn.size(), progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)

@@ -110,8 +110,8 @@ void print_other_versions(const json& store) {
     names += fmt::format("{}{}, seed {} ({})", names.empty() ? "" : "; ", result.at("model").get<std::string>(),
                          result.at("seed").get<std::uint64_t>(), result.at("test").get<std::string>());
   if (!names.empty())
-    fmt::print("measured under another version of {}, so not averaged: {}\n",
-               store.at("protocol").get<std::string>(), names);
+    fmt::print("measured under another version of {}, so not averaged: {}\n", store.at("protocol").get<std::string>(),
+               names);
 }
 
 }  // namespace
@@ -163,11 +163,11 @@ std::vector<std::string> leaks(const JsonValue& results) {
   std::vector<std::string> found;
   for (const json& row : store.at("rows"))
     if (row.at("verdict") == to_string(Verdict::above_oracle))
-      found.push_back(fmt::format("{} on {}: {} {} is better than the oracle, {}, so the model sees the values to predict",
-                                  row.at("model").get<std::string>(), row.at("test").get<std::string>(),
-                                  store.at("metric").get<std::string>(),
-                                  figure(row.at("ours"), row.at("standard_error"), decimals_of(row)),
-                                  figure(row.at("oracle"), row.at("oracle_error"), decimals_of(row))));
+      found.push_back(fmt::format(
+          "{} on {}: {} {} is better than the oracle, {}, so the model sees the values to predict",
+          row.at("model").get<std::string>(), row.at("test").get<std::string>(), store.at("metric").get<std::string>(),
+          figure(row.at("ours"), row.at("standard_error"), decimals_of(row)),
+          figure(row.at("oracle"), row.at("oracle_error"), decimals_of(row))));
   return found;
 }
 

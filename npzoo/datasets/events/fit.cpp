@@ -26,8 +26,8 @@ double observed_time(std::span<const EventSequence> sequences) {
     observed += s.end;
     events += s.events();
   }
-  check(observed > 0 && events > 0, "[events] {} events in a time of {} found, too few to fit a process to",
-        events, observed);
+  check(observed > 0 && events > 0, "[events] {} events in a time of {} found, too few to fit a process to", events,
+        observed);
   return observed;
 }
 

@@ -35,9 +35,9 @@ std::shared_ptr<const PointProcess> read_hawkes(TomlReader& table) {
   std::vector<double> baseline =
       read_rates(table, "baseline", "events of each mark per unit of time, without excitation");
   const std::size_t marks = baseline.size();
-  std::vector<double> excitation = square_matrix(
-      table, "excitation", "jump of the intensity of the row's mark at an event of the column's mark", marks,
-      kNonNegative);
+  std::vector<double> excitation =
+      square_matrix(table, "excitation", "jump of the intensity of the row's mark at an event of the column's mark",
+                    marks, kNonNegative);
   return std::make_shared<const Hawkes>(
       std::move(baseline), std::move(excitation),
       square_matrix(table, "decay", "rate at which an excitation decays, per unit of time", marks, kPositive));

@@ -41,8 +41,9 @@ class EventCollector {
     EventSequence& events = all_[found->second].events;
     check_time(time, last_[found->second], cells.time, line);
     last_[found->second] = time;
-    check(events.events() < PointProcess::kMostEvents, "[{}:{}] sequence {} has one more event, expected at most {} events",
-          format_.name(), line, in_quotes(name), PointProcess::kMostEvents);
+    check(events.events() < PointProcess::kMostEvents,
+          "[{}:{}] sequence {} has one more event, expected at most {} events", format_.name(), line, in_quotes(name),
+          PointProcess::kMostEvents);
     const double moved = events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap);
     if (!events.times.empty() && moved <= events.times.back())
       refuse(cells.time, time_, line,
@@ -74,8 +75,8 @@ class EventCollector {
     const bool may_equal = form_.least_gap > 0;
     if (may_equal ? time < last : time <= last)
       refuse(cell, time_, line,
-             fmt::format("{} {}, the time of the previous event of the sequence{}", may_equal ? "at least" : "more than",
-                         (last + form_.start) * form_.unit,
+             fmt::format("{} {}, the time of the previous event of the sequence{}",
+                         may_equal ? "at least" : "more than", (last + form_.start) * form_.unit,
                          time == last ? ": move the later one by a little, or give a least_gap" : ""));
   }
 
@@ -130,7 +131,8 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
     earliest = std::min(earliest, first);
   }
   return fmt::format(
-      "the first event is at {}, long after time 0, where observation begins: subtract the time at which it began from all times",
+      "the first event is at {}, long after time 0, where observation begins: subtract the time at which it began from "
+      "all times",
       (earliest + form.start) * form.unit);
 }
 

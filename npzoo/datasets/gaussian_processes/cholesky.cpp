@@ -29,7 +29,8 @@ double dot(const double* a, const double* b, std::int64_t n) {
 }  // namespace
 
 Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(matrix)), n_(n) {
-  check(static_cast<std::int64_t>(l_.size()) == n * n, "[cholesky] {} elements found, expected a {} x {} matrix", l_.size(), n, n);
+  check(static_cast<std::int64_t>(l_.size()) == n * n, "[cholesky] {} elements found, expected a {} x {} matrix",
+        l_.size(), n, n);
   std::int64_t products = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if ((products += i * i) > kLook) {

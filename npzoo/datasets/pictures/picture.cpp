@@ -47,7 +47,8 @@ void check_picture_size(std::int64_t width, std::int64_t height, const std::stri
 }
 
 Picture decode_picture(std::span<const std::uint8_t> file, const std::string& name, std::int64_t channels) {
-  check(channels == 0 || channels == 1 || channels == 3, "[images] {} channels to read found, expected 1 or 3", channels);
+  check(channels == 0 || channels == 1 || channels == 3, "[images] {} channels to read found, expected 1 or 3",
+        channels);
   const bool png = begins_with(file, "\x89PNG\r\n\x1a\n"), jpeg = begins_with(file, "\xff\xd8");
   check(png || jpeg, "[images] {}: neither a PNG nor a JPEG, expected one of them", name);
   StoredPicture stored = png ? decode_png(file, name) : decode_jpeg(file, name);

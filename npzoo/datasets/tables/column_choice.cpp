@@ -225,8 +225,8 @@ void check_one_series(Table& table, const ColumnChoice& choice, std::span<const 
   const auto found =
       series_column(facts_of(table), choice, x, [&](std::size_t column) { return table.labels(column); });
   if (found)
-    fail("[columns] {} has {}; if {} names the series, use --group {}; otherwise use --inputs {}", table.format().name(),
-         found->text(dates), in_quotes(found->name), found->name, fmt::join(choice.inputs, ","));
+    fail("[columns] {} has {}; if {} names the series, use --group {}; otherwise use --inputs {}",
+         table.format().name(), found->text(dates), in_quotes(found->name), found->name, fmt::join(choice.inputs, ","));
 }
 
 }  // namespace npzoo

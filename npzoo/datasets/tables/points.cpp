@@ -16,8 +16,9 @@ Tensor to_points(std::span<const double> rows, std::size_t width) {
 TargetReader::TargetReader(const std::filesystem::path& path, std::int64_t dim_x)
     : reader_(path), parser_(reader_.format()) {
   reader_.format().check_named();
-  check(static_cast<std::int64_t>(x_names().size()) == dim_x, "[targets] {}: {} columns found, expected {} for the inputs of the model",
-        path.string(), x_names().size(), dim_x);
+  check(static_cast<std::int64_t>(x_names().size()) == dim_x,
+        "[targets] {}: {} columns found, expected {} for the inputs of the model", path.string(), x_names().size(),
+        dim_x);
 }
 
 void TargetReader::set_forms(const std::vector<ColumnForm>& forms) {

@@ -150,8 +150,8 @@ void TableFormat::split(std::string_view row, std::int64_t line, Cells& cells) c
   if (found < columns())
     fail("[{}] column {} is missing, found {} fields, expected {}", where(line), title(found), found, columns());
   if (found > columns())
-    fail("[{}] has more fields after the last column {}, found {} fields, expected {}", where(line), title(columns() - 1),
-         found, columns());
+    fail("[{}] has more fields after the last column {}, found {} fields, expected {}", where(line),
+         title(columns() - 1), found, columns());
 }
 
 void TableFormat::split_blanks(std::string_view row, std::int64_t line, Cells& cells) const {

@@ -65,8 +65,8 @@ void stage(GpuRuntime& gpu, Buffer memory, std::size_t bytes) {
 void upload(std::byte* to, const std::byte* from, std::size_t bytes) {
   const GpuTurn turn;
   check(!gpu_runtime().capturing(),
-        "[gpu] a captured step copies {} bytes of pageable host memory, expected page-locked memory, which later launches "
-        "can read",
+        "[gpu] a captured step copies {} bytes of pageable host memory, expected page-locked memory, which later "
+        "launches can read",
         bytes);
   upload_constant(to, from, bytes);
 }

@@ -46,7 +46,8 @@ struct ByteStream::Gzip final : Decoder {
   std::size_t decode(std::span<const std::byte>& in, bool last, std::span<std::byte> out) override {
     if (between) {
       if (in.empty()) return ended = last, 0;
-      check(as_text(in).front() == kGzipMagic.front(), "[{}] has more bytes after its gzip data, expected the end of the file", name);
+      check(as_text(in).front() == kGzipMagic.front(),
+            "[{}] has more bytes after its gzip data, expected the end of the file", name);
       ::inflateReset(&stream);
       between = false;
     }

@@ -123,11 +123,10 @@ std::unique_ptr<Ranks> start(void* library, const std::string& name, const std::
 }  // namespace
 
 std::unique_ptr<Ranks> open_mpi(const Launcher& launcher) {
-  check(
-      launcher.kind != Launcher::Kind::slurm,
-      "[mpi] {} started this program as one of {} processes without a connection, expected srun --mpi=pmix or "
-      "--mpi=pmi2 (see: srun --mpi=list)",
-      launcher.name, launcher.size.value_or(0));
+  check(launcher.kind != Launcher::Kind::slurm,
+        "[mpi] {} started this program as one of {} processes without a connection, expected srun --mpi=pmix or "
+        "--mpi=pmi2 (see: srun --mpi=list)",
+        launcher.name, launcher.size.value_or(0));
   const Opened opened = open_library(launcher);
   check(opened.library != nullptr,
         "[mpi] {} started this program, but no MPI library can be opened ({}); set NPZOO_MPI to its path, or to none",

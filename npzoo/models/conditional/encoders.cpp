@@ -68,8 +68,8 @@ void PoolingEncoder::visit(ModuleVisitor& visitor) {
 void absorb(PooledPoints& pooled, std::span<const PoolingEncoder* const> encoders, const Context& more,
             const char* model) {
   const auto batch = static_cast<std::size_t>(more.xc.dim(0));
-  check(pooled.counts.empty() || pooled.counts.size() == batch, "[{}] {} batch elements found, expected {} as in the state", model,
-        batch, pooled.counts.size());
+  check(pooled.counts.empty() || pooled.counts.size() == batch,
+        "[{}] {} batch elements found, expected {} as in the state", model, batch, pooled.counts.size());
   const Context points = clear_padding(more);
   for_chunks(more.xc.dim(1), chunk_points(more.xc.device()), [&](std::int64_t begin, std::int64_t end) {
     const Tensor counts = counts_between(more, begin, end);

@@ -105,8 +105,8 @@ std::unique_ptr<ContextState> ConvCnp::do_condition(const Context& context, Draw
 
 std::unique_ptr<ContextState> ConvCnp::do_update(const ContextState& state, const Context& more) const {
   const auto& gridded = state_as<GriddedContext>(state, "convcnp");
-  check(more.xc.dim(0) == gridded.sums.dim(0), "[convcnp] {} batch elements found, expected {} as in the state", more.xc.dim(0),
-        gridded.sums.dim(0));
+  check(more.xc.dim(0) == gridded.sums.dim(0), "[convcnp] {} batch elements found, expected {} as in the state",
+        more.xc.dim(0), gridded.sums.dim(0));
   return from_sums(add(gridded.sums, sums_of(more)));
 }
 

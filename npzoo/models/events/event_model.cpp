@@ -85,8 +85,8 @@ std::unique_ptr<EventDensity> EventModel::given_those_before(const EventState& s
 
 std::unique_ptr<EventState> EventModel::extended(const EventState& state, const Context& more, Draws& draws) const {
   const Context events = clear_padding(more);
-  check(events.yc.dim(0) == state.time.dim(0), "[events] {} batch elements found, expected {} as in the state", events.yc.dim(0),
-        state.time.dim(0));
+  check(events.yc.dim(0) == state.time.dim(0), "[events] {} batch elements found, expected {} as in the state",
+        events.yc.dim(0), state.time.dim(0));
   const Tensor times = event_times(event_channel(events.yc, 0), state.time);  // padding has gaps of 0
   auto after = absorb(state, embed(events.yc, times, events.lengths), draws);
   const std::int64_t n = times.dim(1);

@@ -231,8 +231,8 @@ class Session {
 
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path) {
   const auto check_equal = [&](const char* what, const auto& a, const auto& b) {
-    check(a == b, "[train] {} began with {} {}, now it is {}; resume it unchanged or choose another --out", path,
-          what, b, a);
+    check(a == b, "[train] {} began with {} {}, now it is {}; resume it unchanged or choose another --out", path, what,
+          b, a);
   };
   const Protocol &a = asked.protocol, &b = found.protocol;
   check_equal("protocol", a.name, b.name);

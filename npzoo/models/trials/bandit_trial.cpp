@@ -267,8 +267,7 @@ Spread relative(const Regrets& who, const Regrets& uniform, std::int64_t begin, 
   RunningMean of_uniform, share, squares;
   for (const double lost : uniform.lost(begin, end)) of_uniform.add(lost);
   const double whole = of_uniform.estimate().value;
-  check(whole > 0, "[bandit] uniform choice has no regret from step {} to {}, expected some",
-        begin, end);
+  check(whole > 0, "[bandit] uniform choice has no regret from step {} to {}, expected some", begin, end);
   for (const double lost : who.lost(begin, end)) share.add(100 * lost / whole);
   const Estimate mean = share.estimate();
   for (const double lost : who.lost(begin, end)) squares.add(std::pow(100 * lost / whole - mean.value, 2));

@@ -147,7 +147,8 @@ class EventsTrial final : public Trial {
  public:
   Findings run(const Model& model, const TaskConfig& tasks, const TrialOptions& options) const override {
     const EventTasks* config = tasks.as_events();
-    check(config != nullptr, "[events] the tasks are not sequences of events, expected tasks such as those of events/hawkes");
+    check(config != nullptr,
+          "[events] the tasks are not sequences of events, expected tasks such as those of events/hawkes");
     const auto source = tasks.source(options.tasks);
     const auto poisson = options.headline_only ? nullptr : config->poisson();
     const std::int64_t batches = batches_of(*source, options.batches);

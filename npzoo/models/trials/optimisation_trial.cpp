@@ -23,7 +23,8 @@ struct SearchRules {
   explicit SearchRules(const ModelConfig& rules) {
     ConfigReader reader(rules, "optimisation");
     steps = reader.size("steps", "evaluations");
-    constexpr KeyLine kAcquisition = "rule by which a point is chosen; \"thompson\": at the minimum of a sampled function";
+    constexpr KeyLine kAcquisition =
+        "rule by which a point is chosen; \"thompson\": at the minimum of a sampled function";
     const std::string acquisition =
         reader.choice("acquisition", kAcquisition, {"ei", "log-ei", "ucb", "pi", "thompson"});
     choice.thompson = acquisition == "thompson";

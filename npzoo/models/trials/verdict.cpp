@@ -213,8 +213,8 @@ Judgement judge(const SeedMean& ours, const Reference& reference) {
 }
 
 bool beats_exact_posterior(const std::string& test, const Estimate& gap) {
-  check(!std::isnan(gap.value), "[comparison] {}: the distance from the exact posterior is {}, expected a number",
-        test, gap.value);
+  check(!std::isnan(gap.value), "[comparison] {}: the distance from the exact posterior is {}, expected a number", test,
+        gap.value);
   return gap.value < -kErrorsOfALeak * gap.standard_error;
 }
 

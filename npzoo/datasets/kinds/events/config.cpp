@@ -69,10 +69,9 @@ struct EventParts {
 };
 
 EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
-  const std::filesystem::path path =
-      std::filesystem::path(file.path).is_absolute()
-          ? std::filesystem::path(file.path)
-          : data_file("events", {file.path}, "the source of the protocol describes it");
+  const std::filesystem::path path = std::filesystem::path(file.path).is_absolute()
+                                         ? std::filesystem::path(file.path)
+                                         : data_file("events", {file.path}, "the source of the protocol describes it");
   std::vector<std::shared_ptr<const EventSequence>> all;
   for (NamedSequence& one : file.is_jodie ? read_jodie_table(path, file.form) : read_event_table(path, file.form)) {
     const EventSequence& s = one.events;
@@ -83,7 +82,8 @@ EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
   const auto share = [count](double x) { return static_cast<std::int64_t>(x * static_cast<double>(count) + 0.5); };
   const std::int64_t test = share(file.test), validation = share(file.validation);
   check(test > 0 && validation > 0 && test + validation < count,
-        "[events] {} has {} sequences with an event to predict, expected one or more for each of training, validation and test",
+        "[events] {} has {} sequences with an event to predict, expected one or more for each of training, validation "
+        "and test",
         path.string(), count);
   const Permutation order(count, 0, 0);
   EventParts parts;

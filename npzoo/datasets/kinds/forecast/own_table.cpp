@@ -24,8 +24,8 @@ TableFacts look_at_table(const OwnSeries& own, const SplitByShares& shares) {
   series.parts = parts_of(series.series, shares, own.path.string());
   for (const Split split : {Split::training, Split::validation, Split::evaluation})
     check(!window_starts(series, rules, split).empty(),
-          "[forecast] {}: {} points found, expected a window of {} + {} known points in each part",
-          own.path.string(), series.series.size(), rules.context, rules.horizon);
+          "[forecast] {}: {} points found, expected a window of {} + {} known points in each part", own.path.string(),
+          series.series.size(), rules.context, rules.horizon);
   return {scale_of(series.series, series.part(Split::training)), series.series.step};
 }
 

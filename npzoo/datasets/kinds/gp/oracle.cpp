@@ -90,7 +90,8 @@ double variance(std::span<const double> values) {
 /// Mean of `known` less what is lost on average: `same` are the known scores that `scores` would be without the loss.
 Estimate with_control(std::span<const double> known, std::span<const double> same, std::span<const double> scores) {
   check(!scores.empty() && scores.size() <= known.size(),
-        "[oracle] {} batches with known kernels and {} without found, expected at least one without, and no more without than with",
+        "[oracle] {} batches with known kernels and {} without found, expected at least one without, and no more "
+        "without than with",
         known.size(), scores.size());
   const auto m = static_cast<double>(known.size()), n = static_cast<double>(scores.size());
   std::vector<double> terms;  // of the sum that the estimate is, one a batch

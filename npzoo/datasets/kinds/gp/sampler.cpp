@@ -146,9 +146,9 @@ GpSampler::GpSampler(GpDistribution distribution, const SourceOptions& options)
   check(needed <= d.points, "[gp sampler] {} points, expected at least {}", d.points, needed);
   check(all || d.grid == 0, "[gp sampler] a grid of {} points with disjoint targets, expected none", d.grid);
   if (const double bytes = least_bytes(d, batch_size, options.device); bytes > static_cast<double>(usable_memory()))
-    throw OutOfMemory(
-        fmt::format("[memory] a batch of {} tasks takes {:.0f} bytes or more, expected at most {}, the memory of this machine",
-                    batch_size, bytes, usable_memory()));
+    throw OutOfMemory(fmt::format(
+        "[memory] a batch of {} tasks takes {:.0f} bytes or more, expected at most {}, the memory of this machine",
+        batch_size, bytes, usable_memory()));
 }
 
 GpBatch GpSampler::draw(std::uint64_t index) const try {

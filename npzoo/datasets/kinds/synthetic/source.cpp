@@ -126,8 +126,8 @@ Batch SyntheticSource::batch(std::uint64_t index) const {
     const std::optional<Values> values = draw_values(d, places, dense, random);
     if (!values) {
       check(++tries < kMostTries,
-            "[synthetic] {} contexts in a row vary by less than least_std = {}, expected a smaller least_std", kMostTries,
-            d.least_std);
+            "[synthetic] {} contexts in a row vary by less than least_std = {}, expected a smaller least_std",
+            kMostTries, d.least_std);
       continue;
     }
     tries = 0;

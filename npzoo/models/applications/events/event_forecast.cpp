@@ -57,7 +57,8 @@ double checked_survival(const EventPrediction& events, std::int64_t tasks, doubl
   constexpr double kLeast = -40;  // nats
   const double found = log_survival(events, std::vector(static_cast<std::size_t>(tasks), silence), dtype)[0];
   check(found >= kLeast,
-        "[events] no event for {:.4g} after the last one has log-probability {:.4g} under the model, expected {} or more; "
+        "[events] no event for {:.4g} after the last one has log-probability {:.4g} under the model, expected {} or "
+        "more; "
         "use a --now nearer to the last event",
         silence, found, kLeast);
   return found;

@@ -53,13 +53,13 @@ class EventAppender {
           "[events] the time of event {} is {}, expected a number from 0 to {:g}", i, time, kLatestEvent * form_.unit);
     check(mark >= 0 && mark < form_.marks, "[events] the mark of event {} is {}, expected one of 0 to {}", i, mark,
           form_.marks - 1);
-    check(events.events() < PointProcess::kMostEvents, "[events] sequence {} has one more event, expected at most {} events",
-          sequence, PointProcess::kMostEvents);
+    check(events.events() < PointProcess::kMostEvents,
+          "[events] sequence {} has one more event, expected at most {} events", sequence, PointProcess::kMostEvents);
     const bool first = events.times.empty();
     const double moved = first ? time / form_.unit : std::max(time / form_.unit, events.end + form_.least_gap);
     check(first || (time >= last_[sequence] && moved > events.end),
-          "[events] the time of event {} is {}, expected more than {}, the time of the previous event of the sequence", i,
-          time, last_[sequence]);
+          "[events] the time of event {} is {}, expected more than {}, the time of the previous event of the sequence",
+          i, time, last_[sequence]);
     events.times.push_back(moved);
     events.marks.push_back(mark);
     events.end = moved;

@@ -194,8 +194,8 @@ ImageModel load_image_model(const std::string& weights) {
     const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
     const TrainingRun& run = checkpoint.run;
     const auto format = run.protocol.data->image_format();
-    check(format.has_value(), "[complete] {} trained under {} found, expected a model of images",
-          run.spec.name, run.protocol.name);
+    check(format.has_value(), "[complete] {} trained under {} found, expected a model of images", run.spec.name,
+          run.protocol.name);
     return {restore_model(checkpoint), model_info(run.spec.name).drawing(), *format,
             fmt::format("{} under {}", run.spec.name, run.protocol.name)};
   });

@@ -259,8 +259,7 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
   check(surrogate.tasks() == 1 && seen.size() > 0,
         "[optimise] {} tasks and {} observations, expected one task and some", surrogate.tasks(), seen.size());
   check(options.batch == BatchRule::fantasies || surrogate.samples_functions(),
-        "[optimise] thompson found, but {} predicts each point by itself, expected fantasies",
-        surrogate.name());
+        "[optimise] thompson found, but {} predicts each point by itself, expected fantasies", surrogate.name());
   std::set<UnitPoint> known = observed_points(space, seen);
   Observations told = seen;
   std::vector<Proposal> proposals;

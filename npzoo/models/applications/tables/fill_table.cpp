@@ -101,8 +101,8 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
       const bool observed = !tables.targets && !std::isnan(tables.observed.y[v][i]);
       any = any || !(observed || std::isnan(y));
     }
-  check(any, "[truth] {} has none of the predicted values, expected rows with the same {}",
-        table.format().name(), fmt::join(columns.inputs, ", "));
+  check(any, "[truth] {} has none of the predicted values, expected rows with the same {}", table.format().name(),
+        fmt::join(columns.inputs, ", "));
   return truth;
 }
 

@@ -29,8 +29,8 @@ const Model& checked(const TrainedModel& trained, std::span<const double> x, std
                      const PointOptions& options) {
   const Model& model = *trained.model;
   check(std::ssize(options.x_names) == model.dim_x() && std::ssize(options.y_names) == model.dim_y(),
-        "[predict] {} names of inputs and {} of values found, expected {} and {} for this model", options.x_names.size(),
-        options.y_names.size(), model.dim_x(), model.dim_y());
+        "[predict] {} names of inputs and {} of values found, expected {} and {} for this model",
+        options.x_names.size(), options.y_names.size(), model.dim_x(), model.dim_y());
   check_points(model, x, y);
   return model;
 }

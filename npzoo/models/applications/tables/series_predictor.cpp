@@ -49,8 +49,8 @@ SeriesPredictor::SeriesPredictor(const Model& model, const TrainingRange& range,
 
 void SeriesPredictor::check_sizes(const Series& s) const {
   const std::int64_t dim_x = model_.dim_x(), dim_y = model_.dim_y();
-  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, expected {} for this model", s.value_names.size(),
-        fmt::join(s.value_names, " and "), dim_y);
+  check(std::ssize(s.value_names) == dim_y, "[series] {} values found, {}, expected {} for this model",
+        s.value_names.size(), fmt::join(s.value_names, " and "), dim_y);
   check(std::ssize(s.x) % dim_x == 0 && std::ssize(s.x) / dim_x * dim_y == std::ssize(s.y),
         "[series] {} numbers of x and {} of y found, expected {} and {} for each point", s.x.size(), s.y.size(), dim_x,
         dim_y);
