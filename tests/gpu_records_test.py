@@ -43,8 +43,21 @@ def check_fingerprints():
         write(root, {"npzoo/ops/a/next.h": "\n"})
         changed = ks.fingerprint(source, root)
         expect(changed != before, "the include of an include matters")
-        write(root, {source: '#include "npzoo/ops/a/own.h"\n#include <vector>\n\n'})
-        expect(ks.fingerprint(source, root) not in (before, changed), "the file itself matters")
+        text = '#include "npzoo/ops/a/own.h"\n#include <vector>\n'
+        write(root, {source: text + "int a;\n"})
+        own = ks.fingerprint(source, root)
+        expect(own not in (before, changed), "the file itself matters")
+        write(root, {source: "// Words.\n\n" + text + "/* More\n   words. */ int a;  // and more\n"})
+        expect(ks.fingerprint(source, root) == own, "comments do not matter")
+
+
+def check_code():
+    for text, code in (('a = "//";  // b\n', 'a = "//";\n'), ("a = '\"';  // \"\n", "a = '\"';\n"),
+                       ("a = 1'000 / 2;  // '\n", "a = 1'000 / 2;\n"), ('R"x(//)" /*)x" c;/**/\n', 'R"x(//)" /*)x" c;\n'),
+                       ("a /* b\n c */ d\n", "a d\n"), ("\n  a;\n\n", "a;\n"), ('"\\"//" // b\n', '"\\"//"\n'),
+                       ("// a \\\n b\nc\n", "c\n")):
+        found = ks.without_comments(text.encode()).decode()
+        expect(found == code, "code", repr(found), "expected", repr(code))
 
 
 def check_history():
@@ -73,6 +86,7 @@ def check_history():
 
 def main():
     check_fingerprints()
+    check_code()
     check_history()
     try:
         records = [ks.read_record(path) for path in sorted((ROOT / "perf/results").glob("*-gpu-check*.json"))]
