@@ -17,7 +17,7 @@ namespace nb = nanobind;
 
 /// An array of the caller, of any library, on the CPU: any dtype, order and strides; it may be read-only.
 using Array = nb::ndarray<nb::ro, nb::device::cpu>;
-/// Doubles in C order, which the library reads where they lie.
+/// Doubles in C order, which the library reads in place.
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 

@@ -27,8 +27,8 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  /// Whether the call has to stop. May be asked on any thread. The calling thread asks the interpreter for signals
-  /// every few milliseconds, and takes its lock for that.
+  /// Returns whether the call has to stop; can be called on any thread. The calling thread checks for signals every few
+  /// milliseconds, with the interpreter's lock.
   bool stop();
 
   /// Calls `function(done, all)` with the lock, at most a hundred times a second and always when all is done. An

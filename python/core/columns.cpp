@@ -1,4 +1,4 @@
-// Which columns of a frame are what, and columns of text: the rules of the library for tables of any kind.
+// Chooses the columns of a frame and reads columns of text, by the library's rules for all tables.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -43,7 +43,7 @@ std::string listed(const Names& names) {
   return text;
 }
 
-/// Values are columns of numbers that miss some.
+/// The values: columns of numbers with missing cells.
 Names choose_values(const std::vector<ColumnFacts>& columns, const ColumnChoice& choice) {
   Names values = open_values(columns, choice, true);
   if (!values.empty()) return values;

@@ -23,7 +23,7 @@ namespace {
 /// Name, bounds, whether logarithmic, whether whole numbers, and the value that it is held at.
 using AxisTuple = std::tuple<std::string, double, double, bool, bool, std::optional<double>>;
 
-/// The model of weights, shared with those who loaded them.
+/// The model of weights, shared with the objects that loaded them.
 std::shared_ptr<const Model> shared_model(const LoadedModel& loaded) {
   return {loaded.trained, loaded.trained->model.get()};
 }

@@ -21,7 +21,7 @@ using namespace nb::literals;
 
 namespace {
 
-/// Points, the options of a fit, and its hyper-parameters: with them a process is made again to the last bit.
+/// Points, the options of a fit, and its hyper-parameters: they restore a process to the last bit.
 using ProcessState =
     std::tuple<std::int64_t, std::vector<double>, std::vector<double>, std::string, bool, std::vector<double>, double>;
 

@@ -1,4 +1,4 @@
-// The module npzoo._core: what the package needs of the library, without the comfort.
+// The module npzoo._core: the functions of the library that the package is built on.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 

@@ -54,7 +54,7 @@ nb::dict dict_of(const std::vector<NamedValue>& values) {
   return all;
 }
 
-/// Adds what else is known of an answer: baselines, scores of forecasts, Gaussian processes.
+/// Adds further facts about an answer: baselines, scores of forecasts, Gaussian processes.
 void add_details(const FillResult& result, nb::dict& all) {
   nb::list baselines, ends, processes;
   for (const BaselineScores& other : result.baselines)
@@ -77,7 +77,7 @@ void add_details(const FillResult& result, nb::dict& all) {
   all["processes"] = processes;
 }
 
-/// Mean, standard deviation, quantiles (rows, Q) and samples (rows, S) of each value column, and what there is to say.
+/// Mean, standard deviation, quantiles (rows, Q) and samples (rows, S) of each value column, and notes.
 nb::dict as_dict(FillResult result) {
   const std::size_t rows = result.answered.size(), quantiles = result.quantiles.size(),
                     samples = static_cast<std::size_t>(result.samples);
@@ -107,7 +107,7 @@ nb::dict as_dict(FillResult result) {
   return all;
 }
 
-/// Says on which scale values are predicted, and what limits they have.
+/// Sets the scale on which values are predicted, and their limits.
 void limit_values(FillOptions& options, const std::string& transform, double low, double high, bool counts) {
   options.transform = {.automatic = transform == "auto", .low = low, .high = high, .counts = counts};
   if (!transform.empty() && !options.transform.automatic) options.transform.kind = transform_kind(transform);

@@ -21,7 +21,7 @@ using namespace nb::literals;
 
 namespace {
 
-/// Hands what happens in a training to a Python function `report(event, step, value)`: "begin" with the number of all
+/// Reports the events of a training to a Python function `report(event, step, value)`: "begin" with the number of all
 /// steps, "step" with the loss, "validation" with the log-likelihood. The training ends early when it returns True.
 class Reporter final : public TrainObserver {
  public:

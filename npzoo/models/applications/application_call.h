@@ -10,8 +10,8 @@
 
 namespace npzoo {
 
-/// Calls `f` as an application does its work: `stop` and the caller's own scopes interrupt it, tensors are made on the
-/// device of the model (null: the default device), nothing is recorded, and every exception leaves as Error.
+/// Calls `f` under the rules of applications: `stop` and the caller's own scopes interrupt it, tensors are made on the
+/// device of the model (null: the default device), nothing is recorded, and every exception becomes an Error.
 template <class F>
 decltype(auto) call_application(const std::stop_token& stop, const Model* model, F&& f) {
   return with_errors([&]() -> decltype(auto) {

@@ -39,7 +39,7 @@ Context contexts_of(const std::vector<EventSequence>& sequences, DType dtype) {
   return {task.xc, task.yc, {}};
 }
 
-/// How long nothing has happened since the last event.
+/// The time since the last event.
 double silence_of(const EventSequence& s) { return s.times.empty() ? 0 : std::max(s.end - s.times.back(), 0.0); }
 
 /// log P(nothing happens for `gap`) of the first target of each task.
@@ -52,7 +52,7 @@ std::vector<double> log_survival(const EventPrediction& events, const std::vecto
   return {scores.values<double>().begin(), scores.values<double>().end()};
 }
 
-/// Throws Error if the model gives a silence so little probability that rounding decides what comes after it.
+/// Throws Error if the silence has so little probability that rounding decides the next event.
 double checked_survival(const EventPrediction& events, std::int64_t tasks, double silence, DType dtype) {
   constexpr double kLeast = -40;  // nats
   const double found = log_survival(events, std::vector(static_cast<std::size_t>(tasks), silence), dtype)[0];
@@ -104,11 +104,11 @@ double mean_gap_after(const EventPrediction& events, double silence, double surv
   return silence + sum;
 }
 
-/// Some paths at a time: a context of each is held.
+/// Paths that are drawn at a time: each holds a context.
 constexpr std::int64_t kPathsTogether = 64;
 constexpr std::int64_t kEventsTogether = 32;
 
-/// Goes on with some paths that have come equally far.
+/// Continues some paths of equal length.
 void extend(const Model& model, std::vector<EventSequence>& paths, Draws& draws, DType dtype) {
   throw_if_stopped();
   const std::int64_t first = paths.front().events(), count = std::ssize(paths);
@@ -151,7 +151,7 @@ void extend_after_silence(const Model& model, std::vector<EventSequence>& paths,
   }
 }
 
-/// Refuses a horizon that is too many events away, by the events so far of some of `all` paths.
+/// Throws Error if the horizon is too many events away, judged by the events so far of some of `all` paths.
 void check_reach(const std::vector<EventSequence>& paths, std::int64_t all, std::int64_t before, double from,
                  double end) {
   double events = 0, covered = 0;
@@ -168,7 +168,7 @@ void check_reach(const std::vector<EventSequence>& paths, std::int64_t all, std:
         expected, allowed, most / expected);
 }
 
-/// What comes after `events` events and until `end`.
+/// Returns the events after the first `events` ones, and the end.
 EventSequence behind(EventSequence path, std::int64_t events, double end) {
   const auto last = std::ranges::upper_bound(path.times, end) - path.times.begin();
   return {{path.times.begin() + events, path.times.begin() + std::max(last, events)},
@@ -186,7 +186,7 @@ NextEventForecast forecast_next(const Model& model, const EventSequence& past, s
     until_last.end = past.times.empty() ? 0 : past.times.back();
     const auto state = model.condition(contexts_of({until_last}, dtype), draws, 1);
     const auto prediction = model.query(*state, event_numbers(1, past.events(), 1, dtype));
-    // The values asked about do not matter for what is said before they are known.
+    // The values of targets do not matter: each prediction precedes its value.
     const EventScores scores = as_events(*prediction).score(Tensor::full({1, 1, 2}, 0, dtype));
     const Marginals marginals = on_host(prediction->marginals());
     NextEventForecast forecast{.expected_gap = scores.expected_gap.item(), .mark_probability = {}};
@@ -230,7 +230,7 @@ std::vector<double> model_intensities(const Model& model, const EventSequence& s
                                       DType dtype) {
   return call_application({}, &model, [&] {
     check(s.events() > 0, "[events] an empty sequence found, expected at least one event");
-    // An end behind all times, so that those after the last event have a target, too.
+    // An end after all times, so that times after the last event have a target too.
     EventSequence seen = s;
     seen.end = std::max({s.end, times.empty() ? 0 : times.back(), std::nextafter(s.times.back(), s.times.back() + 1)});
     const Task task = event_task({{&seen, 0, seen.events()}}, {.context = 1, .ragged = false},

@@ -7,29 +7,29 @@
 #include "npzoo/datasets/events/process.h"
 #include "npzoo/models/model.h"
 
-// What a model of events, whose parameters are of a dtype, says of a sequence. All throw Error for a model that
+// Predictions of a model of events, whose parameters are of a dtype. All functions throw Error for a model that
 // predicts no events.
 
 namespace npzoo {
 
-/// The event that follows a sequence. If the sequence is observed beyond its last event (`end`), all gaps are given
-/// that nothing has happened until then, and the mean is that of this distribution instead of the model's own forecast.
+/// The next event of a sequence. If the sequence is observed beyond its last event (until `end`), the distribution is
+/// conditional on no event until then, and the mean is that of this distribution instead of the model's own forecast.
 struct NextEventForecast {
   double expected_gap = 0;               // since the last event
-  std::vector<double> gap_quantiles{};   // one for each probability asked for
+  std::vector<double> gap_quantiles{};   // one for each requested probability
   std::vector<double> mark_probability;  // (M), before the gap is known
 };
 
 NextEventForecast forecast_next(const Model& model, const EventSequence& past, std::span<const double> probabilities,
                                 DType dtype = DType::float32);
 
-/// The most events of a path that is drawn, and of all paths of a sequence together.
+/// The largest number of events of one path, and of all paths of a sequence together.
 inline constexpr std::int64_t kMostEventsAhead = 4096, kMostEventsDrawn = 1'000'000;
 
-/// How a sequence may go on until `horizon` after its `end`, given that nothing has happened since its last event:
-/// `paths` continuations, free-running, each without what was there before and with times that go on. Throws Error if
-/// about more than kMostEventsAhead events of a path, or kMostEventsDrawn of all, come until then, and for a silence
-/// that the model thinks impossible.
+/// Samples `paths` free-running continuations of a sequence until `horizon` after its `end`, given no event since its
+/// last one. A continuation holds the new events alone; its times count on from those of the sequence. Throws Error if
+/// about kMostEventsAhead events of one path, or kMostEventsDrawn of all paths, are exceeded, and for a silence that is
+/// impossible under the model.
 std::vector<EventSequence> continue_events(const Model& model, const EventSequence& past, double horizon,
                                            std::int64_t paths, std::uint64_t seed, DType dtype = DType::float32);
 

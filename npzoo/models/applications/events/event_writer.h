@@ -18,7 +18,7 @@ class EventWriter {
   EventWriter(const TrainedModel& trained, const EventData& data, const EventOptions& options,
               const std::filesystem::path& next, const std::filesystem::path& paths, bool facts = true);
 
-  /// The lines that say how the tables were made.
+  /// Returns the lines that describe how the tables were made.
   const std::vector<std::string>& facts() const { return facts_; }
   void write(std::size_t sequence, const FollowingEvents& following);
   void commit();

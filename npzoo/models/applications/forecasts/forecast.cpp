@@ -23,7 +23,7 @@ const SeriesTasks& series_tasks_of(const TrainedModel& trained) {
   return *config;
 }
 
-/// The reasons why the series is unlike that of the training.
+/// Returns the differences between the series and that of the training.
 std::vector<Warning> compare_with_training(const ForecastResult& r, const SeriesTasks& config) {
   constexpr double kOtherStep = 0.02, kOtherMonth = 0.12;  // relative; months have 28 to 31 days
   std::vector<Warning> all;

@@ -22,7 +22,7 @@ struct ForecastColumns {
   std::vector<std::string> values;
 };
 
-/// A forecast and what to say of it. The figures are in the units of the series.
+/// A forecast and its description. The figures are in the units of the series.
 struct ForecastResult {
   ForecastColumns columns;
   TimeSeries series;
@@ -52,8 +52,8 @@ ForecastColumns forecast_columns(const TrainedModel& trained, const ColumnChoice
 /// Reads these columns of a table, whose rows may come in any order. Throws Error as TableReader does.
 TimeSeries read_series(const std::filesystem::path& table, const ForecastColumns& columns);
 
-/// Forecasts what follows the last known row of a series. Throws Error as Forecaster does, and if the weights were not
-/// trained to forecast; throws Interrupted after a request to stop.
+/// Forecasts the steps after the last known row of a series. Throws Error as Forecaster does, and if the weights were
+/// not trained to forecast; throws Interrupted after a request to stop.
 ForecastResult forecast(const TrainedModel& trained, TimeSeries series, const ForecastColumns& columns,
                         const ForecastOptions& options = {});
 

@@ -14,7 +14,7 @@ namespace npzoo {
 
 namespace {
 
-/// A series, and what comes behind its last known place along paths that are drawn one window after the other.
+/// A series, and paths behind its last known place, drawn one window after the other.
 class ForecastPaths {
  public:
   ForecastPaths(const TimeSeries& series, const WindowRules& rules, const SeriesScale& scale)
@@ -24,7 +24,7 @@ class ForecastPaths {
   }
 
   std::int64_t origin() const { return origin_; }
-  /// Of places before the series and behind it as well.
+  /// Returns the times of places; they may lie before the series or behind it.
   double time(std::int64_t place) const { return series_.time_at(place); }
   /// Known ones among the context of a window whose horizon begins `ahead` places behind the origin.
   std::vector<std::int64_t> context(std::int64_t ahead) const {
@@ -40,7 +40,7 @@ class ForecastPaths {
     for (std::int64_t i = 0; i < rules_.length(); ++i) times.push_back(time(origin_ + ahead - rules_.context + i));
     return window_inputs(rules_, series_.time_form, times, series_.step);
   }
-  /// What is known (n, Dy) of context places along a path, standardised. `drawn` (paths, places so far, Dy).
+  /// Returns the known values (n, Dy) of context places along a path, standardised. `drawn` (paths, places so far, Dy).
   double value(std::int64_t place, std::int64_t c, std::int64_t path,
                const std::vector<std::vector<double>>& drawn) const {
     if (place >= origin_)

@@ -17,7 +17,7 @@ struct ForecastOptions {
   std::vector<double> quantiles{};      // probabilities, each above 0 and below 1
   std::int64_t samples = 0;             // paths
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training, or 0
-  std::vector<double> truth{};          // (H, Dy), the values to come, NaN where unknown; empty: all are
+  std::vector<double> truth{};          // (H, Dy), the future values, NaN where unknown; empty: all unknown
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the steps done so far and those of all paths, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
@@ -35,14 +35,14 @@ struct SeriesForecast {
 };
 
 /// A forecast by a model of windows: its context is the last one of the series. The first window is the model's own
-/// prediction, whatever the horizon. Beyond it the forecaster goes on from paths that it has drawn itself, at least
-/// `kLeastPaths`; moments and quantiles are then those of the paths. The model always predicts whole windows, so a
-/// longer horizon changes no earlier step. Throws Error if the context knows too little, if the horizon ends behind the
-/// year 9999, and if a figure is not finite.
+/// prediction, whatever the horizon. Beyond it the forecaster continues at least `kLeastPaths` sampled paths; moments
+/// and quantiles are then those of the paths. The model always predicts whole windows, so a longer horizon changes no
+/// earlier step. Throws Error if the context has too few values, if the horizon ends after the year 9999, and if a
+/// figure is not finite.
 class Forecaster {
  public:
   static constexpr std::int64_t kLeastPaths = 200;
-  /// The most values of all sampled paths together: steps × paths × columns.
+  /// The largest number of values of all sampled paths together: steps × paths × columns.
   static constexpr std::int64_t kMostSampledValues = 20'000'000;
 
   Forecaster(const Model& model, WindowRules rules, SeriesScale scale);

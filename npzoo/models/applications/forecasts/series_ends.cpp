@@ -88,7 +88,7 @@ std::vector<double> periods_of(const SeriesEnd& end, std::span<const double> y) 
   return end.periods.empty() ? find_periods(y, end.likely) : end.periods;
 }
 
-/// Computes all but what the weights say.
+/// Computes everything except the predictions of the weights.
 void fit(Part& part) {
   const std::span<const double> y = part.y;
   const SeriesTrend trend(y, part.periods);

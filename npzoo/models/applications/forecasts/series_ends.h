@@ -32,7 +32,7 @@ struct EndForecast {
 };
 
 /// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season and the
-/// weights, which answer twice: for the values, and for what a straight line and the mean season leave of them.
+/// weights. The weights predict twice: the values, and the values minus a straight line and the mean season.
 ///
 /// Means and standard deviations are averaged (quantile averaging of Gaussians). A method's share falls with the square
 /// of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon. Series too

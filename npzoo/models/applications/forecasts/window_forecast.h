@@ -14,7 +14,7 @@ struct WindowForecast {
   std::unique_ptr<Prediction> prediction;
   const Autoregressive* sequence = nullptr;  // the prediction, if it predicts each target given those before it
 
-  /// "one-shot", or "free-running" if the model goes on from values that it has drawn.
+  /// "one-shot", or "free-running" if the model conditions on values that it has sampled.
   const char* mode() const { return sequence ? "free-running" : "one-shot"; }
 };
 

@@ -34,7 +34,7 @@ struct GpOptions {
   GpMean mean = GpMean::constant;
   std::int64_t largest_exact = 2000;     // points; with more each target is predicted from the nearest ones
   std::int64_t neighbours = 64;          // of a target, then
-  double usual_mean = 0, usual_std = 0;  // of values that too few points leave open; a deviation of 0: their size
+  double usual_mean = 0, usual_std = 0;  // scale of values if there are too few points; a deviation of 0: their size
 };
 
 /// A hyper-parameter in the units of the data; noise and scales are standard deviations.
@@ -65,10 +65,9 @@ struct GpFigures {
   std::vector<double> mean, std;  // (m); of observations: noise is included
 };
 
-/// A Gaussian process given observed points. Hyper-parameters are those of the largest restricted likelihood times weak
-/// log-normal priors, found from several starts that depend on nothing but the data. Up to 400 points are fitted as
-/// they are; of more the fit looks at blocks of points that are spread over all, and of points that are near to each
-/// other.
+/// A Gaussian process given observed points. Hyper-parameters maximise the restricted likelihood times weak log-normal
+/// priors, from several starts that depend on the data alone. The fit uses up to 400 points as they are. With more
+/// points it uses blocks: some of points spread over all, some of points near to each other.
 ///
 /// With more than `largest_exact` points a target is predicted from its nearest points, in lengthscales; memory is then
 /// that of the points. Bits do not depend on the number of threads. Long work looks at the caller's StopScope.

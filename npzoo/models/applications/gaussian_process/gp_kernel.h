@@ -50,7 +50,7 @@ struct GpParameter {
 /// The most inputs of a Gaussian process, counting each category of a column of text.
 inline constexpr std::size_t kMostGpInputs = 256;
 
-/// The group of inputs that the kernel does not look at: they are in the mean alone.
+/// The group of inputs that the kernel ignores: they are in the mean alone.
 inline constexpr std::size_t kMeanOnly = std::numeric_limits<std::size_t>::max();
 
 /// A kernel whose hyper-parameters have values. Inputs of one group share their lengthscales.

@@ -42,7 +42,7 @@ Tensor as_task(std::span<const double> values, std::int64_t width, DType dtype) 
   return Tensor::from<double>({1, std::ssize(values) / width, width}, values).to(dtype).to(default_device());
 }
 
-/// Asks a model that has seen a context for one set of pixels after the other.
+/// Predicts one set of pixels after the other from one context.
 class PixelQuestions {
  public:
   PixelQuestions(const Model& model, Density density, const ContextState& state, const Draws& draws,
@@ -62,7 +62,7 @@ class PixelQuestions {
     }
   }
 
-  /// Of a prediction, as many pictures as are wanted: (n, pixels · channels) each.
+  /// Samples the requested number of pictures from a prediction: (n, pixels · channels) each.
   std::vector<std::vector<double>> functions(const Prediction& prediction, std::int64_t count) {
     if (density_ == Density::marginal || count == 0) return {};
     const Tensor drawn = density_ == Density::joint ? prediction.sample(count, draws_) : prediction.marginals().mean;

@@ -41,7 +41,7 @@ PixelMask random_pixels(std::int64_t pixels, double share, std::uint64_t seed);
 /// A trained model of images.
 struct ImageModel {
   std::shared_ptr<const Model> model;
-  Density density = Density::marginal;  // how it draws targets: ModelInfo::drawing
+  Density density = Density::marginal;  // how the model samples targets: ModelInfo::drawing
   ImageFormat format{};
   std::string name = "the model";  // for messages
 };
@@ -61,7 +61,7 @@ struct CompletionRequest {
   std::stop_token stop{};
 };
 
-/// Values are shares of white, from 0 to 1 and, if the model predicts so, beyond.
+/// Values are shares of white, usually from 0 to 1; a model may predict values outside.
 struct CompletedPicture {
   std::int64_t height = 0, width = 0, channels = 0;
   std::vector<double> mean{}, deviation{};     // (height, width, channels)

@@ -71,7 +71,7 @@ class Points {
     const double std = std::sqrt(variance);
     each(i, [&](std::size_t at, double w) {
       const double off = b_.mean[at] - mean, per_variance = width / (2 * std);
-      // Where weights do not add up to 1 any more the centre moves as well: d variance has − 2 (Σ w off) d mean, 0
+      // If weights did not add up to 1, the centre would move as well: d variance has − 2 (Σ w off) d mean, which is 0
       // here.
       set(at, -w + per_variance * 2 * w * off, per_variance * 2 * w * b_.std[at],
           w * (-b_.mean[at] + per_variance * (b_.std[at] * b_.std[at] + off * off)));

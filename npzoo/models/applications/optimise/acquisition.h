@@ -10,14 +10,14 @@
 
 namespace npzoo {
 
-/// What makes a point worth an evaluation where a minimum is sought; the larger the better.
+/// Rules that score a point for the next evaluation of a function to minimise; a larger score is better.
 ///
 ///     expected_improvement      E[max(0, best − margin − y)]
 ///     log_expected_improvement  its logarithm, which keeps its slope where the former is 0 in double
 ///     confidence_bound          −mean + width · std, with the mean and the standard deviation of the whole mixture
 ///     improvement_probability   P(y < best − margin)
 ///
-/// Of a mixture the first, the second and the last are exact, sums over the components; the third goes by the law of
+/// For a mixture, the first, the second and the last are exact sums over the components; the third uses the law of
 /// total variance. Sources: Jones, Schonlau and Welch, "Efficient global optimization of expensive black-box
 /// functions", 1998; Ament et al., "Unexpected improvements to expected improvement for Bayesian optimization", 2023;
 /// Srinivas et al., "Gaussian process optimization in the bandit setting", 2010; Kushner, 1964.
@@ -30,7 +30,7 @@ enum class AcquisitionKind : std::uint8_t {
 
 /// "ei", "log-ei", "ucb", "pi".
 std::string_view to_string(AcquisitionKind kind);
-/// None for another name.
+/// Returns none for another name.
 std::optional<AcquisitionKind> find_acquisition(std::string_view name);
 /// Throws Error, listing them, for another name.
 AcquisitionKind acquisition_kind(std::string_view name);
@@ -41,8 +41,8 @@ struct Acquisition {
   double margin = 0;  // in units of the values
 };
 
-/// Of every point of a belief about B tasks; best (B). With `slopes` their derivatives. Throws Error where the points
-/// are no multiple of B.
+/// Scores every point of a belief about B tasks; best (B). Fills `slopes` with derivatives unless it is null. Throws
+/// Error if the number of points is not a multiple of B.
 std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief, std::span<const double> best,
                             BeliefSlopes* slopes = nullptr);
 

@@ -41,7 +41,7 @@ ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch) {
 struct BayesianOptimiser::Answering {
   ReasonedSurrogate chosen;
   std::optional<OwnModelSurrogate> model{};
-  std::unique_ptr<Surrogate> surrogate{};  // has learnt all observations; none after others were told
+  std::unique_ptr<Surrogate> surrogate{};  // has learnt all observations; none after new observations
 
   Answering(const SearchSpace& space, const BayesianOptions& options) : chosen{options.surrogate} {
     if (std::holds_alternative<DefaultSurrogate>(chosen.choice))
@@ -122,7 +122,7 @@ Proposals BayesianOptimiser::ask(std::int64_t count) {
     Answering& by = answering();
     result.by = by.surrogate->name();
     result.note = by.chosen.reason;
-    // It may be told of values that nobody has observed.
+    // The surrogate may learn fantasies, which are not observations.
     const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
     for (Proposal& p : propose(*surrogate, space_, told_values(observed_), options)) {
       ProposedPoint point{.values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * p.mean, .std = p.std};

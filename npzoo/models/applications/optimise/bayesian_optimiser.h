@@ -46,13 +46,14 @@ struct FittedGp {
 };
 using SurrogateChoice = std::variant<DefaultSurrogate, WeightsSurrogate, OwnModelSurrogate, FittedGp>;
 
-/// A surrogate, and why it is not weights; empty if that needs no reason.
+/// A surrogate, and the reason if it does not use weights; empty if no reason is needed.
 struct ReasonedSurrogate {
   SurrogateChoice choice;
   std::string reason{};
 };
 /// Weights for one input, and a fitted Gaussian process otherwise: for two inputs it finds better points than the
-/// weights, for more inputs there are no weights, and Thompson's rule needs functions, which the weights do not draw.
+/// weights, for more inputs there are no weights, and Thompson's rule needs sampled functions, which the weights do not
+/// provide.
 ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch);
 
 struct BayesianOptions {
@@ -61,7 +62,7 @@ struct BayesianOptions {
   BatchRule batch = BatchRule::fantasies;  // of several points
   SurrogateChoice surrogate{};
   std::uint64_t seed = 0;  // of the design and of everything drawn
-  /// Called by `ask` with the points proposed so far and those asked for.
+  /// Called by `ask` with the number of points proposed so far and of all.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
   std::stop_token stop{};  // `ask` and `beliefs` throw Interrupted after a request
 };
@@ -75,13 +76,13 @@ struct ProposedPoint {
 };
 
 struct Proposals {
-  std::vector<ProposedPoint> points;  // fewer than asked for if no others are left
+  std::vector<ProposedPoint> points;  // fewer than requested if no others are left
   std::string by;                     // "sobol" for the initial design, "gp", or the model's name
   std::string note{};                 // why the default surrogate is a Gaussian process, if that needs a reason
 };
 
-/// Proposes where to evaluate an objective, given the evaluations so far. What it proposes is a function of the options
-/// and of the evaluations, in their order: asking twice gives the same points. Calls of one object must not overlap.
+/// Proposes where to evaluate an objective, given the evaluations so far. Proposals are a function of the options and
+/// of the evaluations in their order: `ask` called twice returns the same points. Calls of one object must not overlap.
 class BayesianOptimiser {
  public:
   /// Reads no weights yet. Throws Error for a kernel that cannot be fitted.
@@ -100,9 +101,9 @@ class BayesianOptimiser {
   /// kMostEvaluations in all.
   void tell(std::span<const double> points, std::span<const double> values);
 
-  /// The next `count` points: those of a space-filling design first (design_size), then those that the surrogate thinks
-  /// best. No point comes twice. Throws Error if every point of the space is known, if weights do not fit the space,
-  /// and as `propose` does.
+  /// Returns the next `count` points: first those of a space-filling design (design_size), then those with the largest
+  /// acquisition. No point is returned twice. Throws Error if every point of the space is known, if weights do not fit
+  /// the space, and as `propose` does.
   Proposals ask(std::int64_t count = 1);
 
   /// The surrogate's beliefs, for pictures. Throws Error without an evaluation that has a value.

@@ -15,14 +15,14 @@ struct BeliefValues {
   std::vector<double> mean, std, acquisition;
 };
 
-/// Along one axis; the others are where the best value was observed.
+/// Beliefs along one axis; the other axes have the values of the best observation.
 struct BeliefLine {
   std::size_t axis;        // of the space
   std::vector<double> at;  // (201), from bound to bound; of a logarithmic axis in equal steps of the logarithm
   BeliefValues values;
 };
 
-/// Over two axes; the others are where they are held. Cell (row, column) is at row · columns + column.
+/// Beliefs over two axes; the other axes have their fixed values. Cell (row, column) is at row · columns + column.
 struct BeliefMap {
   std::size_t across, up;       // axes of the space
   std::vector<double> columns;  // coordinates of the middles of cells, spaced as of a line

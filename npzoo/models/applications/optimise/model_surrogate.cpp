@@ -96,13 +96,13 @@ void ModelSurrogate::observe(std::span<const double> x, std::span<const double> 
   sequential_ = dynamic_cast<const Autoregressive*>(of_one.get()) != nullptr;
 }
 
-/// As targets of the model, (B, N, D).
+/// Returns x as targets of the model, (B, N, D).
 Tensor ModelSurrogate::places(std::span<const double> x) const {
   check(state_ != nullptr, "[optimise] {} has no observation, expected one or more", info_.name);
   return tensor(inputs(x), {tasks_, std::ssize(x) / model_.dim_x() / tasks_, model_.dim_x()});
 }
 
-/// Of B N points in their order.
+/// Returns the marginals of B N points in their order.
 Marginals ModelSurrogate::targets_alone(const Tensor& xt) const {
   throw_if_stopped();
   if (sequential_ || info_.density != Density::joint) return each_alone(*model_.query(*state_, xt));
@@ -129,7 +129,7 @@ Belief ModelSurrogate::believe(std::span<const double> x) const {
   return in_values(targets_alone(places(x)));
 }
 
-/// By differences of the fourth order.
+/// Computes slopes by differences of the fourth order.
 Judged ModelSurrogate::judge_by_differences(std::span<const double> x, const Judge& judge) const {
   constexpr double kStep = 1e-3;
   const auto dims = static_cast<std::size_t>(model_.dim_x());

@@ -12,19 +12,19 @@ namespace npzoo {
 
 /// Marginals as a belief. Throws Error for marginals of logarithms and of labels.
 Belief belief_of(const Marginals& marginals);
-/// What a prediction says of each target by itself.
+/// Returns the marginals of a prediction as a belief.
 Marginals each_alone(const Prediction& prediction);
 
 struct ModelSurrogateOptions {
-  TrainingRange range{};    // inputs that the unit cube stands for, and the deviation that values are brought to
-  bool standardise = true;  // values, by those of each task; else they are used as they are
+  TrainingRange range{};            // inputs that the unit cube is mapped to; deviation of scaled values
+  bool standardise = true;          // values, by those of each task; else they are used as they are
   std::int64_t samples = kSamples;  // functions, of a model that draws them
   std::uint64_t seed = 0;
   DType dtype = DType::float32;  // of the model's parameters
 };
 
-/// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. Where what the model
-/// says of a target depends on others, each point is asked for by itself, unless a function is to be drawn.
+/// A neural process: all tasks are one batch of the model. Contexts are extended by Model::update. If a prediction
+/// depends on the other targets, each point is predicted by itself, unless a function is sampled.
 class ModelSurrogate final : public Surrogate {
  public:
   /// The model and its row must live as long as this; it predicts one value.
@@ -35,7 +35,7 @@ class ModelSurrogate final : public Surrogate {
   std::int64_t dims() const override { return model_.dim_x(); }
   void observe(std::span<const double> x, std::span<const double> y) override;
   Belief believe(std::span<const double> x) const override;
-  /// By the tape; by differences of the fourth order where the model has no gradients of inputs.
+  /// Computes slopes by the tape, or by differences of the fourth order if the model has no gradients of inputs.
   Judged judge(std::span<const double> x, const Judge& judge) const override;
   std::vector<double> sample(std::span<const double> x, Draws& draws) const override;
   bool samples_functions() const override;

@@ -42,7 +42,7 @@ std::set<UnitPoint> observed_points(const SearchSpace& space, const Observations
   return points;
 }
 
-/// Of the sequence, as points that stand for values.
+/// Candidates of the Sobol sequence, moved to points that stand for values.
 std::vector<UnitPoint> sobol_candidates(const SearchSpace& space, std::int64_t first, std::int64_t count,
                                         std::uint64_t seed) {
   const auto dims = static_cast<std::size_t>(space.dims());
@@ -53,7 +53,7 @@ std::vector<UnitPoint> sobol_candidates(const SearchSpace& space, std::int64_t f
   return candidates;
 }
 
-/// Around the best observations, at distances of all sizes.
+/// Candidates around the best observations, at distances of all sizes.
 void add_near(const SearchSpace& space, const Observations& seen, std::uint64_t seed,
               std::vector<UnitPoint>& candidates) {
   constexpr std::size_t kBest = 4;
@@ -78,7 +78,7 @@ std::vector<double> flat(const std::vector<UnitPoint>& points) {
   return all;
 }
 
-/// The best first.
+/// Sorts by acquisition, the best first.
 void sort_by(std::vector<UnitPoint>& points, const std::vector<double>& value) {
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -111,7 +111,7 @@ struct Climber {
   }
 };
 
-/// The points of the cube that are worth most, those that stand for values that there are, best first.
+/// Returns the points with the largest acquisition, moved to points that stand for values, best first.
 std::vector<UnitPoint> best_points(const Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                                    const Judge& judge, std::uint64_t seed) {
   std::vector<UnitPoint> candidates = sobol_candidates(space, 0, kSobolCandidates, seed);
@@ -127,8 +127,7 @@ std::vector<UnitPoint> best_points(const Surrogate& surrogate, const SearchSpace
   return top;
 }
 
-/// The first that is new; else, of a space of integers, the one of the unknown points that is worth most. None if all
-/// are known.
+/// Returns the first new point; if there is none, the best unknown point of a space of integers. None if all are known.
 std::optional<UnitPoint> first_new(const std::vector<UnitPoint>& points, const std::set<UnitPoint>& known,
                                    const SearchSpace& space, const Surrogate& surrogate, const Judge& judge) {
   constexpr std::size_t kMostListed = 4096;

@@ -12,10 +12,10 @@
 
 namespace npzoo {
 
-/// How several points are chosen that will be evaluated at the same time.
+/// Rules that choose several points for simultaneous evaluation.
 enum class BatchRule : std::uint8_t {
-  fantasies,  // each as if those before had been observed to be what was expected of them (Ginsbourger et al., 2010)
-  thompson    // each the minimum of a function that was drawn (Kandasamy et al., 2018)
+  fantasies,  // each point assumes the expected values at the earlier ones (Ginsbourger et al., 2010)
+  thompson    // each point is the minimum of a sampled function (Kandasamy et al., 2018)
 };
 
 struct ProposalOptions {
@@ -28,33 +28,34 @@ struct ProposalOptions {
 
 /// A point to evaluate next.
 struct Proposal {
-  std::vector<double> x;  // (D), of the unit cube, which stands for values that there are
+  std::vector<double> x;  // (D), in the unit cube; it stands for a value of each axis
   bool of_design = false;
   double acquisition = 0, mean = 0,
          std = 0;  // not of the design; fantasies see those before, Thompson has no acquisition
 };
 
-/// Evaluations that a space-filling design has before a surrogate is asked: 2 (D + 1), of the axes that are not held.
+/// Returns the size of the space-filling design that precedes the surrogate: 2 (D + 1), where D counts the axes that
+/// are not fixed.
 std::int64_t design_size(const SearchSpace& space);
 
-/// The next `count` points of a Sobol sequence that stand for values not observed so far; `seen` counts those that
-/// were, those that failed included; fewer if there are no more.
+/// Returns the next `count` points of a Sobol sequence that stand for values not yet in `seen`, where failed
+/// evaluations count as seen; fewer if no others are left.
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options);
 
-/// What a surrogate is told of evaluations: values far beyond the others drawn in, so that one of 1e30 does not flatten
-/// all differences, and the worst of these for evaluations that failed. Values keep their order. Far is more than ten
-/// interquartile ranges beyond the quartiles; none comes to lie further away than eleven.
+/// Returns the evaluations as the surrogate sees them. Values far beyond the others are moved in, so that one value of
+/// 1e30 does not flatten all differences. Failed evaluations get the worst of these values. Values keep their order.
+/// Far is more than ten interquartile ranges beyond the quartiles; no value ends further away than eleven.
 Observations told_values(const Observations& seen);
 
-/// The points that are known of a finished space; none if it is not finished or has real axes.
+/// Returns the known points of an exhausted space; none if it is not exhausted or has real axes.
 std::optional<double> finished(const SearchSpace& space, const Observations& seen);
 
-/// Points that a surrogate of one task thinks best, which must have observed `seen` and have learnt; fantasies are told
-/// it. The acquisition is looked at on a Sobol sequence and around the best observations, and the best of that climb by
-/// their gradient, through the surrogate, within the cube. No point that was observed or proposed comes again: of a
-/// space of few integers fewer points may come than were asked for. Throws Error where a batch is to be by Thompson's
-/// rule and the surrogate draws no functions.
+/// Returns the points with the largest acquisition under a surrogate of one task, which must have observed `seen` and
+/// have learnt. Adds fantasies to the surrogate. Evaluates the acquisition on a Sobol sequence and around the best
+/// observations; the best of these points climb its gradient within the cube. No point is proposed that was observed or
+/// proposed before, so a space of few integers may give fewer points. Throws Error for a batch by Thompson's rule if
+/// the surrogate does not sample functions.
 std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                               const ProposalOptions& options);
 

@@ -22,8 +22,8 @@ struct Axis {
   bool varies() const { return low < high; }
 };
 
-/// The box that an objective is optimised over. Surrogates and acquisitions see the unit cube of the D axes that vary.
-/// An axis that is held within its bounds is one of them, an axis without bounds is not.
+/// The box that an objective is optimised over. Surrogates and acquisitions use the unit cube of its D axes with
+/// bounds. That includes fixed axes with bounds; a fixed axis without bounds is left out.
 class SearchSpace {
  public:
   static constexpr std::size_t kMostAxes = 6;
@@ -36,9 +36,9 @@ class SearchSpace {
   ///     name = "learning_rate"
   ///     low = 1e-5
   ///     high = 1e-1
-  ///     scale = "log"        # "linear" where nothing is said
-  ///     type = "real"        # or "integer"; "real" where nothing is said
-  ///     fixed = 1e-3         # held there, for the time being; then low and high may be missing
+  ///     scale = "log"        # default: "linear"
+  ///     type = "real"        # or "integer"; default: "real"
+  ///     fixed = 1e-3         # held at this value; then low and high may be missing
   static SearchSpace read(const std::filesystem::path& path);
 
   const std::vector<Axis>& axes() const { return axes_; }
@@ -50,8 +50,9 @@ class SearchSpace {
   /// True if input `d` is held.
   bool is_held(std::int64_t d) const { return input(d).fixed.has_value(); }
 
-  /// A value of each axis for a point of the unit cube (D): integers are whole, held axes at their values, none out of
-  /// bounds. Others have six significant digits of their axis' extent, or of themselves if the axis is logarithmic.
+  /// Returns a value of each axis for a point of the unit cube (D): whole numbers for integers, the fixed values of
+  /// fixed axes, none out of bounds. Others have six significant digits of their axis' extent, or of themselves if the
+  /// axis is logarithmic.
   std::vector<double> values(std::span<const double> unit) const;
   /// The value of input `d` at coordinate u of the cube, neither rounded nor held.
   double place(std::int64_t d, double u) const;
@@ -59,10 +60,10 @@ class SearchSpace {
   std::vector<double> places(std::span<const double> unit) const;
   /// The point of the unit cube for a value of each axis.
   std::vector<double> unit(std::span<const double> values) const;
-  /// The nearest point of the cube that stands for values that there are.
+  /// Returns the nearest point of the cube that stands for possible values.
   std::vector<double> nearest(std::span<const double> unit) const { return this->unit(values(unit)); }
-  /// Points of the cube that stand for values of axes that are not held, if these are all integers: those that `known`
-  /// lacks, at most `most`. None if an axis is of real numbers.
+  /// Returns at most `most` points of the cube that are not in `known`, if all axes that are not fixed are integers.
+  /// None if an axis is of real numbers.
   std::optional<std::vector<std::vector<double>>> unknown_points(const std::set<std::vector<double>>& known,
                                                                  std::size_t most) const;
   /// How many points there are in all; none if an axis is of real numbers.
@@ -89,7 +90,7 @@ struct Evaluations {
 /// is not an evaluation of a point of the space.
 Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpace& space);
 
-/// Evaluations as surrogates take them: points of the unit cube and values to minimise.
+/// Evaluations in the form of surrogates: points of the unit cube and values to minimise.
 struct Observations {
   std::int64_t dims = 1;
   std::vector<double> x{};       // (n, dims)
@@ -97,7 +98,7 @@ struct Observations {
   std::vector<double> failed{};  // (f, dims): points of evaluations without a value
 
   std::int64_t size() const { return static_cast<std::int64_t>(y.size()); }
-  /// With those that failed.
+  /// Returns the number of evaluations, failed ones included.
   std::int64_t evaluations() const { return size() + static_cast<std::int64_t>(failed.size()) / dims; }
 };
 

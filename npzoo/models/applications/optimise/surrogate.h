@@ -10,32 +10,32 @@
 
 namespace npzoo {
 
-/// What is believed of the values of B functions at N points each: mixtures of K Gaussians, in the units of the values.
+/// The predictive distributions of B functions at N points each: mixtures of K Gaussians, in the units of the values.
 struct Belief {
   std::int64_t components = 1;
   std::vector<double> mean, std;     // (K, B, N)
-  std::vector<double> log_weight{};  // (K, B, N), of what adds up to 1 over K; empty: all are as likely
+  std::vector<double> log_weight{};  // (K, B, N), logarithms of weights that add up to 1 over K; empty: equal weights
 
   std::int64_t points() const { return static_cast<std::int64_t>(mean.size()) / components; }  // B N
 };
 
-/// Derivatives with respect to what a Belief holds, in the same layout. Of log-weights each by itself, as if nothing
-/// tied them together.
+/// Derivatives with respect to the members of a Belief, in the same layout. Log-weights count as independent of each
+/// other.
 struct BeliefSlopes {
   std::vector<double> mean, std, log_weight;  // (K, B, N)
 };
 
-/// Figures of points (B, N) that a belief gives, and their derivatives where `slopes` is not null.
+/// A function that scores the points (B, N) of a belief, and fills `slopes` unless it is null.
 using Judge = std::function<std::vector<double>(const Belief&, BeliefSlopes* slopes)>;
 
-/// Figures of points, and how they change with these.
+/// Scores of points, and their derivatives with respect to the points.
 struct Judged {
   std::vector<double> value;  // (B, N)
   std::vector<double> d_x;    // (B, N, D)
 };
 
-/// Beliefs about B functions of the unit cube, of which the same number of values has been observed. Values are as they
-/// come; a surrogate standardises them where it wants to.
+/// Beliefs about B functions of the unit cube, of which the same number of values has been observed. Values are not
+/// standardised; a surrogate may do that itself.
 class Surrogate {
  public:
   virtual ~Surrogate() = default;
@@ -44,18 +44,19 @@ class Surrogate {
   virtual std::int64_t dims() const = 0;   // D
   /// Adds M values to each task: x (B, M, D), y (B, M).
   virtual void observe(std::span<const double> x, std::span<const double> y) = 0;
-  /// Fits what there is to fit to all that was observed; what is observed afterwards changes beliefs and not how they
-  /// are formed.
+  /// Fits the hyper-parameters, if there are any, to all observations. Later observations change beliefs but not
+  /// hyper-parameters.
   virtual void learn() {}
-  /// Of x (B, N, D).
+  /// Returns the belief at x (B, N, D).
   virtual Belief believe(std::span<const double> x) const = 0;
-  /// The same, judged; with derivatives with respect to x. A point's figure must depend on its own belief alone.
+  /// Returns scores of the belief, with derivatives with respect to x. A point's score must depend on its own belief
+  /// alone.
   virtual Judged judge(std::span<const double> x, const Judge& judge) const = 0;
-  /// Values at all points of a task together, (B, N); empty where it says nothing of several points together.
+  /// Samples values at all points of a task together, (B, N); empty if the surrogate cannot sample points jointly.
   virtual std::vector<double> sample(std::span<const double> x, Draws& draws) const = 0;
   /// Whether `sample` gives functions.
   virtual bool samples_functions() const = 0;
-  /// How outputs call it.
+  /// Returns its name for outputs.
   virtual std::string name() const = 0;
 };
 

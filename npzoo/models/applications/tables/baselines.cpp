@@ -88,7 +88,7 @@ class Interpolation {
     return between(x, x_[a], y_[a], x_[b], y_[b]);
   }
 
-  /// At the point that is number `at` along the line, from its neighbours.
+  /// Interpolates at point number `at` along the line, from its neighbours.
   double without(std::size_t at) const {
     if (at == 0) return y_[order_[1]];
     if (at + 1 == order_.size()) return y_[order_[at - 1]];

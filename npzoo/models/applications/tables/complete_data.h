@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// Checked data with names for all columns, and the question that they ask.
+/// Checked data with names for all columns, and the table to predict.
 class CompleteData {
  public:
   /// Throws Error if the arrays do not fit together or if a number is not finite.
@@ -25,10 +25,10 @@ class CompleteData {
   std::vector<std::vector<double>> unseen_{};  // the truth without the values that were observed
 };
 
-/// Throws Error for quantiles, counts and sizes that cannot be.
+/// Throws Error for impossible quantiles, counts and sizes.
 void check_options(const FillOptions& options);
 
-/// Returns the number of inputs that are no covariates. Throws Error unless there is one, and a group for each input or
+/// Returns the number of inputs without the covariates. Throws Error unless there is one, and a group for each input or
 /// for none.
 std::int64_t check_covariates(const FillData& data);
 /// The same for a Gaussian process, with longitudes and latitudes if there are any.

@@ -17,7 +17,7 @@ namespace {
 using Index = ObservedPlaces::Index;
 
 constexpr std::size_t kNeighbours = 30, kFirst = 1000, kOthers = 3000;
-constexpr std::size_t kMostPlaces = 1 << 18;  // of more a random part is looked at
+constexpr std::size_t kMostPlaces = 1 << 18;  // with more, a random part is used
 constexpr std::uint64_t kSeed = 40;
 
 /// The places in [0, 1]², in random order.
@@ -66,7 +66,7 @@ std::vector<Index> earlier_neighbours(const ObservedPlaces& places, std::span<co
   std::size_t most = std::max<std::size_t>(2 * kNeighbours, 3 * kNeighbours * count / std::max<std::size_t>(row, 1));
   for (;; most *= 2) {
     std::vector<Index> near;
-    if (most >= count / 4) {  // so many that a search pays no longer
+    if (most >= count / 4) {  // so many that a search costs more than it saves
       std::vector<NearPoint> all;
       for (std::size_t i = 0; i < row; ++i) {
         const auto there = places.at(order[i]);

@@ -17,9 +17,9 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kHeldPoints = 1 << 18;  // few, so that a large table reports progress soon
+constexpr std::int64_t kHeldPoints = 1 << 18;  // small, so that a large table reports progress early
 
-/// The observed values as their transforms take them, and these.
+/// Transforms, and the observed values after them.
 struct TransformedValues {
   std::vector<ValueTransform> transforms;
   std::vector<std::vector<double>> columns{};  // of those with a transform; empty for the others
@@ -158,7 +158,7 @@ void check_fits(const TrainedModel& trained, std::span<const std::string> inputs
 
 namespace {
 
-/// Predicts with weights a table of no other inputs than theirs.
+/// Predicts with weights a table that has their inputs alone.
 FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const FillOptions& options) {
   check_fits(trained, c.data.x_names, c.data.value_names);
   const Checkpoint& checkpoint = trained.checkpoint;
@@ -296,7 +296,7 @@ FillResult fill(const std::string& weights, const FillData& data, const FillOpti
 }
 
 std::string usual_weights(std::int64_t inputs, std::int64_t covariates) {
-  constexpr std::int64_t kMost = 2;  // inputs that there are weights for
+  constexpr std::int64_t kMost = 2;  // the largest number of inputs of weights
   return covariates > 0 || inputs > kMost ? std::string(kGaussianProcess) : default_weights(inputs);
 }
 

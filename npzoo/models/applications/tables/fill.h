@@ -81,16 +81,16 @@ struct FillResult {
   double first_odd = 0;                // its first figure that is not finite
   std::vector<EndScore> end_scores{};  // with `check_ends`: the combination, then each method
   NumericalEvents events{};            // of this call
-  FillReport report;                   // units, contexts and what else to say of the result
+  FillReport report;                   // units, contexts and other facts about the result
   WeightsUsed weights;
   std::vector<SeriesProcess> processes{};   // of weights "gp"
-  std::vector<BaselineScores> baselines{};  // if asked for
+  std::vector<BaselineScores> baselines{};  // if requested
   std::vector<double> quantiles{};          // as asked
   std::int64_t samples = 0;                 // as asked
   Density density = Density::marginal;      // how samples were drawn: each place by itself (marginal) or together
 };
 
-/// Weights that are none: a Gaussian process, fitted to each series.
+/// The name that selects a fitted Gaussian process instead of weights.
 inline constexpr std::string_view kGaussianProcess = "gp";
 
 /// Predicts every value column at every place. Standardises each series by its own observed points; a series with

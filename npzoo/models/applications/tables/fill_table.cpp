@@ -83,7 +83,7 @@ void renumber(std::vector<std::string>& first, TableNumbers& other) {
   first = all.names;
 }
 
-/// Looks up the values of the rows asked for.
+/// Looks up the values of the requested rows.
 std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tables) {
   const ColumnChoice& columns = tables.columns;
   const TableNumbers& asked = tables.asked_numbers();
@@ -134,7 +134,7 @@ double rounded(const FillResult& result, std::size_t v, std::size_t row, double 
   return round_to_std(value, size, digits);
 }
 
-/// The figures of a row, as their columns come.
+/// The figures of a row, in the order of the columns.
 void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, std::vector<double>& numbers) {
   numbers.clear();
   const std::size_t values = result.columns.size(), quantiles = result.quantiles.size();

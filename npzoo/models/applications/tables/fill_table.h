@@ -41,7 +41,7 @@ struct FillTables {
   TableNumbers observed{};
   std::optional<TableNumbers> at{};          // of the targets; groups have the same numbers as in `observed`
   std::vector<std::string> groups{};         // names, by their number
-  std::vector<std::vector<double>> truth{};  // of each value column, at the rows asked for; empty: none
+  std::vector<std::vector<double>> truth{};  // of each value column, at the requested rows; empty: none
   std::optional<WithCovariates> covariates{};
   bool lonlat = false;
 

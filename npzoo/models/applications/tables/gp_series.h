@@ -11,7 +11,7 @@
 
 namespace npzoo {
 
-/// How a Gaussian process sees the inputs of a table: longitude and latitude as a point of the unit sphere.
+/// Maps the inputs of a table to those of a Gaussian process: longitude and latitude become a point of the unit sphere.
 struct GpInputs {
   std::int64_t dim_x = 1;  // of the table
   bool lonlat = false;     // the first two are longitude and latitude, in degrees
@@ -20,7 +20,7 @@ struct GpInputs {
   std::int64_t covariates = 0;       // the last ones: in the mean as well
   bool covariates_in_kernel = true;  // else in the mean alone
 
-  /// The inputs as `GaussianProcess` takes them: (n, Dx) → (n, D).
+  /// Returns the inputs of the `GaussianProcess`: (n, Dx) → (n, D).
   std::vector<double> operator()(std::span<const double> x) const;
   /// The shape of the points, without arrays.
   GpPoints shape() const;
@@ -34,7 +34,7 @@ struct NamedValue {
   double value = 0;
 };
 std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
-/// Lines for a table of predictions: what a fit found.
+/// Returns lines about the fit for a table of predictions.
 std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
 
 struct GpSeriesOptions {

@@ -26,9 +26,9 @@ struct LocalCell {
   std::vector<std::int64_t> targets;
 };
 
-/// When a cell is small enough: the ball around it has at most `most` rows, of which `of_a_place` count at one place,
-/// and at most `pool` places lie within `reach` radii of that ball. The first bounds cells among places, the second one
-/// cells in holes.
+/// Limits of a cell: the ball around it has at most `most` rows, of which `of_a_place` count at one place, and at most
+/// `pool` places lie within `reach` radii of that ball. The first limit bounds cells among places, the second one cells
+/// in holes.
 struct CellLimits {
   std::size_t most, of_a_place, pool;
   double reach;
@@ -39,7 +39,7 @@ struct CellLimits {
 /// A box around all places is halved along its longest side until a cell is small enough. Around that box lie larger
 /// ones, each of twice the size, which are halved in the same way for what no smaller box holds. The first box is up to
 /// twice as large as need be, so that cells among the places become nearly as large as the limits allow. Boxes are made
-/// where targets ask for them.
+/// only where targets lie.
 class LocalCells {
  public:
   /// `places` must outlive the cells.

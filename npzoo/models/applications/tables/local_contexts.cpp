@@ -27,7 +27,7 @@ void drop_far(std::vector<NearPoint>& places, double radius) {
 
 constexpr int kMostDirections = 16;
 
-/// Of sixteen equal sectors of the plane; the axes are in the middle of theirs.
+/// Returns the number of a sector, of sixteen equal ones of the plane; the axes lie in the middle of sectors.
 int plane_sector(double dx, double dy) {
   constexpr std::array<double, 4> kTangents{0.198912367379658, 0.668178637919299, 1.496605762665489, 5.027339492125846};
   const double x = std::abs(dx), y = std::abs(dy);
@@ -48,7 +48,7 @@ int direction(std::span<const double> from, std::span<const double> to) {
 
 std::int64_t rows_of_a_place(std::int64_t neighbours) { return std::max<std::int64_t>(1, neighbours / kRowsOfAPlace); }
 
-/// Takes rows from the places of a pool until there are enough.
+/// Takes rows from the places of a pool until the context is full.
 class RowChoice {
  public:
   RowChoice(const ObservedPlaces& places, const std::vector<NearPoint>& pool, std::int64_t most)

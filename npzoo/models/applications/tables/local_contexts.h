@@ -19,9 +19,9 @@ namespace npzoo {
 ///
 /// A cell chooses among its pool, the 4 K places nearest to its middle, in 1D the 2 K on either side. Half of its K
 /// rows are those nearest to the cell; the others are shared out among the directions seen from the middle (two in 1D,
-/// 16 in 2D, orthants beyond), the nearest of each, so that the far side of a hole is seen as well. Of the rows at one
-/// place a cell takes at most K / 16, unless its pool has no others. A few places that are much further away than the
-/// rest of a pool are left out: beside them all others would fall on one spot.
+/// 16 in 2D, orthants beyond), the nearest of each, so that the far side of a hole is in the context as well. Of the
+/// rows at one place a cell takes at most K / 16, unless its pool has no others. A few places that are much further
+/// away than the rest of a pool are left out: beside them all others would fall on one spot.
 class LocalContexts {
  public:
   /// x (n, Dx), row-major and finite. `neighbours` K ≥ 1 bounds the rows of a context. Throws Error for 2³² rows or

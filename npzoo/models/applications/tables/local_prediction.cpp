@@ -112,15 +112,15 @@ void scatter(const std::vector<double>& part, std::span<const std::int64_t> rows
                 whole.begin() + rows[i] * static_cast<std::ptrdiff_t>(width));
 }
 
-/// A series whose tiles have been asked for and not yet all answered.
+/// A series with tiles that are not yet all predicted.
 struct Open {
   SeriesPrediction answer;
   std::size_t targets = 0, left = 0;
 };
 
-/// What the predictor has been given: a series of its own, or a tile of one.
+/// An item of the predictor: a whole series, or a tile of one.
 struct Asked {
-  std::shared_ptr<Open> whole;  // none of the former
+  std::shared_ptr<Open> whole;  // none for a whole series
   std::vector<std::int64_t> targets;
 };
 

@@ -6,18 +6,19 @@
 
 namespace npzoo {
 
-/// Which series are predicted cell by cell (see LocalContexts), and from how many points.
+/// Options of prediction cell by cell (see LocalContexts).
 struct LocalOptions {
   std::int64_t largest_context = 1024;  // rows; a series with more is split into cells
   std::int64_t neighbours = 128;        // rows of a cell's context
-  /// Turns and stretches the two inputs of a series of one value that is split into cells, if its values vary less along
-  /// a slanted line than across it (see find_turn). Both the choice of contexts and the model see the turned inputs.
+  /// Turns and stretches the two inputs of a series of one value that is split into cells, if its values vary less
+  /// along a slanted line than across it (see find_turn). Both the choice of contexts and the model see the turned
+  /// inputs.
   bool turn = true;
 };
 
 /// Predicts as `predictor.predict` does, but splits series with large contexts into cells. Each cell is standardised by
-/// its own context and predicted as a small series. Results are those of whole series, in their order and that of their
-/// targets, with the units that the whole series would have.
+/// its own context and predicted as a small series. Results are for whole series, in the order of series and targets,
+/// in the units of the whole series.
 ///
 /// The result at a target depends on the observed points of its series and on the target's place: neither on the other
 /// targets, nor on the order of rows, nor on the number of threads, to the bit. Models that draw functions or predict

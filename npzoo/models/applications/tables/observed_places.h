@@ -13,7 +13,7 @@ namespace npzoo {
 /// The distinct places of observed rows, in lexicographic order, and a search for those near to a point.
 ///
 /// Inputs may have different units: every column is scaled to [0, 1] over its range, a column of one value to 0. A few
-/// numbers that are far from the others (see `far_inputs`) do not count for the range.
+/// numbers that are far from the others (see `far_inputs`) do not extend the range.
 ///
 /// Memory: about 30 + 8 Dx bytes a row.
 class ObservedPlaces {

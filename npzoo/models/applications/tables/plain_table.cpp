@@ -36,7 +36,7 @@ std::vector<double> PlainTable::without_covariates(std::span<const double> x) co
   return kept;
 }
 
-/// The rows of inputs where a value is known: answers must not depend on the other rows that are asked for.
+/// The rows of inputs with a known value: predictions must not depend on the other requested rows.
 std::vector<double> PlainTable::observed() const {
   const auto dim_x = static_cast<std::size_t>(of_.dim_x);
   std::vector<double> rows;

@@ -9,16 +9,16 @@
 
 namespace npzoo {
 
-/// Turns a table into one that weights can answer: longitudes and latitudes become places of a map, and values lose
-/// their linear part in the covariates.
+/// Turns a table into one that weights can predict: longitudes and latitudes become places on a plane, and the linear
+/// part in the covariates is subtracted from values.
 class PlainTable {
  public:
   /// `data` has names, and must outlive this.
   explicit PlainTable(const FillData& data);
 
-  /// The table to ask. It lives as long as this.
+  /// Returns the table for the weights. It lives as long as this.
   FillData data() const;
-  /// Adds the linear parts to an answer, and says in its notes what was done.
+  /// Adds the linear parts to an answer, and a note about them.
   void finish(FillResult& answer) const;
 
  private:

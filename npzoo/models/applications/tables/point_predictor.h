@@ -34,9 +34,9 @@ struct PointFigures {
 /// row-major doubles.
 class PointPredictor {
  public:
-  /// `x` (n, Dx) and `y` (n, Dy) decide the units for good, as in `standardise_by_context`; they are not observed yet.
-  /// The model must live as long as this. Throws Error if names and arrays do not fit to the model, and as
-  /// `standardise` does.
+  /// `x` (n, Dx) and `y` (n, Dy) fix the units, as in `standardise_by_context`; they do not become observations. The
+  /// model must live as long as this. Throws Error if names and arrays do not fit to the model, and as `standardise`
+  /// does.
   PointPredictor(const TrainedModel& trained, std::span<const double> x, std::span<const double> y,
                  const PointOptions& options);
   ~PointPredictor();
@@ -48,7 +48,8 @@ class PointPredictor {
   PointFigures predict(std::span<const double> x, bool again = false);
 
   std::int64_t context_rows() const { return report_.context.rows(); }
-  /// The most targets that `predict` takes at a time: more in one call need more memory only if they are joint.
+  /// The largest number of targets that `predict` computes at a time. A call with more targets needs more memory only
+  /// if they are joint.
   std::int64_t targets_at_a_time() const { return together_; }
   /// Units, noise and warnings about the points so far.
   const PredictionReport& report() const { return report_; }

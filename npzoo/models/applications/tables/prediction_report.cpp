@@ -30,7 +30,7 @@ std::string describe(const std::string& name, const ValueMap& map, double value_
                      map.scale, value_std);
 }
 
-/// Whether points lie all over the range of training, so that their values must spread as those of training do.
+/// Whether points cover the range of training, so that their values should vary as much as those of training.
 bool cover_the_range(const RangeCheck& inputs, const Interval& range) {
   constexpr std::int64_t kFewest = 10;
   return inputs.rows() >= kFewest && std::ranges::all_of(inputs.columns(), [&range](const RangeCheck::Column& column) {

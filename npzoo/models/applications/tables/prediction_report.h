@@ -37,7 +37,7 @@ struct PredictionReport {
   void warn_of_values(std::vector<Warning>& warnings) const;
 };
 
-/// Returns a report without points: add those of the context, its values and the targets, and say how many of them
+/// Returns a report without points: add those of the context, its values and the targets, and the number of points that
 /// decided the units.
 PredictionReport prediction_report(const TrainedModel& trained, bool standardised, const Standardisation& units,
                                    const std::vector<std::string>& x_names, const std::vector<std::string>& y_names);

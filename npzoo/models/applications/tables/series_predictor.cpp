@@ -33,7 +33,7 @@ Tensor zeros(const Shape& shape, DType dtype = DType::float32) { return Tensor::
 
 }  // namespace
 
-/// Series that are answered together: their positions, and the number of the batch, which its random numbers are of.
+/// A batch of series: their positions, and the number of the batch, which selects its random numbers.
 struct SeriesPredictor::Batch {
   std::vector<std::size_t> members;
   std::int64_t context = 0, targets = 0;  // of the largest
@@ -69,7 +69,7 @@ Standardisation SeriesPredictor::units_of(const Series& s) const {
   return standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
 }
 
-/// Whether what is said of a target may depend on the others, so that none may be added or left for later.
+/// Whether the prediction of a target may depend on the others, so that targets may be neither added nor postponed.
 bool SeriesPredictor::jointly() const {
   return options_.density == Density::joint || (options_.samples > 0 && options_.density != Density::marginal);
 }

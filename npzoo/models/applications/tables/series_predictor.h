@@ -16,22 +16,22 @@
 
 namespace npzoo {
 
-/// Observed points of one function, and where it is asked for. Row-major, in the units of the table.
+/// Observed points of one function, and the places to predict. Row-major, in the units of the table.
 struct Series {
   std::vector<double> x;                         // (n, Dx)
   std::vector<double> y;                         // (n, Dy)
   std::vector<double> targets;                   // (m, Dx)
   std::vector<double> truth{};                   // (m, Dy), NaN where it is not known; empty: nowhere
   std::vector<std::string> value_names = {"y"};  // what messages call the Dy columns of y
-  /// Of all series that are like this one: its units if it has fewer than two points. Without a point it is predicted
-  /// to have their mean and standard deviation. None: the units of its own context.
+  /// Units of all similar series together, used if this one has fewer than two points. A series without a point is
+  /// predicted to have their mean and standard deviation. None: the units of its own context.
   std::optional<Standardisation> usual{};
   /// A transform for each of the Dy values, or nothing. With transforms `y` holds what `forward` returns, and `truth`
   /// the values themselves. The caller owns the array.
   std::span<const ValueTransform> transforms{};
 };
 
-/// What a model says of a series, in the units of the table.
+/// The prediction of a series, in the units of the table.
 struct SeriesPrediction {
   Standardisation units;               // by the series' own context
   std::vector<double> mean, std;       // (m, Dy)
@@ -62,10 +62,10 @@ struct SeriesOptions {
   std::stop_token stop{};
 };
 
-/// Answers many series: standardises each by its own context, sorts them by size, pads them into batches and works
-/// through these on the threads of the pool. Batches follow from the sizes alone, so that the bits of an answer depend
-/// on the series that come with it and not on the number of threads. Memory is that of about `held_points` points and
-/// of a batch for each thread, or of the largest series where that is more.
+/// Predicts many series: standardises each by its own context, sorts them by size, pads them into batches and computes
+/// these on the threads of the pool. Batches follow from the sizes alone, so that the bits of an answer depend on the
+/// series that come with it and not on the number of threads. Memory is that of about `held_points` points and of a
+/// batch for each thread, or of the largest series where that is more.
 class SeriesPredictor {
  public:
   /// The next series; none at the end.
@@ -85,7 +85,7 @@ class SeriesPredictor {
 
   /// Throws Error for arrays whose sizes do not fit together.
   void check_sizes(const Series& series) const;
-  /// How a series is standardised. Throws Error as `standardise` does.
+  /// Returns how a series is standardised. Throws Error as `standardise` does.
   Standardisation units_of(const Series& series) const;
 
  private:

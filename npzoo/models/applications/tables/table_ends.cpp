@@ -126,7 +126,7 @@ std::vector<Row> rows_of(const TableQuestion& q, std::size_t column, std::span<c
   return rows;
 }
 
-/// None if the series does not qualify; without targets only where `complete` asks for it.
+/// Returns none if the series does not qualify; a series without targets qualifies only with `complete`.
 std::optional<TableEnd> end_of(std::vector<Row> rows, std::size_t column, const TableEndOptions& options,
                                bool complete) {
   constexpr std::int64_t kFewest = 8;
@@ -204,7 +204,7 @@ struct EndDistribution {
   double mass(double y) const { return floor && y <= 0 ? std::max(0.0, 1 - 2 * below()) : central_mass(gaussian(), y); }
 };
 
-/// Puts a forecast in the place of what a row holds.
+/// Replaces the prediction of a row by a forecast.
 void put(const EndDistribution& d, std::int64_t row, double truth, std::span<const double> quantiles,
          PredictedColumn& column) {
   const auto i = static_cast<std::size_t>(row);

@@ -12,20 +12,19 @@
 namespace npzoo {
 
 struct TableEndOptions {
-  ColumnForm form{};  // of the input: dates have periods of the calendar
-  std::vector<std::string>
-      periods;                    // told: steps ("12"), or times ("1y", "7d", "24h") of a column of dates; empty: found
-  std::vector<double> quantiles;  // as those of the answer
+  ColumnForm form{};                 // of the input: dates have periods of the calendar
+  std::vector<std::string> periods;  // steps ("12"), or times ("1y", "7d", "24h") for dates; empty: found
+  std::vector<double> quantiles;     // as those of the answer
 };
 
-/// Replaces the predictions behind the last known value of each series by those of `forecast_ends`, and returns how
-/// many series that concerns. A series qualifies if it has one input, at least eight known values and equal steps: by
-/// the calendar, of business days, or of a number, with missing rows. Samples keep their ranks. Values that are never
-/// negative and often 0 stay at 0 or above. Throws Error for a told period that has no such unit or is below two steps.
+/// Replaces the predictions behind the last known value of each series by those of `forecast_ends`, and returns the
+/// number of these series. A series qualifies if it has one input, at least eight known values and equal steps: by the
+/// calendar, of business days, or of a number, with missing rows. Samples keep their ranks. Values that are never
+/// negative and often 0 stay at 0 or above. Throws Error for a given period with an unknown unit or below two steps.
 std::int64_t forecast_table_ends(const SeriesPredictor& predictor, const TableQuestion& question,
                                  const TableEndOptions& options, std::vector<PredictedColumn>& columns);
 
-/// How a method forecast parts of series that were hidden from it.
+/// The scores of a method on hidden parts of series.
 struct EndScore {
   std::string method;
   double mase = 0, crps = 0;  // in errors of the last season on the part that was shown

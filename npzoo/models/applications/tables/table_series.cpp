@@ -40,7 +40,7 @@ class GroupRows {
   std::vector<std::uint32_t> rows_;
 };
 
-/// Of rows of `width` numbers; `first` is the number of their first column.
+/// Counts numbers far from the others, in rows of `width` numbers; `first` is the number of their first column.
 void count_far(std::span<const double> rows, std::size_t width, std::size_t first, const auto& find, FarPoints& far) {
   std::int64_t points = 0;
   for (std::size_t c = 0; c < width; ++c) {
@@ -79,7 +79,7 @@ void count_outside(const Series& s, const Standardisation& units, const Training
   tally.outside += outside;
 }
 
-/// The series of a table by their number, and what is said of them.
+/// The series of a table by their number, and their predictions.
 class SeriesOfTable {
  public:
   SeriesOfTable(const TableQuestion& question, std::int64_t dim_x, std::int64_t dim_y)
@@ -103,7 +103,7 @@ class SeriesOfTable {
     return static_cast<std::size_t>(index / q_.group_count) * dim_y_;
   }
 
-  /// The units that the groups of a series' values have together; none where they know fewer than two points.
+  /// The units of all groups of a series' values together; none if they have fewer than two points.
   std::optional<Standardisation> units_of_all(std::int64_t index, const SeriesAnswerer& answerer) const {
     if (q_.group_count < 2) return {};
     Series all = unobserved(index);

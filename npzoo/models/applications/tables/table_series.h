@@ -44,7 +44,7 @@ struct FarPoints {
   double furthest = 0, distance = 0;
 };
 
-/// How the series met the model.
+/// Counts of series by how they compare with training.
 struct SeriesTally {
   std::int64_t series = 0, without_context = 0, single = 0, small = 0, large = 0, constant = 0;
   std::int64_t smallest = 0, largest = 0;  // contexts
@@ -71,18 +71,18 @@ TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& r
 
 /// Series come value by value, of each the groups in their order. A series of fewer than two points has the units of
 /// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
-/// `predict_locally`. Throws Error where the columns are no multiple of the model's values.
+/// `predict_locally`. Throws Error if the number of columns is not a multiple of the model's values.
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
                           std::int64_t dim_x, const TableQuestion& question);
 
-/// How predictions fit what is known.
+/// Scores of predictions against known values.
 struct TruthScores {
   std::int64_t rows = 0;
   double mae = 0, rmse = 0, crps = 0;
   double coverage_95 = 0;  // share inside the central interval of 95 %
 };
 
-/// Of the places where the truth is known; all figures are NaN where there is none.
+/// Returns the scores at places with a known truth; all are NaN if there is none.
 TruthScores score(const PredictedColumn& column, std::span<const double> truth);
 /// Means over columns, weighted by their rows; the root of the mean of squares.
 TruthScores pooled(std::span<const TruthScores> scores);

@@ -130,7 +130,7 @@ double certain_gain(std::span<const double> a, std::span<const double> b) {
   return std::isfinite(sum) && sum >= std::max(kLeast, kErrors * error) ? sum : 0;
 }
 
-/// None within limits, and the kinds to compare it with.
+/// The transform "none" with limits, and the kinds to compare it with.
 struct Candidates {
   ValueTransform none;
   std::vector<ValueTransform> others{};

@@ -18,7 +18,7 @@ struct TransformOptions {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool counts = false;  // values are whole numbers; the lower limit is 0 unless `low` names another
 
-  /// Whether anything was wished for.
+  /// Whether any wish was made.
   bool any() const;
 };
 

@@ -86,7 +86,7 @@ class StretchSearch {
   double spacing_;
 };
 
-/// Values are cut where single ones would decide the fit: a table may hold typos and codes for missing values.
+/// Limits extreme values, so that no single one decides the fit: a table may hold typos and codes for missing values.
 void cut_extremes(std::vector<double>& y) {
   std::vector<double> sorted = y;
   std::ranges::sort(sorted);
@@ -188,7 +188,7 @@ std::optional<InputTurn> find_turn(std::span<const double> x, std::span<const do
     turn.origin[d] = places.lowest(d);
     turn.extent[d] = places.range(d);
   }
-  // Both "as it is" and "in the units of the table" are alike in all directions; where inputs have different units only
+  // Both "as it is" and "in the units of the table" vary alike in all directions; if inputs have different units, only
   // the former is natural.
   const double of_units = std::log(turn.extent[0]) - std::log(turn.extent[1]);
   double near = 0;
@@ -200,7 +200,7 @@ std::optional<InputTurn> find_turn(std::span<const double> x, std::span<const do
     if (in_units.log_density > plain.log_density) plain = std::move(in_units);
   }
   const StretchFit found = search.fit_all(plain);
-  // The kernel went on improving beside the stretch: a turn must not gain by that.
+  // The kernel improved further beside the stretch: that gain must not count for the turn.
   const StretchFit again = search.fit_kernel(plain.stretch, found.kernel);
   turn.gain = found.log_density - std::max(plain.log_density, again.log_density);
   if (!(turn.gain >= kLeastGain)) return {};

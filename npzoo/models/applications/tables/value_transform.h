@@ -32,7 +32,7 @@ struct ValueTransform {
   double inverse(double z) const;
   /// Y ≤ y if and only if Z ≤ this; infinite for none or all.
   double at_most(double y) const;
-  /// Y < y if and only if Z < this (or ≤, which is as likely).
+  /// Y < y if and only if Z < this (or ≤, which has the same probability).
   double below(double y) const;
   /// The name of Z for messages: "log(rain)".
   std::string scaled(const std::string& name) const;
