@@ -13,13 +13,13 @@ enum class Device : std::uint8_t { cpu, cuda };
 
 enum class DType : std::uint8_t { float32, float64, int64 };
 
-/// Returns the bytes of one element. Throws Error for a value that is no DType.
+/// Returns the bytes of one element. Throws Error for a value that is not a DType.
 std::size_t size_of(DType dtype);
 std::string_view to_string(DType dtype);
 std::string_view to_string(Device device);
 
-/// Returns where tensors of floating-point numbers are made if no device is named: the device of the calling thread's
-/// innermost DeviceScope, else the one that the process selected, at first the CPU.
+/// Returns the default device of floating-point tensors: the device of the calling thread's innermost DeviceScope, else
+/// the one that the process selected, at first the CPU.
 Device default_device();
 /// Selects the device of the process: "cpu", "cuda" (device 0), "cuda:INDEX", "auto" ("cuda" if there is a device, else
 /// "cpu") or "emulated" (CUDA's kernels on the CPU, see Gpu). Returns default_device(). A process can select the CPU

@@ -8,9 +8,8 @@ namespace npzoo {
 
 enum class Activation : std::uint8_t { none, relu };
 
-/// C = epilogue(alpha · A B (+ C)), with A (m, k), B (k, n) and C (m, n).
-/// A and B are addressed by a row and a column stride, one of which is 1, so a transpose costs nothing to ask for.
-/// C has unit column stride. k = 0 gives the empty sum.
+/// C = epilogue(alpha · A B (+ C)), with A (m, k), B (k, n) and C (m, n). A and B are addressed by a row and a column
+/// stride, one of which is 1, so a transpose costs nothing. C has unit column stride. k = 0 gives the empty sum.
 template <class T>
 struct Gemm {
   std::int64_t m, n, k;
@@ -40,7 +39,7 @@ struct BatchedGemm {
   Gemm<T> one;
 };
 
-/// By cuBLASLt, in the precision of `matmul_precision`; where the device is emulated, by the CPU's product.
+/// Uses cuBLASLt, in the precision of `matmul_precision`; on an emulated device the CPU's product.
 NPZOO_CUDA_KERNEL(batched_gemm, BatchedGemm);
 
 template <class T, Gpu gpu>

@@ -15,7 +15,7 @@
   template <class T, Gpu gpu>           \
   void name(CudaContext<gpu>& cuda, const Params<T>& p)
 
-/// Compiles it, behind its definition in a kernel source, for what that source is being compiled for.
+/// Instantiates a kernel, behind its definition in a kernel source, for the target that the source is compiled for.
 #define NPZOO_INSTANTIATE(name, Params)                     \
   template void name(KernelContext&, const Params<float>&); \
   template void name(KernelContext&, const Params<double>&)

@@ -16,14 +16,14 @@ class Pool;
 class BlockSource;
 
 /// Counters of the caching pool, in bytes. `reserved` is what the pool holds from the system, `live` what tensors use
-/// of it; `system_allocations` counts how often the pool had to ask the system.
+/// of it; `system_allocations` counts the pool's requests to the system.
 struct MemoryStats {
   std::int64_t live_bytes = 0;
   std::int64_t peak_live_bytes = 0;
   std::int64_t reserved_bytes = 0;
   std::int64_t peak_reserved_bytes = 0;
   std::int64_t system_allocations = 0;
-  std::int64_t limit_bytes = 0;  // of what tensors use, 0: none
+  std::int64_t limit_bytes = 0;  // of the bytes that tensors use, 0: none
 };
 
 MemoryStats memory_stats(Device device = Device::cpu);
@@ -35,17 +35,17 @@ void reset_peak_pinned_memory();
 /// Gives every cached block back to the system.
 void release_cached_memory(Device device = Device::cpu);
 
-/// Thrown where memory is refused, by the limit or by the system; nothing else has changed then.
+/// Thrown if the limit or the system refuses memory; nothing else has changed then.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
 /// Refuses every request that would take what tensors use (`live_bytes`) beyond `bytes`; 0: no limit. Cached blocks go
-/// back to the system before the pool holds more than that for their sake.
+/// back to the system before the pool exceeds the limit.
 void set_memory_limit(std::int64_t bytes, Device device = Device::cpu);
 
-/// While alive, there is this limit instead of the one before.
+/// While alive, this limit replaces the one before.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::int64_t bytes, Device device = Device::cpu)
@@ -61,9 +61,9 @@ class MemoryLimit {
   std::int64_t before_;
 };
 
-/// While alive, device memory that this thread asks for comes from a room of its own. Its blocks are not used for
-/// anything else as long as there is a graph: the kernels of a captured graph find their memory as they left it. Graphs
-/// run one after another, so they share the room.
+/// While alive, this thread gets device memory from a separate pool. Its blocks are not used for anything else as long
+/// as there is a graph: the kernels of a captured graph find their memory as they left it. Graphs run one after
+/// another, so they share this pool.
 class GraphMemory {
  public:
   GraphMemory();
@@ -71,7 +71,7 @@ class GraphMemory {
   GraphMemory& operator=(const GraphMemory&) = delete;
   ~GraphMemory();
 };
-/// Adds to the number of graphs that need that room. While there are any, release_cached_memory keeps its blocks.
+/// Adds to the number of graphs that need that pool. While there are any, release_cached_memory keeps its blocks.
 void count_graphs(int change);
 
 /// Shared ownership of one block of a pool, aligned to 64 bytes, or of foreign memory. Its contents start undefined
@@ -80,7 +80,7 @@ void count_graphs(int change);
 class Buffer {
  public:
   Buffer() = default;
-  /// Throws OutOfMemory, with the pool's counters, beyond the limit and when the system has no more memory.
+  /// Throws OutOfMemory, with the pool's counters, beyond the limit and if the system is out of memory.
   explicit Buffer(std::size_t bytes, Device device = Device::cpu);
   /// Page-locked host memory, which a CUDA device reads and writes without the host's help.
   static Buffer pinned(std::size_t bytes);

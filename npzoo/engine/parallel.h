@@ -7,7 +7,7 @@
 namespace npzoo {
 
 /// Threads that share loops. Each thread takes the next chunk when it is done with its last one. The caller works too
-/// and never waits for a worker that has not started, so a core that another program takes costs its share and no more.
+/// and never waits for a worker that has not started, so a core that another program takes delays no other thread.
 /// Chunk boundaries depend on the range and the grain alone, so results do not depend on the number of threads.
 ///
 /// A child made by fork() between loops can use the pool: its first loop starts the workers again, which fork() does
@@ -25,8 +25,8 @@ class ThreadPool {
   /// loops that begin meanwhile run on their own thread alone. Throws Error inside a loop.
   void resize(int threads);
 
-  /// True within the body of a loop of several chunks: what is called there will not be shared out. Does not depend on
-  /// the number of threads.
+  /// True within the body of a loop of several chunks: loops inside run on the calling thread. Does not depend on the
+  /// number of threads.
   static bool inside_loop();
 
   /// Calls `body(begin, end)` for consecutive chunks of [0, n), each of `grain` elements but the last. A call from

@@ -12,8 +12,8 @@
 
 namespace npzoo {
 
-/// The words of `philox(state)`: of cuRAND in what nvcc compiles, of Random123 elsewhere. Each source has its own copy,
-/// as a function of one name must not be two.
+/// The words of `philox(state)`: from cuRAND in sources that nvcc compiles, from Random123 elsewhere. Each source has
+/// its own copy, since one function must not have two definitions.
 NPZOO_DEVICE static inline void philox_words(const RandomState& state, std::uint32_t (&words)[4]) {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// Where a random stream stands. Saving these three numbers saves the stream.
+/// The position of a random stream. Saving these three numbers saves the stream.
 struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
@@ -14,7 +14,7 @@ struct RandomState {
   bool operator==(const RandomState&) const = default;
 };
 
-/// From the beginning of what one task of a batch draws to that of the next: see npzoo/engine/draws.h.
+/// Distance between the random numbers of one task of a batch and of the next: see npzoo/engine/draws.h.
 inline constexpr std::uint64_t kBlocksOfATask = std::uint64_t{1} << 44;
 
 /// Block `offset` of the Philox4x32-10 stream (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
@@ -22,14 +22,14 @@ inline constexpr std::uint64_t kBlocksOfATask = std::uint64_t{1} << 44;
 std::array<std::uint32_t, 4> philox(const RandomState& state);
 
 /// Counter-based generator: explicit seed, explicit stream, no hidden state. Different streams of one seed are
-/// independent, so work can be split over threads without changing what is drawn.
+/// independent, so work can be split over threads without changing the numbers.
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0) : state_{seed, stream, 0} {}
   explicit Random(const RandomState& state) : state_(state) {}
 
   const RandomState& state() const { return state_; }
-  /// The position before `blocks` further blocks, which the caller will draw itself.
+  /// Skips `blocks` blocks, which the caller draws itself, and returns the position before them.
   RandomState reserve(std::uint64_t blocks);
 
   std::array<std::uint32_t, 4> next_block();

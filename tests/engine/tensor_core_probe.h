@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What npzoo/engine/cuda/tensor_core.h makes of small matrices, in bf16 or tf32: see tensor_core_test.cpp.
+/// Results of npzoo/engine/cuda/tensor_core.h for small matrices, in bf16 or tf32: see tensor_core_test.cpp.
 struct TensorCoreProbe {
   bool bf16;
   const float* a;  // (16, 16)

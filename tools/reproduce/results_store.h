@@ -9,7 +9,7 @@
 
 namespace npzoo {
 
-// What `npzoo reproduce` keeps: a file for each protocol, with every run under its rules and what they say together.
+// The results of `npzoo reproduce`: a file for each protocol, with all runs under its rules and their summary.
 //
 //     {protocol, source, trial, metric, spread: {kind, seeds, tasks, assumed},
 //      runs: [{model, seed, steps, batch_size, lr, parameters, seconds, training_commit, commit, machine,

@@ -14,7 +14,7 @@ enum class Isa { generic, avx2, avx512 };
 
 std::string_view to_string(Isa isa);
 
-/// What a processor offers of what kernels of avx2 and avx512 use.
+/// The features of a processor that kernels of avx2 and avx512 use.
 struct CpuFeatures {
   bool avx2 = false, fma = false, bmi2 = false;
   bool avx512f = false, avx512bw = false, avx512cd = false, avx512dq = false, avx512vl = false;
@@ -25,11 +25,11 @@ Isa best_isa(const CpuFeatures& features, bool has_avx2 = kHasAvx2, bool has_avx
 /// Returns `best`, or a lower one if `wish` (NPZOO_ISA; null: no wish) names it. Throws Error for another name.
 Isa lowered_isa(Isa best, const char* wish);
 
-/// Returns the best one that this build has and this machine runs; the environment variable NPZOO_ISA can only lower
-/// it.
+/// Returns the best instruction set that this build has and this machine runs; the environment variable NPZOO_ISA can
+/// only lower it.
 Isa active_isa();
 
-/// What a CPU kernel runs on. The instruction set is part of the type: the same kernel source is compiled once for
+/// The context of a CPU kernel. The instruction set is part of the type: the same kernel source is compiled once for
 /// each, and the overloads stay apart.
 template <Isa isa>
 struct CpuContext {

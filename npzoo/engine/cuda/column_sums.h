@@ -1,7 +1,7 @@
 #pragma once
 
-// Sums over the rows of a matrix of something that is computed on the way: first of blocks of rows, then of these, in
-// an order that depends on the extents alone. Included by kernel sources only.
+// Sums computed numbers over the rows of a matrix: first within blocks of rows, then over the blocks, in an order that
+// depends on the extents alone. Included by kernel sources only.
 
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/pack.h"
@@ -16,12 +16,12 @@ constexpr int kTileThreads = 256, kFinishThreads = 1024;
 /// Packs of columns that neighbouring threads of a tile take; the rest of the threads take other rows.
 __host__ __device__ int tile_columns(std::int64_t packs) { return packs < kWarp ? static_cast<int>(packs) : kWarp; }
 
-/// Where a thread of a tile stands: grid (tiles of columns, blocks of rows).
+/// The position of a thread of a tile: grid (tiles of columns, blocks of rows).
 template <int n>
 struct TilePlace {
   int columns, lanes, lane;
   std::int64_t column;       // of its first element
-  std::int64_t first, last;  // its rows, `lanes` apart; none for a thread that is too much
+  std::int64_t first, last;  // its rows, `lanes` apart; none for a surplus thread
 
   __device__ TilePlace(std::int64_t rows, std::int64_t width) {
     columns = tile_columns(width / n);

@@ -6,8 +6,8 @@ struct CUstream_st;
 
 namespace npzoo {
 
-/// What a CUDA kernel runs on. As with CpuContext, what runs it is part of the type: the same kernel source is compiled
-/// once for NVIDIA devices and once for the emulation, and the overloads stay apart.
+/// The context of a CUDA kernel. As with CpuContext, the kind of device is part of the type: the same kernel source is
+/// compiled once for NVIDIA devices and once for the emulation, and the overloads stay apart.
 template <Gpu gpu>
 struct CudaContext {
   CUstream_st* stream = nullptr;

@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// What npzoo uses of cuBLASLt. The library takes 200 MB of memory and 0.4 s to load, so it is loaded where a GPU is
-/// used.
+/// The functions of cuBLASLt that npzoo uses. The library takes 200 MB of memory and 0.4 s to load, so it is loaded
+/// where a GPU is used.
 struct CublasLt {
   /// Throws Error if the library that belongs to the toolkit of this build is not found.
   CublasLt();
@@ -31,7 +31,8 @@ struct CublasLt {
   NPZOO_FUNCTION(cublasLtMatrixLayoutSetAttribute);
 };
 
-/// What npzoo uses of cuBLAS: products that cuBLASLt has no algorithm for. Loaded where there is one.
+/// The functions of cuBLAS that npzoo uses, for products that cuBLASLt has no algorithm for. Loaded when the first such
+/// product comes.
 struct Cublas {
   Cublas();
 

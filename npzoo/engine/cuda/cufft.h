@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What npzoo uses of cuFFT, which few models need: it is loaded for those.
+/// The functions of cuFFT that npzoo uses. Few models need cuFFT, so only they load it.
 struct CuFft {
   /// Throws Error where the library that belongs to the toolkit of this build is not found.
   CuFft();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What kernel sources (*_cuda.cu) are written in: CUDA C++ where nvcc compiles them, the same language on the CPU where
-// the emulation does. Included by kernel sources only; NPZOO_GPU names what a source is compiled for.
+// The language of kernel sources (*_cuda.cu): CUDA C++ if nvcc compiles them, the same language on the CPU in the
+// emulation. Included by kernel sources only; NPZOO_GPU names what a source is compiled for.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Marks what the CPU and kernels on a GPU both call.
+/// Marks functions that both the CPU and kernels on a GPU call.
 #ifdef __CUDACC__
 #define NPZOO_DEVICE __host__ __device__
 #else

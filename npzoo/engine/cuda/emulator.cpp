@@ -56,7 +56,7 @@ struct Warp {
   alignas(64) std::byte slots[2][kLanes][kWarpSlotBytes];
 };
 
-/// What one thread of the CPU needs to run blocks.
+/// The state of a thread of the CPU that runs blocks.
 struct Worker {
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps = std::vector<Warp>(kMostThreads / kLanes);

@@ -29,7 +29,7 @@ struct dim3 {
 
 namespace npzoo::emulator {
 
-/// Where the running thread stands.
+/// The position of the running thread.
 struct Position {
   dim3 thread, block, threads, blocks;
 };
@@ -39,7 +39,7 @@ void* shared_memory();
 /// Waits for the other threads of the block, or of the warp.
 void block_barrier();
 void warp_barrier();
-/// What a lane of this warp brings to the exchange of a number that `next_turn` gave out.
+/// The value of a lane of this warp in the exchange with a number from `next_turn`.
 void* warp_slot(int lane, unsigned turn);
 unsigned next_turn();
 inline constexpr std::size_t kWarpSlotBytes = 64;
@@ -54,7 +54,7 @@ void allow_shared_memory(const char* name, const void* function, std::size_t byt
 /// The same for threads that never wait for each other.
 void for_each(const char* name, std::int64_t n, std::function<void(std::int64_t, std::int64_t)> body);
 
-/// Exchanges values within the warp: the result tells what any lane brought.
+/// Exchanges values within the warp: the result gives the value of any lane.
 template <class T>
 auto exchange(const T& value) {
   static_assert(sizeof(T) <= kWarpSlotBytes && std::is_trivially_copyable_v<T>);

@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-/// c = activation(c + bias) for the rows of c (rows, width), `row` elements apart; what no library does for us. Of a
-/// batch, c is that of one product after the other, `step` elements apart.
+/// c = activation(c + bias) for the rows of c (rows, width), `row` elements apart; no library does this. In a batch,
+/// the c of each product starts `step` elements after the one before.
 template <class T>
 struct Epilogue {
   std::int64_t batch, rows, width, step, row;

@@ -9,7 +9,7 @@
 
 #include "npzoo/engine/gemm.h"
 
-// What batched_gemm asks of cuBLAS, without cuBLAS, so that tests can run it without a GPU.
+// The requests of batched_gemm to cuBLAS, without cuBLAS, so that tests can check them without a GPU.
 
 namespace npzoo {
 
@@ -58,8 +58,8 @@ inline std::uint32_t alignment_of(const void* address, std::uint32_t most = 64) 
   return std::uint32_t{1} << bits;
 }
 
-/// What computes a product: cuBLASLt, with the bias added by the library or without; or cuBLAS, which knows every
-/// shape.
+/// The library that computes a product: cuBLASLt, with the bias added by the library or without; or cuBLAS, which knows
+/// every shape.
 enum class GemmRoute : std::uint8_t { lt_with_bias, lt, strided };
 
 /// Whether the library is to add the bias: it does so in float32, to what replaces C.

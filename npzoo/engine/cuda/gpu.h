@@ -9,8 +9,8 @@
 
 namespace npzoo {
 
-/// What runs the CUDA kernels: an NVIDIA device, or an emulation of one on the CPU, which is slow and checks them where
-/// there is no device.
+/// The device of CUDA kernels: an NVIDIA device, or an emulation of one on the CPU, which is slow and checks them on
+/// machines without a device.
 enum class Gpu : std::uint8_t { nvidia, emulated };
 
 std::string_view to_string(Gpu gpu);
@@ -36,7 +36,7 @@ std::vector<GpuInfo> list_gpus();
 /// Why list_gpus() is empty.
 std::string why_no_gpu();
 
-/// What a captured stream of work became: it can be launched again and again, on the same memory.
+/// A captured stream of work: it can be launched again and again, on the same memory.
 class GpuGraph {
  public:
   virtual ~GpuGraph() = default;
@@ -54,19 +54,19 @@ class GpuTurn {
   ~GpuTurn();
 };
 
-/// The services of a device that the engine needs besides kernels. Everything is done in the order of one stream, and
-/// asynchronously where it does not say otherwise. Throws Error when the device reports one. Several threads may use
-/// it.
+/// The services of a device that the engine needs besides kernels. All work is done in the order of one stream,
+/// asynchronously unless stated otherwise. Throws Error when the device reports one. Several threads may use it.
 class GpuRuntime {
  public:
   virtual ~GpuRuntime() = default;
 
   virtual GpuInfo info() const = 0;
 
-  /// Null when there is no more. With `unified`, the host can read and write the memory as well.
+  /// Returns null if no memory is left. With `unified`, the host can read and write the memory as well.
   virtual void* allocate(std::size_t bytes, bool unified) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Page-locked host memory, which the device copies from and to without the host's help. Null when there is no more.
+  /// Returns page-locked host memory, which the device copies from and to without the host's help; null if none is
+  /// left.
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(void* memory) noexcept = 0;
 
@@ -83,7 +83,7 @@ class GpuRuntime {
   /// Waits until all work before the mark is done.
   virtual void wait(std::uint64_t mark) = 0;
 
-  /// Until the capture ends, work is noted down instead of done.
+  /// Until the capture ends, work is recorded instead of done.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<GpuGraph> end_capture() = 0;
   /// Ends a capture whose work is not wanted, as after an error.

@@ -46,7 +46,7 @@ class GpuSelection {
   std::atomic<GpuRuntime*> runtime_{nullptr};  // never destroyed: static tensors may be released after it
 };
 
-/// What `--device` and select_device accept.
+/// A device as `--device` and select_device accept it.
 struct DeviceName {
   enum class Kind : std::uint8_t { cpu, cuda, automatic, emulated };
   Kind kind = Kind::cpu;

@@ -14,7 +14,7 @@ void allow_shared_memory(const CudaContext<Gpu::nvidia>& cuda, const char* name,
 
 namespace {
 
-/// Bytes of dynamic shared memory that a block has without being asked for: on every device, and on the emulated one.
+/// Bytes of dynamic shared memory that a block has by default: on every device, and on the emulated one.
 constexpr std::size_t kSharedUnasked = 48 * 1024;
 
 /// Starts `kernel` on `grid` blocks of `threads` threads, with `shared` bytes of dynamic shared memory. An empty grid

@@ -91,7 +91,7 @@ void for_elements(CudaContext<kGpu>& cuda, const char* name, std::int64_t n, T* 
            ElementsOfPack<T, sizeof...(X), F>{n, starts_packs(y, x...), y, {x...}, f});
 }
 
-/// Where row `row` of the leading axes of a strided array starts; the last of its `rank` axes is the row itself.
+/// The start of row `row` of the leading axes of a strided array; the last of its `rank` axes is the row itself.
 template <class Extents, class Strides>
 __device__ std::int64_t row_offset(int rank, const Extents& extent, const Strides& stride, std::int64_t row) {
   std::int64_t offset = 0;

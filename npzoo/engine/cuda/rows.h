@@ -19,7 +19,7 @@ struct RowThreads {
   int lanes;
 
   __device__ int lane() const { return static_cast<int>(threadIdx.x) & (lanes - 1); }
-  /// True in one thread of each row there is.
+  /// True in one thread of each existing row.
   __device__ bool first(std::int64_t rows) const { return row < rows && lane() == 0; }
 
   /// f(i) for the elements of this thread.
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kRowThreads, 4)
   f(RowThreads{row, row < rows ? width : 0, 1 << log2_lanes});
 }
 
-/// f(RowThreads) for every row, with as many threads as its width deserves.
+/// f(RowThreads) for every row, with a number of threads that suits its width.
 template <class F>
 void for_rows(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f) {
   int log2_lanes = 0;
@@ -77,7 +77,7 @@ __device__ T difference(T x, T shift) {
   return x == shift ? T(0) : x - shift;
 }
 
-/// What exponentials are taken relative to; `largest` may be −∞, of a row that is −∞ alone.
+/// The shift of exponentials; `largest` is −∞ for a row that holds −∞ alone.
 template <class T>
 __device__ T shift_for(T largest) {
   return largest == -infinity<T>() ? T(0) : largest;

@@ -120,7 +120,7 @@ inline void multiply_tf32(float* c, const std::uint32_t* a, const std::uint32_t*
       [&](int k, int j) { return element(of_lane(j * 4 + k % 4).b[k / 4]); });
 }
 
-/// What is not aligned reads as NaN.
+/// Misaligned memory reads as NaN.
 template <class T>
 T read_row(const void* row, int i) {
   T x;
@@ -240,7 +240,7 @@ __device__ inline float to_float(std::uint32_t bits) { return std::bit_cast<floa
 __device__ inline float rounded(Bf16, float x) { return std::bit_cast<float>(to_bf16(0, x)); }
 __device__ inline float rounded(Tf32, float x) { return std::bit_cast<float>(to_tf32(x)); }
 
-/// The elements of a register with 0 for those that are not finite.
+/// The elements of a register, with 0 in the place of non-finite ones.
 __device__ inline std::uint32_t finite_part(Bf16, std::uint32_t pair) {
   if ((pair & 0x7f80u) == 0x7f80u) pair &= 0xffff0000u;
   return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;

@@ -13,7 +13,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{4} << 20;
-/// Of copies in flight: four pieces keep the device busy while the host fills the next one.
+/// Bytes of copies in flight: four pieces keep the device busy while the host fills the next one.
 constexpr std::size_t kMostStaged = 4 * kChunk;
 
 /// Page-locked memory that the stream reads until it has passed the mark.

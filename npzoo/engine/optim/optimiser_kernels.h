@@ -17,7 +17,8 @@ struct Stretch {
   T* second_moment;  // v
 };
 
-/// What changes from step to step. It lies in the device's memory, so that a captured step finds it changed.
+/// The scalars that change from step to step. They lie in the device's memory, so that a captured step reads the new
+/// ones.
 struct StepScalars {
   double gradient_scale = 1;
   double learning_rate = 0;
@@ -26,7 +27,7 @@ struct StepScalars {
   double skip = 0;                                    // 1: the step changes nothing
 };
 
-/// Of each stretch the sum of squares of its gradient, in double.
+/// For each stretch the sum of squares of its gradient, in double.
 template <class T>
 struct SquaredNorms {
   std::span<const Stretch<T>> stretches;

@@ -49,11 +49,10 @@ struct BootstrapConfig {
 /// first layer makes of the context itself: K functions. Without that it is the base prediction; it is also that of an
 /// empty context, of which nothing can be drawn.
 ///
-/// What TNP-pytorch and dl4bi do differently:
-/// - the layer has no bias, and ReLU follows the sum; in dl4bi it has one, and no ReLU follows;
-/// - dl4bi leaves the keys of attention in their places when it draws points, so that values of others belong to them;
-/// - new values are constants in training; in dl4bi gradients pass through them;
-/// - the loss is the sum of the negative log-likelihoods of base and mixture, over context and targets; in dl4bi their
+/// Differences between TNP-pytorch and dl4bi: - the layer has no bias, and ReLU follows the sum; in dl4bi it has one,
+/// and no ReLU follows; - dl4bi leaves the keys of attention in their places when it draws points, so that values of
+/// others belong to them; - new values are constants in training; in dl4bi gradients pass through them; - the loss is
+/// the sum of the negative log-likelihoods of base and mixture, over context and targets; in dl4bi their
 ///   mean, over targets and channels, each channel a mixture by itself.
 class BootstrappingProcess final : public Model {
  public:

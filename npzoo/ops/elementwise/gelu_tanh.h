@@ -5,7 +5,7 @@
 // Parts of gelu_tanh, for numbers and registers alike; `c` makes constants of them. Included by kernel sources only.
 namespace npzoo {
 
-/// What the hyperbolic tangent is taken of.
+/// The argument of the hyperbolic tangent.
 template <class V, class C>
 [[gnu::always_inline]] NPZOO_DEVICE inline V gelu_inner(V x, C c) {
   return c(0.79788456080286535588) * (x + c(0.044715) * x * x * x);  // √(2/π)

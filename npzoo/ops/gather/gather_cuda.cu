@@ -21,8 +21,8 @@ constexpr int kSegment = 4 * kWarp;           // picks that a warp searches for 
 constexpr int kSearched = kWarps * kSegment;  // by the block
 constexpr int kColumns = 4;                   // of a lane
 
-/// Which of a block's points were picked in a stretch of picks: `count` hits of every segment, in the order of the
-/// picks. A hit is the point's place in the tile times kSearched, plus the pick's in the stretch.
+/// The picks of a block's points in a stretch of picks: `count` hits of every segment, in the order of the picks. A hit
+/// is the point's place in the tile times kSearched, plus the pick's in the stretch.
 struct Hits {
   int hit[kSearched];
   int count[kWarps];

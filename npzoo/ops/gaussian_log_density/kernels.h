@@ -13,7 +13,7 @@ struct GaussianLogDensityForward {
   T* out;  // (rows)
 };
 
-/// The gradients that are not asked for are null.
+/// Gradients that are not requested are null.
 template <class T>
 struct GaussianLogDensityBackward {
   std::int64_t rows, width;

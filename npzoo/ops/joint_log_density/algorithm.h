@@ -140,8 +140,7 @@ NPZOO_TEAM void factorise(const Team& team, const LowRank<T>& t) {
   team.each(1, [=](std::int64_t) { solve_capacitance(t, t.solution); });
 }
 
-/// What is left of an error when the solution is taken away: errorᵀ Σ⁻¹ error = Σ rest² / D + |solution|², a sum
-/// without cancellation.
+/// The error minus factor · solution: errorᵀ Σ⁻¹ error = Σ rest² / D + |solution|², a sum without cancellation.
 template <class T>
 NPZOO_TEAM double rest(const LowRank<T>& t, std::int64_t v) {
   double left = t.error[v];

@@ -4,8 +4,7 @@
 
 namespace npzoo {
 
-/// What a task's values are: `values` of them, of which the first lengths[b] · width count, or all where there are no
-/// lengths.
+/// The values of a task: `values` numbers, of which the first lengths[b] · width count, or all if there are no lengths.
 template <class T>
 struct JointValues {
   std::int64_t batch, values, width;
@@ -21,7 +20,7 @@ struct CholeskyDensityForward {
   double* work;     // (batch, values)
 };
 
-/// The gradients that are not asked for are null.
+/// Gradients that are not requested are null.
 template <class T>
 struct CholeskyDensityBackward {
   JointValues<T> of;
@@ -42,7 +41,7 @@ struct LowRankDensityForward {
   double* work;       // (batch, values + rank + rank²)
 };
 
-/// The gradients that are not asked for are null.
+/// Gradients that are not requested are null.
 template <class T>
 struct LowRankDensityBackward {
   JointValues<T> of;

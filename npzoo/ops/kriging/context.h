@@ -26,13 +26,13 @@ NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const do
   return static_cast<double>(code);
 }
 
-/// How much a wave of one frequency explains, from Σc², Σs², Σcs, Σcy and Σsy over its cosines and sines at the points.
+/// The power of a wave of one frequency, from Σc², Σs², Σcs, Σcy and Σsy over its cosines and sines at the points.
 NPZOO_TEAM double power(double cc, double ss, double cs, double cy, double sy) {
   const double determinant = cc * ss - cs * cs;
   return determinant > 1e-9 * cc * ss ? (ss * cy * cy + cc * sy * sy - 2 * cs * cy * sy) / determinant : 0;
 }
 
-/// How far the top of a parabola through three powers is from the middle one, which is the highest; in [−½, ½].
+/// The distance of the top of a parabola through three powers from the middle one, which is the highest; in [−½, ½].
 NPZOO_TEAM double top(double before, double here, double after) {
   const double bend = before - 2 * here + after;
   return bend < 0 ? 0.5 * (before - after) / bend : 0;
@@ -57,7 +57,7 @@ NPZOO_TEAM void two_periods(const double* power, std::int64_t count, double firs
   }
 }
 
-/// Values without the straight line that fits them best, into `left`.
+/// Writes the values minus their least-squares line into `left`.
 template <class Team>
 NPZOO_TEAM void detrend(const Team& team, std::int64_t n, const double* x, const double* y, double* left) {
   const double count = static_cast<double>(n);
@@ -69,8 +69,8 @@ NPZOO_TEAM void detrend(const Team& team, std::int64_t n, const double* x, const
   team.each(n, [=](std::int64_t i) { left[i] = y[i] - mean_y - slope * (x[i] - mean_x); });
 }
 
-/// Frequencies from one and a half waves in the range of the context up to what its points can tell, a quarter of a
-/// wave apart.
+/// Frequencies from one and a half waves in the range of the context up to the highest that its points resolve, a
+/// quarter of a wave apart.
 template <class Team>
 NPZOO_TEAM void find_periods(const Team& team, std::int64_t n, const double* x, const double* y, double* work,
                              double* periods) {
@@ -87,8 +87,8 @@ NPZOO_TEAM void find_periods(const Team& team, std::int64_t n, const double* x, 
   team.each(1, [=](std::int64_t) { two_periods(power, count, 1.5 / span, 0.25 / span, periods); });
 }
 
-/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number. A
-/// number that names no period makes the kernel impossible.
+/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number. The
+/// number of a missing period makes the kernel impossible.
 NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales) {
   if (kernel.relative > 0)
     for (double& inverse : kernel.inverse_length) inverse /= scales[2];

@@ -10,8 +10,8 @@ constexpr std::int64_t kMostFrequencies = 512;  // of a periodogram
 /// Doubles that a context needs while it is ordered.
 constexpr std::int64_t context_work(std::int64_t points) { return 3 * points + kMostFrequencies + 3; }
 
-/// Contexts as they are given and, in double and ordered, as what follows reads them; and a bank's kernels in the units
-/// of each.
+/// Contexts as given and, in double and in order, as the later kernels read them; and a bank's kernels in the units of
+/// each.
 template <class T>
 struct KrigingContexts {
   std::int64_t batch, points, dims, members;
@@ -45,7 +45,7 @@ struct KrigingKeep {
   KrigingKernel* kept;           // (batch, keep)
 };
 
-/// What the kernels that were kept say of M points: of a context's own ones where there is no x.
+/// Predictions of the kept kernels at M points: at a context's own points if there is no x.
 template <class T>
 struct KrigingPredict {
   std::int64_t batch, points, dims, keep, targets;
@@ -56,11 +56,11 @@ struct KrigingPredict {
   const KrigingKernel* kernels;
   const T* x;              // (batch, targets, dims) or null
   double* each;            // (batch, keep, 2, targets): means and variances
-  double* slopes;          // (batch, keep, dims, 2, targets): of these along each input of x; null: not asked for
+  double* slopes;          // (batch, keep, dims, 2, targets): their slopes along each input of x; null: not requested
   T *mean, *std, *spread;  // (batch, targets)
 };
 
-/// What a change of M points' places does to what is said of them.
+/// Gradients of the predictions with respect to the places of M points.
 template <class T>
 struct KrigingBackward {
   std::int64_t batch, dims, keep, targets;

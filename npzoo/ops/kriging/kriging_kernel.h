@@ -22,15 +22,15 @@ struct KrigingKernel {
   double inverse_width = 0;              // 1 / width²
   double period = 0;                     // in a bank its number: 0 is the strongest of the context
   double log_weight = 0;                 // before anything is observed; any constant may be added to all of a bank
-  double log_evidence = 0;               // what log_weight becomes once values are observed
+  double log_evidence = 0;               // log_weight once values are observed
   double variance = 1;                   // of the process, where it has been estimated
 };
 
-/// Largest number of kernels that are kept of a bank.
+/// The largest number of kernels that are kept from a bank.
 inline constexpr std::int64_t kMostKrigingKernels = 16;
-/// Kernels less likely than this say nothing; relative to the likeliest.
+/// Kernels less likely than this, relative to the likeliest, are ignored.
 inline constexpr double kLeastKrigingLogWeight = -12;
-/// Points that are looked at together when kernels are weighed, and when a bank of many is looked through before.
+/// Points in a block when kernels are weighed, and when a large bank is searched before that.
 inline constexpr std::int64_t kKrigingBlock = 192, kKrigingSketch = 64;
 /// Kernels of a bank that are weighed again after that.
 inline constexpr std::int64_t kKrigingFinalists = 16;

@@ -2,7 +2,7 @@
 
 #include "npzoo/ops/kriging/process.h"
 
-// What the kernels that were kept say of points.
+// Predictions of the kept kernels at points.
 
 namespace npzoo::kriging {
 
@@ -11,7 +11,7 @@ constexpr std::int64_t kColumns = 64;  // targets that are solved for at a time
 /// At least `least`, or NaN.
 NPZOO_TEAM double at_least(double x, double least) { return x < least ? least : x; }
 
-/// With room for slopes, where they are asked for.
+/// With room for slopes, if they are requested.
 constexpr std::int64_t predict_work(std::int64_t n, bool slopes) {
   return points_work(n) + factor_work(n) + n * kColumns * (slopes ? 2 : 1) + points_work(kColumns);
 }
@@ -39,8 +39,8 @@ NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const Kr
   team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
 }
 
-/// How mean and variance of `columns` targets from `begin` on change along each input of theirs. v is what `solve_for`
-/// gave, `work` has room for as much.
+/// Slopes of mean and variance of `columns` targets from `begin` on, along each of their inputs. v is the result of
+/// `solve_for`; `work` is as large.
 template <class Team, class T>
 NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std::int64_t pair, const Factor& f,
                                const Points& points, const Points& targets, std::int64_t begin, const double* v,
@@ -61,7 +61,7 @@ NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std
   }
 }
 
-/// What kernel `s` says of each target: mean and variance. Nothing where its weight is 0.
+/// Mean and variance of each target under kernel `s`. Does nothing if its weight is 0.
 template <class Team, class T>
 NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64_t b, std::int64_t s, double* work) {
   const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
@@ -152,7 +152,7 @@ NPZOO_TEAM void average(const Team& team, const KrigingPredict<T>& p, std::int64
   });
 }
 
-/// Where all kernels agree the spread is 0 and has an edge: there it has no slope.
+/// If all kernels agree, the spread is 0 and has an edge; its slope counts as 0 there.
 template <class Team, class T>
 NPZOO_TEAM void backward(const Team& team, const KrigingBackward<T>& p, std::int64_t b) {
   const KrigingKernel* const kernels = p.kernels + b * p.keep;

@@ -32,10 +32,10 @@ constexpr double kMeanVariance = 4;  // of the unknown mean, over that of the pr
 constexpr double kJitter = 1e-8;
 constexpr double kImpossible = -__builtin_huge_val();  // logarithm of a weight
 
-/// Whether it has a part that repeats itself.
+/// Whether it has a periodic part.
 NPZOO_TEAM bool waves(const KrigingKernel& k) { return k.share > 0 && k.inverse_width > 0; }
 
-/// Points, input by input, and what the periodic part needs of each.
+/// Points, input by input, and the phase of each for the periodic part.
 struct Points {
   std::int64_t count, dims;
   double* inputs;  // (3, count)
@@ -55,7 +55,7 @@ NPZOO_TEAM Points gather(const Team& team, const T* x, std::int64_t count, std::
   return points;
 }
 
-/// Where points stand in a period; 0: there is none.
+/// Phases of points in a period; 0: there is no period.
 template <class Team>
 NPZOO_TEAM void turn(const Team& team, const Points& points, double period) {
   const double frequency = period > 0 ? kTwoPi / period : 0;
@@ -86,7 +86,7 @@ NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, con
 }
 
 /// The slope of `matern` over r: it changes by this times x along an input whose part in r² is x². For ν = ½ it has an
-/// edge where r is 0, and there it gives what times 0 is 0.
+/// edge at r = 0; there it returns a finite number, so that the product with x = 0 is 0.
 template <class V, class Math>
 NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
   constexpr double kLeast = 1e-150;
@@ -133,7 +133,7 @@ constexpr std::int64_t factor_work(std::int64_t n) { return n * (n + kTile + 1);
 
 NPZOO_TEAM Factor factor_in(double* work, std::int64_t n) { return {n, work, work + n * n, work + n * (n + kTile)}; }
 
-/// Of a covariance matrix without noise that stands in f.a.
+/// Factorises a covariance matrix without noise, which is in f.a.
 template <class Team>
 NPZOO_TEAM void factorise(const Team& team, const Factor& f, double noise, const double* y) {
   team.each(f.n, [=](std::int64_t i) {

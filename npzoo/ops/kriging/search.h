@@ -2,19 +2,19 @@
 
 #include "npzoo/ops/kriging/process.h"
 
-// Which kernels explain a context.
+// The search for kernels that explain a context.
 
 namespace npzoo::kriging {
 
 constexpr double kShape = 2, kRate = 1;  // of the inverse-gamma prior of the process's variance
 
-/// Kernels that are weighed one after the other, and share what they have in common.
+/// Kernels that are weighed one after the other and share their common results.
 constexpr std::int64_t kGroup = 8;
 constexpr std::int64_t groups(std::int64_t kernels) { return (kernels + kGroup - 1) / kGroup; }
 
 constexpr std::int64_t weigh_work(std::int64_t n) { return points_work(n) + n * n + factor_work(n); }
 
-/// Whether two kernels differ in noise alone.
+/// Whether two kernels differ only in their noise.
 NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
   bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
               a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;

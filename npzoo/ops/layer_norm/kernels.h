@@ -21,7 +21,7 @@ struct LayerNormForward {
 template <class T>
 struct LayerNormBackward {
   std::int64_t rows, width;
-  const T* x;  // what was normalised
+  const T* x;  // the input of the normalisation
   const T* gain;
   const T* mean;
   const T* inverse_deviation;

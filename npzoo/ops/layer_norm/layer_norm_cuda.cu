@@ -24,7 +24,7 @@ __device__ void for_packs(std::int64_t width, const F& f) {
   }
 }
 
-/// What a lane has of a row: kept in registers, or with packs = 0 read again.
+/// A lane's part of a row: kept in registers, or with packs = 0 read again.
 template <class T, int n, int packs>
 class Kept {
  public:
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads) normalise_rows(LayerNormForward<T> p
   p.inverse_deviation[row] = inverse;
 }
 
-/// What a lane has of the sums over rows that are the gradients of gain and bias; nothing with packs = 0.
+/// A lane's part of the sums over rows that give the gradients of gain and bias; empty with packs = 0.
 template <class T, int n, int packs>
 struct GainAndBias {
   T gain[packs][n] = {}, bias[packs][n] = {};

@@ -25,7 +25,7 @@ struct LinearEpilogueBackward {
   const T* d_out;
   const T* out;  // null: no activation, d_pre is not written
   T* d_pre;
-  T* d_bias;  // (width); null: not asked for
+  T* d_bias;  // (width); null: not requested
 };
 
 NPZOO_KERNEL(narrow_linear, NarrowLinear);

@@ -105,7 +105,7 @@ NPZOO_DEVICE T taylor_derivative(const LocalTaylorPoints<T>& p, std::int64_t b, 
   const TaylorPair<T> two{p, b, i, 1, near.index[1]};
   const T a0 = one.x_difference(0), a1 = one.x_difference(1), b0 = two.x_difference(0), b1 = two.x_difference(1);
   const T determinant = a0 * b1 - a1 * b0, size = a0 * b1 < 0 ? -(a0 * b1) : a0 * b1;
-  // Of neighbours on one line with the point, what rounding leaves.
+  // If the neighbours lie on one line with the point, this is rounding noise.
   constexpr T kLeast = sizeof(T) == 4 ? T(1e-6) : T(1e-14);
   if (!(determinant > kLeast * size || -determinant > kLeast * size)) return T(1e30);
   return (d == 0 ? one.y_difference(c) * b1 - a1 * two.y_difference(c)

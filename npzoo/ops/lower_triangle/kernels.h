@@ -13,7 +13,7 @@ struct LowerTriangleForward {
   T* out;
 };
 
-/// With `own_diagonal` that of d_out is x's. The gradients that are not asked for are null.
+/// With `own_diagonal` that of d_out is x's. Gradients that are not requested are null.
 template <class T>
 struct LowerTriangleBackward {
   std::int64_t batch, size;

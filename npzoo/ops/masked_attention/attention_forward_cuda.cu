@@ -8,14 +8,14 @@ namespace npzoo {
 
 namespace {
 
-/// Where a block, or one segment of the keys, writes.
+/// The outputs of a block, or of one segment of the keys.
 template <class T>
 struct Result {
   T* out;
   T* log2_sum;  // may be null
 };
 
-/// A lane group's queries and what it has gathered for them.
+/// A lane group's queries and their sums so far.
 template <class L>
 struct Queries {
   using T = typename L::T;
@@ -148,7 +148,7 @@ void attend_by_tiles(CudaContext<kGpu>& cuda, const AttentionForward<typename L:
   merge_segments(cuda, p, by.segments, parts);
 }
 
-/// Rows of 16 channels a lane in float: what one key costs in loads serves many products.
+/// Rows of 16 channels a lane in float: the loads of one key serve many products.
 template <class T, int width>
 using QueryTiling = Tiling<T, width, (sizeof(T) == 4 && width > 8 ? 16 : 8), 4>;
 

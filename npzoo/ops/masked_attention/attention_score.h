@@ -4,8 +4,8 @@
 
 namespace npzoo {
 
-/// How alike a query and a key are. The kinds of attention of attentive neural processes (Kim et al., ICLR 2019) are
-/// these; multihead attention is the dot product with several heads between projections.
+/// The similarity of a query and a key. The kinds of attention of attentive neural processes (Kim et al., ICLR 2019)
+/// are these; multihead attention is the dot product with several heads between projections.
 enum class AttentionScore : std::uint8_t {
   dot_product,  // scale · q·k
   laplace,      // −scale · Σ |q − k|

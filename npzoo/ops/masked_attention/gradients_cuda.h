@@ -4,8 +4,8 @@
 
 namespace npzoo {
 
-/// d_q, and for each (batch, head, query) Σ out · d_out less the gradient of its log-sum-exp: what the gradients of its
-/// weights are measured from.
+/// d_q, and for each (batch, head, query) Σ out · d_out minus the gradient of its log-sum-exp: the offset of the
+/// gradients of its weights.
 template <class T, Gpu gpu>
 void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, T* means);
 

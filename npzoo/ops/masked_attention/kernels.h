@@ -16,8 +16,8 @@ struct AttentionForward {
   const T* k;
   const T* v;
   T* out;
-  /// (batch, heads, queries): log₂ Σ 2^(log₂e · score), base 2 being what the kernels reckon in. −∞ where nothing is
-  /// seen.
+  /// (batch, heads, queries): log₂ Σ 2^(log₂e · score), in base 2, which the kernels compute with. −∞ for rows that see
+  /// no key.
   T* log2_sum;
 };
 

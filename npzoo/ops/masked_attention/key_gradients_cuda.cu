@@ -24,7 +24,7 @@ struct QueryTile {
   int* visible;  // keys of the block
 };
 
-/// What a block writes, or one segment of the queries.
+/// The outputs of a block, or of one segment of the queries.
 template <class T>
 struct Result {
   T *d_k, *d_v;
@@ -57,8 +57,8 @@ __device__ __forceinline__ void key_step(const Lane<L>& lane, const QueryTile<ty
     add_points<L, kMasked>(lane, tile.queries, turn, d_score, sees, k.d_k);
 }
 
-/// One tile of queries for one warp, whose keys are [first, last) of the block's. What no key of the warp is seen by is
-/// skipped.
+/// One tile of queries for one warp, whose keys are [first, last) of the block's. Queries that see none of the warp's
+/// keys are skipped.
 template <class L, bool kLaplace>
 __device__ void take_queries(const Lane<L>& lane, const QueryTile<typename L::T>& tile, int count, int first, int last,
                              typename L::T distance_factor, Keys<L>& k) {
@@ -79,8 +79,8 @@ __device__ void take_queries(const Lane<L>& lane, const QueryTile<typename L::T>
   }
 }
 
-/// Brings a tile of queries to shared memory, if one of them sees a key from `first_key` on; tells whether. The counts
-/// of visible keys have two places in turn: warps may still be at those of the tile before.
+/// Brings a tile of queries to shared memory if one of them sees a key from `first_key` on; returns whether it did. The
+/// counts of visible keys have two places in turn: warps may still be at those of the tile before.
 template <class L, bool kLaplace>
 __device__ bool stage_queries(const AttentionBackward<typename L::T>& b, const typename L::T* means, std::int64_t unit,
                               std::int64_t first, int count, std::int64_t first_key, int keys,

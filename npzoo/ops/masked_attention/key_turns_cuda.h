@@ -1,6 +1,6 @@
 #pragma once
 
-// How a block of queries goes through its segment of the keys. Included by kernel sources only.
+// The loop of a block of queries over its segment of the keys. Included by kernel sources only.
 
 #include <type_traits>
 
@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// Which queries a lane group owns: blocks are tiles of queries, head by head.
+/// The queries of a lane group: blocks are tiles of queries, head by head.
 struct OwnedQueries {
   template <class L>
   __device__ OwnedQueries(const Lane<L>& lane, const Spread& spread)

@@ -14,7 +14,7 @@ struct PrefixRule {
   const std::int64_t* counts = nullptr;  // of each batch element, or of each row
   std::int64_t batch_stride = 0, row_stride = 0;
 
-  /// How many of `keys` keys row `query` of batch element `batch` sees.
+  /// The number of keys, out of `keys`, that row `query` of batch element `batch` sees.
   NPZOO_DEVICE std::int64_t visible(std::int64_t batch, std::int64_t query, std::int64_t keys) const {
     const std::int64_t count = (counts ? counts[batch * batch_stride + query * row_stride] : first) + growth * query;
     return count < skipped ? 0 : count - skipped < keys ? count - skipped : keys;

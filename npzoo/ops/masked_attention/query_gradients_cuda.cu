@@ -44,7 +44,7 @@ __device__ __forceinline__ void query_step(const Lane<L>& lane, const typename L
     add_points<L, kMasked>(lane, keys, turn, d_score, sees, q.sums);
 }
 
-/// Everything but the keys. The mean is added up as the products are that it is subtracted from.
+/// Loads everything but the keys. The mean is summed in the same order as the products from which it is subtracted.
 template <class L, bool kLaplace>
 __device__ void load_queries(const AttentionBackward<typename L::T>& b, const Lane<L>& lane, std::int64_t unit,
                              std::int64_t first, typename L::T* means, Queries<L>& q) {
@@ -71,15 +71,15 @@ __device__ void load_queries(const AttentionBackward<typename L::T>& b, const La
             query_factor<T, kLaplace>(p), q.channels);
 }
 
-/// What a block writes, or one segment of the keys.
+/// The outputs of a block, or of one segment of the keys.
 template <class T>
 struct Result {
   T* d_q;
   T* totals;  // of the weights; null: the sums are over all keys, and divided by it
 };
 
-/// Weights add up to 1 but for the rounding of the log-sum-exp, which is that of all weights of a row: the division
-/// takes it away.
+/// Weights add up to 1 except for the rounding of the log-sum-exp, which all weights of a row share: the division
+/// removes it.
 template <class L>
 __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& lane, std::int64_t unit,
                        std::int64_t first, Queries<L>& q, Result<typename L::T> to) {

@@ -6,7 +6,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a warp knows of its queries.
+/// The state of a warp's queries.
 template <class Format, int kWidth>
 struct QueryGradients {
   using Sizes = BackwardSizes<Format, kWidth, 1>;
@@ -46,7 +46,7 @@ struct QueryGradients {
       });
       d_q.add(products.d_scores, keys + c * kPitch, kMixed && odd);
     }
-    // A key that is not finite leaves no finite score: what came of its gradient is a NaN.
+    // A key that is not finite makes all scores non-finite: its gradient is NaN.
     if (kMixed && odd)
 #pragma unroll 1
       for (int key = 0; key < Sizes::kPoints; ++key)
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 1>::kWarps* kWar
   warp.d_q.store(to, row, place.warp_first, queries, width, static_cast<float>(p.scale));
 }
 
-/// Queries of a tile, and what their rows need.
+/// Queries of a tile, and the numbers of their rows.
 template <class Element>
 struct QueryTile {
   Element *queries, *d_out;
@@ -139,7 +139,7 @@ struct QueryTiles {
   }
 };
 
-/// What a warp knows of its keys.
+/// The state of a warp's keys.
 template <class Format, int kWidth>
 struct KeyGradients {
   using Sizes = BackwardSizes<Format, kWidth, 2>;
@@ -236,7 +236,7 @@ void find_row_terms(CudaContext<kGpu>& cuda, const AttentionBackward<float>& b, 
     const AttentionForward<float>& p = b.forward;
     const std::int64_t head = i % p.heads, query = i / p.heads % p.queries, batch = i / p.heads / p.queries;
     const std::int64_t at = (batch * p.heads + head) * p.queries + query;
-    float mean = 0;  // of what the products with values are made of, so that roundings cancel
+    float mean = 0;  // of the same rounded factors as the products with values, so that roundings cancel
     for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c)
       mean += p.out[c] * tensor_core::rounded(Format{}, b.d_out[c]);
     terms.mean[at] = b.d_log_sum ? mean - b.d_log_sum[at] : mean;

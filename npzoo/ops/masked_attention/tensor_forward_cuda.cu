@@ -24,7 +24,7 @@ struct ForwardSizes {
   }
 };
 
-/// What a warp knows of its queries. A lane holds parts of rows `lane / 4` and `lane / 4 + 8` of each tile.
+/// The state of a warp's queries. A lane holds parts of rows `lane / 4` and `lane / 4 + 8` of each tile.
 template <class Format, int kWidth>
 struct WarpQueries {
   using Sizes = ForwardSizes<Format, kWidth>;
@@ -99,14 +99,14 @@ struct WarpQueries {
           if (first + n * 8 + lane_id() % 4 * 2 + e % 2 >= visible[m][e / 2]) scores[m][n][e] = -infinity<float>();
   }
 
-  /// Turns scores into weights relative to the new maxima, and what there is so far with them.
+  /// Turns scores into weights relative to the new maxima, and rescales the sums so far.
   __device__ void weigh(float (&scores)[kTiles][kChunk / 8][4]) {
     float factor[kTiles][2];
     bool same = true;
 #pragma unroll
     for (int i = 0; i < 2 * kTiles; ++i) {
       const int m = i / 2, h = i % 2;
-      // A NaN is not in the maximum, but its weight is one: no need to tell the others here.
+      // A NaN is not in the maximum, but its weight is NaN: no need to treat it here.
       float largest = top[m][h];
 #pragma unroll
       for (int j = 0; j < kChunk / 4; ++j) largest = fmaxf(largest, scores[m][j / 2][2 * h + j % 2]);
@@ -155,7 +155,7 @@ struct WarpQueries {
     }
   }
 
-  /// What is not finite stays so whatever its weight is: those who see it get it as it is.
+  /// A non-finite value stays non-finite whatever its weight is: rows that see it get it as it is.
   __device__ void add_odd_values(const Element* values, int first) {
 #pragma unroll 1
     for (int key = 0; key < Sizes::kKeys; ++key)

@@ -1,7 +1,8 @@
 #pragma once
 
-// What both backward kernels of attention on tensor cores do: a warp has rows of its own, of two kinds (queries and
-// gradients of the output, or keys and values), and meets the others tile by tile. Included by kernel sources only.
+// The common part of both backward kernels of attention on tensor cores: a warp owns rows of two kinds (queries and
+// gradients of the output, or keys and values), and multiplies them with the others tile by tile. Included by kernel
+// sources only.
 
 #include "npzoo/ops/masked_attention/tensor_tiles.h"
 
@@ -31,7 +32,7 @@ struct BackwardSizes {
   }
 };
 
-/// What a row needs besides queries and keys.
+/// The numbers of a row besides queries and keys.
 struct RowTerms {
   float* start;  // −log2_sum; −∞ where that makes all weights 0
   float* mean;   // Σ weight · d_weight − d_log_sum
@@ -116,7 +117,7 @@ struct RowSums {
       for (int i = 0; i < kWidth / 2; ++i) x[m][i / 4][i % 4] = 0;
   }
 
-  /// Adds the product of (own rows, 16 points) with 16 rows of a tile, of which only finite elements where `odd`.
+  /// Adds the product of (own rows, 16 points) with 16 rows of a tile; with `odd` of finite elements only.
   __device__ void add(const float (&left)[kTiles][2][4], const Element* tile, bool odd) {
     Left<Format> a[kTiles];
 #pragma unroll

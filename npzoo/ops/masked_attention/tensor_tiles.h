@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernels of attention on tensor cores share: tiles of rounded rows in shared memory, and who sees what.
-// Included by kernel sources only.
+// Shared by the kernels of attention on tensor cores: tiles of rounded rows in shared memory, and the visibility of
+// keys. Included by kernel sources only.
 
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/tensor_core.h"
@@ -53,14 +53,14 @@ inline int block_warps(std::int64_t points, int warp_rows, int most) {
   return warps;
 }
 
-/// Into how many segments the sums over `points` are cut, so that `blocks` blocks of each fill the device.
+/// The number of segments of the sums over `points`, so that `blocks` blocks of each fill the device.
 inline std::int64_t count_segments(const CudaContext<kGpu>& cuda, std::int64_t blocks, int warps, std::int64_t points) {
   const std::int64_t resident = std::int64_t{cuda.multiprocessors} * (kResidentWarps / warps);
   if (blocks == 0 || blocks >= resident) return 1;
   return max(std::int64_t{1}, min(divide_up(2 * resident, blocks), points / kSegmentPoints));
 }
 
-/// What of `points` a segment gets: whole tiles.
+/// The part of `points` in a segment: whole tiles.
 inline std::int64_t segment_points(std::int64_t points, std::int64_t segments) {
   constexpr std::int64_t kTile = 64;
   return divide_up(divide_up(points, segments), kTile) * kTile;
@@ -82,7 +82,7 @@ struct Sight {
   int least, most;
 };
 
-/// Of queries [first, first + count); of none when count <= 0. All lanes of a warp ask together.
+/// The visible keys of queries [first, first + count); none if count <= 0. All lanes of a warp call it together.
 __device__ inline Sight sight(const AttentionForward<float>& p, int batch, int first, int count) {
   Sight found{static_cast<int>(kMostPoints), 0};
   const auto look = [&](int query) {
@@ -90,7 +90,7 @@ __device__ inline Sight sight(const AttentionForward<float>& p, int batch, int f
     found = {min(found.least, visible), max(found.most, visible)};
   };
   if (count <= 0) return found;
-  if (p.mask.row_stride == 0) {  // what a row sees grows or shrinks from one to the next
+  if (p.mask.row_stride == 0) {  // the number of visible keys grows or shrinks from row to row
     look(first);
     look(first + count - 1);
     return found;
@@ -207,7 +207,7 @@ __device__ void keep_finite_part(Right<Format>& b) {
   for (std::uint32_t& word : b.x) word = tensor_core::finite_part(Format{}, word);
 }
 
-/// Notes for the block whether one of its threads met what is not finite; to be read behind the next barrier.
+/// Records for the block whether one of its threads met a non-finite number; to be read behind the next barrier.
 __device__ inline void note(bool odd, int* of_warps) {
   const bool any = __any_sync(kAllLanes, odd);
   if (lane_id() == 0) of_warps[warp_id()] = any;
@@ -218,7 +218,7 @@ __device__ inline bool noted(const int* of_warps) {
   return any;
 }
 
-/// Where a block stands: blocks of rows, then segments of what they are multiplied with, then heads.
+/// The position of a block: blocks of rows, then segments of the other factor, then heads.
 struct Place {
   __device__ Place(const AttentionForward<float>& p, std::int64_t points, int warp_rows, std::int64_t segments)
       : rows(static_cast<int>(blockDim.x) / kWarp * warp_rows),

@@ -48,7 +48,7 @@ struct Lane {
   int owner, channel, slice;
 };
 
-/// What queries are multiplied with before they meet keys.
+/// The factor of queries before their product with keys.
 template <class T, bool kLaplace>
 __device__ T query_factor(const AttentionForward<T>& p) {
   return kLaplace ? T(1) : static_cast<T>(p.scale * kLog2E);
@@ -137,7 +137,7 @@ __device__ void load_rows(const PointView<const typename L::T>& from, const Lane
   }
 }
 
-/// Adds up what the slices have and writes it; each slice writes a part.
+/// Adds up the sums of the slices and writes them; each slice writes a part.
 template <class L>
 __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const Lane<L>& lane, std::int64_t first,
                            std::int64_t points, const PointView<typename L::T>& to) {
@@ -167,7 +167,7 @@ __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const 
   }
 }
 
-/// Where a lane's part of a tile begins for turn `turn`.
+/// The start of a lane's part of a tile in turn `turn`.
 template <class L>
 __device__ __forceinline__ int tile_offset(const Lane<L>& lane, int turn) {
   return (turn * L::kTurn + lane.slice) * L::kStride + lane.channel * L::kVector;
@@ -234,7 +234,7 @@ __device__ __forceinline__ typename L::T row_sum(typename L::T x) {
   return x;
 }
 
-/// What the lane that owns point `i` of the step has.
+/// The value of the lane that owns point `i` of the step.
 template <class L>
 __device__ __forceinline__ typename L::T of_point(const Lane<L>& lane, typename L::T (&own)[L::kOwn][L::kRows], int i,
                                                   int r) {
@@ -349,7 +349,7 @@ __device__ inline std::int64_t most_of_block(std::int64_t most, std::int64_t* me
   return most;
 }
 
-/// Where row statistics stand of channel `i` of an array (batch, queries, heads · width).
+/// The position of the row statistics of channel `i` of an array (batch, queries, heads · width).
 template <class T>
 __device__ std::int64_t row_of(const AttentionForward<T>& p, std::int64_t i, std::int64_t width) {
   const std::int64_t point = i / width / p.heads, head = i / width % p.heads;

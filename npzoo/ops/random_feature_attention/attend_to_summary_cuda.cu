@@ -142,7 +142,7 @@ struct PointTotals {
   }
 };
 
-/// What `query_gradients` computes first.
+/// The sums over features that `query_gradients` needs first.
 template <class T>
 __device__ PointTotals<T> sum_over_features(Queries<T>& queries, const Rows<T>& d_out, const Memory<T>& memory,
                                             Fragment<T>& products) {

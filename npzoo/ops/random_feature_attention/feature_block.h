@@ -1,6 +1,6 @@
 #pragma once
 
-// What the CUDA kernels of keys and of queries share. Included by kernel sources only.
+// Shared by the CUDA kernels of keys and of queries. Included by kernel sources only.
 
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/ops/random_feature_attention/kernels.h"
@@ -24,14 +24,14 @@ constexpr int kBlocks = sizeof(T) == 4 ? 4 : 2;
 template <class T>
 constexpr int kBackwardBlocks = sizeof(T) == 4 ? 3 : 2;
 
-/// What one thread has of a strip: 4 columns of twice 4 rows, half a tile apart.
+/// One thread's part of a strip: 4 columns of twice 4 rows, half a tile apart.
 constexpr int kRows = 8, kColumns = 4;
 template <class T>
 using Fragment = T[kRows][kColumns];
 
 __device__ inline int row_of(int i) { return lane_id() / kColumns * 4 + i % 4 + i / 4 * (kTile / 2); }
 __device__ inline int first_column() { return lane_id() % kColumns * kColumns; }
-/// Of a tile as wide as it is high, where each warp has its own strip.
+/// A thread's part of a square tile, where each warp has its own strip.
 __device__ inline int point_of(int j) { return warp_id() * kStrip + first_column() + j; }
 
 template <class T>
@@ -43,7 +43,7 @@ __device__ const Four<T>& four(const T* from) {
   return *reinterpret_cast<const Four<T>*>(from);
 }
 
-/// What is read or written in one go.
+/// Elements that are read or written at once.
 template <class T>
 struct alignas(16) Packed {
   static constexpr int kSize = 16 / sizeof(T);
@@ -70,8 +70,8 @@ __device__ inline int tile_length(std::int64_t first, std::int64_t end) {
   return static_cast<int>(min(std::int64_t{kTile}, end - first));
 }
 
-/// to (depth, kStride) = rowsᵀ, with zeros behind the last row. Steps of blockDim keep the compiler from unrolling what
-/// seldom runs, which would cost registers.
+/// to (depth, kStride) = rowsᵀ, with zeros behind the last row. Steps of blockDim keep the compiler from unrolling a
+/// rare loop, which would cost registers.
 template <class T>
 __device__ void stage_transposed(const Rows<T>& rows, int depth, T* to) {
   constexpr int kSize = Packed<T>::kSize, kPacks = kDepth / kSize;
@@ -131,7 +131,7 @@ struct Memory {
   T *left, *right;  // (kDepth, kStride): factors of a product over channels
   T* features;      // (kTile, kStride)
   T* points;        // (kTile)
-  T* operand;       // (kTile, columns + kPadding): what features are multiplied with
+  T* operand;       // (kTile, columns + kPadding): the factor of the features
 };
 
 /// log₂ of the columns that a result of `width` columns is cut into.
@@ -257,8 +257,8 @@ __device__ void combine(const Fragment<T>& sums, const Memory<T>& memory, int bi
   }
 }
 
-/// Where a block of a kernel stands that gives each tile of points, of one head, blocks of its own: one for each tile
-/// of columns. Neighbouring blocks read neighbouring channels.
+/// The position of a block of a kernel that gives each tile of points of one head its own blocks: one for each tile of
+/// columns. Neighbouring blocks read neighbouring channels.
 struct Place {
   std::int64_t batch, head, unit, first, column;
   int points;

@@ -41,7 +41,7 @@ struct SummariseKeysBackward {
   T* d_v;
 };
 
-/// Of n pairs of shifts the larger one, and what brings sums relative to either to it: exp(shift − larger), 0 for one
+/// For n pairs of shifts, the larger one, and the factors that bring sums to it: exp(shift − larger), 0 for a shift
 /// without keys.
 template <class T>
 struct MergeShifts {

@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-/// Of each query, (batch, heads, points): what its features are divided by and shifted by.
+/// For each query, (batch, heads, points): the divisor and the shift of its features.
 template <class T>
 struct QueryTotals {
   T* inverse;  // of the denominator, with the normaliser of the features
@@ -47,7 +47,7 @@ std::int64_t segment_length(const CudaContext<kGpu>& cuda, const FeatureMap<T>& 
   return divide_up(max(min(length, kLongestSegment), divide_up(map.points, kMostSegments)), kTile) * kTile;
 }
 
-/// What a block sums.
+/// The sums of a block.
 struct Segment {
   std::int64_t feature, column, unit, batch, head, begin, end;
 
@@ -81,7 +81,7 @@ __device__ T largest_exponent(const Fragment<T>& e, int features, int points, co
   return high;
 }
 
-/// Brings what is summed to a larger shift.
+/// Rescales the sums to a larger shift.
 template <class T>
 __device__ void raise_shift(T to, T& shift, Fragment<T>& sums, T* last) {
   if (!(to > shift)) return;

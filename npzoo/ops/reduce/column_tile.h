@@ -12,8 +12,8 @@ constexpr int kTileThreads = 256;
 
 __host__ __device__ int tile_columns(std::int64_t inner) { return inner < kWarp ? static_cast<int>(inner) : kWarp; }
 
-/// What a block reduces: a tile of columns of one `outer`. Neighbouring threads have neighbouring columns; `lane` says
-/// which of the rows 0, lanes, 2·lanes, … a thread begins with. grid.x is `tile_blocks`.
+/// The part of a block: a tile of columns of one `outer`. Neighbouring threads have neighbouring columns; a thread
+/// takes the rows `lane`, lane + lanes, lane + 2·lanes, …. grid.x is `tile_blocks`.
 struct ColumnTile {
   int columns, lanes, lane;
   std::int64_t outer, column;

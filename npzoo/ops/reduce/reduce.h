@@ -17,7 +17,7 @@ Tensor mean(const Tensor& x, int axis);
 
 /// log Σ exp(x) over one axis, relative to the largest element.
 ///
-/// Of nothing, or of −∞ alone, it is −∞, and no gradient goes back. With +∞ it is +∞ and each +∞ takes the whole
+/// It is −∞ for an empty axis and for −∞ alone, and no gradient goes back. With +∞ it is +∞ and each +∞ takes the whole
 /// gradient. Saves x and the result.
 Tensor logsumexp(const Tensor& x, int axis);
 

@@ -27,11 +27,11 @@ template <class T>
 struct GridToPoints {
   PointsAndGrid<T> at;
   const T* nodes;  // (batch, nodes, channels)
-  T* values;       // (batch, points, channels); null: not asked for. Behind the lengths 0
-  T* moments;      // the same sums with weights times d²; null: not asked for
+  T* values;       // (batch, points, channels); null: not requested. Behind the lengths 0
+  T* moments;      // the same sums with weights times d²; null: not requested
 };
 
-/// How Σ over channels of factors · Σ over nodes of weight · nodes changes with each point's place.
+/// Gradient of Σ over channels of factors · Σ over nodes of weight · nodes with respect to each point's place.
 template <class T>
 struct PlaceSlopes {
   PointsAndGrid<T> at;

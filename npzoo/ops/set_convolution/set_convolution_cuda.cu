@@ -32,14 +32,14 @@ struct Weights {
       inverse[s] = 1 / (2 * scale * scale);
     }
   }
-  /// Of each channel, at a squared distance.
+  /// The weight of each channel at a squared distance.
   __device__ void at(T squared, int channels, T (&weights)[kChannels]) const {
     for (int s = 0; s < scales; ++s) weights[s] = exponential(-squared * inverse[s]);
     for (int c = scales; c < channels; ++c) weights[c] = weights[0];
   }
 };
 
-/// Of the longest scale.
+/// The reach of the longest scale.
 template <class T>
 __device__ double reach_of(const PointsAndGrid<T>& p) {
   T longest = p.scales[0];

@@ -5,7 +5,7 @@ namespace npzoo {
 
 namespace {
 
-/// Whether fewer than k elements come before element i in the order of size, then of place.
+/// Whether fewer than k elements come before element i in the order of size and then of place.
 template <class T>
 __device__ bool among_greatest(const T* by, std::int64_t width, std::int64_t k, std::int64_t i) {
   std::int64_t before = 0;

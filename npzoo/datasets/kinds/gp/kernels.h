@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What makes one task of a batch. Positions are offsets in the batch's random stream.
+/// The random choices of one task of a batch. Positions are offsets in the batch's random stream.
 struct GpDraw {
   Kernel kernel;
   std::uint64_t locations;  // a block for each coordinate
@@ -36,7 +36,7 @@ struct GpTasks {
   T* yt;                // (batch, targets)
 };
 
-/// Where a covariance is not positive definite the values of its tasks are NaN.
+/// If a covariance is not positive definite, the values of its tasks are NaN.
 NPZOO_CUDA_KERNEL(draw_gp_tasks, GpTasks);
 
 }  // namespace npzoo

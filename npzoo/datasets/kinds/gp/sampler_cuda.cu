@@ -14,7 +14,7 @@ namespace {
 constexpr int kPanel = 16;  // columns of a factor that are computed together
 constexpr int kMostThreads = 512;
 
-/// Working memory of a batch. One factor serves all tasks where they share their locations.
+/// Working memory of a batch. Tasks that share their locations share one factor.
 struct Work {
   std::int64_t size;  // of a factor: the points, and then an identity matrix up to whole panels
   double* x;          // (factors, points, dims)
@@ -28,7 +28,7 @@ __device__ double unit_interval_of(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>((static_cast<std::uint64_t>(high) << 21) ^ (low >> 11)) * 0x1p-53;
 }
 
-/// What Random::uniform draws at this offset of the batch's stream.
+/// The number that Random::uniform draws at this offset of the batch's stream.
 template <class T>
 __device__ double draw_uniform(const GpTasks<T>& p, std::uint64_t offset) {
   std::uint32_t words[4];
