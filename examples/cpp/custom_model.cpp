@@ -46,7 +46,7 @@ class MeanProcess final : public Model {
   Mlp encoder_, decoder_;
 };
 
-/// Draws 16 waves, each observed at `context` places and asked for at 20.
+/// Draws 16 waves with `context` observed points and 20 targets each.
 Task waves(std::mt19937& random, std::int64_t context) {
   std::uniform_real_distribution<float> place(-2, 2), phase(0, 6.28f), height(0.5f, 1.5f);
   std::vector<float> x, y;

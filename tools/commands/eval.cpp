@@ -135,7 +135,7 @@ void print(const ScoredModel& scored, const TestRow& row) {
   for (const std::string& line : found.headline_lines) fmt::print("  {}\n", line);
   if (const auto& controlled = row.scores.controlled)
     fmt::print(
-        "  {:<20} {:.3f} ± {:.3f}  (expectation of the posterior, {:.4f} ± {:.4f}, less what the model is below)\n",
+        "  {:<20} {:.3f} ± {:.3f}  (expectation of the posterior, {:.4f} ± {:.4f}, minus the distance of the model)\n",
         "by the posterior", controlled->value.value, controlled->value.standard_error, controlled->expectation.value,
         controlled->expectation.standard_error);
   std::vector<std::string> oracles;

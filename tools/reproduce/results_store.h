@@ -25,7 +25,7 @@ namespace npzoo {
 // published figure and of the headline, in the figure's own unit. A missing number is null. `runs` has the figure of
 // each of `seeds`, `difference` is ours minus published, `half_interval` half of its 95 % interval, `collapsed` the
 // seeds far below the best one, `spread` what `published_error` is (see docs/verdicts.md). `ours` is the mean on the
-// test tasks or, if `controlled`, the expectation of the exact posterior minus what the model lacks of it there;
+// test tasks or, if `controlled`, the expectation of the exact posterior minus the distance of the model from it there;
 // `plain` is always the former. `oracle_kind` names the value of the protocol in `oracle`, "bayes_diagonal". Results
 // are log-likelihoods whatever the metric. Commit and machine are those of the evaluation.
 //

@@ -34,7 +34,7 @@ struct ScoreOptions {
 };
 
 /// The headline by another way, which removes most of the noise of the test tasks: the expectation of the exact
-/// posterior minus what the model lacks of it on these tasks.
+/// posterior minus the distance of the model from it on these tasks.
 struct Controlled {
   Estimate value;
   Estimate expectation;    // of the posterior
