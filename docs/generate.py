@@ -134,24 +134,34 @@ class Site:
     def command_line(self):
         parts = []
         overview = self.run("--help")
-        commands = re.findall(r"^  ([a-z-]+) {2,}(.+)$", overview[overview.index("Subcommands:"):], re.MULTILINE)
+        commands = re.findall(r"^  ([a-z][a-z-]*) {2,}(.+)$", overview, re.MULTILINE)
         shared = ""
         for name, _ in commands:
-            own, _, common = self.run("help", name).partition("Options of every command:")
-            shared = common or shared
-            parts.append(self.command(name, own))
+            text = self.run("help", name)
+            own, _, common = text.partition("Options of every command:")
+            shared = common.partition("\n\n")[0] or shared
+            parts.append(self.command(name, own + self.example(text)))
             if "Subcommands:" in own:
                 for inner, _ in re.findall(r"^  ([a-z-]+) {2,}(.+)$", own[own.index("Subcommands:"):], re.MULTILINE):
-                    parts.append(self.command(f"{name} {inner}", self.run("help", name, inner).partition("Options of every command:")[0]))
+                    text = self.run("help", name, inner)
+                    parts.append(self.command(f"{name} {inner}", text.partition("Options of every command:")[0] + self.example(text)))
         parts.append("## Options of every command\n\n" + definitions(entries(shared)))
-        parts.append("## The whole program\n\n" + definitions(entries(overview.partition("Options:")[2].partition("Subcommands:")[0])))
+        parts.append("## The whole program\n\n" + definitions(entries(overview.partition("Options:")[2].partition("\n\n")[0])))
         self.fill("reference/command-line.md", "<!-- commands -->", "\n".join(parts))
+
+    @staticmethod
+    def example(text):
+        """The last line of a help text, unless the text ends with the options of this command."""
+        return "" if "Options of every command:" not in text else text.rstrip().splitlines()[-1]
 
     @staticmethod
     def command(name, text):
         description, _, rest = text.strip().partition("\n")
         usage = re.search(r"^Usage: (.*)$", rest, re.MULTILINE)[1]
-        return f"## npzoo {name}\n\n{description}\n\n```text\n{usage}\n```\n\n{definitions(entries(rest))}"
+        example = re.search(r"^Example: (.*)$", rest, re.MULTILINE)[1]
+        rest = re.sub(r"^ +npzoo .*\n", "", rest, flags=re.MULTILINE)
+        return (f"## npzoo {name}\n\n{description}\n\n```text\n{usage}\n```\n\nExample:\n\n```text\n{example}\n```\n\n"
+                f"{definitions(entries(rest))}")
 
     # Protocols
 

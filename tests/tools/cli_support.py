@@ -129,7 +129,7 @@ def succeed(*args, **options):
 
 def commands():
     """Every command that --help tells of, as the words that call it."""
-    for name in re.findall(r"^  ([a-z-]+) +[A-Z]", succeed("--help").split("Subcommands:")[1], re.MULTILINE):
+    for name in re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", succeed("--help"), re.MULTILINE):
         nested = succeed("help", name).partition("Subcommands:")[2]
         yield from ([name, inner] for inner in re.findall(r"^  ([a-z-]+) +[A-Z]", nested, re.MULTILINE))
         if not nested:

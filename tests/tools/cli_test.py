@@ -17,8 +17,13 @@ from cli_support import (HERE, PROGRAM, TIMEOUT, as_json, case, check_error, che
                          trained, write, write_safetensors, wrong_usage)
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-COMMANDS = ["list", "info", "devices", "train", "eval", "export", "oracle", "sample", "predict", "plot", "complete", "gradcheck", "parity", "stream", "reproduce",
-            "bench train-step", "bench forward", "bench data", "bench scaling", "bench attention", "completion", "help", "version"]
+# Commands in the order of --help, below the headings that say what they are for.
+PURPOSES = {
+    "Predict from data": ["predict", "complete", "optimise", "stream", "fit events"],
+    "Train and score models": ["train", "eval", "plot", "export", "sample", "oracle", "reproduce"],
+    "Look something up": ["list", "info", "help", "version"],
+    "Check the program and this machine": ["devices", "bench train-step", "bench forward", "bench data", "bench scaling", "bench attention",
+                                           "gradcheck", "parity", "completion"]}
 
 
 @case
@@ -26,10 +31,31 @@ def help_of_every_command():
     expect("train" in succeed("--help"), "--help names the commands")
     expect(succeed("--version").startswith("npzoo "), "--version")
     found = [" ".join(command) for command in commands()]
-    expect([name for name in found if name in COMMANDS] == COMMANDS, found)
-    for command in [["bench"], *commands()]:
+    expect(found == sum(PURPOSES.values(), []), found)
+    for command in [["bench"], ["fit"], *commands()]:
         text = succeed(*command, "--help")
         expect(f"Usage: npzoo {' '.join(command)}" in text and re.match(r"[A-Z].+\.\n", text), command, text)
+
+
+@case
+def help_lists_commands_by_purpose_with_examples():
+    overview = succeed("--help")
+    headings = re.findall(r"^([A-Z].*):$", overview, re.MULTILINE)
+    expect(headings == ["Options", *PURPOSES], headings)
+    for heading, names in PURPOSES.items():
+        below = overview.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        expect(re.findall(r"^  ([a-z]+)", below, re.MULTILINE) == list(dict.fromkeys(name.split()[0] for name in names)), below)
+    for command in commands():
+        text = succeed(*command, "--help")
+        example = text.rstrip().splitlines()[-1].removeprefix("Example: ")
+        expect(example.startswith(" ".join(["npzoo", *command])), command, example)
+        shown = overview if len(command) == 1 else succeed(command[0], "--help")
+        expect(f" {example}\n" in shown, example, "expected in", shown)
+        for flag in re.findall(r"--[a-z-]+", example):
+            expect(re.search(rf"^  {flag} ", text, re.MULTILINE), command, "has no", flag)
+    for line in (["list", "models"], ["info", "tnp-d:tnp/gp-rbf"], ["devices"], ["gradcheck", "linear", "softmax"]):
+        expect(" ".join(["npzoo", *line]) in overview, line)
+        succeed(*line)
 
 
 @case

@@ -38,7 +38,8 @@ bool lacks_command(const CLI::App& app, const CLI::ParseError& e) {
   return e.get_name() == "RequiredError" && app.remaining(true).empty() && last->get_require_subcommand_min() > 0;
 }
 
-/// Returns whether the launcher of this process has also started one of a lower rank, which prints what all would print.
+/// Returns whether the launcher of this process has also started one of a lower rank, which prints what all would
+/// print.
 bool is_silent(const std::optional<Launcher>& launcher) {
   return launcher && launcher->size.value_or(1) > 1 && launcher->rank.value_or(0) > 0;
 }
@@ -63,11 +64,34 @@ std::optional<int> parse(CLI::App& app, int argc, const char* const* argv, bool 
   }
 }
 
+const char* heading(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::predict: return "Predict from data";
+    case Purpose::train: return "Train and score models";
+    case Purpose::look_up: return "Look something up";
+    case Purpose::check: return "Check the program and this machine";
+  }
+  return "";
+}
+
+constexpr std::string_view kExample = "Example: ";
+
+/// Lists commands with an example below each.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_subcommand(const CLI::App* command) const override {
+    const std::string example = command->get_footer().substr(kExample.size());
+    return Formatter::make_subcommand(command) + std::string(get_column_width(), ' ') + example + "\n";
+  }
+};
+
 CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
   const std::string_view name = command.name;
   const std::size_t space = name.find(' ');
   CLI::App& parent = space == name.npos ? app : *app.get_subcommand(std::string(name.substr(0, space)));
   CLI::App& added = *parent.add_subcommand(std::string(name.substr(space + 1)), command.info->what);
+  if (space == name.npos) added.group(heading(command.info->purpose));
+  added.footer(std::string(kExample) + command.info->example);
   added.fallthrough();
   if (!command.info->make) added.require_subcommand(1);
   return added;
@@ -78,6 +102,7 @@ CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
 CommandLine::CommandLine(std::span<const NamedCommand> all)
     : app_(std::make_unique<CLI::App>(
           "npzoo trains neural processes and predicts with them, on its own autograd engine.", "npzoo")) {
+  app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", std::string("npzoo ") + kVersion);
   flags()
       .call(

@@ -152,6 +152,11 @@ void Flags::check_together(const std::function<void()>& check) {
 std::string Flags::command() const { return app_->get_name(); }
 std::string Flags::what() const { return app_->get_description(); }
 
+std::string Flags::example() const {
+  const std::string footer = app_->get_footer();
+  return footer.substr(std::min(footer.find("npzoo"), footer.size()));
+}
+
 std::vector<Flags> Flags::commands() const {
   std::vector<Flags> found;
   for (CLI::App* command : app_->get_subcommands(kAll)) found.emplace_back(*command);

@@ -121,6 +121,7 @@ class Flags {
   // For --help, completion and files of options.
   std::string command() const;
   std::string what() const;
+  std::string example() const;
   std::vector<Flags> commands() const;
   /// Returns the command that the command line names.
   std::optional<Flags> chosen() const;

@@ -111,6 +111,8 @@ std::string man_page(const Flags& program, const std::vector<std::string>& names
   }
   if (const std::string words = options(command, true); !words.empty()) text += ".SH ARGUMENTS\n" + words;
   text += ".SH OPTIONS\n" + options(command, false) + kExitStatus;
+  if (const std::string example = command.example(); !example.empty())
+    text += fmt::format(".SH EXAMPLE\n.nf\n{}\n.fi\n", roff(example));
   if (names.empty()) text += kEnvironment;
   return text + ".SH SEE ALSO\n" + see_also + "\n";
 }

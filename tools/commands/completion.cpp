@@ -68,7 +68,7 @@ int run(const CompletionCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo completion_command =
-    command<CompletionCommand, add_flags, run>("Print the script that completes commands, flags and names in a shell.");
+extern const CommandInfo completion_command = command<CompletionCommand, add_flags, run>(
+    "Print the script that completes commands, flags and names in a shell.", Purpose::check, "npzoo completion bash");
 
 }  // namespace npzoo

@@ -51,7 +51,7 @@ int run(const DevicesCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo devices_command =
-    command<DevicesCommand, add_flags, run>("List what --device can name on this machine.");
+extern const CommandInfo devices_command = command<DevicesCommand, add_flags, run>(
+    "List what --device can name on this machine.", Purpose::check, "npzoo devices");
 
 }  // namespace npzoo

@@ -117,6 +117,7 @@ int run(const GradcheckCommand& c) {
 }  // namespace
 
 extern const CommandInfo gradcheck_command =
-    command<GradcheckCommand, add_flags, run>("Compare the gradient of every operation with central differences.");
+    command<GradcheckCommand, add_flags, run>("Compare the gradient of every operation with central differences.",
+                                              Purpose::check, "npzoo gradcheck linear softmax");
 
 }  // namespace npzoo

@@ -162,6 +162,7 @@ int run(const InfoCommand& c) {
 }  // namespace
 
 extern const CommandInfo info_command =
-    command<InfoCommand, add_flags, run>("Show a model, the card of trained weights, or the text of a protocol.");
+    command<InfoCommand, add_flags, run>("Show a model, the card of trained weights, or the text of a protocol.",
+                                         Purpose::look_up, "npzoo info tnp-d:tnp/gp-rbf");
 
 }  // namespace npzoo

@@ -18,6 +18,7 @@ int run(const VersionCommand&) {
 
 }  // namespace
 
-extern const CommandInfo version_command = command<VersionCommand, add_flags, run>("Print the version.");
+extern const CommandInfo version_command =
+    command<VersionCommand, add_flags, run>("Print the version.", Purpose::look_up, "npzoo version");
 
 }  // namespace npzoo
