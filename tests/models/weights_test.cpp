@@ -54,6 +54,15 @@ TEST_CASE("weights: a path is unchanged") {
   CHECK(find_weights(odd) == odd);
 }
 
+TEST_CASE("weights: the message about the folder of a training names its file") {
+  const TemporaryDirectory run;
+  const std::string folder = run / "", file = run / "checkpoint.safetensors";
+  CHECK(find_weights(folder) == folder);
+  std::ofstream(file) << "";
+  CHECK(error_of([&] { find_weights(folder); }) ==
+        "[weights] " + folder + " is the folder of a training, expected its file " + file);
+}
+
 TEST_CASE("weights: the message about an unknown name suggests near names and the command that lists all") {
   const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
   const std::string message = error_of([] { find_weights("tnp-x:tnp/gp-rbf"); });

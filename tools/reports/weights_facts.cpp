@@ -73,7 +73,7 @@ std::string card_from(const std::string& name, const WeightsFacts& facts, const 
   if (c.run.init) card += fmt::format(", from the weights `{}`", c.run.init->source);
   card += c.commit.empty() ? ".\n" : fmt::format(", by npzoo at commit {}.\n", c.commit);
   card += fmt::format(
-      "- Saw contexts of {} to {} points with inputs from {} to {}, functions of standard deviation {:.3g}, noise of "
+      "- Contexts of {} to {} points with inputs from {} to {}, functions of standard deviation {:.3g}, noise of "
       "{:.3g} in targets.\n",
       range.min_context, range.max_context, range.inputs.low, range.inputs.high, range.value_std, range.target_noise);
   if (!facts.scores.empty()) card += fmt::format("- Scores: {}.\n", in_words(facts.scores));

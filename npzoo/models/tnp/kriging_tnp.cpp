@@ -192,7 +192,7 @@ ModelInfo kriging_tnp_info() {
   return {
       .name = "kriging-tnp",
       .title = "Transformer neural process that corrects kriging over a bank of kernels",
-      .paper = "none: npzoo's own",
+      .paper = "npzoo's own",
       .make = make_kriging_tnp,
       .small_forms = kSmall,
       .density = Density::mixture,

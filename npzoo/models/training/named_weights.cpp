@@ -109,6 +109,9 @@ std::optional<NamedWeights> weights_named(const std::string& name) {
 fs::path find_weights(const std::string& name_or_path) {
   if (is_file(name_or_path) || name_or_path.ends_with(kExtension)) return name_or_path;
   if (const auto found = weights_named(name_or_path)) return found->path;
+  const fs::path checkpoint = fs::path(name_or_path) / "checkpoint.safetensors";
+  check(!is_file(checkpoint), "[weights] {} is the folder of a training, expected its file {}", name_or_path,
+        checkpoint.string());
   std::vector<std::string> known;
   for (const NamedWeights& weights : named_weights()) known.push_back(weights.name);
   const std::string part = telling_part(name_or_path, known);
