@@ -318,7 +318,7 @@ TEST_CASE("file: devices are written straight through and stay devices") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("file: a pipe that nobody reads") {
+TEST_CASE("file: a pipe without a reader") {
   TemporaryDirectory directory;
   const fs::path path = directory / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);

@@ -108,7 +108,7 @@ __global__ void write_end(int* last, int bytes) {
 
 }  // namespace
 
-TEST_CASE("emulator: a launch asks for more shared memory than every kernel has, as far as the device has it") {
+TEST_CASE("emulator: a launch can get more shared memory than the default, up to the limit of the device") {
   CudaContext<Gpu::emulated> small{nullptr, 1, 99 << 10, true};
   int last = 0;
   const auto launch_with = [&](int bytes) {

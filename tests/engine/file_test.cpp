@@ -42,7 +42,7 @@ TEST_CASE("file: a lock on a directory is exclusive") {
   CHECK(read_text(counter) == std::to_string(kThreads * kRounds));
 }
 
-TEST_CASE("file: a locked file is nobody else's; it is made where there is none") {
+TEST_CASE("file: a locked file is refused to others, and created if it is missing") {
   const TemporaryDirectory directory;
   const auto path = directory / "lock";
   {
@@ -58,7 +58,7 @@ TEST_CASE("file: a locked file is nobody else's; it is made where there is none"
         fmt::format("[{}] cannot open: No such file or directory", nowhere.string()));
 }
 
-TEST_CASE("file: a locked directory is nobody else's, until its process dies") {
+TEST_CASE("file: a locked directory is free again when its process dies") {
   const TemporaryDirectory directory;
   const fs::path run = directory / "run";
   fs::create_directory(run);

@@ -61,7 +61,7 @@ TEST_CASE("gpu: tensors move there and back, change their dtype, and are filled 
   CHECK_FALSE(none.to(Device::cuda).defined());
 }
 
-TEST_CASE("gpu: where nobody says so, numbers go to the default device and integers to the CPU") {
+TEST_CASE("gpu: by default, numbers go to the default device and integers to the CPU") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   CHECK(Tensor::empty({3}).device() == Device::cuda);

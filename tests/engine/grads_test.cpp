@@ -55,7 +55,7 @@ TEST_CASE("grads: a gradient that a kernel is to write takes no other contributi
   CHECK(doubles(tape.backward(out, Tensor::full({2}, 1, DType::float64)).of(x)) == Values{8, 8});
 }
 
-TEST_CASE("grads: a gradient that was handed on is added to as soon as nobody shares it") {
+TEST_CASE("grads: a gradient is added to in place once it is not shared") {
   Tape tape;
   const Recording on(tape);
   Tensor x = Tensor::zeros({2}, DType::float64);

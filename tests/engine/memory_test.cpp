@@ -356,7 +356,7 @@ TEST_CASE("memory: a block goes back to the thread that took it, and serves othe
   CHECK((first || second));
 }
 
-TEST_CASE("memory: training at fixed shapes asks the system for nothing after the first steps") {
+TEST_CASE("memory: training at fixed shapes requests nothing from the system after the first steps") {
   const ThreadCount one(1);  // with more, how many work at once decides how many blocks they need
   constexpr std::int64_t kWidth = 16;
   Parameter weight{normal<float>({kWidth, kWidth}, 1, 0.3)}, bias{normal<float>({kWidth}, 2)};

@@ -58,7 +58,7 @@ class LauncherVariables {
 
 }  // namespace
 
-TEST_CASE("ranks: one rank gathers what it has, and meets nobody") {
+TEST_CASE("ranks: one rank gathers its own bytes") {
   OneRank alone;
   const std::array<std::byte, 3> own{std::byte{1}, std::byte{2}, std::byte{3}};
   std::array<std::byte, 3> all{};
@@ -131,7 +131,7 @@ TEST_CASE("ranks: one that ends early is an error of those that go on") {
   CHECK(message_of(thrown[0]).find("it ended while rank 0 continues") != std::string::npos);
 }
 
-TEST_CASE("ranks: what differs is named, with both ranks and values, on all of them") {
+TEST_CASE("ranks: a difference is named on all ranks, with both ranks and values") {
   const auto thrown = on_ranks(3, [](Ranks& ranks) {
     Job job(ranks);
     run_in(job, [&] {

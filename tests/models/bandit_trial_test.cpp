@@ -165,7 +165,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "bandit trial: who knows nothing chooses the first arm under a confidence bound, and any by Thompson's rule") {
+    "bandit trial: an ignorant model chooses the first arm under a confidence bound, any arm by Thompson's rule") {
   const OnCpu cpu;
   const Findings bound = regrets_of(Gambler(false), 60);
   // The first arm is the best one inside, and there loses nothing: of the rest, more than chance does.

@@ -174,7 +174,7 @@ TEST_CASE("context attention: chunks and later points are seen as all points at 
   for (std::size_t i = 0; i < 2; ++i) CHECK(difference(of_update.all[i], of_all.all[i]) <= kRounding);
 }
 
-TEST_CASE("context attention: an empty context is looked at by nobody, several targets are refused") {
+TEST_CASE("context attention: an empty context gets no attention, several targets are refused") {
   const auto model = varied_model(small_model("tnp-d"));
   const Task none = random_task(*model, {.batch = 1, .nc = 0, .nt = 1});
   const auto layers = attention_of(*model, none);

@@ -320,7 +320,7 @@ def training_that_diverges_fails_and_loses_nothing():
 
 
 @case
-def what_no_training_wrote_is_left_alone():
+def train_leaves_foreign_files_untouched():
     run = ["train", "--protocol", small_protocol(), "--model", "cnp", "--steps", 2]
     for name, text in (("config.toml", "# mine\n[train]\nsteps = 7\n"), ("protocol.toml", "name = 1\n"), ("metrics.jsonl", "{}\n"),
                        ("paper.tex", "Abstract\n")):

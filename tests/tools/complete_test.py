@@ -108,7 +108,7 @@ def a_picture_at_its_size_and_at_four_times_its_size():
 
 
 @case
-def what_was_learnt_is_seen():
+def a_trained_model_beats_the_mean_colour():
     """The score is that of the written picture, and a model of discs knows more of one than its mean colour."""
     out = HERE / "completed.png"
     at = trained_on_discs(1, "tnp-d", steps=300)
@@ -190,7 +190,7 @@ def panels():
 
 
 @case
-def what_cannot_be_completed():
+def complete_refuses_wrong_requests():
     out = HERE / "none.png"
     _, grey = discs(1)
     _, colours = discs(3)

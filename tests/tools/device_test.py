@@ -23,7 +23,7 @@ def gpu_case(function):
 
 
 @case
-def devices_lists_what_can_be_named():
+def devices_lists_the_names_of_device():
     expect(list(DEVICES)[0] == "cpu" and DEVICES["cpu"]["threads"] >= 1, DEVICES)
     text = succeed("devices")
     expect(text.startswith("cpu"), text)

@@ -166,7 +166,7 @@ dec_depth = 2
 
 
 @case
-def what_predict_refuses():
+def predict_refuses_wrong_events():
     weights, path = trained(), table()
     fail("predict", path, "--checkpoint", weights, naming=["the model does not predict events"])
     fail("eval", "--checkpoint", weights, "--set", 'evaluation.trial = "events"', naming=["the model does not predict events"])

@@ -41,7 +41,7 @@ def other_names(path):
 
 
 @case
-def what_is_read_is_not_overwritten():
+def inputs_are_not_overwritten():
     context, targets = tables()
     path, evaluation = checkpoint(), scores()
     read_by = {

@@ -71,7 +71,7 @@ def changes_are_made_wherever_a_protocol_is_named():
 
 
 @case
-def what_a_change_must_not_be():
+def changes_of_a_protocol_are_checked():
     def refused(change, *naming):
         fail("info", "quick/gp1d", "--set", change, naming=naming)
 

@@ -50,7 +50,7 @@ def rows_of(path):
 
 
 @case
-def what_comes_next_is_written_with_bands_paths_and_a_picture():
+def forecasts_have_bands_paths_and_a_picture():
     out, paths, picture = HERE / "next.csv", HERE / "paths.csv", HERE / "next.svg"
     found = as_json("predict", table(), "--checkpoint", trained(), "--quantiles", "0.05,0.95", "--samples", 3, "--samples-out", paths,
                     "--out", out, "--plot", picture)
@@ -152,7 +152,7 @@ def rows_with_some_of_their_values_are_counted():
 
 
 @case
-def what_predicts_step_by_step_runs_free():
+def stepwise_models_forecast_free_running():
     found = as_json("predict", table(), "--checkpoint", trained("tnp-a"), "--out", HERE / "next.csv")
     expect(found["how"] == "free-running, 50 samples", found)
     (row,) = as_json("eval", "--checkpoint", trained("tnp-a"), "--batches", 2)
@@ -167,7 +167,7 @@ def what_predicts_step_by_step_runs_free():
 
 
 @case
-def what_predicts_at_one_shot_is_judged_so_beside_baselines():
+def one_shot_models_are_scored_beside_baselines():
     (row,) = as_json("eval", "--checkpoint", trained())
     expect(row["headline"] == "log_likelihood" and row["how"]["one_shot.log_likelihood"] == "one-shot, exact", row)
     expect("free_running" not in row and "teacher_forced" not in row, row)
@@ -193,7 +193,7 @@ def a_run_goes_on_and_is_repeated():
 
 
 @case
-def wrong_uses_are_told():
+def wrong_uses_are_refused():
     base = ["train", "--table", table(), "--model", "tnp-d", "--out", HERE / "no"]
     wrong_usage(*base, "--values", "load", "--time", "when", naming=["--table, --time, --context and --horizon belong together"])
     wrong_usage(*base, "--values", "load", "--context", 5, "--horizon", 3, naming=["--table, --time, --context and --horizon belong together"])

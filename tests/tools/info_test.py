@@ -90,7 +90,7 @@ def a_protocol_with_one_set_of_weights_stands_for_them():
 
 
 @case
-def what_there_is_no_info_of():
+def info_refuses_unknown_names():
     stored()
     fail("info", "tnp-kr/gp1d-matrn", naming=["[info] there is no file, model, protocol or weights", "did you mean 'tnp-kr/gp1d-matern'?"])
     fail("info", "cnp:quick/gp1", naming=[f"did you mean '{NAME}'?"])
@@ -155,7 +155,7 @@ def plain(page):
 
 
 @case
-def the_manual_says_what_help_says():
+def the_manual_agrees_with_help():
     pages = [[], ["bench"], *commands()]
     for command in pages:
         page, text = plain(succeed("help", "--man", *command)), succeed("help", *command)

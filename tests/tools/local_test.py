@@ -77,7 +77,7 @@ def digits_follow_each_rows_standard_deviation():
 
 
 @case
-def a_usual_table_has_no_digits_that_nobody_needs():
+def a_usual_table_has_no_superfluous_digits():
     rows = "".join(f"{i},{'' if i % 7 == 3 else round(12 + 5 * math.sin(i / 4), 1)}\n" for i in range(60))
     text = succeed("predict", write("usual.csv", "day,temperature\n" + rows), "--out", "-")
     for line in [line.split(",") for line in text.splitlines() if not line.startswith("#")][1:]:

@@ -44,7 +44,7 @@ def without_rows_a_design_fills_the_space():
 
 
 @case
-def axes_are_what_they_are_said_to_be():
+def axes_have_their_scales_and_types():
     points = rows(ask(TWO + '[[axis]]\nname = "held"\nfixed = 0.25\n', None, "--ask", 16))
     expect(all(r["k"] == int(r["k"]) and 1 <= r["k"] <= 1000 and r["held"] == .25 for r in points), points)
     expect(sum(r["k"] < 32 for r in points) == 8, f"{points}: half of a log axis is below its geometric middle")
@@ -66,7 +66,7 @@ def a_minimum_is_found_and_a_maximum():
 
 
 @case
-def the_gaussian_process_answers_where_no_weights_fit_and_says_so():
+def the_gaussian_process_predicts_if_no_weights_fit():
     three = "".join(f'[[axis]]\nname = "{n}"\nlow = 0\nhigh = 1\n' for n in "abc")
     points = rows(ask(three, None, "--ask", 8))
     f = lambda p: sum((p[n] - .3) ** 2 for n in "abc")
@@ -162,7 +162,7 @@ def two_inputs_are_answered_by_a_gaussian_process():
 
 
 @case
-def the_picture_and_json_show_what_is_believed():
+def the_picture_and_json_show_beliefs():
     points = rows(ask(TWO, None, "--ask", 7))
     table = table_of(points, lambda p: p["x"] - math.log(p["k"]), ("x", "k"))
     done = ask(TWO, table, "--plot", HERE / "p.svg", "--json", "--maximise")
@@ -181,7 +181,7 @@ def the_picture_and_json_show_what_is_believed():
 
 
 @case
-def two_free_axes_are_drawn_as_maps_with_what_is_proposed():
+def two_free_axes_are_drawn_as_maps_with_proposals():
     picture, proposed = HERE / "map.svg", "rgb(83.5%,36.9%,0%)"
 
     def drawn(space, names, *flags):
@@ -260,7 +260,7 @@ def tables():
 
 
 @case
-def what_is_wrong_gets_one_line():
+def optimise_errors_are_one_line():
     def check(done, part, what):
         lines = done.stderr.splitlines()
         expect(done.returncode not in (0, -11, -6) and done.stdout == "" and len(lines) == 1, f"{what!r}: {done}")

@@ -51,7 +51,7 @@ def numbers_of_files_are_as_strict():
 
 
 @case
-def what_a_file_of_options_must_not_be():
+def files_of_options_are_checked():
     cases = {
         "[train]\nstpes = 5\n": ["train.stpes", "unknown key", "did you mean 'steps'?"],
         "[train]\nfrobnicate = 5\n": ["train.frobnicate", "expected one of: device, ", "checkpoint-every"],
@@ -87,7 +87,7 @@ def what_a_file_of_options_must_not_be():
 
 
 @case
-def a_file_of_options_does_what_flags_do():
+def a_file_of_options_is_equal_to_flags():
     path = write("options.toml", """
 [list]
 what = "ops"
@@ -141,7 +141,7 @@ def help_and_version_are_commands():
 
 
 @case
-def what_is_misspelt_is_told_of_first():
+def misspelt_words_are_reported_first():
     wrong_usage("trian", naming=['"trian"', "did you mean 'train'?"])
     wrong_usage("trian", "--protocol", "quick/gp1d", naming=["did you mean 'train'?"])
     wrong_usage("frobnicate", naming=["expected one of: list, info, devices, "])

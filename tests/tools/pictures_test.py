@@ -50,7 +50,7 @@ def a_target_looks():
 
 
 @case
-def what_cannot_be_drawn():
+def plot_refuses_wrong_requests():
     out = HERE / "none.svg"
     plain = checkpoint("plain", model="cnp")
     plot = ["plot", "--attention", "--out", out, "--checkpoint"]

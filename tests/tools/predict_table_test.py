@@ -43,7 +43,7 @@ def truth_of(rows):
 
 
 @case
-def what_is_missing_is_filled_and_every_row_stays():
+def missing_values_are_filled_and_all_rows_stay():
     rows = make(("a",))
     write("t.csv", "# mine\n" + text_of(rows, ("day", "u")))
     done = npzoo(*args())
@@ -376,7 +376,7 @@ def pictures_of_groups_show_the_first_ones():
 
 
 @case
-def names_that_cannot_be_drawn_are_told_before_the_work():
+def names_that_cannot_be_drawn_are_refused_before_the_work():
     write("t.csv", "day,gr\xf6\xdfe\n1,2\n2,\n3,4\n4,3\n".encode("latin-1"))
     fail(*args("--plot", HERE / "p.svg"), naming=["[plot]", "p.svg cannot show the name", "expected UTF-8: convert the table"])
     expect(succeed(*args()) != "", "a table without a picture")
@@ -395,7 +395,7 @@ def tables_are_written_as_text():
 
 
 @case
-def counts_are_said_as_people_say_them():
+def counts_are_printed_in_words():
     write("t.csv", "id,day,u\na,1,2\na,2,3\na,4,2\na,3,\n")
     expect("in 1 group of id" in comments(succeed(*args("--group", "id")))[1], "one group")
     write("t.csv", "id,day,u\na,1,2\na,2,3\na,4,\nb,1,2\nb,2,3\nb,3,\n")

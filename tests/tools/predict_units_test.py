@@ -122,7 +122,7 @@ def nothing_to_learn_a_scale_from():
 
 
 @case
-def what_training_has_not_seen():
+def predict_warns_about_points_outside_training():
     context = "day,rate\n" + "".join(f"{i},{math.sin(i)}\n" for i in range(1, 21))
     for chunk in (1, 2, 4096):
         found = warnings("--chunk", chunk, context=context, targets="day\n0.5\n1\n20.000001\n-30\n20\n48\n")

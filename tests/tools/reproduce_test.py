@@ -187,7 +187,7 @@ def more_than_possible_is_an_error():
 
 
 @case
-def directories_of_train_are_gone_on_with():
+def folders_of_train_can_be_resumed():
     part = directory("train", "cnp")
     run = ["train", "--protocol", table(), "--model", "cnp", "--seed", 0]
     succeed(*run, "--out", part)
@@ -263,7 +263,7 @@ def a_table_of_which_nothing_has_been_run():
 
 
 @case
-def what_cannot_be_run():
+def reproduce_refuses_wrong_requests():
     args = flags("wrong")
     fail("reproduce", "no/such", naming=["no/such", "npzoo list protocols"])
     fail("reproduce", "quick/gp1d", naming=["quick/gp1d", "--models"])
@@ -370,7 +370,7 @@ def a_table_of_another_trial():
 
 
 @case
-def what_the_rows_of_a_table_have_in_common():
+def reports_mean_difference_of_a_table():
     succeed(*flags("pattern"))
     content = json.loads(store("pattern").read_text())
     model = content["rows"][0]

@@ -104,7 +104,7 @@ def the_end_of_its_terminal_saves():
 
 
 @case
-def what_was_ignored_stays_ignored():
+def ignored_signals_stay_ignored():
     ignored = (signal.SIGINT, signal.SIGHUP)  # as in the background of a script under nohup
     with start(*train("ignoring"), ignored=ignored) as process:
         process.stderr.readline()
@@ -159,7 +159,7 @@ def unread_pipe():
 
 
 @case
-def training_goes_on_when_nobody_reads_its_progress():
+def training_continues_without_a_reader_of_its_progress():
     with unread_pipe() as unread, start(*train("unread"), stdout=subprocess.DEVNULL, stderr=unread) as process:
         process.wait(TIMEOUT)
     expect(process.returncode == 0, "exit status", process.returncode)

@@ -95,7 +95,7 @@ def units_are_those_of_the_first_rows():
 
 
 @case
-def answers_wait_for_the_rows_that_say_the_units():
+def predictions_wait_for_the_rows_that_decide_the_units():
     args = stream_args(out="-", units=["--standardise-by", "4"])
     args[args.index("--context") + 1] = "-"
     with subprocess.Popen([PROGRAM, *map(str, args), "--every", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -111,7 +111,7 @@ def answers_wait_for_the_rows_that_say_the_units():
 
 
 @case
-def what_training_has_not_seen_is_told_once():
+def stream_warns_once_about_points_outside_training():
     # tnp/gp-rbf: inputs from -2 to 2, contexts of 3 to 46 points, scales of up to 1, noise 0.02.
     def told(*args, **tables):
         done = npzoo(*stream_args(**tables), *args, "--json")
@@ -164,7 +164,7 @@ def standard_input():
 
 
 @case
-def nothing_to_absorb_or_to_ask():
+def empty_contexts_and_targets():
     found = numbers(succeed(*stream_args(context="x,y\n", out="-"), "--every", 2))
     expect([row[0] for row in found] == [0] * 11, found)
     check_close([row[1:] for row in found], predicted([]))

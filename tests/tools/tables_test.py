@@ -99,7 +99,7 @@ def names_like_those_of_other_files():
 
 
 @case
-def words_for_nothing():
+def words_for_missing_values():
     for word, sep in itertools.product(MISSING, (",", ";")):
         check_same(table(sep, missing=word), sep=sep)
 
@@ -167,7 +167,7 @@ def mixed_offsets_are_moments():
 
 
 @case
-def columns_that_nobody_asked_for():
+def further_columns_change_no_prediction():
     content = table().decode().splitlines()
     for name, cell in (("note", "a b"), ('"a,b"', '"x,y"'), ("größe", "süß"), ("date", "01/02/2020"), ("empty", ""), ("", "7"),
                        ("text", "NA"), ('"two ""quotes"""', '"1 ""2"""'), ("long", "x" * 100_000), ("nul", "1e999")):

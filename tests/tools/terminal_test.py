@@ -39,7 +39,7 @@ def on_a_terminal(*args):
 
 
 @case
-def what_may_take_long_shows_how_far_it_is():
+def long_commands_show_progress():
     protocol = small_protocol()
     steps = ["--protocol", protocol, "--steps", 2]
     commands = {
@@ -70,7 +70,7 @@ def a_bar_in_passing_is_erased():
 
 
 @case
-def results_do_not_depend_on_who_looks():
+def results_do_not_depend_on_the_terminal():
     for args in (["gradcheck", "concat", "linear"], ["parity", GOLDEN / "cnp.a.safetensors"],
                  ["oracle", small_protocol(), "--tasks", 2], ["eval", "--checkpoint", checkpoint(), "--batches", 2]):
         expect(on_a_terminal(*args)[0] == succeed(*args), args)

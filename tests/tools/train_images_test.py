@@ -75,7 +75,7 @@ def a_run_on_a_folder_goes_on_and_is_repeated():
 
 
 @case
-def damaged_pictures_are_skipped_only_where_asked_for():
+def damaged_pictures_are_skipped_only_with_a_flag():
     path = folder("damaged", 12)
     write("damaged/003.jpg", b"\xff\xd8\xff\xe0 no more")
     write("damaged/005.png", stripes(5)[:90])
@@ -89,7 +89,7 @@ def damaged_pictures_are_skipped_only_where_asked_for():
 
 
 @case
-def members_of_an_archive_that_are_too_large_are_skipped_where_asked_for():
+def large_members_of_an_archive_are_skipped_with_a_flag():
     path = HERE / "large.tar"
     with open(path, "wb") as out:
         for name, content, size in (("a.png", stripes(1), None), ("large.png", b"", 600 << 20), ("b.png", stripes(2), None), ("c.png", stripes(3), None)):
@@ -114,7 +114,7 @@ def grey_pictures_and_other_protocols():
 
 
 @case
-def what_images_must_be():
+def images_are_checked():
     path = folder()
     wrong_usage("train", "--images", path, "--out", HERE / "x", naming=["--images and --size belong together"])
     wrong_usage("train", "--size", "8x8", "--resume", "--out", HERE / "x", naming=["--images and --size belong together"])

@@ -91,7 +91,7 @@ def a_test_that_chose_the_weights_says_so():
 
 
 @case
-def what_has_been_learned_fills_the_table_better():
+def trained_weights_fill_the_table_better():
     def scores(weights):
         return as_json("predict", table(), *FLAGS, "--checkpoint", weights, "--truth", HERE / "truth.csv", "--out", HERE / "filled.csv")
 
@@ -170,7 +170,7 @@ def the_recipe_for_tables_is_a_protocol():
 
 
 @case
-def what_a_table_must_be():
+def tables_to_train_on_are_checked():
     def refused(text, *naming, flags=("--group", "g", "--inputs", "x", "--values", "y")):
         fail("train", "--table", write("bad.csv", text), *flags, "--out", HERE / "never", naming=naming)
 

@@ -33,7 +33,7 @@ def stored():
 
 
 @case
-def exported_weights_are_small_and_tell_where_they_come_from():
+def exported_weights_are_small_and_have_their_history():
     metadata, tensors = read_safetensors(stored())
     expect(metadata["checksum"].startswith("xxh3-128:"), metadata["checksum"])
     check_keys(metadata, "format", "npzoo_version", "model", "config", "protocol", "protocol_text", "run", "commit", "command",
@@ -49,7 +49,7 @@ def exported_weights_are_small_and_tell_where_they_come_from():
 
 
 @case
-def eval_leaves_what_export_takes():
+def export_takes_the_scores_of_eval():
     directory = trained("beside", small_protocol(), steps=20)
     at, out, kept = directory / "checkpoint.safetensors", HERE / "beside.safetensors", directory / "evaluation.json"
     done = npzoo("export", "--checkpoint", at, "--out", out)
@@ -77,7 +77,7 @@ def eval_leaves_what_export_takes():
 
 
 @case
-def what_reproduce_has_left_stays():
+def eval_keeps_the_scores_of_reproduce():
     directory = trained("reproduced", small_protocol(), steps=20)
     at, kept = directory / "checkpoint.safetensors", directory / "evaluation.json"
     scores = as_json("eval", "--checkpoint", at)
@@ -95,7 +95,7 @@ def what_reproduce_has_left_stays():
 
 
 @case
-def an_unfinished_training_is_exported_only_when_asked_to():
+def an_unfinished_training_is_exported_only_with_a_flag():
     out = HERE / "unfinished"
     run = ["train", "--protocol", small_protocol(), "--model", "cnp", "--steps", 100_000, "--checkpoint-every", 10, "--out", out]
     with subprocess.Popen([PROGRAM, *map(str, run)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -111,7 +111,7 @@ def an_unfinished_training_is_exported_only_when_asked_to():
 
 
 @case
-def a_name_does_what_the_path_does():
+def a_name_stands_for_its_path():
     path = stored()
     by_path = as_json("eval", "--checkpoint", path, "--batches", 2)
     expect(by_path == as_json("eval", "--checkpoint", NAME, "--batches", 2), "eval by name")
@@ -198,7 +198,7 @@ def one_bad_file_is_one_row():
 
 
 @case
-def what_is_no_name_is_told_what_there_is():
+def unknown_weights_get_suggestions():
     stored()
     fail("eval", "--checkpoint", "tnp-d:no/such", naming=["tnp-d:no/such", NAME])
     fail("eval", "--checkpoint", "anp:quick/gp1", naming=["anp:quick/gp1", NAME])
@@ -211,7 +211,7 @@ def what_is_no_name_is_told_what_there_is():
 
 
 @case
-def what_is_no_checkpoint_is_named():
+def files_that_are_no_checkpoints_are_refused():
     picture = HERE / "p.png"
     succeed("plot", "--checkpoint", checkpoint(), "--out", picture)
     kinds = {"a table (CSV)": "# seen\nx,y\n-1.5,2.25\n", "text": "hello, hello = 1\n", "text (JSON or TOML)": '{"a": [1, 2, 3]}',
@@ -261,7 +261,7 @@ def weights_from_before_there_were_checksums():
 
 
 @case
-def damaged_weights_are_told():
+def damaged_weights_are_refused():
     for path in (checkpoint(), stored()):
         content = bytearray(path.read_bytes())
         content[-5] ^= 1
