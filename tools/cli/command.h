@@ -25,21 +25,21 @@ class Command {
 /// How many processes of an MPI launcher a command can be: several share its work.
 enum class Processes : bool { one, several };
 
-/// The purpose of a command: `npzoo --help` lists the commands by it.
-enum class Purpose : std::uint8_t { predict, train, look_up, check };
+/// The heading of a command in `npzoo --help`.
+enum class CommandGroup : std::uint8_t { predict, train, look_up, check };
 
 /// Description of a command, defined in its own file.
 struct CommandInfo {
   const char* what;                    // a sentence, for --help
   std::unique_ptr<Command> (*make)();  // none if commands of its own follow its name
-  Purpose purpose = Purpose::check;
+  CommandGroup group = CommandGroup::check;
   const char* example = "";  // a call, for --help
   Processes processes = Processes::one;
 };
 
 /// A command of plain variables, what its flags are, and what it does.
 template <class Options, void (*add_flags_to)(Flags&, Options&), int (*run_with)(const Options&)>
-constexpr CommandInfo command(const char* what, Purpose purpose = Purpose::check, const char* example = "",
+constexpr CommandInfo command(const char* what, CommandGroup group = CommandGroup::check, const char* example = "",
                               Processes processes = Processes::one) {
   class Plain final : public Command {
    public:
@@ -49,7 +49,7 @@ constexpr CommandInfo command(const char* what, Purpose purpose = Purpose::check
    private:
     Options options_;
   };
-  return {what, []() -> std::unique_ptr<Command> { return std::make_unique<Plain>(); }, purpose, example, processes};
+  return {what, []() -> std::unique_ptr<Command> { return std::make_unique<Plain>(); }, group, example, processes};
 }
 
 /// A command by the name that it is called by, "train" or "bench forward".

@@ -64,12 +64,12 @@ std::optional<int> parse(CLI::App& app, int argc, const char* const* argv, bool 
   }
 }
 
-const char* heading(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::predict: return "Predict from data";
-    case Purpose::train: return "Train and score models";
-    case Purpose::look_up: return "Look something up";
-    case Purpose::check: return "Check the program and this machine";
+const char* heading(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::predict: return "Predict from data";
+    case CommandGroup::train: return "Train and score models";
+    case CommandGroup::look_up: return "Look something up";
+    case CommandGroup::check: return "Check the program and this machine";
   }
   return "";
 }
@@ -90,7 +90,7 @@ CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
   const std::size_t space = name.find(' ');
   CLI::App& parent = space == name.npos ? app : *app.get_subcommand(std::string(name.substr(0, space)));
   CLI::App& added = *parent.add_subcommand(std::string(name.substr(space + 1)), command.info->what);
-  if (space == name.npos) added.group(heading(command.info->purpose));
+  if (space == name.npos) added.group(heading(command.info->group));
   added.footer(std::string(kExample) + command.info->example);
   added.fallthrough();
   if (!command.info->make) added.require_subcommand(1);

@@ -2,7 +2,7 @@
 
 namespace npzoo {
 
-extern const CommandInfo bench_command{"Measure speed and memory.", nullptr, Purpose::check,
+extern const CommandInfo bench_command{"Measure speed and memory.", nullptr, CommandGroup::check,
                                        "npzoo bench train-step --protocol quick/gp1d --model tnp-d"};
 
 }  // namespace npzoo

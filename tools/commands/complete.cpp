@@ -158,7 +158,7 @@ int run(const CompleteCommand& c) try { return complete(c); } catch (const Inter
 }  // namespace
 
 extern const CommandInfo complete_command = command<CompleteCommand, add_flags, run>(
-    "Complete an image from a subset of its pixels, at any resolution.", Purpose::predict,
+    "Complete an image from a subset of its pixels, at any resolution.", CommandGroup::predict,
     "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png");
 
 }  // namespace npzoo

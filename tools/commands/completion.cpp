@@ -68,7 +68,8 @@ int run(const CompletionCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo completion_command = command<CompletionCommand, add_flags, run>(
-    "Print the script that completes commands, flags and names in a shell.", Purpose::check, "npzoo completion bash");
+extern const CommandInfo completion_command =
+    command<CompletionCommand, add_flags, run>("Print the script that completes commands, flags and names in a shell.",
+                                               CommandGroup::check, "npzoo completion bash");
 
 }  // namespace npzoo

@@ -52,6 +52,6 @@ int run(const DevicesCommand& c) {
 }  // namespace
 
 extern const CommandInfo devices_command = command<DevicesCommand, add_flags, run>(
-    "List what --device can name on this machine.", Purpose::check, "npzoo devices");
+    "List what --device can name on this machine.", CommandGroup::check, "npzoo devices");
 
 }  // namespace npzoo

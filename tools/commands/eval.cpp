@@ -226,7 +226,7 @@ int run(const EvalCommand& c) {
 }  // namespace
 
 extern const CommandInfo eval_command =
-    command<EvalCommand, add_flags, run>("Score a checkpoint on the test distributions of a protocol.", Purpose::train,
-                                         "npzoo eval --checkpoint run/checkpoint.safetensors");
+    command<EvalCommand, add_flags, run>("Score a checkpoint on the test distributions of a protocol.",
+                                         CommandGroup::train, "npzoo eval --checkpoint run/checkpoint.safetensors");
 
 }  // namespace npzoo

@@ -92,7 +92,7 @@ int run(const ExportCommand& c) {
 }  // namespace
 
 extern const CommandInfo export_command = command<ExportCommand, add_flags, run>(
-    "Write the weights of a checkpoint as a small file to share.", Purpose::train,
+    "Write the weights of a checkpoint as a small file to share.", CommandGroup::train,
     "npzoo export --checkpoint run/checkpoint.safetensors --out mine.safetensors");
 
 }  // namespace npzoo

@@ -2,7 +2,7 @@
 
 namespace npzoo {
 
-extern const CommandInfo fit_command{"Fit parametric processes to a table.", nullptr, Purpose::predict,
+extern const CommandInfo fit_command{"Fit parametric processes to a table.", nullptr, CommandGroup::predict,
                                      "npzoo fit events events.csv --out best.toml"};
 
 }  // namespace npzoo

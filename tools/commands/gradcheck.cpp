@@ -118,6 +118,6 @@ int run(const GradcheckCommand& c) {
 
 extern const CommandInfo gradcheck_command =
     command<GradcheckCommand, add_flags, run>("Compare the gradient of every operation with central differences.",
-                                              Purpose::check, "npzoo gradcheck linear softmax");
+                                              CommandGroup::check, "npzoo gradcheck linear softmax");
 
 }  // namespace npzoo

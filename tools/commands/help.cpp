@@ -54,6 +54,6 @@ int run(const HelpCommand& c) {
 }  // namespace
 
 extern const CommandInfo help_command = command<HelpCommand, add_flags, run>(
-    "Explain a command, or the keys of protocols.", Purpose::look_up, "npzoo help predict");
+    "Explain a command, or the keys of protocols.", CommandGroup::look_up, "npzoo help predict");
 
 }  // namespace npzoo

@@ -163,6 +163,6 @@ int run(const InfoCommand& c) {
 
 extern const CommandInfo info_command =
     command<InfoCommand, add_flags, run>("Show a model, the card of trained weights, or the text of a protocol.",
-                                         Purpose::look_up, "npzoo info tnp-d:tnp/gp-rbf");
+                                         CommandGroup::look_up, "npzoo info tnp-d:tnp/gp-rbf");
 
 }  // namespace npzoo

@@ -208,6 +208,6 @@ int run(const ListCommand& command) {
 }  // namespace
 
 extern const CommandInfo list_command = command<ListCommand, add_flags, run>(
-    "List models, trained weights, protocols or operations.", Purpose::look_up, "npzoo list models");
+    "List models, trained weights, protocols or operations.", CommandGroup::look_up, "npzoo list models");
 
 }  // namespace npzoo

@@ -117,7 +117,7 @@ int run(const OptimiseCommand& c) try { return optimise(c); } catch (const Inter
 }  // namespace
 
 extern const CommandInfo optimise_command = command<OptimiseCommand, add_flags, run>(
-    "Propose where to evaluate an objective next, given the evaluations so far.", Purpose::predict,
+    "Propose where to evaluate an objective next, given the evaluations so far.", CommandGroup::predict,
     "npzoo optimise --space examples/space.toml --tell results.csv --ask 4");
 
 }  // namespace npzoo

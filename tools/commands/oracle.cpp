@@ -272,6 +272,6 @@ int run(const OracleCommand& c) {
 
 extern const CommandInfo oracle_command = command<OracleCommand, add_flags, run>(
     "Compute the best values that are possible under a protocol, or score a table of events under a process.",
-    Purpose::train, "npzoo oracle tnp/gp-rbf --tests rbf");
+    CommandGroup::train, "npzoo oracle tnp/gp-rbf --tests rbf");
 
 }  // namespace npzoo

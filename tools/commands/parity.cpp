@@ -75,7 +75,8 @@ int run(const ParityCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo parity_command = command<ParityCommand, add_flags, run>(
-    "Repeat runs recorded from the authors' own code.", Purpose::check, "npzoo parity tests/golden/cnp.a.safetensors");
+extern const CommandInfo parity_command =
+    command<ParityCommand, add_flags, run>("Repeat runs recorded from the authors' own code.", CommandGroup::check,
+                                           "npzoo parity tests/golden/cnp.a.safetensors");
 
 }  // namespace npzoo

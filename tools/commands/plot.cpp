@@ -146,7 +146,7 @@ int run(const PlotCommand& c) {
 }  // namespace
 
 extern const CommandInfo plot_command = command<PlotCommand, add_flags, run>(
-    "Draw predictions beside the truth: curves of one input, maps of two, or intensities of events.", Purpose::train,
-    "npzoo plot --grid cnp:tnp/gp-rbf,tnp-d:tnp/gp-rbf --tasks 3 --out models.svg");
+    "Draw predictions beside the truth: curves of one input, maps of two, or intensities of events.",
+    CommandGroup::train, "npzoo plot --grid cnp:tnp/gp-rbf,tnp-d:tnp/gp-rbf --tasks 3 --out models.svg");
 
 }  // namespace npzoo

@@ -293,8 +293,8 @@ int run(const ReproduceCommand& c) {
 
 }  // namespace
 
-extern const CommandInfo reproduce_command =
-    command<ReproduceCommand, add_flags, run>("Train and evaluate the models of a published table, and print it.",
-                                              Purpose::train, "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2");
+extern const CommandInfo reproduce_command = command<ReproduceCommand, add_flags, run>(
+    "Train and evaluate the models of a published table, and print it.", CommandGroup::train,
+    "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2");
 
 }  // namespace npzoo

@@ -122,7 +122,7 @@ int run(const SampleCommand& c) {
 }  // namespace
 
 extern const CommandInfo sample_command =
-    command<SampleCommand, add_flags, run>("Sample tasks from a protocol and write them as a table.", Purpose::train,
-                                           "npzoo sample tnp/gp-rbf --tasks 200 --out table.csv");
+    command<SampleCommand, add_flags, run>("Sample tasks from a protocol and write them as a table.",
+                                           CommandGroup::train, "npzoo sample tnp/gp-rbf --tasks 200 --out table.csv");
 
 }  // namespace npzoo

@@ -252,7 +252,7 @@ int run(const TrainCommand& c) {
 }  // namespace
 
 extern const CommandInfo train_command = command<TrainCommand, add_flags, run>(
-    "Train a model under a protocol.", Purpose::train,
+    "Train a model under a protocol.", CommandGroup::train,
     "npzoo train --protocol quick/gp1d --model tnp-d --steps 300 --out run", Processes::several);
 
 }  // namespace npzoo

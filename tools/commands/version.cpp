@@ -19,6 +19,6 @@ int run(const VersionCommand&) {
 }  // namespace
 
 extern const CommandInfo version_command =
-    command<VersionCommand, add_flags, run>("Print the version.", Purpose::look_up, "npzoo version");
+    command<VersionCommand, add_flags, run>("Print the version.", CommandGroup::look_up, "npzoo version");
 
 }  // namespace npzoo

@@ -175,7 +175,7 @@ int run(const BenchAttentionCommand& c) {
 }  // namespace
 
 extern const CommandInfo bench_attention_command = command<BenchAttentionCommand, add_flags, run>(
-    "Speed of masked attention; without sizes, for a list of typical ones.", Purpose::check,
+    "Speed of masked attention; without sizes, for a list of typical ones.", CommandGroup::check,
     "npzoo bench attention --queries 1024");
 
 }  // namespace npzoo

@@ -48,6 +48,6 @@ int run(const BenchDataCommand& c) {
 }  // namespace
 
 extern const CommandInfo bench_data_command = command<BenchDataCommand, add_flags, run>(
-    "Time to draw one batch of training data.", Purpose::check, "npzoo bench data --protocol tnp/gp-rbf");
+    "Time to draw one batch of training data.", CommandGroup::check, "npzoo bench data --protocol tnp/gp-rbf");
 
 }  // namespace npzoo

@@ -18,7 +18,7 @@ int run(const ModelBench& c) {
 }  // namespace
 
 extern const CommandInfo bench_forward_command =
-    command<ModelBench, add_flags, run>("Time and memory of the predictions for one batch.", Purpose::check,
+    command<ModelBench, add_flags, run>("Time and memory of the predictions for one batch.", CommandGroup::check,
                                         "npzoo bench forward --protocol quick/gp1d --model tnp-d");
 
 }  // namespace npzoo

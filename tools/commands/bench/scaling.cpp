@@ -110,7 +110,7 @@ int run(const BenchScalingCommand& c) {
 }  // namespace
 
 extern const CommandInfo bench_scaling_command = command<BenchScalingCommand, add_flags, run>(
-    "Time and memory of predictions as the number of points grows.", Purpose::check,
+    "Time and memory of predictions as the number of points grows.", CommandGroup::check,
     "npzoo bench scaling --models cnp,tnp-kr-fast --vary context --points 100,1000");
 
 }  // namespace npzoo

@@ -47,7 +47,7 @@ int run(const BenchTrainStepCommand& c) {
 }  // namespace
 
 extern const CommandInfo bench_train_step_command =
-    command<BenchTrainStepCommand, add_flags, run>("Time and memory of one update in training.", Purpose::check,
+    command<BenchTrainStepCommand, add_flags, run>("Time and memory of one update in training.", CommandGroup::check,
                                                    "npzoo bench train-step --protocol quick/gp1d --model tnp-d");
 
 }  // namespace npzoo

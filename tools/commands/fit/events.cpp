@@ -111,6 +111,6 @@ int run(const FitEventsCommand& c) {
 
 extern const CommandInfo fit_events_command = command<FitEventsCommand, add_flags, run>(
     "Fit Poisson and Hawkes processes to a table of events by maximum likelihood, with standard errors.",
-    Purpose::predict, "npzoo fit events events.csv --out best.toml");
+    CommandGroup::predict, "npzoo fit events events.csv --out best.toml");
 
 }  // namespace npzoo
