@@ -301,7 +301,7 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         self.fill("models/index.md", "<!-- models -->", "".join(overview))
 
     def picture(self, name, weights):
-        """What the first weights that need no data predict."""
+        """Returns a picture of predictions of the first weights that need no data."""
         for each in weights:
             command = ["plot", "--checkpoint", each, "--tasks", "2", "--out"]
             if subprocess.run([self.npzoo, *command, self.tree / f"models/{name}.svg"], stdout=subprocess.DEVNULL,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long two revisions take to build, one after the other on the same machine, from fresh clones and without a compiler
+"""Times of the builds of two revisions, one after the other on the same machine, from fresh clones and without a compiler
 cache: perf/build_time.py OLD NEW [--runs N] [-DOPTION=VALUE ...]. The program alone, then all that tests need. Seconds of
 processor count, of the build and all that it starts; those of the wall are worth something on a quiet machine alone."""
 import argparse

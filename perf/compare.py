@@ -271,7 +271,7 @@ def parse_options():
 
 
 def check_device(parser, options):
-    """What goes together, and what holds where nothing is said."""
+    """Checks that options fit together, and sets defaults."""
     if options.device == "cpu":
         if options.precision != "float32":
             parser.error(f"--precision {options.precision} needs --device cuda")

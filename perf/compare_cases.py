@@ -1,4 +1,4 @@
-"""What perf/compare.py times: suites of cases, and the variants of PyTorch that can run them."""
+"""The suites of cases of perf/compare.py, and the variants of PyTorch that can run them."""
 
 import math
 
@@ -75,7 +75,7 @@ SUITES = {
         "gp1d-training": {"kind": "train-step", "model": "tnp-kr-full", **GP_KR},
     },
 }
-# What one H200 should need: milliseconds and bytes.
+# Goals for one H200: milliseconds and bytes.
 GOALS = {
     "tnp-kr-full-targets-1e6": {"ms": 2.4, "bytes": 300 * 10**6},
     "tnp-kr-fast-context-1e6": {"ms": 4},
@@ -107,7 +107,7 @@ def variants_of(suite, case, chosen):
 
 
 class Limits:
-    """What growing suites leave out: a program that was too slow or too large for one size gets no larger one."""
+    """Cases that growing suites leave out: a program that was too slow or too large for one size gets no larger one."""
 
     def __init__(self):
         self.reasons, self.times = {}, {}

@@ -93,7 +93,7 @@ def megabytes(value):
 
 
 def published(result):
-    """What the TNP-KR paper printed for it, on another GPU."""
+    """Returns the figure of the TNP-KR paper, on another GPU."""
     vary = GROWING.get(result["suite"])
     if not vary:
         return ""

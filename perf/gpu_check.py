@@ -31,7 +31,7 @@ SUITES = ["engine", "ops", "datasets", "models"]
 PROTOCOL = "perf/protocols/gpu-check.toml"
 MODELS = ["tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp", "cnp"]
 LIMIT = 1800  # s of a program
-# What another device may change of a log-likelihood of weights that few updates made.
+# Allowed difference of a log-likelihood between devices, for weights after few updates.
 AGREEMENT = 1e-3
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SANITIZER_ERRORS = 86  # exit status
@@ -93,7 +93,7 @@ class Checks:
         return out
 
     def answer(self, command):
-        """What a command of npzoo prints as JSON, be it content or not."""
+        """Returns the JSON of a command of npzoo, whatever its exit status."""
         status, out, errors = self.run([self.npzoo, *command, "--json"])
         try:
             return json.loads(out)
@@ -259,7 +259,7 @@ def read_safetensors(path):
 
 
 def weights_hash(path):
-    """Of all tensors of a checkpoint, those of the optimiser among them."""
+    """Returns a checksum of all tensors of a checkpoint, those of the optimiser included."""
     header, data = read_safetensors(path)
     digest = hashlib.sha256()
     for name in sorted(set(header) - {"__metadata__"}):

@@ -1,4 +1,4 @@
-"""Which files hold CUDA kernels, what they are made of, and which of them have run on hardware."""
+"""Files with CUDA kernels, the files that they include, and records of their runs on hardware."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def kernel_sources(root=ROOT):
 
 def with_includes(source, root=ROOT):
     """The file and all that it includes from the repository, and that in turn: a dictionary from path to bytes. Includes
-    count under whatever condition they stand."""
+    count under any condition."""
     root = root.resolve()
     contents, waiting = {}, [(root / source).resolve()]
     while waiting:
@@ -63,7 +63,7 @@ def fingerprints(root=ROOT):
 
 
 def problem_of(record):
-    """What is wrong with the structure of a record of perf/gpu_check.py; None where nothing is."""
+    """Returns the error in the structure of a record of perf/gpu_check.py, or None."""
     if not isinstance(record, dict):
         return "no JSON object"
     for key in ("date", "commit", "device"):
@@ -104,7 +104,7 @@ def passed_on_hardware(record):
 
 
 def history(source, digest, records):
-    """In words, what `records`, oldest first, tell of a source that has this fingerprint now."""
+    """Returns in words when a source with this fingerprint ran on hardware, by `records`, oldest first."""
     runs = [record for record in records if passed_on_hardware(record) and source in record["sources"]]
     if not runs:
         return "not run on hardware"

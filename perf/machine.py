@@ -1,4 +1,4 @@
-"""What the reports of this folder say of the machine."""
+"""The description of the machine in the reports of this folder."""
 
 import pathlib
 import platform

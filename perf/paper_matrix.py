@@ -202,7 +202,7 @@ def state_of(row, results):
 
 
 def notes(cells):
-    """What is said of the cells: models with one state and note together, with the columns if those are not all."""
+    """Describes the cells: models with one state and note together, with the columns if they are not all."""
     columns = list(dict.fromkeys(cell.column for cell in cells))
     places = collections.defaultdict(list)  # of a state, a note and a row
     for cell in cells:

@@ -26,7 +26,7 @@ PAPER = read_times()
 
 
 def published_ms(vary, model, points):
-    """Of so many test or context points; None where nothing was published, or memory did not suffice."""
+    """Returns the published time for so many test or context points; None if there is none, or memory did not suffice."""
     times = PAPER[vary].get(model, [])
     for power, microseconds in enumerate(times):
         if points == 10**power and microseconds is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call of the Python package costs beside C++, and the memory of large tables: perf/python_limits.py BUILD [--rows N]
+"""The cost of a call of the Python package beside C++, and the memory of large tables: perf/python_limits.py BUILD [--rows N]
 
 First the time of one small task (10 points, 10 targets, npzoo/gp-rbf) in Python and by the C interface (BUILD/perf/call_bench),
 in turn: medians, and the tenth of the fastest calls. Then the peak memory of processes that read and return N rows, beside what

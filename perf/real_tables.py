@@ -57,7 +57,7 @@ def series_of(data, of):
 
 
 def with_gaps(length, gaps, rng):
-    """Which of `length` points are hidden by gaps at random places that keep five points between them and to the ends."""
+    """Returns the points, of `length`, that are hidden by gaps at random places that keep five points between them and to the ends."""
     hidden = np.zeros(length, bool)
     for gap in gaps:
         while True:

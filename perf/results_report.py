@@ -23,7 +23,7 @@ test tasks. *Difference*: ours minus published ± half of the 95 % interval (wit
 *Oracle*: the best possible value; in brackets, of a predictor that knows the hyper-parameters. † published without a spread. ‡ by the
 expectation of the exact posterior, which removes most of the noise of the test tasks. """
 
-# What the README shows where there is more than this many rows: the models of a protocol's test.
+# The README shows at most so many rows, the models of a protocol's test.
 README_ROWS = 8
 README_MODELS = {("tnp/gp-rbf", "rbf"): ("cnp", "anp", "tnp-d", "tnp-a", "tnp-nd", "lbanp"),
                  ("tnp-kr/gp1d-rbf", "rbf"): ("tnp-kr-full", "tnp-kr-fast")}
@@ -53,7 +53,7 @@ def is_likelihood(store):
 
 
 def decimals(row):
-    """Of our figures: those of an error or a regret are one more than the paper printed."""
+    """Returns the decimals of our figures: one more than the paper's for an error or a regret."""
     return 3 if row["figure"].endswith("log_likelihood") else max(3, row["published_decimals"] + 1)
 
 
@@ -193,12 +193,12 @@ def compared(stores):
 
 
 def gain(store, row):
-    """How much better ours is, whatever the metric."""
+    """Returns by how much our figure is better, for any metric."""
     return row["difference"] if store["metric"] == "log-likelihood" else -row["difference"]
 
 
 def pattern(stores):
-    """What rows of one protocol have in common: their errors are not independent, since all share their test tasks."""
+    """Returns the common difference of the rows of a protocol. Their errors are not independent, since all share the test tasks."""
     lines = []
     for store in stores:
         rows = [(gain(store, row), row) for _, row in compared([store]) if not row["collapsed"] and row["difference"] is not None]
@@ -226,7 +226,7 @@ def shown(stores):
 
 
 def main_table(stores):
-    """What the README shows: a table for each metric, then what all rows of a protocol have in common."""
+    """Returns the tables of the README, one for each metric, and the common difference of a protocol's rows."""
     parts = []
     for metric, words in METRICS.items():
         rows = [[f"`{row['model']}`", f"`{store['protocol']}`, {row['test']}", *figures(row)]

@@ -60,7 +60,7 @@ def write_tables(folder, dims):
 
 
 def results(program, protocol, model, options, folder):
-    """What there is to compare, by name; none where the protocol has no preset of the model."""
+    """Returns the tensors to compare, by name; none if the protocol has no preset of the model."""
     train = ["train", "--protocol", protocol, "--model", model, "--steps", options.steps, "--batch", options.batch,
              "--validation-batches", 1, "--device", options.device, "--out", folder / "run"]
     try:

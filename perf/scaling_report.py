@@ -35,7 +35,7 @@ def decades(most):
 
 
 def run_json(command):
-    """What a program prints as JSON, or why there is nothing."""
+    """Returns the JSON of a program, or the reason why there is none."""
     print("+", *command, file=sys.stderr)
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
@@ -155,7 +155,7 @@ def growth_table(rows):
 
 
 def where(row, driver):
-    """What computed, in words."""
+    """Returns the processor or GPU in words."""
     if "gpu" not in row:
         return f"{processor()}, {row['threads']} thread(s), {row['isa']}"
     return f"{row['gpu']}{f', driver {driver}' if driver else ''} (for CUDA {row['driver_cuda']})"

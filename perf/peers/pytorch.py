@@ -145,7 +145,7 @@ class ModelCase:
             self.work()
 
     def work(self):
-        """What is timed: an update, which returns the loss before it, or a prediction."""
+        """The timed call: an update, which returns the loss before it, or a prediction."""
         if self.graph:
             return self.graph()
         if self.case["variant"] == "compile-graph":
@@ -199,7 +199,7 @@ class AttentionCase:
 
 
 class ConvolutionCase:
-    """Of square images with a square kernel that keeps their size."""
+    """Convolution of square images with a square kernel that keeps their size."""
 
     def __init__(self, case):
         self.case = case

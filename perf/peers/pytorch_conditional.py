@@ -14,7 +14,7 @@ HEADS = 8
 
 
 def log_density(mean, std, y):
-    """Of each point, channels together."""
+    """Log-likelihood of each point, channels together."""
     return (-0.5 * math.log(2 * math.pi) - torch.log(std) - 0.5 * ((y - mean) / std).square()).sum(-1)
 
 
@@ -78,7 +78,7 @@ class AttendingEncoder(nn.Module):
 
 
 class ContextEncoder(nn.Module):
-    """What targets read, (…, Nt, E)."""
+    """Returns the encoding that targets read, (…, Nt, E)."""
 
     def __init__(self, mlp, config, attend, pooling=True):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What perf/peers/pytorch.py does on a GPU alone."""
+"""The part of perf/peers/pytorch.py for GPUs alone."""
 
 import torch
 

@@ -94,7 +94,7 @@ class TaylorStream(nn.Module):
     def forward(self, form, query, key, y, nc, mask):
         for n, layer in enumerate(self.layers):
             last = n + 1 == len(self.layers)
-            # What leaves the last layer is read of targets alone.
+            # Only the targets' outputs of the last layer are used.
             key = key if n == 0 else query
             values = y if last and self.of_y else key
             query = layer(form, query[:, nc:] if last else query, key, values, mask[nc:] if last else mask)

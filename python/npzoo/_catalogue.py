@@ -1,4 +1,4 @@
-"""What this build has: models, weights, protocols and their cards."""
+"""Models, weights and protocols of this build, and their cards."""
 
 from __future__ import annotations
 

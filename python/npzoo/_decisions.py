@@ -13,7 +13,7 @@ from ._warnings import warn
 
 
 class Proposal(NamedTuple):
-    """What the optimiser expects at a point that it proposed; None in the initial design."""
+    """The expected value at a proposed point; None in the initial design."""
 
     mean: float | None
     std: float | None

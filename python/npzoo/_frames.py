@@ -47,7 +47,7 @@ def is_dates(values: np.ndarray) -> bool:
 
 
 class Frame:
-    """What all kinds of tables have in common. A kind of table defines ``column``, ``attached`` and ``made``, and what it
+    """The common part of all kinds of tables. A kind of table defines ``column``, ``attached`` and ``made``, and what it
     knows better than a NumPy array."""
 
     names: list[str]

@@ -175,7 +175,7 @@ class State:
 
 
 class Prediction:
-    """What a model predicts at M targets: (B, M, C), or (M, C) of a single task. float64."""
+    """The prediction at M targets: (B, M, C), or (M, C) for a single task. float64."""
 
     def __init__(self, core):
         self._core = core
@@ -197,7 +197,7 @@ class Prediction:
 
     @property
     def how(self) -> str:
-        """How the joint density is computed: ``"exact"``, or the number of samples."""
+        """The way in which the joint density is computed: ``"exact"``, or the number of samples."""
         return self._core.how
 
     def quantiles(self, q: float | Iterable[float]) -> np.ndarray:

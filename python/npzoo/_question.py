@@ -1,4 +1,4 @@
-"""What is asked of a table: its columns as arrays, and the places to predict at."""
+"""A question about a table: its columns as arrays, and the places to predict."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Question:
         return side_by_side([x for x, _ in columns])
 
     def _facts(self) -> list[tuple[str, str, int, bool]]:
-        """Of each column: name, kind, missing cells, and whether dates are of ISO 8601."""
+        """Returns for each column its name, kind, missing cells, and whether its dates are ISO 8601."""
         if not hasattr(self, "_known_facts"):
             self._known_facts = [column_facts(self.frame, name, self) for name in self.frame.names]
         return self._known_facts
@@ -174,7 +174,7 @@ class Question:
         return covariates
 
     def _of_targets(self, columns: list[np.ndarray]) -> np.ndarray | None:
-        """Of a column of each frame the part that belongs to the targets."""
+        """Returns the part of a column that belongs to the targets."""
         if len(columns) == 1:
             return None
         return columns[1] if self._also is None else np.concatenate([columns[0], columns[1][self._also[1]]])

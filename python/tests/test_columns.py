@@ -1,4 +1,4 @@
-"""What columns are: the rules of the program, dates in text, covariates, and scores with baselines."""
+"""Columns: the rules of the program, dates in text, covariates, and scores with baselines."""
 
 import json
 import subprocess

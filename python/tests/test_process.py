@@ -1,4 +1,4 @@
-"""What the package does to the process: the lock, signals, threads, fork, the command line."""
+"""Effects of the package on the process: the lock, signals, threads, fork, the command line."""
 
 import concurrent.futures
 import locale

@@ -23,7 +23,7 @@ def series(rows=40, gaps=(3, 4, 5, 20), seed=0):
 
 
 def by_the_program(program, table, tmp_path, *options):
-    """What `npzoo predict` writes, with as many digits as it can."""
+    """Returns the table of `npzoo predict`, with as many digits as possible."""
     path = tmp_path / "table.csv"
     path.write_text(table if isinstance(table, str) else "\n".join(
         [",".join(table)] + [",".join("" if isinstance(v, float) and np.isnan(v) else repr(v) if isinstance(v, float) else str(v) for v in row)

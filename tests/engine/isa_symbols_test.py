@@ -19,7 +19,7 @@ def output_of(*command: object) -> str:
 
 
 def shared_symbols(item: pathlib.Path) -> tuple[list[str], int]:
-    """What objects of other instruction sets may define as well, and the number of all that was looked at."""
+    """Returns symbols that objects of other instruction sets define as well, and the number of all symbols."""
     isa = next(isa for isa in ISAS if isa in item.name)
     number = ISAS.index(isa)
     weak = WEAK.findall(output_of('nm', '-C', '--defined-only', item))

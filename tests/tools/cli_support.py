@@ -1,4 +1,4 @@
-"""What the tests of the npzoo program share. The program's path is the first argument of the command line."""
+"""Shared by the tests of the npzoo program. The program's path is the first argument of the command line."""
 
 import hashlib
 import json

@@ -22,7 +22,7 @@ WANTED = {
 }
 DEPENDS = {
     "npzoo": ["libc6", "libcairo2", "libstdc++6"],
-    # What npzoo.pc requires, and what the headers include.
+    # Packages that npzoo.pc requires, and those that the headers include.
     "libnpzoo-dev": ["libfmt-dev", "nlohmann-json3-dev", "libxxhash-dev", "zlib1g-dev", "liblzma-dev", "libpng-dev", "libjpeg",
                      "libarchive-dev", "librandom123-dev"],
 }

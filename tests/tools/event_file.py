@@ -27,7 +27,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """Of a protocol buffer: (number, value)."""
+    """Yields the fields of a protocol buffer: (number, value)."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)

@@ -149,7 +149,7 @@ def tasks_are_tables():
 
 
 def plain(page):
-    """What a page of the manual says, without roff."""
+    """Returns the text of a page of the manual, without roff."""
     text = re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\e", "\\")
     return re.sub(r"^\\&", "", text, flags=re.MULTILINE)
 

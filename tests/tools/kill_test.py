@@ -150,7 +150,7 @@ def writing_args(kind, source, directory):
 
 
 class Results:
-    """What has been seen in the file of results. It must stay there."""
+    """Results seen in the file of results. They must stay there."""
 
     def __init__(self):
         self.lock, self.seen = threading.Lock(), {}
@@ -220,7 +220,7 @@ class Worker:
             self.failure = failure
 
     def kill_once(self, job):
-        """What ends before it is killed is tried again, and sooner."""
+        """Repeats a command that ended before it was killed, and kills it sooner."""
         longest = 1.5 * job.seconds
         while True:
             name, args = job.name(), job.args(self.draw)
@@ -236,7 +236,7 @@ class Worker:
 
 
 def prepare():
-    """What nobody kills: seconds of each command, several at a time."""
+    """Runs the commands without killing them: seconds of each, several at a time."""
     write("kills.toml", PROTOCOL.format(name="kills", dims=1).replace("steps = 400", "steps = 60"))
     write("context.csv", CONTEXT)
     write("targets.csv", TARGETS + "".join(f"{i / 500}\n" for i in range(1000)))

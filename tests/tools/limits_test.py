@@ -28,7 +28,7 @@ def address_space(bytes):
 
 @functools.cache
 def least_space():
-    """What the program needs to start at all; None where that is without bound, as with an address sanitizer."""
+    """Returns the memory that the program needs to start; None if it is unbounded, as with an address sanitizer."""
     for bytes in range(64 * MIB, 8192 * MIB, 64 * MIB):
         if limited("devices", "--threads", 1, prepare=address_space(bytes)).returncode == 0:
             return bytes

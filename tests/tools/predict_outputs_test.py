@@ -76,7 +76,7 @@ def pictures_that_cannot_be():
 
 @case
 def samples():
-    # Of independent targets, of functions that are drawn, and of targets one after the other.
+    # Samples of independent targets, of functions, and of targets one after the other.
     for at in (checkpoint(), *(checkpoint(model, "tnp/gp-rbf", model=model, steps=5) for model in ("np", "tnp-a"))):
         args = predict_args(at=at)
         text, out = succeed(*args[:-1], "-"), HERE / "samples.csv"

@@ -1,4 +1,4 @@
-"""What the tests of `npzoo predict` share."""
+"""Shared by the tests of `npzoo predict`."""
 
 import json
 import struct
@@ -7,7 +7,7 @@ from cli_support import checkpoint, predict_args, read_safetensors, small_protoc
 
 
 def predicted(*args, **tables):
-    """What `npzoo predict` writes to standard output."""
+    """Returns the standard output of `npzoo predict`."""
     return succeed(*predict_args(**tables)[:-1], "-", *args)
 
 

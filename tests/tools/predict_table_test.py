@@ -98,7 +98,7 @@ def each_group_and_value_is_a_series_of_its_own():
 
 
 def expected_scores(text, rows, name):
-    """Of the cells that were missing, from what is written and its Gaussians."""
+    """Returns scores of the missing cells, from the written Gaussians."""
     at = {"u": 2, "v": 3}[name]
     triples = [(mean, std, row[at + 2]) for (mean, std), row in zip(figures(text, name), rows) if row[at] is None]
     crps = [std * (z * (2 * NORMAL.cdf(z) - 1) + 2 * NORMAL.pdf(z) - 1 / math.sqrt(math.pi))

@@ -1,4 +1,4 @@
-"""What the tests of `npzoo reproduce` share."""
+"""Shared by the tests of `npzoo reproduce`."""
 
 import json
 import pathlib

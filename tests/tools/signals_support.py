@@ -1,4 +1,4 @@
-"""What tests of signals share."""
+"""Shared by the tests of signals."""
 
 import pathlib
 import signal

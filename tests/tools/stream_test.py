@@ -188,7 +188,7 @@ def memory_does_not_grow_with_the_context():
     draw = random.Random(1)
     args = stream_args(out="-")
     args[args.index("--context") + 1] = "-"
-    # What a sanitizer keeps of freed memory does not count.
+    # Freed memory that a sanitizer keeps does not count.
     environment = {**os.environ, "ASAN_OPTIONS": ":".join([os.environ.get("ASAN_OPTIONS", ""), "quarantine_size_mb=1"])}
     with subprocess.Popen([PROGRAM, *map(str, args), "--every", "20000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, env=environment) as process:

@@ -15,7 +15,7 @@ NO_DATA = {"NPZOO_DATA": ""}
 
 
 def png(width, height, pixel):
-    """Of colours; `pixel` gives (red, green, blue) at a row and a column."""
+    """Writes a picture in colours; `pixel` gives (red, green, blue) at a row and a column."""
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 

@@ -52,7 +52,7 @@ def tune(out, init, steps, *more):
 
 
 def zoo_weights():
-    """Which have seen smooth functions alone."""
+    """Returns weights that were trained on smooth functions alone."""
     return pathlib.Path(__file__).resolve().parents[2] / "weights/tnp/gp-rbf/tnp-d.safetensors"
 
 

@@ -188,7 +188,7 @@ def comparison_on_a_device():
 
 
 def contestant(program, variant, threads, idle, busy):
-    """Of which each round has one repetition."""
+    """Each round has one repetition."""
     rounds = [{"busy": is_busy, "wall_ms": [ms], "cpu_ms": [ms]} for pair in zip(idle, busy)
               for is_busy, ms in zip((False, True), pair)]
     return {"program": program, "variant": variant, "threads": threads, "loss": 2.0, "losses": [2.0, 1.0],
