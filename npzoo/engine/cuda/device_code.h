@@ -63,8 +63,11 @@ __device__ inline float exponential2(float x) { return exp2f(x); }
 __device__ inline double exponential2(double x) { return exp2(x); }
 __device__ inline float logarithm(float x) { return logf(x); }
 __device__ inline double logarithm(double x) { return log(x); }
-__device__ inline float logarithm2(float x) { return log2f(x); }
-__device__ inline double logarithm2(double x) { return log2(x); }
+/// log2(2^top · total), rounded once: all weights of a row err by what its last digits do.
+template <class T>
+__device__ T log2_of_sum(T top, T total) {
+  return static_cast<T>(static_cast<double>(top) + log2(static_cast<double>(total)));
+}
 __device__ inline float square_root(float x) { return sqrtf(x); }
 __device__ inline double square_root(double x) { return sqrt(x); }
 __device__ inline float absolute(float x) { return fabsf(x); }

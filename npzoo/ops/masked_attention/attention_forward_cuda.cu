@@ -82,7 +82,7 @@ __device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& 
 #pragma unroll
     for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= share;
     if (to.log2_sum && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
-      to.log2_sum[unit * p.queries + first + r] = top + logarithm2(total);
+      to.log2_sum[unit * p.queries + first + r] = log2_of_sum(top, total);
   }
   store_rows(q.sums, lane, first, p.queries, PointView<T>(to.out, p.queries, p.heads, p.value_width, unit));
 }
@@ -126,7 +126,7 @@ void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::
                if (p.value_width > 0) sum += weight * parts.out[s * rows * width + i];
              }
              if (p.value_width > 0) p.out[i] = total == 0 ? sum * T(0) : sum / total;
-             if (p.log2_sum && i % width == 0) p.log2_sum[row] = top + logarithm2(total);
+             if (p.log2_sum && i % width == 0) p.log2_sum[row] = log2_of_sum(top, total);
            });
 }
 

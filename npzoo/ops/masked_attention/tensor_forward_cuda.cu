@@ -185,7 +185,7 @@ struct WarpQueries {
           row[n * 8] = out[m][n][2 * h] * factor;
           row[n * 8 + 1] = out[m][n][2 * h + 1] * factor;
         }
-      if (p.log2_sum && lane_id() % 4 == 0) p.log2_sum[head * p.queries + query] = top[m][h] + logarithm2(sum);
+      if (p.log2_sum && lane_id() % 4 == 0) p.log2_sum[head * p.queries + query] = log2_of_sum(top[m][h], sum);
     }
   }
 };
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(kMergeThreads)
       p.out[row * p.width + c + lane_id()] = total == 0 ? 0 : x / total;
     }
   }
-  if (p.log2_sum && lane_id() == 0) p.log2_sum[at] = top + logarithm2(total);
+  if (p.log2_sum && lane_id() == 0) p.log2_sum[at] = log2_of_sum(top, total);
 }
 
 template <class Format, int kWidth>

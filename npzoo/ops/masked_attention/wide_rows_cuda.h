@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionFo
     wide_add(at.v, first, count, weight, true, static_cast<const T*>(nullptr), out);
   }
   wide_scale(out, at.out.width, total == 0 ? T(0) : 1 / total);
-  if (p.log2_sum && lane_id() == 0) p.log2_sum[row] = top + logarithm2(total);
+  if (p.log2_sum && lane_id() == 0) p.log2_sum[row] = log2_of_sum(top, total);
 }
 
 template <class T>
