@@ -14,6 +14,7 @@ const T& own_data_as(const OwnData& own, const char* expected) {
 
 template const OwnTable& own_data_as(const OwnData&, const char*);
 template const OwnSeries& own_data_as(const OwnData&, const char*);
+template const OwnEvents& own_data_as(const OwnData&, const char*);
 template const OwnPictures& own_data_as(const OwnData&, const char*);
 
 const std::filesystem::path& path_of(const OwnData& own) {

@@ -23,6 +23,14 @@ struct OwnSeries {
   std::int64_t context = 0, horizon = 0;  // steps
 };
 
+/// A table of events, one row an event: tasks are to tell the next ones.
+struct OwnEvents {
+  std::filesystem::path path;
+  std::string sequence;  // the column that names the sequence of an event; empty: all rows are one sequence
+  std::string time;      // the column of dates, or of numbers, which ascend in a sequence
+  std::string mark;      // the column of the kind of an event; empty: all are of one kind
+};
+
 /// A folder, or a tar or zip archive, of PNG and JPEG files.
 struct OwnPictures {
   std::filesystem::path path;
@@ -34,7 +42,7 @@ struct OwnPictures {
 
 /// Data of the user's own.
 struct OwnData {
-  std::variant<OwnTable, OwnSeries, OwnPictures> data;
+  std::variant<OwnTable, OwnSeries, OwnEvents, OwnPictures> data;
 };
 
 /// Tasks on such data.

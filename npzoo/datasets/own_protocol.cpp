@@ -23,6 +23,7 @@ void replace_rules(toml::table base, toml::table& recipe) {
 struct RecipeName {
   std::string operator()(const OwnTable& /*table*/) const { return "own/table"; }
   std::string operator()(const OwnSeries& /*series*/) const { return "own/forecast"; }
+  std::string operator()(const OwnEvents& /*events*/) const { return "own/events"; }
   std::string operator()(const OwnPictures& pictures) const { return pictures.grey ? "own/images-grey" : "own/images"; }
 };
 

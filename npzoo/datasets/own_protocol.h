@@ -16,8 +16,8 @@ struct OwnProtocol {
   std::vector<std::string> skipped{};  // messages, one for each file of the data that was left out
 };
 
-/// The protocol that says how models are trained on such data: "own/table", "own/forecast", "own/images" or
-/// "own/images-grey".
+/// The protocol that says how models are trained on such data: "own/table", "own/forecast", "own/events",
+/// "own/images" or "own/images-grey".
 std::string own_recipe(const OwnData& own);
 
 /// True for the name of such a protocol: it has no tasks before a user's data are filled in.

@@ -1,12 +1,15 @@
 #include "npzoo/datasets/events/event_tasks.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 
 #include "npzoo/datasets/events/table.h"
+#include "npzoo/datasets/own_protocol.h"
 #include "tests/datasets/task_fixtures.h"
 #include "tests/small_protocol.h"
 
@@ -32,12 +35,12 @@ std::filesystem::path event_file(const TemporaryDirectory& directory, const std:
 
 std::vector<NamedSequence> read_events(const std::string& text, const EventTableForm& form = {}) {
   const TemporaryDirectory directory;
-  return read_event_table(event_file(directory, text), form);
+  return read_event_table(event_file(directory, text), form).sequences;
 }
 
 std::vector<NamedSequence> read_jodie(const std::string& text, const EventTableForm& form) {
   const TemporaryDirectory directory;
-  return read_jodie_table(event_file(directory, text), form);
+  return read_jodie_table(event_file(directory, text), form).sequences;
 }
 
 /// Without the folder.
@@ -198,7 +201,7 @@ TEST_CASE("events: the truth of simulated tasks is that of their process") {
     CHECK(config.marks() == 2);
     CHECK(config.shown(3, 5).size() == 3);
     // Stationary rates are (I − α / β)⁻¹ μ, 0.476 and 0.854; without a past there are fewer events at first.
-    const auto rates = config.poisson()->rates();
+    const auto rates = Poisson::fitted(config.training_sequences(), config.marks())->rates();
     CHECK((rates[0] > 0.3 && rates[0] < 0.476));
     CHECK((rates[1] > 0.5 && rates[1] < 0.854));
   }
@@ -242,8 +245,43 @@ TEST_CASE("events: a file's sequences are divided, and seen once") {
   }
   CHECK(trained.size() == 5);
   for (const std::int64_t s : trained) CHECK(all.insert(s).second);
-  CHECK(events_of_protocol(p).poisson()->rates().size() == 1);
+  CHECK(events_of_protocol(p).training_sequences().size() == 5);
   CHECK(events_of_protocol(p).process() == nullptr);
+}
+
+TEST_CASE("events: one own sequence is divided by time") {
+  const TemporaryDirectory directory;
+  std::string text = "t;kind\n";
+  for (int i = 0; i < 100; ++i)
+    text += fmt::format("2024-01-{:02}T{:02}:00;{}\n", 1 + i / 24, i % 24, i % 3 == 0 ? "tea" : "coffee");
+  const OwnData own{OwnEvents{.path = event_file(directory, text), .sequence = "", .time = "t", .mark = "kind"}};
+  const std::vector<std::string> changes{"data.points=16", "data.context=2"};
+  const Protocol p = own_protocol(own, "", changes).protocol;
+  const EventTasks& tasks = events_of_protocol(p);
+  CHECK(tasks.table_form().mark_names == std::vector<std::string>{"coffee", "tea"});
+  CHECK(tasks.unit() == doctest::Approx(1.0 / 24).epsilon(0.005));  // three digits of an hour, in days
+  const auto targets = [&](Split split) {
+    std::vector<std::int64_t> found;
+    const auto source = p.data->source({.batch_size = 4, .split = split});
+    for (std::int64_t i = 0; i < source->size().value_or(20); ++i) {
+      const Task task = source->task(static_cast<std::uint64_t>(i));
+      const std::vector<double> x = doubles(task.xt), y = doubles(task.yt);
+      for (std::size_t t = 0; t < x.size(); ++t)
+        if (y[2 * t + 1] != kNoEvent) {
+          found.push_back(static_cast<std::int64_t>(x[t]));
+          CHECK(y[2 * t + 1] == (found.back() % 3 == 0 ? 1 : 0));
+        }
+    }
+    return found;
+  };
+  const auto numbers = [](std::int64_t first, std::int64_t end) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = first; i < end; ++i) all.push_back(i);
+    return all;
+  };
+  CHECK(targets(Split::validation) == numbers(70, 80));
+  CHECK(targets(Split::evaluation) == numbers(80, 100));
+  CHECK(std::ranges::max(targets(Split::training)) < 70);
 }
 
 TEST_CASE("events: keys that cannot be") {
@@ -268,5 +306,5 @@ TEST_CASE("events: keys that cannot be") {
   CHECK(error(replaced(file, "marks = 1", "marks = 2")) ==
         "[protocol] f.toml: data.mark is missing, expected a string");
   CHECK(error(replaced(file, "\"table\"", "\"parquet\"")) ==
-        "[protocol] f.toml: data.form is 'parquet', expected one of \"table\", \"jodie\"");
+        "[protocol] f.toml: data.form is 'parquet', expected one of \"table\", \"jodie\", \"own\"");
 }

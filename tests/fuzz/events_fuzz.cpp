@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                          {.marks = 3, .end = 100, .least_gap = 0.25}};
   for (const npzoo::EventTableForm& form : forms)
     for (const auto read : {npzoo::read_event_table, npzoo::read_jodie_table}) try {
-        for (const npzoo::NamedSequence& sequence : read(path, form)) check_sequence(sequence.events, form);
+        for (const npzoo::NamedSequence& sequence : read(path, form).sequences) check_sequence(sequence.events, form);
       } catch (const npzoo::Error& error) {
         demand(std::string_view(error.what()).find('\n') == std::string_view::npos);
       }

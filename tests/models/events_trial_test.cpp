@@ -55,6 +55,7 @@ TEST_CASE("events trial: the known process has no gap to itself, ends of sequenc
     CHECK(event_figure(found, "mark_accuracy") == 1);
     CHECK(event_figure(found, "poisson_log_likelihood") < whole);
 
+    const auto poisson = Poisson::fitted(p.data->as_events()->training_sequences(), 1);
     double events = 0, squares = 0, of_sums = 0, sum = 0;
     const auto source = p.data->source(event_options().tasks);
     for (std::uint64_t i = 0; i < 20; ++i)
@@ -68,13 +69,29 @@ TEST_CASE("events trial: the known process has no gap to itself, ends of sequenc
           ++events;
         }
         of_sums += error * error;
-        sum += p.data->as_events()->poisson()->log_likelihood(task.sequence, task.first_target);
+        sum += poisson->log_likelihood(task.sequence, task.first_target);
       }
     CHECK(event_figure(found, "gap_rmse") == doctest::Approx(std::sqrt(squares / events)).epsilon(1e-10));
     CHECK(event_figure(found, "gap_rmse_of_sums") == doctest::Approx(std::sqrt(of_sums / events)).epsilon(1e-10));
     CHECK(event_figure(found, "poisson_log_likelihood") == doctest::Approx(sum / events).epsilon(1e-10));
     CHECK(found.headline_lines.back().starts_with("true renewal process"));
   }
+}
+
+TEST_CASE("events trial: a fitted Hawkes process is near the one that events are drawn from") {
+  const RenewalModel model({0.5, 0.5});
+  const Protocol p = parse_protocol(
+      small_protocol(
+          "events",
+          "kind = \"events\"\ncontext = 1\nevents = 40\nprocess = { kind = \"hawkes\", baseline = [0.2, 0.3], "
+          "excitation = [[0.8, 0.1], [0.4, 0.5]], decay = [[1.5, 1.5], [1.5, 1.5]] }\n",
+          ""),
+      "f.toml");
+  const Findings found = find_trial("events").run(model, *p.data, event_options());
+  const double truth = event_figure(found, "true_log_likelihood"),
+               fitted = event_figure(found, "hawkes_log_likelihood");
+  CHECK(std::abs(truth - fitted) < 0.01);
+  CHECK(event_figure(found, "poisson_log_likelihood") < fitted - 0.05);
 }
 
 TEST_CASE("events trial: marks") {

@@ -187,9 +187,9 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
                  "for a model of forecasts: steps after the last known row of TABLE (default: as in training; further "
                  "steps continue sampled paths). For events: length of samples after the last event of each sequence, "
                  "or after --now, in the table's unit");
-  flags.positive("--now", c.now,
-                 "for events: time until which no other event has happened, in the table's unit; the prediction is "
-                 "conditional on that");
+  flags.text("--now", c.now,
+             "for events: time until which no other event has happened, as the table writes times; the prediction is "
+             "conditional on that");
   flags.text("--samples-out", c.samples_out,
              "table to write samples to: the rows, sample (from 1 on) and the values; '-' for standard output");
 }

@@ -30,7 +30,8 @@ struct TrainCommand {
   std::string model, init;
   std::string table, group;
   std::vector<std::string> inputs, values;  // columns of the table
-  std::string time;                         // the same, of forecasts
+  std::string time;                         // the same, of forecasts and of events
+  std::string events, sequence, mark;
   std::optional<std::int64_t> context, horizon;
   std::string images, size, data, crop = "centre";
   bool grey = false, skip_damaged = false;
@@ -59,9 +60,16 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.texts("--values", c.values, "columns of --table to learn, each by itself");
   flags.text("--time", c.time,
              "column of times of --table, instead of --inputs: tasks are forecasts of --values together. The first 70 "
-             "% of the rows are for training, the next tenth for validation");
+             "% of the rows are for training, the next tenth for validation. With --events: column of their times");
   flags.whole("--context", c.context, {2, kMostPlaces}, "with --time: steps that a forecast reads");
   flags.whole("--horizon", c.horizon, {1, kMostPlaces}, "with --time: steps that it forecasts");
+  flags.text(
+      "--events", c.events,
+      "table of events to train on, one row an event, whose --time ascends in each sequence. A tenth of the "
+      "sequences is held out for validation and a fifth for eval; of fewer than ten sequences the latest events");
+  flags.text("--sequence", c.sequence,
+             "column of --events that names the sequence of an event (default: all rows are one sequence)");
+  flags.text("--mark", c.mark, "column of --events that names the kind of an event (default: all are of one kind)");
   flags.text("--images", c.images,
              "folder, or tar or zip archive, of PNG and JPEG files to train on; a tenth is held out for validation and "
              "a tenth for eval");
@@ -82,17 +90,20 @@ void add_flags(Flags& flags, TrainCommand& c) {
   flags.toggle("--resume", c.resume, "continue from the checkpoint in --out; other flags may be omitted");
   flags.toggle("--tensorboard", c.tensorboard, "write an event file for TensorBoard into --out as well");
   flags.check_together([&c] {
-    check(c.resume || !c.table.empty() || !c.images.empty() ||
-              (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
-          "--protocol and --model (or --table, --images or --resume) is required");
-    check(c.table.empty() || c.images.empty(), "--table and --images exclude each other, expected one of them");
+    const int own = !c.table.empty() + !c.events.empty() + !c.images.empty();
+    check(c.resume || own > 0 || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
+          "--protocol and --model (or --table, --events, --images or --resume) is required");
+    check(own <= 1, "--table, --events and --images exclude each other, expected one of them");
+    check(c.events.empty() ? c.sequence.empty() && c.mark.empty() : !c.time.empty(),
+          "--events and --time belong together, and --sequence and --mark to them, expected --events and --time");
     check(c.images.empty() == c.size.empty() && (!c.images.empty() || (!c.grey && !c.skip_damaged)),
           "--images and --size belong together, and --grey and --skip-damaged to them, expected both");
-    check(c.time.empty() == !c.context && c.time.empty() == !c.horizon && (c.time.empty() || !c.table.empty()),
+    const bool forecasts = !c.time.empty() && c.events.empty();
+    check(forecasts == c.context.has_value() && forecasts == c.horizon.has_value() && (!forecasts || !c.table.empty()),
           "--table, --time, --context and --horizon belong together, expected all or none");
     check(c.time.empty() || (c.inputs.empty() && c.group.empty()),
           "--time excludes --inputs and --group, expected --time alone");
-    check(c.table.empty() == (c.inputs.empty() && c.time.empty()) && c.table.empty() == c.values.empty() &&
+    check(c.table.empty() == (c.inputs.empty() && !forecasts) && c.table.empty() == c.values.empty() &&
               (!c.table.empty() || c.group.empty()),
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
@@ -116,6 +127,7 @@ OwnPictures pictures_of(const TrainCommand& c) {
 }
 
 std::optional<OwnData> own_data(const TrainCommand& c) {
+  if (!c.events.empty()) return OwnData{OwnEvents{c.events, c.sequence, c.time, c.mark}};
   if (!c.time.empty()) return OwnData{OwnSeries{c.table, c.time, c.values, *c.context, *c.horizon}};
   if (!c.table.empty()) return OwnData{OwnTable{c.table, c.group, c.inputs, c.values}};
   if (!c.images.empty()) return OwnData{pictures_of(c)};

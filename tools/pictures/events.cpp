@@ -16,8 +16,8 @@ constexpr std::int64_t kMostNamedMarks = 6;
 constexpr std::int64_t kMoments = 400;  // of a curve, besides those of its jumps
 
 /// Ascending: a regular grid, every event, and the moment behind it.
-std::vector<double> moments_of(const EventSequence& s) {
-  std::vector<double> times = regular_grid({0, s.end}, kMoments);
+std::vector<double> moments_of(const EventSequence& s, const Interval& range) {
+  std::vector<double> times = regular_grid(range, kMoments);
   for (const double time : s.times)
     times.insert(times.end(), {time, std::nextafter(time, std::numeric_limits<double>::max())});
   std::ranges::sort(times);
@@ -49,7 +49,9 @@ plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& m
   plot::Figure figure{.panel_width = 520};
   for (const EventSequence& s : data.shown(picture.tasks, picture.seed)) {
     check(s.events() > 0, "[plot] a sequence without events found, expected another --seed");
-    const std::vector<double> times = moments_of(s);
+    // A piece from within a long sequence is shown without what was before it.
+    const Interval range{s.times.front() > s.end / 2 ? s.times.front() : 0, s.end};
+    const std::vector<double> times = moments_of(s, range);
     plot::Panel panel{.x_label = "time", .y_label = "intensity"};
     if (data.process())
       panel.layers.emplace_back(plot::Line{.x = times,
@@ -64,7 +66,7 @@ plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& m
                      .color = plot::palette(m < 2 ? static_cast<int>(m) : static_cast<int>(m) + 1),
                      .label = models[m].name});
     add_event_markers(s, data.marks(), panel);
-    panel.x_range = plot::Range{0, s.end};
+    panel.x_range = plot::Range{range.low, range.high};
     figure.panels.push_back(std::move(panel));
   }
   return figure;

@@ -49,7 +49,7 @@ void check_flag(const PredictApplication& row, const char* flag, bool given, boo
 
 void check_flags(const PredictApplication& row, const PredictOptions& c) {
   check_flag(row, "--horizon", c.horizon.has_value(), &PredictApplication::takes_horizon);
-  check_flag(row, "--now", c.now.has_value(), &PredictApplication::takes_now);
+  check_flag(row, "--now", !c.now.empty(), &PredictApplication::takes_now);
 }
 
 }  // namespace

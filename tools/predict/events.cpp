@@ -28,7 +28,8 @@ int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   const InterruptGuard interrupt;
   const StopScope stop(interrupt.token());
   const EventData data = read_events(trained, c.table, c.columns);
-  EventOptions options{.now = c.now, .samples = c.samples, .horizon = c.horizon.value_or(0)};
+  EventOptions options{.samples = c.samples, .horizon = c.horizon.value_or(0)};
+  if (!c.now.empty()) options.now = data.time_of(c.now);
   if (!c.quantiles.empty()) options.quantiles = c.quantiles;
   EventWriter writer(trained, data, options, c.out, c.samples_out, c.header);
   Progress progress("predict", std::ssize(data.sequences), {.unit = "sequences", .passing = true});

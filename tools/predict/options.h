@@ -35,17 +35,17 @@ struct PredictOptions {
   std::int64_t skip_rows = 0;        // of each table that is read
   CellRules cells;
   TransformOptions transform;
-  std::filesystem::path truth;       // empty: not known
-  bool as_is = false;                // no standardisation
-  std::int64_t neighbours = 0;       // 0: as many as the weights are good for
-  bool no_turn = false;              // two inputs of a large table are not turned
+  std::filesystem::path truth;  // empty: not known
+  bool as_is = false;           // no standardisation
+  std::int64_t neighbours = 0;  // 0: as many as the weights are good for
+  bool no_turn = false;         // two inputs of a large table are not turned
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
   std::filesystem::path samples_out;  // empty: none
   std::string ends = "combined";      // or "weights": how to forecast behind the end of a series
   std::vector<std::string> periods;   // of its seasons; empty: found
   bool check = false;                 // score forecasts of the last season
-  std::optional<double> now;          // of events, in the table's unit: until when nothing more has happened
+  std::string now;                    // of events, as the table writes times: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
 
   /// Flags that only tables with columns of any form take.

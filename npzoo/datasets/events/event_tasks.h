@@ -37,8 +37,8 @@ class EventTasks : public TaskConfig {
   virtual bool is_jodie() const { return false; }
   /// Returns the process of simulated sequences; null for recorded ones.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
-  /// The homogeneous Poisson process under which those of training are most likely; of simulated ones some thousand.
-  virtual std::shared_ptr<const Poisson> poisson() const = 0;
+  /// Returns the sequences of training; some thousand of simulated ones.
+  virtual std::vector<EventSequence> training_sequences() const = 0;
   /// Returns up to this many sequences to show: of the test, or simulated with `seed`.
   virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;
 

@@ -56,7 +56,7 @@ ProcessScores score_events(const std::filesystem::path& table, const std::filesy
   ProcessScores scores;
   scores.process = process->name();
   std::vector<double> sums, counts;
-  const std::vector<NamedSequence> sequences = read_event_table(table, form);
+  const std::vector<NamedSequence> sequences = read_event_table(table, form).sequences;
   scores.warning = warning_of_late_start(sequences, form);
   for (const NamedSequence& sequence : sequences) {
     sums.push_back(process->log_likelihood(sequence.events, 0));

@@ -1,11 +1,13 @@
 #include "npzoo/datasets/events/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 #include "npzoo/datasets/tables/table_reader.h"
@@ -16,30 +18,47 @@ namespace npzoo {
 
 namespace {
 
+/// Name of the sequence of a table without a column of sequences.
+constexpr std::string_view kOnlySequence = "1";
+
 /// The cells of a row that are read.
 struct EventCells {
   std::string_view sequence, time, mark;
 };
 
+/// How messages list what marks there are.
+std::string list_of_marks(const EventTableForm& form) {
+  if (form.mark_names.empty())
+    return form.marks == 1 ? "the mark 0" : fmt::format("a mark, one of 0 … {}", form.marks - 1);
+  constexpr std::size_t kShown = 6;
+  const std::size_t shown = std::min(kShown, form.mark_names.size());
+  return fmt::format("a mark of the training: {}{}", fmt::join(std::span(form.mark_names).first(shown), ", "),
+                     shown < form.mark_names.size() ? ", …" : "");
+}
+
 /// Puts events where they belong.
 class EventCollector {
  public:
-  /// Positions of the columns; without one of marks there is one mark alone.
+  /// Positions of the columns. Without one of sequences there is one sequence, without one of marks one mark.
   EventCollector(const TableFormat& format, const EventTableForm& form, std::size_t time,
                  std::optional<std::size_t> mark)
-      : format_(format), form_(form), parser_(format), time_(time), mark_(mark) {}
+      : format_(format), form_(form), parser_(format), time_(time), mark_(mark) {
+    for (std::size_t k = 0; k < form.mark_names.size(); ++k)
+      mark_of_name_.emplace(form.mark_names[k], static_cast<std::int64_t>(k));
+  }
 
   void add(const EventCells& cells, std::int64_t line) {
-    const double time = number(cells.time, time_, line) / form_.unit - form_.start;
+    const double read = number(cells.time, time_, line) / form_.unit;
     const std::string name(trim(cells.sequence));
     check(!name.empty(), "[{}:{}] the sequence has no name, expected one in every row", format_.name(), line);
     const auto [found, is_new] = by_name_.try_emplace(name, all_.size());
     if (is_new) {
-      all_.push_back({name, {}});
+      all_.push_back({.name = name, .events = {}, .start = form_.from_first_event ? read : form_.start});
       last_.push_back(-1);  // below all times
     }
+    const double start = all_[found->second].start, time = read - start;
     EventSequence& events = all_[found->second].events;
-    check_time(time, last_[found->second], cells.time, line);
+    check_time(time, start, last_[found->second], cells.time, line);
     last_[found->second] = time;
     check(events.events() < PointProcess::kMostEvents,
           "[{}:{}] sequence {} has one more event, expected at most {} events", format_.name(), line, in_quotes(name),
@@ -50,43 +69,49 @@ class EventCollector {
              fmt::format("a time small enough to differ from the one before by {}", form_.least_gap * form_.unit));
     events.times.push_back(moved);
     events.marks.push_back(mark_ ? read_mark(cells.mark, line) : 0);
-    events.end = std::max(form_.end.value_or(form_.start) - form_.start, events.times.back());
+    events.end = std::max(form_.end.value_or(start) - start, events.times.back());
   }
 
-  std::vector<NamedSequence> finish() {
+  EventTable finish() {
     check(!all_.empty(), "[{}] has no events, expected at least one", format_.name());
-    return std::move(all_);
+    return {std::move(all_), parser_.form(time_)};
   }
 
  private:
   double number(std::string_view cell, std::size_t column, std::int64_t line) {
     const double value = parser_.required(cell, column, line);
-    if (parser_.form(column).kind == ColumnForm::Kind::time)
+    const bool is_date = parser_.form(column).kind == ColumnForm::Kind::time;
+    if (is_date && (column != time_ || !form_.from_first_event))
       refuse(cell, column, line, "a number, not a date: write the time since observation began, as 2.5 days");
     return value;
   }
 
-  void check_time(double time, double last, std::string_view cell, std::int64_t line) const {
-    const double shown = form_.start * form_.unit;
-    if (time < 0) refuse(cell, time_, line, fmt::format("a time of {} or more", shown));
-    if (form_.end && time > *form_.end - form_.start)
+  void check_time(double time, double start, double last, std::string_view cell, std::int64_t line) const {
+    const auto shown = [&](double value) { return parser_.form(time_).text((value + start) * form_.unit); };
+    if (time < 0 && !form_.from_first_event) refuse(cell, time_, line, fmt::format("a time of {} or more", shown(0)));
+    if (form_.end && time > *form_.end - start)
       refuse(cell, time_, line, fmt::format("at most the end, {}", *form_.end * form_.unit));
-    if (time > kLatestEvent) refuse(cell, time_, line, fmt::format("at most {:g}", shown + kLatestEvent * form_.unit));
+    if (time > kLatestEvent)
+      refuse(cell, time_, line, fmt::format("at most {:g}", (start + kLatestEvent) * form_.unit));
     const bool may_equal = form_.least_gap > 0;
     if (may_equal ? time < last : time <= last)
-      refuse(cell, time_, line,
-             fmt::format("{} {}, the time of the previous event of the sequence{}",
-                         may_equal ? "at least" : "more than", (last + form_.start) * form_.unit,
-                         time == last ? ": move the later one by a little, or give a least_gap" : ""));
+      refuse(
+          cell, time_, line,
+          fmt::format("{} {}, the time of the previous event of the sequence{}", may_equal ? "at least" : "more than",
+                      shown(last), time == last ? ": move the later one by a little, or give a least_gap" : ""));
   }
 
   std::int64_t read_mark(std::string_view cell, std::int64_t line) {
+    if (!form_.mark_names.empty()) {
+      const auto known = mark_of_name_.find(trim(cell));
+      if (known == mark_of_name_.end()) refuse(cell, *mark_, line, list_of_marks(form_));
+      return known->second;
+    }
     if (!is_missing(cell) && parser_.kind_of(cell) != ColumnForm::Kind::number)
       refuse(cell, *mark_, line, fmt::format("a number: write the kinds of events as 0 … {}", form_.marks - 1));
     const double mark = number(cell, *mark_, line);
     if (!(mark >= 0 && mark < static_cast<double>(form_.marks) && mark == std::floor(mark)))
-      refuse(cell, *mark_, line,
-             form_.marks == 1 ? std::string("the mark 0") : fmt::format("a mark, one of 0 … {}", form_.marks - 1));
+      refuse(cell, *mark_, line, list_of_marks(form_));
     return static_cast<std::int64_t>(mark);
   }
 
@@ -101,6 +126,7 @@ class EventCollector {
   CellParser parser_;
   std::size_t time_;
   std::optional<std::size_t> mark_;
+  std::map<std::string, std::int64_t, std::less<>> mark_of_name_;
   std::vector<NamedSequence> all_;
   std::vector<double> last_;  // time of each, as it was read
   std::unordered_map<std::string, std::size_t> by_name_;
@@ -108,16 +134,18 @@ class EventCollector {
 
 }  // namespace
 
-std::vector<NamedSequence> read_event_table(const std::filesystem::path& path, const EventTableForm& form) {
+EventTable read_event_table(const std::filesystem::path& path, const EventTableForm& form) {
   TableReader reader(path);
   const TableFormat& format = reader.format();
-  const std::size_t sequence = format.column(form.sequence), time = format.column(form.time);
-  std::optional<std::size_t> mark;
+  std::optional<std::size_t> sequence, mark;
+  if (!form.sequence.empty()) sequence = format.column(form.sequence);
+  const std::size_t time = format.column(form.time);
   if (!form.mark.empty()) mark = form.marks > 1 ? format.column(form.mark) : format.find(form.mark);
   EventCollector events(format, form, time, mark);
   while (reader.next()) {
     const auto& cells = reader.cells();
-    events.add({cells[sequence], cells[time], mark ? cells[*mark] : std::string_view()}, reader.line());
+    events.add({sequence ? cells[*sequence] : kOnlySequence, cells[time], mark ? cells[*mark] : std::string_view()},
+               reader.line());
   }
   return events.finish();
 }
@@ -136,7 +164,7 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
       (earliest + form.start) * form.unit);
 }
 
-std::vector<NamedSequence> read_jodie_table(const std::filesystem::path& path, const EventTableForm& form) {
+EventTable read_jodie_table(const std::filesystem::path& path, const EventTableForm& form) {
   constexpr std::size_t kUser = 0, kItem = 1, kTime = 2, kUsed = 3;
   TableReader reader(path);
   check(reader.format().columns() > kUsed && reader.format().separator() == ',',

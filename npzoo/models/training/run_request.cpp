@@ -19,8 +19,8 @@ namespace npzoo {
 
 namespace {
 
-/// Default model for a user's own data of a form that no weights are for.
-constexpr const char* kOwnDataModel = "tnp-d";
+/// Default models for a user's own data of a form that no weights are for.
+constexpr const char *kOwnDataModel = "tnp-d", *kOwnEventsModel = "thp-plus";
 
 /// Weights that any table may begin with; none if there are none for so many inputs.
 std::string weights_for_tables(std::int64_t inputs) {
@@ -64,7 +64,7 @@ DescribedRun described(const RunRequest& request) {
   const bool on_table = request.own && !std::holds_alternative<OwnPictures>(request.own->data);
   if (on_table && model.empty() && init.empty() && run.protocol.data->dim_y() == 1)
     init = weights_for_tables(run.protocol.data->dim_x());
-  if (model.empty() && init.empty()) model = kOwnDataModel;
+  if (model.empty() && init.empty()) model = run.protocol.data->as_events() ? kOwnEventsModel : kOwnDataModel;
   if (!model.empty()) run.spec = model_spec(run.protocol, model);
   if (!init.empty()) begin_with(run, init);
   change_length(request, run);

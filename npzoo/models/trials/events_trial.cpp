@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/events/fit.h"
 #include "npzoo/datasets/events/scores.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
@@ -24,9 +25,33 @@ struct SequenceSums {
   double time = 0, mark = 0;      // log-likelihoods
   double correct = 0;             // marks that were the likeliest
   double error = 0, squares = 0;  // of expected gaps
-  double poisson = 0;
+  std::vector<double> fitted{};   // of each fitted process
   std::optional<double> truth{};
 };
+
+/// A process that was fitted to the sequences of training, which a model should beat.
+struct FittedBaseline {
+  std::string figure;
+  std::shared_ptr<const PointProcess> process;
+  std::string how;
+};
+
+/// A homogeneous Poisson process and, of few marks, a Hawkes process.
+std::vector<FittedBaseline> fitted_baselines(const EventTasks& tasks) {
+  constexpr std::int64_t kMostHawkesMarks = 4, kMostHawkesEvents = 10'000;  // together a few seconds
+  std::vector<EventSequence> sequences = tasks.training_sequences();
+  std::vector<FittedBaseline> all{{"poisson_log_likelihood", Poisson::fitted(sequences, tasks.marks()),
+                                   "homogeneous, its rates fitted to the training sequences"}};
+  if (tasks.marks() > kMostHawkesMarks) return all;
+  std::int64_t events = 0;
+  std::size_t used = 0;
+  while (used < sequences.size() && (used == 0 || events + sequences[used].events() <= kMostHawkesEvents))
+    events += sequences[used++].events();
+  sequences.resize(used);
+  all.push_back({"hawkes_log_likelihood", fit_hawkes(sequences, tasks.marks()).process,
+                 fmt::format("exponential kernels, fitted to {} events of training", events)});
+  return all;
+}
 
 /// Returns the sums of each task of a batch.
 std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
@@ -52,9 +77,9 @@ std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
   return all;
 }
 
-/// `poisson` null if it is not wanted.
+/// With `baselines` also what they and the true process say.
 std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int64_t index, std::uint64_t seed,
-                                const Poisson* poisson) {
+                                const std::vector<FittedBaseline>& baselines) {
   const NoGrad off;
   const Task& task = batch.task;
   Draws draws(seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
@@ -63,11 +88,12 @@ std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int
   const auto* events = dynamic_cast<const EventPrediction*>(prediction.get());
   check(events != nullptr, "[events] the model does not predict events, expected one that does, such as thp-plus");
   std::vector<SequenceSums> all = sums_of(events->score(task.yt), task.yt);
-  if (!poisson) return all;
+  if (baselines.empty()) return all;
   const std::vector<TaskEvents> sequences = events_of(task);
   const auto truth = batch.truth ? batch.truth->log_likelihood(task, Density::joint) : std::nullopt;
   for (std::size_t b = 0; b < all.size(); ++b) {
-    all[b].poisson = poisson->log_likelihood(sequences[b].sequence, sequences[b].first_target);
+    for (const FittedBaseline& baseline : baselines)
+      all[b].fitted.push_back(baseline.process->log_likelihood(sequences[b].sequence, sequences[b].first_target));
     if (truth) all[b].truth = (*truth)[b];
   }
   return all;
@@ -104,7 +130,7 @@ class EventTotals {
 
 double log_likelihood_of(const SequenceSums& s) { return s.time + s.mark; }
 
-void add_figures(const EventTotals& totals, Findings& found) {
+void add_figures(const EventTotals& totals, const std::vector<FittedBaseline>& baselines, Findings& found) {
   const auto add = [&](const char* name, const Estimate& value, bool more_is_better) {
     found.figures.push_back(
         {.name = name, .value = value, .has_error = true, .more_is_better = more_is_better, .how = kTeacherForced});
@@ -114,7 +140,8 @@ void add_figures(const EventTotals& totals, Findings& found) {
   add("mark_accuracy", totals.per_event([](const SequenceSums& s) { return s.correct; }), true);
   add("gap_rmse", totals.root_per_event([](const SequenceSums& s) { return s.squares; }), false);
   add("gap_rmse_of_sums", totals.root_per_event([](const SequenceSums& s) { return s.error * s.error; }), false);
-  add("poisson_log_likelihood", totals.per_event([](const SequenceSums& s) { return s.poisson; }), true);
+  for (std::size_t i = 0; i < baselines.size(); ++i)
+    add(baselines[i].figure.c_str(), totals.per_event([i](const SequenceSums& s) { return s.fitted[i]; }), true);
   if (!totals.has_truth()) return;
   add("true_log_likelihood", totals.per_event([](const SequenceSums& s) { return *s.truth; }), true);
   found.lacking = totals.per_event([](const SequenceSums& s) { return *s.truth - log_likelihood_of(s); });
@@ -124,13 +151,14 @@ std::string line_of(const char* words, const Estimate& value, const std::string&
   return fmt::format("{:<20} {:.3f} ± {:.3f}  ({})", words, value.value, value.standard_error, what);
 }
 
-void describe(const std::string& truth, Findings& found) {
+void describe(const std::string& truth, const std::vector<FittedBaseline>& baselines, Findings& found) {
   const auto value = [&](const char* name) { return std::ranges::find(found.figures, name, &Figure::name)->value; };
-  found.headline_lines = {
-      line_of("log-likelihood", found.headline().value, "nats per event, teacher-forced"),
-      line_of("  of times", value("time_log_likelihood"), "the ends of sequences among them"),
-      line_of("  of marks", value("mark_log_likelihood"), "given the times"),
-      line_of("Poisson", value("poisson_log_likelihood"), "homogeneous, its rates fitted to the training sequences")};
+  found.headline_lines = {line_of("log-likelihood", found.headline().value, "nats per event, teacher-forced"),
+                          line_of("  of times", value("time_log_likelihood"), "the ends of sequences among them"),
+                          line_of("  of marks", value("mark_log_likelihood"), "given the times")};
+  for (const FittedBaseline& baseline : baselines)
+    found.headline_lines.push_back(
+        line_of(baseline.process->name().c_str(), value(baseline.figure.c_str()), baseline.how));
   if (found.lacking)
     found.headline_lines.push_back(
         fmt::format("{:<20} {:.3f}          (no model beats it on average; the model is {:.3f} ± {:.3f} below)", truth,
@@ -150,7 +178,7 @@ class EventsTrial final : public Trial {
     check(config != nullptr,
           "[events] the tasks are not sequences of events, expected tasks such as those of events/hawkes");
     const auto source = tasks.source(options.tasks);
-    const auto poisson = options.headline_only ? nullptr : config->poisson();
+    const auto baselines = options.headline_only ? std::vector<FittedBaseline>() : fitted_baselines(*config);
     const std::int64_t batches = batches_of(*source, options.batches);
     std::vector<SequenceSums> all;
     std::string truth;
@@ -160,7 +188,7 @@ class EventsTrial final : public Trial {
       std::vector<std::vector<SequenceSums>> scored(static_cast<std::size_t>(count));
       const auto score_one = [&](std::int64_t i, std::int64_t) {
         const Batch batch = source->batch(static_cast<std::uint64_t>(first + i));
-        scored[static_cast<std::size_t>(i)] = score(model, batch, first + i, options.tasks.seed, poisson.get());
+        scored[static_cast<std::size_t>(i)] = score(model, batch, first + i, options.tasks.seed, baselines);
         if (first + i == 0 && batch.truth) truth = batch.truth->name();
       };
       if (source->device() == Device::cpu)
@@ -173,20 +201,21 @@ class EventsTrial final : public Trial {
         if (options.progress) options.progress(static_cast<double>(first + i + 1));
       }
     }
-    return findings(EventTotals(std::move(all)), truth, options.headline_only);
+    return findings(EventTotals(std::move(all)), truth, baselines);
   }
 
  private:
-  static Findings findings(const EventTotals& totals, const std::string& truth, bool headline_only) {
+  static Findings findings(const EventTotals& totals, const std::string& truth,
+                           const std::vector<FittedBaseline>& baselines) {
     Findings found{.tasks = totals.sequences()};
     found.figures = {{.name = "log_likelihood",
                       .value = totals.per_event(log_likelihood_of),
                       .has_error = true,
                       .density = Density::joint,
                       .how = kTeacherForced}};
-    if (headline_only) return found;
-    add_figures(totals, found);
-    describe(truth, found);
+    if (baselines.empty()) return found;
+    add_figures(totals, baselines, found);
+    describe(truth, baselines, found);
     return found;
   }
 };

@@ -75,12 +75,13 @@ int run(const FitEventsCommand& c) {
   apply(c.common);
   check_outputs("fit", c.common, {{"--out", c.out}}, {{"TABLE", c.table}});
   constexpr std::int64_t kMostMarks = 1000;
-  const std::vector<NamedSequence> named = read_event_table(c.table, {.sequence = c.sequence,
-                                                                      .time = c.time,
-                                                                      .mark = c.mark,
-                                                                      .marks = c.mark.empty() ? 1 : kMostMarks,
-                                                                      .end = c.end,
-                                                                      .start = c.start.value_or(0)});
+  const EventTable table = read_event_table(c.table, {.sequence = c.sequence,
+                                                      .time = c.time,
+                                                      .mark = c.mark,
+                                                      .marks = c.mark.empty() ? 1 : kMostMarks,
+                                                      .end = c.end,
+                                                      .start = c.start.value_or(0)});
+  const std::vector<NamedSequence>& named = table.sequences;
   if (const std::string late = warning_of_late_start(named, {.start = c.start.value_or(0)}); !late.empty())
     fmt::print(stderr, "npzoo: warning: {}: {}\n", c.table.string(), late);
   std::vector<EventSequence> sequences;

@@ -1,12 +1,15 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 
-#include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/events/event_tasks.h"
-#include "npzoo/datasets/kinds/events/source.h"
+#include "npzoo/datasets/kinds/events/event_file.h"
+#include "npzoo/datasets/kinds/events/own_events.h"
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
 
@@ -35,9 +38,9 @@ class SimulatedEventsConfig final : public EventTasks {
   }
   std::int64_t marks() const override { return process_->marks(); }
   std::shared_ptr<const PointProcess> process() const override { return process_; }
-  std::shared_ptr<const Poisson> poisson() const override {
-    constexpr std::int64_t kFitted = 2000;
-    return Poisson::fitted(drawn(kFitted, 0, Split::training), marks());
+  std::vector<EventSequence> training_sequences() const override {
+    constexpr std::int64_t kDrawn = 2000;
+    return drawn(kDrawn, 0, Split::training);
   }
   std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const override {
     return drawn(sequences, seed, Split::evaluation);
@@ -55,46 +58,6 @@ class SimulatedEventsConfig final : public EventTasks {
   SimulatedExtent extent_;
 };
 
-/// A file and how it is read.
-struct EventFile {
-  std::string path;
-  bool is_jodie = false;
-  EventTableForm form;
-  double validation = 0, test = 0;  // shares of the sequences
-};
-
-/// Parts of a file, divided by sequence: which one is in which depends on their number and order alone.
-struct EventParts {
-  std::vector<std::shared_ptr<const EventSequence>> training, validation, test;
-};
-
-EventParts read_parts(const EventFile& file, const EventTaskRules& rules) {
-  const std::filesystem::path path = std::filesystem::path(file.path).is_absolute()
-                                         ? std::filesystem::path(file.path)
-                                         : data_file("events", {file.path}, "the source of the protocol describes it");
-  std::vector<std::shared_ptr<const EventSequence>> all;
-  for (NamedSequence& one : file.is_jodie ? read_jodie_table(path, file.form) : read_event_table(path, file.form)) {
-    const EventSequence& s = one.events;
-    const bool has_target = s.events() > rules.context || s.end > s.times.back();
-    if (has_target) all.push_back(std::make_shared<const EventSequence>(std::move(one.events)));
-  }
-  const auto count = std::ssize(all);
-  const auto share = [count](double x) { return static_cast<std::int64_t>(x * static_cast<double>(count) + 0.5); };
-  const std::int64_t test = share(file.test), validation = share(file.validation);
-  check(test > 0 && validation > 0 && test + validation < count,
-        "[events] {} has {} sequences with an event to predict, expected one or more for each of training, validation "
-        "and test",
-        path.string(), count);
-  const Permutation order(count, 0, 0);
-  EventParts parts;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = order(i);
-    auto& part = place < test ? parts.test : place < test + validation ? parts.validation : parts.training;
-    part.push_back(all[static_cast<std::size_t>(i)]);
-  }
-  return parts;
-}
-
 /// The file is read once, for the first task.
 class RecordedEventsConfig final : public EventTasks {
  public:
@@ -102,37 +65,37 @@ class RecordedEventsConfig final : public EventTasks {
       : EventTasks(rules), read_(std::make_shared<Read>(std::move(file))) {}
 
   std::unique_ptr<TaskSource> source(const SourceOptions& options) const override {
-    const EventParts& parts = read_->parts(rules());
-    const auto& part = options.split == Split::training     ? parts.training
-                       : options.split == Split::validation ? parts.validation
-                                                            : parts.test;
-    return std::make_unique<RecordedEvents>(part, rules(), options);
+    return std::make_unique<RecordedEvents>(parts().of(options.split), rules(), options);
   }
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& /*test*/) const override {
     return std::make_shared<RecordedEventsConfig>(*this);
   }
+  OwnTasks on_own_data(const OwnData& own) const override {
+    if (file().kind != EventFile::Kind::own) return EventTasks::on_own_data(own);
+    return on_own_events(own_data_as<OwnEvents>(own, "a table of events"), file(), rules());
+  }
   TaskExtents typical_extents() const override {
     return {rules().context, std::max<std::int64_t>(rules().points / 2, 1)};
   }
-  std::int64_t marks() const override { return read_->file.form.marks; }
-  double unit() const override { return read_->file.form.unit; }
+  std::int64_t marks() const override { return file().form.marks; }
+  double unit() const override { return file().form.unit; }
   EventTableForm table_form() const override {
-    EventTableForm form = read_->file.form;
+    EventTableForm form = file().form;
     form.end.reset();
     return form;
   }
-  bool is_jodie() const override { return read_->file.is_jodie; }
-  std::shared_ptr<const Poisson> poisson() const override {
+  bool is_jodie() const override { return file().kind == EventFile::Kind::jodie; }
+  std::vector<EventSequence> training_sequences() const override {
     std::vector<EventSequence> all;
-    for (const auto& sequence : read_->parts(rules()).training) all.push_back(*sequence);
-    return Poisson::fitted(all, marks());
+    for (const RecordedPiece& piece : parts().training) all.push_back(events_of(piece));
+    return all;
   }
   std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const override {
-    const auto& test = read_->parts(rules()).test;
+    const std::vector<RecordedPiece>& test = parts().test;
     const Permutation order(std::ssize(test), seed, 0);
     std::vector<EventSequence> all;
     for (std::int64_t i = 0; i < std::min(sequences, std::ssize(test)); ++i)
-      all.push_back(*test[static_cast<std::size_t>(order(i))]);
+      all.push_back(events_of(test[static_cast<std::size_t>(order(i))]));
     return all;
   }
 
@@ -140,16 +103,17 @@ class RecordedEventsConfig final : public EventTasks {
   struct Read {
     explicit Read(EventFile f) : file(std::move(f)) {}
 
-    const EventParts& parts(const EventTaskRules& rules) {
-      const std::lock_guard lock(mutex);
-      if (!read) read = read_parts(file, rules);
-      return *read;
-    }
-
     const EventFile file;
     std::mutex mutex;
-    std::optional<EventParts> read;
+    std::optional<EventParts> parts{};
   };
+
+  const EventFile& file() const { return read_->file; }
+  const EventParts& parts() const {
+    const std::lock_guard lock(read_->mutex);
+    if (!read_->parts) read_->parts = read_parts(file(), rules());
+    return *read_->parts;
+  }
 
   std::shared_ptr<Read> read_;
 };
@@ -179,21 +143,39 @@ std::optional<double> read_end(TomlReader& data) {
   return data.number("end", kPartOfForm, kPositive);
 }
 
+/// Reads what only the recipe for a user's own table has.
+void read_own(TomlReader& data, EventFile& file) {
+  file.checksum = data.text("checksum", "checksum of the bytes of an own table: a changed table is an error");
+  file.form.from_first_event = true;
+  if (data.has("mark_names")) {
+    file.form.mark_names = data.texts("mark_names", "how the table writes each class of events");
+    data.expect(std::ssize(file.form.mark_names) == file.form.marks, "mark_names",
+                fmt::format("with {} names", file.form.mark_names.size()),
+                fmt::format("as many as `marks`, {}", file.form.marks));
+  }
+  file.by_time = data.choice("held_out_by",
+                             "parts for validation and test: whole sequences, or the latest events of each sequence",
+                             {"sequence", "time"}) == "time";
+}
+
 std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules rules) {
+  constexpr std::array<std::string_view, 3> kForms{"table", "jodie", "own"};  // in the order of EventFile::Kind
   EventFile file;
   file.path = data.text("file", "table of events; a relative path starts in the folder of data");
-  file.is_jodie = data.choice("form", "columns of the table: named below, or those of the JODIE datasets",
-                              {"table", "jodie"}) == "jodie";
-  constexpr std::int64_t kMostMarks = 65'536;  // classes that models of events can have
+  const std::string form_name = data.choice(
+      "form", "columns of the table: named below, those of the JODIE datasets, or those of a user's own table",
+      {kForms.begin(), kForms.end()});
+  file.kind = static_cast<EventFile::Kind>(std::ranges::find(kForms, form_name) - kForms.begin());
   EventTableForm& form = file.form;
   form.marks = data.integer("marks", "classes of events", 1, kMostMarks);
-  if (!file.is_jodie) {
-    form.sequence = data.text("sequence", "column of the sequence");
+  if (file.kind != EventFile::Kind::jodie) {
+    form.sequence = data.text("sequence", "column of the sequence; of an own table empty if all rows are one sequence");
     form.time = data.text("time", "column of the time");
     form.mark = form.marks > 1 ? data.text("mark", "column of the class") : "";
   } else {
     form.sequence = "user", form.time = "timestamp", form.mark = "item";
   }
+  if (file.kind == EventFile::Kind::own) read_own(data, file);
   form.unit = data.number("unit", "number that the times of the table are divided by", kPositive);
   form.end = read_end(data);
   form.least_gap =
@@ -202,8 +184,8 @@ std::shared_ptr<const TaskConfig> read_recorded(TomlReader& data, EventTaskRules
                   kNonNegative);
   rules.points = data.integer("points", "most events of a task", rules.context + 1, PointProcess::kMostEvents);
   constexpr NumberRule kProperShare{[](double x) { return x > 0 && x < 1; }, "a number > 0 and < 1"};
-  std::tie(file.validation, file.test) =
-      data.two_numbers("held_out", "shares of the sequences for validation and test", kProperShare);
+  std::tie(file.validation, file.test) = data.two_numbers(
+      "held_out", "shares of the sequences, or of the events of each, for validation and test", kProperShare);
   data.expect(file.validation + file.test < 1, "held_out", "all of the sequences",
               "shares for validation and test that leave some for training");
   return std::make_shared<RecordedEventsConfig>(std::move(file), rules);

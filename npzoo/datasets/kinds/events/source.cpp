@@ -32,38 +32,37 @@ Batch SimulatedEvents::batch(std::uint64_t index) const {
   return {event_task(pieces, rules_, options_), std::make_shared<const EventTruth>(process_)};
 }
 
-RecordedEvents::RecordedEvents(std::vector<std::shared_ptr<const EventSequence>> sequences, const EventTaskRules& rules,
+RecordedEvents::RecordedEvents(std::vector<RecordedPiece> pieces, const EventTaskRules& rules,
                                const SourceOptions& options)
-    : sequences_(std::move(sequences)), rules_(rules), options_(options) {
+    : pieces_(std::move(pieces)), rules_(rules), options_(options) {
   check_batch_size(options);
-  check(!sequences_.empty(), "[events] no sequence found, expected at least one in each part");
+  check(!pieces_.empty(), "[events] no sequence found, expected at least one in each part");
 }
 
 std::optional<std::int64_t> RecordedEvents::size() const {
   if (options_.split == Split::training) return {};
-  return (std::ssize(sequences_) + options_.batch_size - 1) / options_.batch_size;
+  return (std::ssize(pieces_) + options_.batch_size - 1) / options_.batch_size;
 }
 
 Batch RecordedEvents::batch(std::uint64_t index) const {
-  std::vector<SequencePiece> pieces;
-  const auto add = [&](std::int64_t item, std::int64_t first, std::int64_t end) {
-    pieces.push_back({sequences_[static_cast<std::size_t>(item)].get(), first, end});
-  };
-  const auto count = std::ssize(sequences_);
+  std::vector<SequencePiece> chosen;
+  const auto count = std::ssize(pieces_);
   if (options_.split == Split::training) {
     Random random(options_.seed, stream_of(options_.split, index));
     for (const std::int64_t item : items_of_batch(count, options_.batch_size, options_.seed, index)) {
-      const std::int64_t events = sequences_[static_cast<std::size_t>(item)]->events();
-      const std::int64_t taken = rules_.points == 0 ? events : std::min(events, rules_.points);
-      const std::int64_t first = random.integer(0, events - taken + 1);
-      add(item, first, first + taken);
+      const RecordedPiece& piece = pieces_[static_cast<std::size_t>(item)];
+      const std::int64_t taken = rules_.points == 0 ? piece.events() : std::min(piece.events(), rules_.points);
+      const std::int64_t first = piece.first + random.integer(0, piece.events() - taken + 1);
+      chosen.push_back({piece.sequence.get(), first, first + taken});
     }
   } else {
     const auto first = static_cast<std::int64_t>(index) * options_.batch_size;
-    for (std::int64_t item = first; item < std::min(first + options_.batch_size, count); ++item)
-      add(item, 0, sequences_[static_cast<std::size_t>(item)]->events());
+    for (std::int64_t item = first; item < std::min(first + options_.batch_size, count); ++item) {
+      const RecordedPiece& piece = pieces_[static_cast<std::size_t>(item)];
+      chosen.push_back({piece.sequence.get(), piece.first, piece.end});
+    }
   }
-  return {event_task(pieces, rules_, options_)};
+  return {event_task(chosen, rules_, options_)};
 }
 
 }  // namespace npzoo

@@ -2,9 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "npzoo/datasets/tables/prediction_rows.h"
+#include "npzoo/engine/error.h"
 
 namespace npzoo {
+
+namespace {
+
+std::string name_of_mark(const EventTableForm& form, std::size_t mark) {
+  return form.mark_names.empty() ? fmt::format("{}", mark) : form.mark_names[mark];
+}
+
+std::string name_of_sequences(const EventTableForm& form) { return form.sequence.empty() ? "sequence" : form.sequence; }
+
+}  // namespace
 
 EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, const EventOptions& options,
                          const std::filesystem::path& next, const std::filesystem::path& paths, bool facts)
@@ -13,41 +26,53 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
   const std::string model =
       fmt::format("model: {} trained under {}", trained.checkpoint.run.spec.name, trained.checkpoint.run.protocol.name);
   if (!next.empty()) {
-    std::vector<std::string> header{form.sequence, "last_" + form.time, "mean_" + form.time};
+    std::vector<std::string> header{name_of_sequences(form), "last_" + form.time, "mean_" + form.time};
     for (const double p : options.quantiles) header.push_back(fmt::format("q{}_{}", p, form.time));
     for (std::int64_t k = 0; form.marks > 1 && k < form.marks; ++k)
-      header.push_back(fmt::format("p_{}_{}", form.mark, k));
+      header.push_back(fmt::format("p_{}_{}", form.mark, name_of_mark(form, static_cast<std::size_t>(k))));
     std::vector<std::string> comments{model, "the next event of each sequence, given all before it"};
-    if (options.now) comments.push_back(fmt::format("given that nothing more has happened until {}", *options.now));
+    if (options.now)
+      comments.push_back(fmt::format("given that nothing more has happened until {}", data.times.text(*options.now)));
     next_.emplace(next, header, facts ? comments : std::vector<std::string>());
     facts_ = comments;
   }
   if (options.samples == 0 || paths.empty()) return;
-  std::vector<std::string> header{form.sequence, "sample", form.time};
+  std::vector<std::string> header{name_of_sequences(form), "sample", form.time};
   if (form.marks > 1) header.push_back(form.mark);
-  const std::string how =
-      fmt::format("free-running: {} paths of each sequence over a horizon of {}", options.samples, options.horizon);
+  const bool dates = data.times.kind == ColumnForm::Kind::time;
+  const std::string how = fmt::format("free-running: {} paths of each sequence over a horizon of {}{}", options.samples,
+                                      options.horizon, dates ? " days" : "");
   paths_.emplace(paths, header, facts ? std::vector{model, how} : std::vector<std::string>());
   if (facts_.empty()) facts_.push_back(model);
   facts_.push_back(how);
 }
 
 void EventWriter::write(std::size_t sequence, const FollowingEvents& f) {
-  const std::string name = as_cell(data_.sequences[sequence].name, ',');
+  constexpr char kSeparator = ',';
+  const std::string name = as_cell(data_.sequences[sequence].name, kSeparator);
   const bool marks = data_.form.marks > 1;
+  const auto time = [&](double value) {
+    check(std::isfinite(value), "[predict] sequence {}: the model gives the time {}, expected a finite one", name,
+          value);
+    const bool date = data_.times.kind == ColumnForm::Kind::time;
+    return data_.times.text(date ? value : few_digits(value, f.last));
+  };
   if (next_) {
-    std::vector<double> row{f.last, few_digits(f.mean, f.last)};
-    for (const double time : f.quantiles) row.push_back(few_digits(time, f.last));
+    std::string cells = fmt::format("{},{},{}", name, data_.times.text(f.last), time(f.mean));
+    for (const double quantile : f.quantiles) cells += kSeparator + time(quantile);
+    std::vector<double> probabilities;
     if (marks)
-      for (const double p : f.mark_probability) row.push_back(few_digits(p));
-    next_->write(name, row);
+      for (const double p : f.mark_probability) probabilities.push_back(few_digits(p));
+    next_->write(cells, probabilities);
   }
   if (!paths_) return;
   for (std::size_t s = 0; s < f.paths.size(); ++s)
     for (std::size_t i = 0; i < f.paths[s].times.size(); ++i) {
-      std::vector<double> row{static_cast<double>(s + 1), few_digits(f.paths[s].times[i], f.last)};
-      if (marks) row.push_back(static_cast<double>(f.paths[s].marks[i]));
-      paths_->write(name, row);
+      std::string cells = fmt::format("{},{},{}", name, s + 1, time(f.paths[s].times[i]));
+      if (marks)
+        cells +=
+            kSeparator + as_cell(name_of_mark(data_.form, static_cast<std::size_t>(f.paths[s].marks[i])), kSeparator);
+      paths_->write(cells, {});
     }
 }
 

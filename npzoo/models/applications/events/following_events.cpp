@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/tables/date_notations.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
@@ -32,8 +34,8 @@ EventTableForm form_of(const ColumnChoice& wishes, const EventTasks& config) {
   return form;
 }
 
-EventData with_warnings(EventTableForm form, std::vector<NamedSequence> sequences) {
-  EventData data{std::move(form), std::move(sequences)};
+EventData with_warnings(EventTableForm form, EventTable table) {
+  EventData data{.form = std::move(form), .sequences = std::move(table.sequences), .times = table.times};
   if (const std::string late = warning_of_late_start(data.sequences, data.form); !late.empty())
     data.warnings.push_back({"late start", late});
   return data;
@@ -49,14 +51,17 @@ class EventAppender {
   /// Appends event number `i` to a sequence.
   void append(std::size_t i, double time, std::int64_t mark, std::size_t sequence) {
     EventSequence& events = all_[sequence].events;
-    check(std::isfinite(time) && time >= 0 && time <= kLatestEvent * form_.unit,
-          "[events] the time of event {} is {}, expected a number from 0 to {:g}", i, time, kLatestEvent * form_.unit);
+    const bool first = events.times.empty();
+    if (first && form_.from_first_event) all_[sequence].start = time / form_.unit;
+    const double start = all_[sequence].start, latest = (start + kLatestEvent) * form_.unit;
+    check(std::isfinite(time) && (time >= 0 || form_.from_first_event) && time <= latest,
+          "[events] the time of event {} is {}, expected a number from 0 to {:g}", i, time, latest);
     check(mark >= 0 && mark < form_.marks, "[events] the mark of event {} is {}, expected one of 0 to {}", i, mark,
           form_.marks - 1);
     check(events.events() < PointProcess::kMostEvents,
           "[events] sequence {} has one more event, expected at most {} events", sequence, PointProcess::kMostEvents);
-    const bool first = events.times.empty();
-    const double moved = first ? time / form_.unit : std::max(time / form_.unit, events.end + form_.least_gap);
+    const double passed = time / form_.unit - start;
+    const double moved = first ? passed : std::max(passed, events.end + form_.least_gap);
     check(first || (time >= last_[sequence] && moved > events.end),
           "[events] the time of event {} is {}, expected more than {}, the time of the previous event of the sequence",
           i, time, last_[sequence]);
@@ -79,12 +84,12 @@ class EventAppender {
 };
 
 /// The sequence as it is observed until `now`.
-EventSequence until_now(const NamedSequence& s, const std::optional<double>& now, double unit) {
+EventSequence until_now(const NamedSequence& s, const std::optional<double>& now, const EventData& data) {
   EventSequence past = s.events;
-  past.end = now.value_or(0) / unit;
-  if (!now) past.end = past.times.back();
-  check(past.end >= past.times.back(), "[predict] --now {} found, expected {} or later: sequence {} has an event then",
-        now.value_or(0), past.times.back() * unit, in_quotes(s.name));
+  const double last = past.times.back(), unit = data.form.unit;
+  past.end = now ? *now / unit - s.start : last;
+  check(past.end >= last, "[predict] --now {} found, expected {} or later: sequence {} has an event then",
+        data.times.text(now.value_or(0)), data.times.text((s.start + last) * unit), in_quotes(s.name));
   return past;
 }
 
@@ -104,6 +109,23 @@ std::int64_t EventData::events() const {
   return all;
 }
 
+double EventData::time_of(std::string_view text) const {
+  const bool dates = times.kind == ColumnForm::Kind::time;
+  if (dates) {
+    auto found = parse_date_time(text);
+    if (!found) found = parse_date_notation(text, times.order, false);
+    if (found && found->zoned == times.zoned) return days_since(times.epoch, *found);
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  check(!dates && error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
+        "[events] the time {} found, expected {} as in the table", in_quotes(text),
+        !dates        ? "a number"
+        : times.zoned ? "a date with a zone (Z or +01:00)"
+                      : "a date without a zone");
+  return value;
+}
+
 EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
                       std::span<const std::uint32_t> sequences) {
   return with_errors([&] {
@@ -118,7 +140,7 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
     EventAppender all(form, count);
     for (std::size_t i = 0; i < times.size(); ++i)
       all.append(i, times[i], marks.empty() ? 0 : marks[i], sequences.empty() ? 0 : sequences[i]);
-    return with_warnings(form, all.finish());
+    return with_warnings(form, {.sequences = all.finish(), .times = {.kind = ColumnForm::Kind::number}});
   });
 }
 
@@ -147,11 +169,11 @@ void predict_following_events(const TrainedModel& trained, const EventData& data
     static_cast<void>(event_tasks_of(trained));
     check_options(options);
     const double unit = data.form.unit;
-    for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, unit));
+    for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, data));
     for (std::size_t i = 0; i < data.sequences.size(); ++i) {
       throw_if_stopped();
-      const EventSequence past = until_now(data.sequences[i], options.now, unit);
-      const double last = past.times.back();
+      const EventSequence past = until_now(data.sequences[i], options.now, data);
+      const double start = data.sequences[i].start, last = start + past.times.back();
       NextEventForecast next = forecast_next(*trained.model, past, options.quantiles);
       FollowingEvents following{.last = last * unit,
                                 .mean = (last + next.expected_gap) * unit,
@@ -160,7 +182,7 @@ void predict_following_events(const TrainedModel& trained, const EventData& data
       if (options.samples > 0)
         for (EventSequence& path : continue_events(*trained.model, past, options.horizon / unit, options.samples,
                                                    options.seed.value_or(trained.checkpoint.run.seed) + i)) {
-          for (double& time : path.times) time *= unit;
+          for (double& time : path.times) time = (start + time) * unit;
           following.paths.push_back({std::move(path.times), std::move(path.marks)});
         }
       take(i, following);

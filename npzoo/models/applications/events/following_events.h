@@ -22,13 +22,17 @@ struct EventData {
   EventTableForm form;
   std::vector<NamedSequence> sequences;
   std::vector<Warning> warnings{};
+  ColumnForm times{};  // how the table writes times
 
+  /// Reads a time as the table writes it: a number, or a date. Throws Error for anything else.
+  double time_of(std::string_view text) const;
   std::int64_t events() const;
 };
 
 /// Makes sequences of arrays: `times` (n), in the unit of the training's table and ascending within a sequence, the
 /// `marks` (n) of the events, from 0 on (empty: all are 0), and the number of each event's sequence, from 0 on (empty:
-/// there is one). Throws Error if the weights were not trained on events, if arrays differ in length, for a number
+/// there is one). The time of weights that were trained on an own table counts from the first event of each sequence.
+/// Throws Error if the weights were not trained on events, if arrays differ in length, for a number
 /// without events, for times that are negative or not ascending, and for marks that the model does not have.
 EventData make_events(const TrainedModel& trained, std::span<const double> times,
                       std::span<const std::int64_t> marks = {}, std::span<const std::uint32_t> sequences = {});
@@ -40,7 +44,8 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
 struct EventOptions {
   /// Probabilities of the quantiles of the next event's time, each above 0 and below 1.
   std::vector<double> quantiles{0.05, 0.5, 0.95};
-  std::optional<double> now{};          // nothing more has happened until this time; none: until the last event
+  /// Nothing more has happened until this time; none: until the last event. Of dates as EventData::time_of gives it.
+  std::optional<double> now{};
   std::int64_t samples = 0;             // paths
   double horizon = 0;                   // paths end so long after the last event, or after `now`
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training
@@ -49,7 +54,7 @@ struct EventOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
-/// The events after a sequence; all times in the unit of the table.
+/// The events after a sequence; all times in the unit of the table, dates as days (EventData::times).
 struct FollowingEvents {
   double last = 0;                         // time of the last event
   double mean = 0;                         // of the time of the next event
