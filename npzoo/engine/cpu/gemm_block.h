@@ -54,7 +54,7 @@ template <class T>
 Gemm<T> columns_of(Gemm<T> p, std::int64_t begin, std::int64_t count) {
   p.n = count;
   p.b += begin * p.b_col;
-  p.c += begin;
+  if (p.c) p.c += begin;
   if (p.bias) p.bias += begin;
   return p;
 }
