@@ -52,6 +52,7 @@ Context join(const Context& a, const Context& b, Draws& draws) {
 }
 
 std::unique_ptr<ContextState> Model::condition(const Context& context, Draws& draws, std::int64_t samples) const {
+  check(samples >= 1, "[condition] {} samples found, expected 1 or more", samples);
   return with_errors([&] { return do_condition(context, draws, samples); });
 }
 

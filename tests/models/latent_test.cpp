@@ -247,6 +247,15 @@ TEST_CASE("latent: chunks of targets agree, and a context in two parts is the co
   CHECK(difference(model.query(*extended, task.xt)->marginals().mean, all.mean) <= 1e-6);
 }
 
+TEST_CASE("latent: a model draws one function or more") {
+  const OnCpu cpu;
+  const LatentModel model({});
+  const Task task = ResumableRun().task(1);
+  Draws draws = some_draws();
+  CHECK(error_of([&] { model.condition({task.xc, task.yc, {}}, draws, 0); }) ==
+        "[condition] 0 samples found, expected 1 or more");
+}
+
 TEST_CASE("device step: a model that draws learns the same bits by graphs as kernel by kernel") {
   if (!has_gpu()) return;
   const OnGpu gpu;
