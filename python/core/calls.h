@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -93,5 +94,26 @@ auto unlocked(F&& work) {
   CallWatch watch;
   return unlocked(watch, std::forward<F>(work));
 }
+
+/// An object whose calls change it, and that threads share: they take turns.
+template <class T>
+class InTurns {
+ public:
+  explicit InTurns(T object) : object_(std::move(object)) {}
+
+  /// Runs `work(object)` as `unlocked` does, when other threads have left the object. Ctrl-C ends the wait as well.
+  template <class F>
+  auto call(F&& work) {
+    return unlocked([&] {
+      std::unique_lock turn(*mutex_, std::defer_lock);
+      while (!turn.try_lock_for(std::chrono::milliseconds(5))) throw_if_stopped();
+      return work(object_);
+    });
+  }
+
+ private:
+  T object_;
+  std::unique_ptr<std::timed_mutex> mutex_ = std::make_unique<std::timed_mutex>();  // it cannot be moved
+};
 
 }  // namespace npzoo::python

@@ -41,9 +41,11 @@ BatchRule batch_rule(const std::string& name) {
   return name == "thompson" ? BatchRule::thompson : BatchRule::fantasies;
 }
 
-BayesianOptimiser make_optimiser(const std::vector<AxisTuple>& axes, bool maximise, const std::string& acquisition,
-                                 const std::string& batch, const std::optional<LoadedModel>& model,
-                                 bool gaussian_process, std::uint64_t seed) {
+using SharedOptimiser = InTurns<BayesianOptimiser>;
+
+SharedOptimiser make_optimiser(const std::vector<AxisTuple>& axes, bool maximise, const std::string& acquisition,
+                               const std::string& batch, const std::optional<LoadedModel>& model,
+                               bool gaussian_process, std::uint64_t seed) {
   BayesianOptions options{.maximise = maximise, .batch = batch_rule(batch), .seed = seed};
   options.acquisition.kind = acquisition_kind(acquisition);
   if (gaussian_process) options.surrogate = FittedGp{};
@@ -52,14 +54,14 @@ BayesianOptimiser make_optimiser(const std::vector<AxisTuple>& axes, bool maximi
                                           .info = model->trained->info(),
                                           .range = model->trained->checkpoint.run.protocol.data->training_range(),
                                           .dtype = model->trained->dtype};
-  return BayesianOptimiser(space_of(axes), std::move(options));
+  return SharedOptimiser(BayesianOptimiser(space_of(axes), std::move(options)));
 }
 
 nb::object number_or_none(const std::optional<double>& value) { return value ? nb::cast(*value) : nb::none(); }
 
-nb::dict ask(BayesianOptimiser& self, std::int64_t count) {
+nb::dict ask(SharedOptimiser& self, std::int64_t count) {
   check(count >= 1, "[optimise] {} points to propose found, expected 1 or more", count);
-  const Proposals proposals = unlocked([&] { return self.ask(count); });
+  const Proposals proposals = self.call([&](BayesianOptimiser& optimiser) { return optimiser.ask(count); });
   nb::list points;
   for (const ProposedPoint& p : proposals.points)
     points.append(
@@ -125,17 +127,16 @@ nb::dict complete(const LoadedModel& loaded, const Pixels& pixels, const Mask& m
 }  // namespace
 
 void add_decisions(nb::module_& module) {
-  nb::class_<BayesianOptimiser>(module, "Optimiser")
+  nb::class_<SharedOptimiser>(module, "Optimiser")
       .def_static("make", &make_optimiser, "axes"_a, "maximise"_a, "acquisition"_a, "batch"_a, "model"_a,
                   "gaussian_process"_a, "seed"_a)
       .def(
           "tell",
-          [](BayesianOptimiser& self, const Doubles& points, const Doubles& values) {
-            self.tell(span_of(points), span_of(values));
+          [](SharedOptimiser& self, const Doubles& points, const Doubles& values) {
+            self.call([&](BayesianOptimiser& optimiser) { optimiser.tell(span_of(points), span_of(values)); });
           },
           "points"_a.noconvert(), "values"_a.noconvert())
-      .def("ask", &ask, "count"_a)
-      .def_prop_ro("evaluations", &BayesianOptimiser::evaluations);
+      .def("ask", &ask, "count"_a);
   module.def(
       "read_space",
       [](const std::string& path) {

@@ -57,8 +57,7 @@ ConditionedModel update(const ConditionedModel& self, const Array& xc, const Arr
   const Trained& trained = *self.trained;
   return unlocked([&] {
     ContextArrays more = context_from(trained, xc, yc, lengths);
-    check(more.single == self.single && more.context.xc.dim(0) == self.tasks,
-          "[update] points of {} tasks found, expected {} as in the state", more.context.xc.dim(0), self.tasks);
+    check_tasks("update", more.single, more.context.xc.dim(0), self.single, self.tasks);
     return ConditionedModel{self.trained, trained.model->update(*self.state, more.context), self.single, self.tasks,
                             self.seed};
   });
@@ -68,8 +67,7 @@ AnsweredQuery query(const ConditionedModel& self, const Array& xt) {
   const Trained& trained = *self.trained;
   return unlocked([&] {
     Points x = points_from(xt, "xt", trained.model->dim_x(), trained.dtype);
-    check(x.single == self.single && x.values.dim(0) == self.tasks,
-          "[xt] points of {} tasks found, expected {} as in the context", x.values.dim(0), self.tasks);
+    check_tasks("xt", x.single, x.values.dim(0), self.single, self.tasks);
     AnsweredQuery answer{self.trained, self.state, self.single, self.seed, trained.model->query(*self.state, x.values)};
     answer.moments = moments(*answer.prediction);
     return answer;
@@ -147,13 +145,19 @@ void add_prediction(nb::module_& module) {
 
 }  // namespace
 
+void check_tasks(const char* name, bool single, std::int64_t tasks, bool expected_single, std::int64_t expected) {
+  check(single == expected_single, "[{}] {} axes found, expected {} as in xc", name, single ? 2 : 3,
+        expected_single ? 2 : 3);
+  check(tasks == expected, "[{}] {} tasks found, expected {} as in xc", name, tasks, expected);
+}
+
 ContextArrays context_from(const Trained& trained, const Array& xc, const Array& yc,
                            const std::optional<Array>& lengths) {
   Points x = points_from(xc, "xc", trained.model->dim_x(), trained.dtype);
   Points y = points_from(yc, "yc", trained.model->dim_y(), trained.dtype);
-  check(x.single == y.single && x.values.dim(0) == y.values.dim(0) && x.values.dim(1) == y.values.dim(1),
-        "[yc] {} values found in {} tasks, expected one for each of the {} points of xc in {} tasks", y.values.dim(1),
-        y.values.dim(0), x.values.dim(1), x.values.dim(0));
+  check_tasks("yc", y.single, y.values.dim(0), x.single, x.values.dim(0));
+  check(x.values.dim(1) == y.values.dim(1), "[yc] {} points found, expected {} as in xc", y.values.dim(1),
+        x.values.dim(1));
   Tensor counts = lengths_from(lengths, "lengths", x.values.dim(0), x.values.dim(1));
   Context context{std::move(x.values), std::move(y.values), std::move(counts)};
   return {context.lengths.defined() ? clear_padding(context) : std::move(context), x.single};

@@ -39,6 +39,10 @@ struct ContextArrays {
 ContextArrays context_from(const Trained& trained, const Array& xc, const Array& yc,
                            const std::optional<Array>& lengths);
 
+/// Throws Error, naming the argument, if it has another number of tasks than the context, or their axis and the context
+/// has not.
+void check_tasks(const char* name, bool single, std::int64_t tasks, bool expected_single, std::int64_t expected);
+
 void add_model(nanobind::module_& module);
 void add_vjp(nanobind::module_& module);
 void add_catalogue(nanobind::module_& module);

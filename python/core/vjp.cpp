@@ -18,20 +18,25 @@ namespace {
 /// npzoo._core.Pullback.
 struct Pullback {
   std::shared_ptr<const Trained> trained;
-  LinearisedPrediction prediction;
+  InTurns<LinearisedPrediction> prediction;
   bool single = false;
 
-  nb::object mean() const { return array_from(prediction.moments().mean, single); }
-  nb::object std() const { return array_from(prediction.moments().std, single); }
+  Moments moments() {
+    return prediction.call([](LinearisedPrediction& p) { return p.moments(); });
+  }
+  nb::object mean() { return array_from(moments().mean, single); }
+  nb::object std() { return array_from(moments().std, single); }
 
   /// Gradients of xc, yc and xt from those of mean and standard deviation; none given: zeros.
   std::tuple<nb::object, nb::object, nb::object> play(const std::optional<Array>& d_mean,
                                                       const std::optional<Array>& d_std) {
-    const auto cotangent = [&](const std::optional<Array>& given, const char* name) {
-      if (!given) return Tensor::zeros(prediction.moments().mean.shape(), trained->dtype);
-      return points_from(*given, name, trained->model->dim_y(), trained->dtype).values;
-    };
-    auto all = unlocked([&] { return prediction.pull_back(cotangent(d_mean, "d_mean"), cotangent(d_std, "d_std")); });
+    auto all = prediction.call([&](LinearisedPrediction& p) {
+      const auto cotangent = [&](const std::optional<Array>& given, const char* name) {
+        if (!given) return Tensor::zeros(p.moments().mean.shape(), trained->dtype);
+        return points_from(*given, name, trained->model->dim_y(), trained->dtype).values;
+      };
+      return p.pull_back(cotangent(d_mean, "d_mean"), cotangent(d_std, "d_std"));
+    });
     return {array_from(std::move(all.xc), single), array_from(std::move(all.yc), single),
             array_from(std::move(all.xt), single)};
   }
@@ -43,13 +48,10 @@ Pullback vjp(const LoadedModel& self, const Array& xc, const Array& yc, const Ar
   return unlocked([&] {
     ContextArrays points = context_from(trained, xc, yc, lengths);
     Points at = points_from(xt, "xt", trained.model->dim_x(), trained.dtype);
-    check(points.context.xc.dim(0) == at.values.dim(0) && points.single == at.single,
-          "[xt] points of {} tasks found, expected {} as in the context", at.values.dim(0), points.context.xc.dim(0));
+    check_tasks("xt", at.single, at.values.dim(0), points.single, points.context.xc.dim(0));
     const Draws draws(seed.value_or(trained.checkpoint.run.seed), Purpose::prediction, 0);
-    return Pullback{
-        self.trained,
-        LinearisedPrediction(*trained.model, std::move(points.context), std::move(at.values), draws, samples),
-        at.single};
+    LinearisedPrediction prediction(*trained.model, std::move(points.context), std::move(at.values), draws, samples);
+    return Pullback{self.trained, InTurns(std::move(prediction)), at.single};
   });
 }
 

@@ -8,6 +8,7 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from . import _core
+from ._arguments import pair, path_of, real, whole
 from ._model import Model, load
 from ._warnings import warn
 
@@ -32,6 +33,8 @@ class Optimiser:
     ``acquisition`` is ``"log-ei"``, ``"ei"``, ``"ucb"`` or ``"pi"``. Of several points at a time, ``batch="fantasies"``
     takes each as if those before had given what is expected; ``"thompson"`` takes minima of drawn functions.
 
+    Threads may share an optimiser: a call waits for the one before it.
+
     >>> import npzoo
     >>> optimiser = npzoo.Optimiser({"x": (0, 4)}, seed=1)
     >>> for _ in range(10):
@@ -43,20 +46,21 @@ class Optimiser:
 
     def __init__(self, space: Mapping[str, object] | str | os.PathLike, *, maximise: bool = False,
                  weights: str | os.PathLike | Model | None = None, acquisition: str = "log-ei", batch: str = "fantasies", seed: int = 0):
-        axes = [_axis(name, what) for name, what in space.items()] if isinstance(space, Mapping) else _core.read_space(os.fspath(space))
+        axes = [_axis(name, what) for name, what in space.items()] if isinstance(space, Mapping) else \
+            _core.read_space(path_of(space, "[optimise] space"))
         gaussian = isinstance(weights, str) and weights == "gp"
         model = None if weights is None or gaussian else weights if isinstance(weights, Model) else load(weights)
-        self._core = _core.Optimiser.make(axes, maximise, acquisition, batch, None if model is None else model._core, gaussian, seed)
+        self._core = _core.Optimiser.make(axes, maximise, acquisition, batch, None if model is None else model._core, gaussian,
+                                          whole(seed, "[optimise] seed", most=2**64 - 1))
         self._maximise, self._noted = maximise, False
         self.names: list[str] = [axis[0] for axis in axes]  #: of the parameters
-        self.points: list[dict[str, float]] = []  #: evaluated so far
-        self.values: list[float] = []  #: of them
+        self._evaluations: list[tuple[dict[str, float], float]] = []
         self.proposals: list[Proposal] = []  #: what was expected of the points of the last :meth:`ask`
         self.by: str | None = None  #: who proposed them: ``"sobol"`` for the design, ``"gp"``, or a model's name
 
     def ask(self, n: int = 1) -> list[dict[str, float]]:
         """Returns the next ``n`` points to evaluate; fewer if no others are left. Asking twice gives the same points."""
-        answer = self._core.ask(n)
+        answer = self._core.ask(whole(n, "[optimise] n", least=1))
         if answer["note"] and not self._noted:
             self._noted = True
             warn([f"a Gaussian process makes the predictions: {answer['note']}"])
@@ -67,31 +71,48 @@ class Optimiser:
     def tell(self, points: Iterable[Mapping[str, float] | Sequence[float]], values: Iterable[float]) -> None:
         """Adds evaluations: points as :meth:`ask` returns them, or rows of numbers, and their values. NaN or None stands
         for an evaluation that failed."""
-        rows = [[float(p[name]) for name in self.names] if isinstance(p, Mapping) else [float(v) for v in p] for p in points]
-        told = [float("nan") if v is None else float(v) for v in np.atleast_1d(np.asarray(values, dtype=object))]
+        rows = [self._row(point) for point in ([points] if isinstance(points, Mapping) else points)]
+        told = [float("nan") if v is None else real(v, "[optimise] the value") for v in np.atleast_1d(np.asarray(values, dtype=object))]
         if any(len(row) != len(self.names) for row in rows) or len(rows) != len(told):
             raise _core.InvalidInput(f"[optimise] {len(rows)} points and {len(told)} values found, expected a value for each point of "
                                      f"{len(self.names)} numbers")
         self._core.tell(np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names)), np.array(told, dtype=np.float64))
-        self.points += [dict(zip(self.names, row)) for row in rows]
-        self.values += told
+        self._evaluations += [(dict(zip(self.names, row)), value) for row, value in zip(rows, told)]
+
+    def _row(self, point) -> list[float]:
+        if isinstance(point, Mapping):
+            missing = [name for name in self.names if name not in point]
+            if missing:
+                raise _core.InvalidInput(f"[optimise] a point without {missing[0]!r} found, expected all of {', '.join(self.names)}")
+            point = [point[name] for name in self.names]
+        return [real(value, "[optimise] the coordinate") for value in point]
+
+    @property
+    def points(self) -> list[dict[str, float]]:
+        """The points evaluated so far."""
+        return [point for point, _ in self._evaluations]
+
+    @property
+    def values(self) -> list[float]:
+        """The values of :attr:`points`."""
+        return [value for _, value in self._evaluations]
 
     @property
     def best(self) -> tuple[dict[str, float], float]:
         """The best point so far and its value."""
-        values = np.array(self.values)
-        if not len(values) or np.isnan(values).all():
+        known = [(point, value) for point, value in self._evaluations if not np.isnan(value)]
+        if not known:
             raise _core.InvalidInput("[optimise] no evaluation has a value yet, expected one")
-        i = int(np.nanargmax(values) if self._maximise else np.nanargmin(values))
-        return self.points[i], self.values[i]
+        return (max if self._maximise else min)(known, key=lambda evaluation: evaluation[1])
 
     def plot(self, ax=None):
         """Draws the values in their order and the best so far, with matplotlib; returns the axes."""
         import matplotlib.pyplot as plt
 
         ax = plt.subplots(figsize=(6, 3), layout="constrained")[1] if ax is None else ax
-        best = (np.fmax if self._maximise else np.fmin).accumulate(np.array(self.values, dtype=float))
-        ax.plot(range(1, len(best) + 1), self.values, ".", color="black", label="evaluations")
+        values = np.array(self.values, dtype=float)
+        best = (np.fmax if self._maximise else np.fmin).accumulate(values)
+        ax.plot(range(1, len(best) + 1), values, ".", color="black", label="evaluations")
         ax.step(range(1, len(best) + 1), best, where="post", color="#0072b2", label="best so far")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("evaluation")
@@ -108,8 +129,11 @@ def _axis(name, what):
         unknown = set(what) - {"low", "high", "log", "integer", "fixed"}
         if unknown:
             raise _core.InvalidInput(f"[optimise] {sorted(unknown)[0]!r} of {name!r} found, expected low, high, log, integer or fixed")
-        fixed = what.get("fixed")
-        low, high = (float(what.get(key, fixed if fixed is not None else float("nan"))) for key in ("low", "high"))
-        return name, low, high, bool(what.get("log")), bool(what.get("integer")), None if fixed is None else float(fixed)
-    low, high = what
-    return name, float(low), float(high), False, False, None
+        fixed = None if what.get("fixed") is None else real(what["fixed"], f"[optimise] fixed of {name!r}")
+        low, high = (what.get(key, fixed) for key in ("low", "high"))
+        return *_bounds(name, low, high), bool(what.get("log")), bool(what.get("integer")), fixed
+    return *_bounds(name, *pair(what, f"[optimise] {name!r}:", "bounds (low, high), or a dictionary with them")), False, False, None
+
+
+def _bounds(name: str, low, high) -> tuple[str, float, float]:
+    return str(name), real(low, f"[optimise] low of {name!r}"), real(high, f"[optimise] high of {name!r}")

@@ -70,6 +70,65 @@ def test_eight_threads_get_the_same_bits(model):
                 np.testing.assert_array_equal(mean, right)
 
 
+def in_eight_threads(work):
+    """The results of work(0) … work(7), begun together."""
+    begin = threading.Barrier(8)
+
+    def run(i):
+        begin.wait()
+        return work(i)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as executor:
+        return list(executor.map(run, range(8)))
+
+
+def test_eight_threads_share_a_prediction_with_gradients(model):
+    rng = np.random.default_rng(0)
+    at = model.vjp(*rng.normal(size=(3, 40, 1)))
+    expected = [at.pullback(np.full((40, 1), float(i))) for i in range(8)]
+    for _ in range(5):
+        for gradients, right in zip(in_eight_threads(lambda i: at.pullback(np.full((40, 1), float(i)))), expected):
+            for gradient, other in zip(gradients, right):
+                np.testing.assert_array_equal(gradient, other)
+
+
+def test_eight_threads_share_an_optimiser():
+    optimiser = npzoo.Optimiser({"a": (0.0, 1.0), "b": (0.0, 1.0)}, seed=0)
+
+    def work(i):
+        for _ in range(3):
+            (point,) = optimiser.ask()
+            optimiser.tell([point], [point["a"] + 2 * point["b"]])
+
+    in_eight_threads(work)
+    assert len(optimiser.points) == len(optimiser.values) == 24
+    assert all(value == point["a"] + 2 * point["b"] for point, value in zip(optimiser.points, optimiser.values))
+
+
+def test_ctrl_c_ends_a_wait_for_another_thread(model):
+    rng = np.random.default_rng(0)
+    at = model.vjp(*rng.normal(size=(3, 32, 400, 1)))
+    done = threading.Event()
+
+    def hold():
+        while not done.is_set():
+            at.pullback(np.ones((32, 400, 1)))
+
+    threads = [threading.Thread(target=hold) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                at.pullback(np.ones((32, 400, 1)))
+    finally:
+        done.set()
+        for thread in [*threads, timer]:
+            thread.join()
+
+
 def child(model, queue):
     queue.put(float(model.predict([[0.0]] * 200, [[1.0]] * 200, [[0.5]] * 200).mean.sum()))
 
