@@ -17,7 +17,7 @@ def main() -> int:
         install = [*shlex.split(meson), "install", "-C", build, "--no-rebuild", "--quiet", "--tags=python-runtime", "--destdir", name]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
         (package,) = pathlib.Path(name).rglob("npzoo/__init__.py")
-        extra = {p.suffix for p in pathlib.Path(name).rglob("*") if p.is_file()} - {".py", ".pyi", ".so", ".typed", ".safetensors", ".md"}
+        extra = {p.suffix for p in pathlib.Path(name).rglob("*") if p.is_file()} - {".py", ".pyc", ".pyi", ".so", ".typed", ".safetensors", ".md"}
         if extra:
             sys.exit(f"files ending in {', '.join(sorted(extra))} are installed, expected none in the package")
         environment = {**os.environ, "PYTHONPATH": str(package.parents[1]), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
