@@ -7,6 +7,7 @@
 """
 
 from . import _core, events
+from ._arguments import whole as _whole
 from ._catalogue import card, facts, models, protocols, weights
 from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
 from ._decisions import Optimiser, Proposal
@@ -33,7 +34,7 @@ def threads() -> int:
 
 def set_threads(count: int) -> None:
     """Changes the number of threads; 0 means all cores. It changes the speed and no bit of any result."""
-    _core.set_threads(count)
+    _core.set_threads(_whole(count, "[set_threads] count", most=2**31 - 1))
 
 
 def __getattr__(name: str):
@@ -43,3 +44,7 @@ def __getattr__(name: str):
 
         return NeuralProcessRegressor
     raise AttributeError(f"module 'npzoo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "NeuralProcessRegressor"])

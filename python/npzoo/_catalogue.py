@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Iterable, Mapping
 
 from . import _core
+from ._arguments import path_of
 
 
 class Table(list):
@@ -57,7 +59,7 @@ def protocols(name: str | None = None, set: Mapping[str, object] | Iterable[str]
     """
     if name is None:
         return list(_core.protocols())
-    return dict(_core.protocol_facts(name, changes(set)))
+    return dict(_core.protocol_facts(path_of(name, "[protocols] name"), changes(set)))
 
 
 def card(name: str) -> Text:
@@ -67,12 +69,12 @@ def card(name: str) -> Text:
     >>> print(npzoo.card("npzoo/any-1d").splitlines()[0])
     # kriging-tnp:npzoo/any-1d
     """
-    return Text(_core.card(name)[0])
+    return Text(_core.card(path_of(name, "[card] name"))[0])
 
 
 def facts(name: str) -> dict:
     """Returns what a file of weights tells of itself: sizes, training and scores."""
-    return json.loads(_core.card(name)[1])
+    return json.loads(_core.card(path_of(name, "[facts] name"))[1])
 
 
 def changes(set: Mapping[str, object] | Iterable[str]) -> list[str]:
@@ -81,12 +83,20 @@ def changes(set: Mapping[str, object] | Iterable[str]) -> list[str]:
         return [set]
     if isinstance(set, Mapping):
         return [f"{key}={_toml(value)}" for key, value in set.items()]
-    return list(set)
+    try:
+        return [str(change) for change in set]
+    except TypeError:
+        raise _core.InvalidInput(f"[set] {set!r} found, expected a dictionary, or texts such as 'data.points=100'") from None
 
 
 def _toml(value) -> str:
+    value = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {_toml(v)}" for key, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if not isinstance(value, (bool, int, float, str)):
+        raise _core.InvalidInput(f"[set] {value!r} found, expected a number, a text, True, False, or a list or dictionary of these")
     return json.dumps(value)

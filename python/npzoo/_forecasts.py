@@ -8,11 +8,11 @@ from typing import Callable, Iterable, Sequence
 import numpy as np
 
 from . import _core
+from ._arguments import names, optional_whole, probabilities, seed_of, whole
 from ._catalogue import Table
 from ._frames import Frame, as_frame, as_times
 from ._model import Model
-from ._question import (Question, as_model, column_facts, fill_options, input_column, named_figures, named_model, names,
-                        probabilities)
+from ._question import Question, as_model, check_names, column_facts, fill_options, input_column, named_figures
 from ._tables import combines_ends, period_texts
 from ._warnings import warn
 
@@ -43,8 +43,7 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
     time, chosen = _series_columns(frame, time, values)
     x, form = input_column(frame, time)
     if weights is None:
-        if horizon is None or horizon < 1:
-            raise _core.InvalidInput(f"[forecast] horizon {horizon} found, expected 1 or more")
+        horizon = whole(horizon, "[forecast] horizon", least=1)
         options = fill_options(quantiles=quantiles, samples=samples, seed=seed, combine_ends=combines_ends(ends),
                                periods=period_texts(period))
         places, result, question = _extended(frame, time, x, form, chosen, horizon, options, progress)
@@ -54,12 +53,13 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
             given = f"period {period!r}" if period is not None else f"ends {ends!r}"
             raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
         y = np.ascontiguousarray(np.stack([frame.numbers(name) for name in chosen], axis=1))
-        result = _core.forecast(as_model(weights, 1)._core, x, y, form, chosen, horizon or 0, quantiles, samples, seed, progress)
+        result = _core.forecast(as_model(weights, 1)._core, x, y, form, chosen, optional_whole(horizon, "[forecast] horizon") or 0, quantiles,
+                                whole(samples, "[forecast] samples"), seed_of(seed, "forecast"), progress)
         warn(text for _, text in result["warnings"])
         places = result["time"]
         figures = named_figures(chosen, [(result["mean"][:, i], result["std"][:, i], result["quantiles"][:, i],
                                           result["samples"][:, i]) for i in range(len(chosen))], quantiles, samples)
-    return frame.made({time: as_times(places, form), **figures})
+    return frame.made({time: frame.in_zone(time, as_times(places, form)), **figures})
 
 
 def backtest(data, time: str | None = None, values: str | Sequence[str] | None = None, *, dates: str | None = None,
@@ -91,7 +91,13 @@ def backtest(data, time: str | None = None, values: str | Sequence[str] | None =
 def _series_columns(frame: Frame, time: str | None, values) -> tuple[str, list[str]]:
     if time is None:
         facts = [column_facts(frame, name) for name in frame.names]
-        (time,) = _core.choose_inputs(facts, names(values), 1)
+        try:
+            (time,) = _core.choose_inputs(facts, names(values), 1)
+        except _core.InvalidInput:
+            raise _core.InvalidInput(f"[forecast] columns {', '.join(map(repr, frame.names))} found, expected time to name that of the "
+                                     "times") from None
+    time = str(time)
+    check_names(frame, [time, *names(values)], "forecast")
     chosen = names(values) or [name for name in frame.names if name != time and frame.kind(name) == "number"]
     if not chosen:
         raise _core.InvalidInput("[forecast] no column of numbers found beside the times, expected values to name it")

@@ -9,11 +9,14 @@ library is imported here that the caller has not imported.
 from __future__ import annotations
 
 import datetime
+import decimal
+import numbers
 import sys
 
 import numpy as np
 
 from . import _core
+from ._arguments import is_missing, unmasked
 
 _DAY = 86_400_000_000_000  # ns
 
@@ -21,6 +24,8 @@ _DAY = 86_400_000_000_000  # ns
 def as_frame(data, what: str, dates: str | None = None):
     """Wraps a table: pandas, xarray, Polars, Arrow, a dictionary of arrays, or a structured array. ``dates`` is the order
     of day, month and year in columns of text."""
+    if dates not in (None, "dmy", "mdy", "ymd"):
+        raise _core.InvalidInput(f"[{what}] dates {dates!r} found, expected 'dmy', 'mdy' or 'ymd'")
     frame = _wrapped(data, what)
     frame.dates = dates or ""
     return frame
@@ -36,14 +41,20 @@ def _wrapped(data, what: str):
         return DictFrame(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return DictFrame({name: data[name] for name in data.dtype.names})
-    raise TypeError(f"[{what}] {type(data).__name__} found, expected a pandas, Polars or Arrow table, an xarray Dataset or "
+    raise _core.InvalidInput(f"[{what}] {type(data).__name__} found, expected a pandas, Polars or Arrow table, an xarray Dataset or "
                     "DataArray, or a dictionary of arrays")
 
 
 def is_dates(values: np.ndarray) -> bool:
     """Whether an array of objects holds dates and missing values alone."""
-    known = [v for v in values[:1000] if v is not None and v == v]
+    known = [v for v in values[:1000] if not is_missing(v)]
     return bool(known) and all(isinstance(v, (datetime.date, np.datetime64)) for v in known)
+
+
+def is_numbers(values: np.ndarray) -> bool:
+    """Whether an array of objects holds numbers and missing values alone."""
+    known = [v for v in values if not is_missing(v)]
+    return bool(known) and all(isinstance(v, (numbers.Real, decimal.Decimal)) and not isinstance(v, (bool, np.bool_)) for v in known)
 
 
 class Frame:
@@ -69,14 +80,14 @@ class Frame:
         if values.dtype.kind == "M":
             return np.isnat(values)
         if values.dtype.kind == "O":
-            return np.array([v is None or v != v for v in values], dtype=bool)
+            return np.array([is_missing(v) for v in values], dtype=bool)
         return np.zeros(len(values), dtype=bool)
 
     def numbers(self, name: str) -> np.ndarray:
         """float64, NaN where a value is missing: a view if the column is that already, else a copy."""
         values = self.column(name)
         if values.dtype.kind == "O":
-            return np.array([np.nan if v is None or v != v else float(v) for v in values], dtype=np.float64)
+            return np.array([np.nan if is_missing(v) else float(v) for v in values], dtype=np.float64)
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def times(self, name: str) -> tuple[np.ndarray, bool]:
@@ -84,6 +95,19 @@ class Frame:
             return self._times(name)
         days, form, _ = self._text_dates(name)
         return as_times(days, form), form[1]
+
+    def in_zone(self, name: str, times: np.ndarray):
+        """Times of UTC as a column like that of this name: in its time zone, if it has one."""
+        if self._kind(name) == "time":
+            zone = next((v.tzinfo for v in self.column(name) if getattr(v, "tzinfo", None) is not None), None)
+            if zone is not None:
+                utc = times.astype("datetime64[us]").tolist()
+                return np.array([t.replace(tzinfo=datetime.timezone.utc).astimezone(zone) for t in utc], dtype=object)
+        return times
+
+    def clock_times(self, name: str) -> np.ndarray:
+        """Times as clocks of their zone show them."""
+        return self.times(name)[0]
 
     def days(self, name: str, form=None) -> tuple[np.ndarray, tuple[bool, bool, int]]:
         """A column of inputs as float64, and its form: whether they are times, whether these have a zone, and the day that
@@ -120,7 +144,7 @@ class Frame:
 
     def _kind(self, name: str) -> str:
         values = self.column(name)
-        if values.dtype.kind in "fiu":
+        if values.dtype.kind in "fiu" or (values.dtype.kind == "O" and is_numbers(values)):
             return "number"
         if values.dtype.kind == "M" or (values.dtype.kind == "O" and is_dates(values)):
             return "time"
@@ -154,10 +178,10 @@ class DictFrame(Frame):
 
     def __init__(self, data: dict):
         self._data = data
-        self._columns = {str(name): np.asarray(values) for name, values in data.items()}
+        self._columns = {str(name): np.asarray(unmasked(values)) for name, values in data.items()}
         lengths = {name: values.shape for name, values in self._columns.items()}
         if len(set(lengths.values())) > 1 or any(len(shape) != 1 for shape in lengths.values()):
-            raise ValueError(f"columns of shapes {lengths} found, expected arrays of one axis and one length")
+            raise _core.InvalidInput(f"[table] columns of shapes {lengths} found, expected arrays of one axis and one length")
         self.names = list(self._columns)
 
     def column(self, name):
@@ -179,7 +203,7 @@ class PandasFrame(Frame):
 
         self._pandas, self._data = pandas, data
         if not data.columns.is_unique:
-            raise ValueError("columns with equal names found, expected each name once")
+            raise _core.InvalidInput("[table] columns with equal names found, expected each name once")
         self._columns = {str(name): data[name] for name in data.columns}
         index = data.index
         for level in range(index.nlevels):
@@ -224,6 +248,21 @@ class PandasFrame(Frame):
             return values.astype("datetime64[ns]").to_numpy(), zoned
         return super()._times(name)
 
+    def in_zone(self, name, times):
+        zone = self._zone(name)
+        return times if zone is None else self._pandas.DatetimeIndex(times).tz_localize("UTC").tz_convert(zone)
+
+    def clock_times(self, name):
+        if self._zone(name) is None:
+            return super().clock_times(name)
+        return self._columns[name].astype(f"datetime64[us, {self._zone(name)}]").dt.tz_localize(None).to_numpy()
+
+    def _zone(self, name):
+        """The time zone of a column; None if it has none."""
+        dtype = self._columns[name].dtype
+        arrow = getattr(dtype, "pyarrow_dtype", None)
+        return getattr(dtype, "tz", None) if arrow is None else getattr(arrow, "tz", None)
+
     def attached(self, columns):
         return self._data.assign(**columns)
 
@@ -267,6 +306,14 @@ class PolarsFrame(Frame):
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return column.to_numpy(), zoned
 
+    def in_zone(self, name, times):
+        zone = getattr(self._data[name].dtype, "time_zone", None)
+        return times if zone is None else self._polars.Series(times).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+    def clock_times(self, name):
+        zone = getattr(self._data[name].dtype, "time_zone", None)
+        return super().clock_times(name) if zone is None else self._data[name].dt.replace_time_zone(None).to_numpy()
+
     def attached(self, columns):
         return self._data.with_columns([self._polars.Series(name, values) for name, values in columns.items()])
 
@@ -302,6 +349,12 @@ class ArrowFrame(Frame):
     def _times(self, name):
         return self._frame._times(name)
 
+    def in_zone(self, name, times):
+        return self._frame.in_zone(name, times)
+
+    def clock_times(self, name):
+        return self._frame.clock_times(name)
+
     def attached(self, columns):
         table = self._data
         for name, values in columns.items():
@@ -329,7 +382,7 @@ class XarrayFrame(Frame):
         dims = {d for v in variables for d in data[v].dims} if variables else set(data.dims)
         self.dims = [d for d in (data[variables[0]].dims if variables else data.dims)] if dims else []
         if any(set(data[v].dims) != dims for v in variables):
-            raise ValueError("variables of different dimensions found, expected all variables over the same ones")
+            raise _core.InvalidInput("[table] variables of different dimensions found, expected all variables over the same ones")
         self._shape = tuple(data.sizes[d] for d in self.dims)
         self.variables = [str(v) for v in variables]
         self.coordinates = [str(d) for d in self.dims]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable
 
 import numpy as np
 
 from . import _core
+from ._arguments import pair, real, whole
 from ._model import Model, load
 
 
@@ -16,11 +17,11 @@ from ._model import Model, load
 class Completed:
     """A completed image; arrays are (height, width, channels), figures are shares of white."""
 
-    image: np.ndarray  #: the mean as bytes, with the pixels that were shown as they were
-    mean: np.ndarray
-    std: np.ndarray
-    samples: list[np.ndarray]
-    shown: np.ndarray  #: which pixels the model saw, (height, width) of the given image
+    image: np.ndarray = field(repr=False)  #: the mean as bytes, with the pixels that were shown as they were
+    mean: np.ndarray = field(repr=False)
+    std: np.ndarray = field(repr=False)
+    samples: list[np.ndarray] = field(repr=False)
+    shown: np.ndarray = field(repr=False)  #: which pixels the model saw, (height, width) of the given image
     squared_error: float | None  #: of the hidden pixels, in shares of white; None if all were shown
     log_likelihood: float | None  #: of each hidden pixel by itself, in nats
 
@@ -48,7 +49,7 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
     path of a PNG or JPEG. ``mask`` (height, width) is true where the model sees the pixel; a number is the share of
     pixels that are shown, chosen by ``seed``; without it, NaN marks the hidden pixels of an array of shares. ``size``
     (height, width) is that of the prediction, by default the image's. ``weights`` are those of a model of images with as
-    many channels.
+    many channels. ``samples`` images are drawn; models that predict each pixel by itself draw none.
 
     >>> import npzoo, numpy
     >>> stroke = numpy.zeros((28, 28), numpy.uint8)
@@ -57,22 +58,29 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
     >>> completed.image.shape, completed.std.shape
     ((28, 28, 1), (28, 28, 1))
     """
+    seed, samples = whole(seed, "[complete] seed", most=2**64 - 1), whole(samples, "[complete] samples")
+    if size is None:
+        height = width = 0  # those of the image
+    else:
+        height, width = (whole(n, "[complete] size", least=1) for n in pair(size, "[complete] size", "(height, width)"))
     pixels = _core.read_picture(os.fspath(image)) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.ndim != 3:
         raise _core.InvalidInput(f"[complete] an image of shape {pixels.shape} found, expected (height, width) or (height, width, channels)")
-    hidden = np.isnan(pixels).any(axis=2) if pixels.dtype.kind == "f" else np.zeros(pixels.shape[:2], bool)
+    hidden = np.ma.getmaskarray(image if isinstance(image, np.ma.MaskedArray) else pixels).reshape(pixels.shape).any(axis=2)
+    if pixels.dtype.kind == "f":
+        hidden |= np.isnan(pixels).any(axis=2)
     if mask is None:
         if not hidden.any():
             raise _core.InvalidInput("[complete] neither a mask nor NaN pixels found, expected one of them")
         shown = ~hidden
     elif np.ndim(mask) == 0:
-        count, number = hidden.size, round(float(mask) * hidden.size)
-        if not 0 <= float(mask) <= 1:
+        share = real(mask, "[complete] mask")
+        if not 0 <= share <= 1:
             raise _core.InvalidInput(f"[complete] a share of {mask} found, expected 0 to 1")
-        shown = np.zeros(count, bool)
-        shown[np.random.default_rng(seed).permutation(count)[:number]] = True
+        shown = np.zeros(hidden.size, bool)
+        shown[np.random.default_rng(seed).permutation(hidden.size)[:round(share * hidden.size)]] = True
         shown = shown.reshape(hidden.shape) & ~hidden
     else:
         shown = np.ascontiguousarray(np.asarray(mask).astype(bool))
@@ -80,7 +88,6 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
             raise _core.InvalidInput(f"[complete] a mask of shape {shown.shape} found, expected {hidden.shape} as the image")
         shown &= ~hidden
     model = weights if isinstance(weights, Model) else load(weights)
-    height, width = size or (0, 0)
     result = _core.complete(model._core, _bytes(pixels), shown, height, width, samples, seed, progress)
     return Completed(image=result["image"].astype(np.uint8), mean=result["mean"], std=result["std"], samples=result["samples"],
                      shown=shown, squared_error=result["squared_error"], log_likelihood=result["log_likelihood"])
@@ -88,7 +95,10 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
 
 def _bytes(pixels: np.ndarray) -> np.ndarray:
     if pixels.dtype.kind == "f":
-        pixels = np.rint(np.clip(np.nan_to_num(pixels), 0, 1) * 255)
+        pixels = np.rint(np.nan_to_num(pixels) * 255)
+        if pixels.size and not 0 <= pixels.min() <= pixels.max() <= 255:
+            raise _core.InvalidInput(f"[complete] pixels from {pixels.min() / 255:g} to {pixels.max() / 255:g} found, expected shares of "
+                                     "white from 0 to 1, or bytes")
     elif pixels.dtype.kind == "b":
         pixels = pixels * 255
     elif pixels.dtype.kind not in "iu" or (pixels.size and (pixels.min() < 0 or pixels.max() > 255)):

@@ -9,7 +9,8 @@ from typing import Any, Iterable, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import as_array
+from ._arguments import path_of, probabilities, seed_of, whole
+from ._arrays import as_array, as_whole
 
 
 def load(weights: str | os.PathLike, dtype: str = "float32") -> "Model":
@@ -22,7 +23,11 @@ def load(weights: str | os.PathLike, dtype: str = "float32") -> "Model":
     >>> model
     <npzoo.Model tnp-d trained under npzoo/gp-rbf: 1 input, 1 value, 222082 parameters>
     """
-    return Model(_core.Model.load(os.fspath(weights), dtype))
+    try:
+        name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    return Model(_core.Model.load(path_of(weights, "[load] weights"), name))
 
 
 class Model:
@@ -87,7 +92,8 @@ class Model:
         >>> state.query([[0.0]]).mean.shape
         (1, 1)
         """
-        core = self._core.condition(as_array(xc, "xc"), as_array(yc, "yc"), _lengths(lengths), seed, samples)
+        core = self._core.condition(as_array(xc, "xc"), as_array(yc, "yc"), _lengths(lengths), seed_of(seed, "condition"),
+                                    whole(samples, "[condition] samples", least=1))
         return State(core)
 
     def predict(self, xc, yc, xt, lengths=None, seed: int | None = None, samples: int = 50) -> "Prediction":
@@ -122,7 +128,8 @@ class Model:
         ((1, 1), (2, 1))
         """
         arrays = as_array(xc, "xc"), as_array(yc, "yc"), as_array(xt, "xt")
-        return Linearised(_core.vjp(self._core, *arrays, _lengths(lengths), seed, samples))
+        return Linearised(_core.vjp(self._core, *arrays, _lengths(lengths), seed_of(seed, "vjp"),
+                                    whole(samples, "[vjp] samples", least=1)))
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the weights to a file that :func:`npzoo.load` and the program read.
@@ -133,7 +140,7 @@ class Model:
         >>> npzoo.load(path).name
         'tnp-d'
         """
-        self._core.save(os.fspath(path))
+        self._core.save(path_of(path, "[save] path"))
 
     def __getstate__(self):
         with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
@@ -173,6 +180,9 @@ class State:
         """
         return State(self._core.update(as_array(xc, "xc"), as_array(yc, "yc"), _lengths(lengths)))
 
+    def __repr__(self) -> str:
+        return f"<npzoo.State of {_count(self._core.tasks, 'task')}>"
+
 
 class Prediction:
     """The prediction at M targets: (B, M, C), or (M, C) for a single task. float64."""
@@ -202,16 +212,15 @@ class Prediction:
 
     def quantiles(self, q: float | Iterable[float]) -> np.ndarray:
         """Quantiles with these probabilities, each above 0 and below 1: (Q, …), without Q for a single number."""
-        if np.ndim(q) == 0:
-            return self._core.quantile(float(q))
-        return np.stack([self._core.quantile(float(p)) for p in q])
+        found = [self._core.quantile(p) for p in probabilities(q)]
+        return found[0] if np.ndim(q) == 0 else np.stack(found) if found else np.empty((0, *self.mean.shape))
 
     def sample(self, n: int = 1, seed: int | None = None, functions: bool = False) -> np.ndarray:
         """Draws all targets together, (n, …). A marginal model draws each target by itself.
 
         ``functions=True`` leaves out the noise of observations if the model separates it.
         """
-        return self._core.sample(n, seed, functions)
+        return self._core.sample(whole(n, "[sample] n", least=1), seed_of(seed, "sample"), bool(functions))
 
     def cdf(self, y) -> np.ndarray:
         """Probability of a value up to ``y``."""
@@ -248,7 +257,7 @@ class Gradients(NamedTuple):
 
 
 class Linearised:
-    """A prediction whose gradients can be asked for."""
+    """A prediction and its gradients, at any number of pullbacks. Threads may share it: a call waits for the one before it."""
 
     def __init__(self, core):
         self._core = core
@@ -268,9 +277,12 @@ class Linearised:
         given = [None if d is None else as_array(d, name) for d, name in ((d_mean, "d_mean"), (d_std, "d_std"))]
         return Gradients(*self._core(*given))
 
+    def __repr__(self) -> str:
+        return f"<npzoo.Linearised of shape {self.mean.shape}>"
+
 
 def _lengths(lengths) -> Any:
-    return None if lengths is None else as_array(lengths, "lengths")
+    return None if lengths is None else as_whole(lengths, "lengths")
 
 
 def _count(n: int, what: str) -> str:

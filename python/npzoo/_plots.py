@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import _core
+from ._arguments import names
+
 _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]  # Okabe and Ito, 2008
 
 
@@ -75,16 +78,18 @@ def plot(filled, inputs=None, values=None, group=None):
     import matplotlib.pyplot as plt
 
     from ._frames import as_frame
+    from ._question import check_names
 
     told = getattr(filled, "attrs", {}).get("npzoo", {})
     frame = as_frame(filled, "plot", told.get("dates"))
-    listed = lambda names: [names] if isinstance(names, str) else list(names or [])
-    inputs = listed(inputs) or told.get("inputs") or []
-    values = listed(values) or [name[5:] for name in frame.names if name.startswith("mean_")]
+    inputs = names(inputs) or told.get("inputs") or []
+    values = names(values) or [name[5:] for name in frame.names if name.startswith("mean_")]
     group = group or told.get("group")
     if len(inputs) not in (1, 2):
-        raise ValueError(f"[plot] {len(inputs)} inputs found, expected inputs to name one or two columns")
-    places = [frame.times(name)[0] if frame.kind(name) == "time" else frame.numbers(name) for name in inputs]
+        raise _core.InvalidInput(f"[plot] {len(inputs)} inputs found, expected inputs to name one or two columns")
+    group = None if group is None else str(group)
+    check_names(frame, [*inputs, *names(group), *(prefix + name for name in values for prefix in ("mean_", "std_"))], "plot")
+    places = [frame.clock_times(name) if frame.kind(name) == "time" else frame.numbers(name) for name in inputs]
     figures = {name: [frame.numbers(prefix + name) for prefix in ("mean_", "std_")] for name in values}
     known = {name: frame.numbers(name) if name in frame.names else np.full(len(frame), np.nan) for name in values}
     if len(inputs) == 2:

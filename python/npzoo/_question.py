@@ -8,6 +8,7 @@ from typing import Any, Iterable, Sequence
 import numpy as np
 
 from . import _core
+from ._arguments import is_missing, listed, names, pair, path_of, real, seed_of, whole
 from ._frames import Frame
 from ._model import Model, load
 
@@ -23,11 +24,12 @@ class Question:
 
     def __init__(self, frame: Frame, inputs: Names = None, values: Names = None, group: str | None = None,
                  covariates: Names = None, targets: Frame | None = None, missing: Iterable = (), dim_x: int | None = None):
-        self.frame, self.group, self._missing = frame, group, list(missing)
+        group = None if group is None else str(group)
+        self.frame, self.group, self._missing = frame, group, listed(missing)
         self._also: tuple[Frame, np.ndarray] | None = None  # a frame some rows of which are asked for behind the own ones
         self.asked = frame if targets is None else targets
         named, values, covariates = names(inputs), names(values), names(covariates)
-        _check_names(frame, named + values + covariates + names(group))
+        check_names(frame, named + values + covariates + names(group))
         words = [name for name in named if frame.kind(name) == "text"]
         if named and len(words) == len(named):
             raise _core.InvalidInput(f"[fill] input {named[0]!r} is a column of text, expected one of numbers or dates among the inputs")
@@ -55,7 +57,7 @@ class Question:
         self.x = self._places(self.frame)
         self.groups = self.target_groups = self.targets = None
         if self.asked is not self.frame:
-            _check_names(self.asked, self.inputs + self.covariates + names(self.group))
+            check_names(self.asked, self.inputs + self.covariates + names(self.group))
             self.targets = self._places(self.asked)
         if self.group is not None:
             _, *numbers = number_all([frame.labels(self.group) for frame in [self.frame, *self._other()]])
@@ -103,7 +105,7 @@ class Question:
             return frame.numbers(name)
         column = frame.column(name)
         if column.dtype.kind not in "fiu":
-            column = np.array([np.nan if v is None or v in self._missing else v for v in column], dtype=object)
+            column = np.array([np.nan if is_missing(v) or v in self._missing else v for v in column], dtype=object)
             try:
                 return column.astype(np.float64)
             except (TypeError, ValueError):
@@ -115,7 +117,7 @@ class Question:
     def truth_of(self, truth: Frame) -> list[np.ndarray]:
         """The values that ``truth`` knows of the rows asked for, found by inputs and group. Without targets its other rows
         are asked for as well."""
-        _check_names(truth, self.inputs + self.values + names(self.group))
+        check_names(truth, self.inputs + self.values + names(self.group))
         known = [self.numbers(truth, name) for name in self.values]
         places, groups, asked_groups, count = self._places(truth), None, None, 0
         if self.group is not None:
@@ -218,7 +220,7 @@ def input_column(frame: Frame, name: str, form=None) -> tuple[np.ndarray, tuple[
 def number_all(columns: Sequence[np.ndarray]) -> list:
     """Labels of several columns, in the order in which they appear, and the number of each row's label for each column."""
     known: dict[Any, int] = {}
-    numbers = [np.fromiter((known.setdefault(None if v != v else v, len(known)) for v in column), np.uint32, len(column))
+    numbers = [np.fromiter((known.setdefault(None if is_missing(v) else v, len(known)) for v in column), np.uint32, len(column))
                for column in columns]
     return [list(known), *numbers]
 
@@ -238,22 +240,25 @@ def fill_options(limits=None, **given):
     """Options of the library by their names. ``limits`` are transform, bounds and counts."""
     options = _core.FillOptions()
     for name, value in given.items():
-        setattr(options, name, value)
+        setattr(options, name, seed_of(value, "fill") if name == "seed" else whole(value, f"[fill] {name}", _LEAST[name]) if name in _LEAST else value)
     if limits is not None:
-        transform, (low, high), counts = limits
-        options.limit_values(transform or "", -np.inf if low is None else float(low), np.inf if high is None else float(high), bool(counts))
+        transform, bounds, counts = limits
+        low, high = (None, None) if bounds is None else pair(bounds, "[fill] bounds", "a lower and an upper limit, or None for either")
+        options.limit_values("" if transform is None else str(transform), -np.inf if low is None else real(low, "[fill] the lower bound"),
+                             np.inf if high is None else real(high, "[fill] the upper bound"), bool(counts))
     return options
 
 
 def as_model(weights, dim_x: int) -> Model:
     if isinstance(weights, Model):
         return weights
-    name = _core.default_weights(dim_x) if weights is None else os.fspath(weights)
+    name = _core.default_weights(dim_x) if weights is None else path_of(weights, "[weights] weights")
     if name not in _loaded and weights is None:
         _loaded[name] = load(name)
     return _loaded[name] if weights is None else load(name)
 
 
+_LEAST = {"samples": 0, "neighbours": 0, "chunk": 1}  # of the options that are whole numbers
 _loaded: dict[str, Model] = {}  # the default weights
 
 
@@ -262,24 +267,16 @@ def named_model(weights) -> Model | None:
     return None if weights is None or (isinstance(weights, str) and weights == "gp") else as_model(weights, 0)
 
 
-def names(given: Names) -> list[str]:
-    return [] if given is None else [given] if isinstance(given, str) else [str(name) for name in given]
-
-
-def probabilities(quantiles) -> list[float]:
-    return [float(q) for q in np.atleast_1d(np.asarray(quantiles, dtype=np.float64))]
-
-
 def side_by_side(columns: list[np.ndarray]) -> np.ndarray:
     return columns[0].reshape(-1, 1) if len(columns) == 1 else np.ascontiguousarray(np.stack(columns, axis=1))
 
 
-def _check_names(frame: Frame, wanted: list[str]) -> None:
+def check_names(frame: Frame, wanted: list[str], where: str = "fill") -> None:
     for name in wanted:
         if name not in frame.names:
-            raise _core.InvalidInput(f"[fill] there is no column {name!r}, found {', '.join(map(repr, frame.names))}")
+            raise _core.InvalidInput(f"[{where}] there is no column {name!r}, found {', '.join(map(repr, frame.names))}")
         if wanted.count(name) > 1:
-            raise _core.InvalidInput(f"[fill] column {name!r} is named twice, expected each column once")
+            raise _core.InvalidInput(f"[{where}] column {name!r} is named twice, expected each column once")
 
 
 def _check_kinds(frame: Frame, wanted: list[str], kinds, what: str) -> None:

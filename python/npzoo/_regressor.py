@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
+from ._arguments import probabilities, whole
 from ._question import as_model, fill_options
 from ._warnings import warn
 
@@ -95,7 +96,9 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def predict_quantiles(self, X, q):
         """Predicts quantiles with the probabilities ``q``: (n, Q) or (n, targets, Q)."""
-        X, q = self._checked(X), [float(p) for p in np.atleast_1d(q)]
+        X, q = self._checked(X), probabilities(q)
+        if wrong := [p for p in q if not 0 < p < 1]:
+            raise _core.InvalidInput(f"[predict] the quantile {wrong[0]:g} found, expected a number above 0 and below 1")
         if self.backend_ != "gp":
             return self._stacked(self._figures(X, quantiles=q)[2], axis=1)
         from scipy.special import ndtri
@@ -105,7 +108,7 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draws values, (n, n_samples) or (n, targets, n_samples); weights that are marginal draw each row by itself."""
-        X, random = self._checked(X), check_random_state(random_state)
+        X, random, n_samples = self._checked(X), check_random_state(random_state), whole(n_samples, "[sample_y] n_samples")
         if self.backend_ == "gp":
             return self._stacked([p.sample(X, n_samples, int(random.randint(2**31))) for p in self.processes_], axis=1)
         drawn = self._figures(X, samples=n_samples, seed=int(random.randint(2**31)))[3]

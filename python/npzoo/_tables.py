@@ -8,10 +8,11 @@ from typing import Callable, Iterable, Sequence
 import numpy as np
 
 from . import _core
+from ._arguments import listed, probabilities
 from ._catalogue import Table
 from ._frames import as_frame
 from ._model import Model
-from ._question import Question, fill_options, named_model, probabilities
+from ._question import Question, fill_options, named_model
 from ._warnings import warn
 
 
@@ -150,6 +151,4 @@ def combines_ends(ends: str) -> bool:
 
 
 def period_texts(period) -> list[str]:
-    if period is None:
-        return []
-    return [str(one) for one in (period if isinstance(period, (list, tuple)) else [period])]
+    return [str(one) for one in listed(period)]

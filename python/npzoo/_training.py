@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Callable, Iterable, Mapping, Sequence
 
 from . import _core
+from ._arguments import names, optional_whole, path_of, real, seed_of, whole
 from ._catalogue import Table, changes
-from ._frames import as_frame
+from ._frames import Frame, as_frame
 from ._model import Model, load
-from ._question import names
 
 
 @dataclass
@@ -56,6 +56,11 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
     >>> result.steps, len(result.losses)
     (3, 3)
     """
+    if resume and out is None:
+        raise _core.InvalidInput("[train] resume without out found, expected out to name the folder of the run")
+    own = None if isinstance(protocol, (str, os.PathLike)) else as_frame(protocol, "train")
+    if own is not None and not (names(inputs) and names(values)):
+        raise _core.InvalidInput("[train] a table without inputs or values found, expected both to name columns of it")
     losses: list[float] = []
     validations: list[tuple[int, float]] = []
     with _Bar(progress) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
@@ -71,14 +76,16 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
                 validations.append((step, value))
             return callback(event, step, value) if callback is not None else None
 
-        folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
+        folder = path_of(out, "[train] out") if out is not None else os.path.join(temporary, "run")
         table = None
-        if not isinstance(protocol, (str, os.PathLike)):
-            table = (_written(protocol, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
-                     names(inputs), names(values), group, context, horizon)
+        if own is not None:
+            table = (_written(own, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
+                     names(inputs), names(values), str(group), whole(context, "[train] context"), whole(horizon, "[train] horizon"))
             protocol = ""
-        result = _core.train(table, os.fspath(protocol), changes(set), model or "", os.fspath(init) if init else "", steps,
-                             batch_size, learning_rate, seed, folder, resume, tensorboard, report)
+        result = _core.train(table, os.fspath(protocol), changes(set), model or "", path_of(init, "[train] init") if init else "",
+                             optional_whole(steps, "[train] steps", least=1), optional_whole(batch_size, "[train] batch_size", least=1),
+                             None if learning_rate is None else real(learning_rate, "[train] learning_rate"), seed_of(seed, "train"),
+                             folder, bool(resume), bool(tensorboard), report)
         trained = load(result["checkpoint"])
     return Training(model=trained, steps=result["steps"], loss=result["loss"],
                     log_likelihood=result["log_likelihood"], seconds=result["seconds"], finished=result["finished"],
@@ -101,13 +108,12 @@ def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | Non
     """
     if not isinstance(model, Model):
         model = load(model)
-    return Table(_core.evaluate(model._core, os.fspath(protocol) if protocol is not None else "", changes(set),
-                                batches, seed, progress))
+    return Table(_core.evaluate(model._core, path_of(protocol, "[evaluate] protocol") if protocol is not None else "", changes(set),
+                                optional_whole(batches, "[evaluate] batches", least=1), seed_of(seed, "evaluate"), progress))
 
 
-def _written(data, path: str) -> str:
+def _written(frame: Frame, path: str) -> str:
     """Writes a table as CSV with all digits, as a training reads it, and returns its path."""
-    frame = as_frame(data, "train")
     columns = []
     for name in frame.names:
         missing = frame.missing(name)

@@ -8,7 +8,8 @@ from typing import Callable, Iterable, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import as_array, as_double
+from ._arguments import probabilities, real, seed_of, whole
+from ._arrays import as_double, as_whole
 from ._model import Model, load
 
 
@@ -46,8 +47,9 @@ def next(times, marks=None, sequences=None, *, weights: str | os.PathLike | Mode
     >>> after.last, after.mean > 2.5, after.quantiles.shape
     (2.5, True, (3,))
     """
-    rows = _core.next_events(*_arrays(weights, times, marks, sequences), [float(q) for q in quantiles], now, samples, float(horizon),
-                             seed, progress)
+    rows = _core.next_events(*_arrays(weights, times, marks, sequences), probabilities(quantiles),
+                             None if now is None else real(now, "[events] now"), whole(samples, "[events] samples"),
+                             real(horizon, "[events] horizon"), seed_of(seed, "events"), progress)
     return [Next(row["last"], row["mean"], row["quantiles"], row["mark_probability"], [Path(*p) for p in row["paths"]]) for row in rows]
 
 
@@ -66,10 +68,16 @@ def log_likelihood(times, marks=None, sequences=None, *, weights: str | os.PathL
 
 def _arrays(weights, times, marks, sequences):
     model = weights if isinstance(weights, Model) else load(weights)
-    kinds = None if marks is None else np.ascontiguousarray(as_array(marks, "marks"), dtype=np.int64)
+    kinds = None if marks is None else _in_a_row(as_whole(marks, "marks"), "marks")
     numbers = None
     if sequences is not None:
         known: dict = {}
         labels = np.asarray(sequences).tolist()
         numbers = np.fromiter((known.setdefault(label, len(known)) for label in labels), np.uint32, len(labels))
-    return model._core, as_double(times, "times"), kinds, numbers
+    return model._core, _in_a_row(as_double(times, "times"), "times"), kinds, numbers
+
+
+def _in_a_row(array: np.ndarray, name: str) -> np.ndarray:
+    if array.ndim != 1:
+        raise _core.InvalidInput(f"[{name}] shape {array.shape} found, expected (n,)")
+    return array

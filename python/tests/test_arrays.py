@@ -95,7 +95,7 @@ def test_wrong_shapes_name_the_argument(model, wrong, message):
 
 @pytest.mark.parametrize("wrong", ["abc", np.zeros((3, 1), complex), np.array([["a"], ["b"]]), None, {"x": 1}])
 def test_wrong_types_name_the_argument(model, wrong):
-    with pytest.raises(TypeError, match=r"\[xc\] an array of numbers expected"):
+    with pytest.raises(npzoo.InvalidInput, match=r"\[xc\] an array of numbers expected"):
         model.predict(wrong, np.zeros((3, 1)), np.zeros((1, 1)))
 
 

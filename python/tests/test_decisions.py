@@ -45,7 +45,7 @@ def test_failed_evaluations_and_maxima():
     (lambda: npzoo.Optimiser({"x": (0, 1)}).tell([[1.0, 2.0]], [1.0]), "expected a value for each point"),
     (lambda: npzoo.Optimiser({"x": (0, 1)}).tell([[2.0]], [1.0]), "x"),
     (lambda: npzoo.Optimiser({"x": (0, 1)}).best, "no evaluation has a value yet"),
-    (lambda: npzoo.Optimiser({"x": (0, 1)}).ask(0), "0 points to propose found"),
+    (lambda: npzoo.Optimiser({"x": (0, 1)}).ask(0), "n 0 found, expected a whole number from 1 on"),
 ])
 def test_what_is_refused(call, message):
     with pytest.raises(npzoo.InvalidInput, match=message):

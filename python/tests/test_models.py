@@ -89,7 +89,7 @@ def test_samples_are_repeatable_and_have_the_moments(model, points):
     assert (many != p.sample(4000, seed=4)).any()
     np.testing.assert_allclose(many.mean(axis=0), p.mean, atol=float(5 * p.std.max() / 4000**0.5))
     np.testing.assert_array_equal(model.sample(*points[:3], n=2, seed=3), many[:2])
-    with pytest.raises(npzoo.InvalidInput, match="0 samples found"):
+    with pytest.raises(npzoo.InvalidInput, match="n 0 found, expected a whole number from 1 on"):
         p.sample(0)
 
 
