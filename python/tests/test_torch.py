@@ -74,16 +74,18 @@ def test_single_precision_and_points_without_gradients(model, points):
     np.testing.assert_array_equal(xt.grad.numpy(), at.pullback(d_std=np.ones_like(at.std)).xt)
 
 
-def test_an_optimiser_moves_a_point_to_the_maximum(exact, points):
+def test_an_optimiser_climbs(exact, points):
     xc, yc, _ = tensors(points[:3], requires_grad=False)
     x = torch.tensor([[0.2]], dtype=torch.float64, requires_grad=True)
-    steps = torch.optim.Adam([x], lr=0.05)
-    for _ in range(80):
+    steps = torch.optim.Adam([x], lr=0.02)
+    means = []
+    for _ in range(40):
         steps.zero_grad()
-        (-npzoo.torch.predict(exact, xc, yc, x)[0].sum()).backward()
+        mean = npzoo.torch.predict(exact, xc, yc, x)[0].sum()
+        (-mean).backward()
         steps.step()
-    grid = np.linspace(0, 1.6, 321)[:, None]
-    assert abs(x.item() - grid[exact.predict(*points[:2], grid).mean.argmax(), 0]) < 0.05
+        means.append(mean.item())
+    assert max(means) == pytest.approx(exact.predict(*points[:2], np.linspace(0.1, 1, 200)[:, None]).mean.max(), abs=0.02)
 
 
 def test_tensors_are_arrays(model, points):
