@@ -315,4 +315,15 @@ TEST_CASE("next event: impossible events are one-line errors") {
           p.log_survival(Tensor::full({2, 3}, -1, DType::float64));
         }) == "[prediction] gap -1 found, expected 0 or more");
   CHECK(said(p, some_events()) == "no error");
+  const auto scored = [&](const NextEvent& q, const Tensor& y) { return error_of([&] { q.score(y); }); };
+  for (const NextEvent& q : {p, gaps}) {
+    CHECK(scored(q, slice(some_events(), 2, 0, 1)) == "[prediction] y (2, 3, 1) found, expected (2, 3, 2)");
+    CHECK(scored(q, slice(some_events(), 1, 0, 2)) == "[prediction] y (2, 2, 2) found, expected (2, 3, 2)");
+    CHECK(scored(q, events(-0.5, 0)) == "[prediction] gap -0.5 found, expected 0 or more");
+  }
+  for (const auto& [mark, text] : {std::pair(-2.0, "-2"), std::pair(-0.5, "-0.5"), std::pair(4.0, "4"),
+                                   std::pair(0.5, "0.5"), std::pair(kNaN, "nan"), std::pair(-kInfinity, "-inf")})
+    CHECK(scored(p, events(1, mark)) ==
+          fmt::format("[prediction] mark {} found, expected one of 0 … 3, or -1 for an end", text));
+  CHECK(scored(p, some_events()) == "no error");
 }

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "npzoo/datasets/events/event_task.h"
 #include "npzoo/models/predictions/host.h"
 #include "npzoo/models/predictions/next_event.h"
 #include "npzoo/ops/concat/concat.h"
@@ -21,6 +22,8 @@ class NextEventOnHost {
                     : Tensor::zeros({tasks_, targets_, 1}, DType::float64, Device::cpu);
   }
 
+  std::int64_t tasks() const { return tasks_; }
+  std::int64_t targets_of_task() const { return targets_; }
   std::int64_t targets() const { return tasks_ * targets_; }
   Tensor of_targets(const Tensor& x) const { return reshape(x, {tasks_, targets_}); }
   Tensor expected_gap() const { return of_targets(moments(gaps_).mean); }
@@ -49,14 +52,15 @@ Tensor exponentials(const Tensor& x) {
 
 EventScores NextEvent::score(const Tensor& y) const {
   const NextEventOnHost here(*this);
-  const Tensor events = on_host(y), gaps = slice(events, 2, 0, 1), survival = here.log_survival(gaps);
+  const Tensor events = on_host(y);
+  npzoo::check_events(events, here.tasks(), here.targets_of_task(), here.log_mark().dim(2));
+  const Tensor gaps = slice(events, 2, 0, 1), survival = here.log_survival(gaps);
   EventScores scores{here.log_density(gaps), Tensor::zeros_like(survival), here.expected_gap(),
                      exponentials(here.log_mark())};
   const auto marks = static_cast<std::size_t>(here.log_mark().dim(2));
   for (std::size_t i = 0; i < static_cast<std::size_t>(here.targets()); ++i) {
     const double mark = events.values<double>()[2 * i + 1];
-    check(mark < static_cast<double>(marks), "[prediction] mark {} found, expected one of 0 … {}", mark, marks - 1);
-    if (mark < 0)
+    if (mark == kNoEvent)
       scores.time.values<double>()[i] = survival.values<double>()[i];
     else
       scores.mark.values<double>()[i] = here.log_mark().values<double>()[i * marks + static_cast<std::size_t>(mark)];
