@@ -240,6 +240,23 @@ TEST_CASE("gp surrogate: a stop request leaves the observations as they were") {
   CHECK(std::abs(surrogate.believe(at).mean[0]) < 0.1);
 }
 
+TEST_CASE("proposals: a value far above the others is told as hardly worse than these, in their order") {
+  Observations seen;
+  seen.dims = 1;
+  seen.y = {3, 1, 1e30, 2, 4, 0, 5, 1e3, 2.5, 1.5, 3.5, 4.5};
+  for (std::size_t i = 0; i < seen.y.size(); ++i) seen.x.push_back(static_cast<double>(i) / 16);
+  const std::vector<double> told = told_values(seen).y;
+  for (std::size_t i = 0; i < told.size(); ++i)
+    if (i != 2 && i != 7) CHECK(told[i] == seen.y[i]);
+  CHECK(told[7] > 5);
+  CHECK(told[2] > told[7]);
+  CHECK(told[2] < 5.5);  // from quartile to quartile it is less than 5
+  for (double& y : seen.y) y = -y;  // values far below are the best ones
+  const std::vector<double> low = told_values(seen).y;
+  CHECK(low[2] < low[7]);
+  CHECK(low[7] < -30);
+}
+
 TEST_CASE("proposals: points climb to the acquisition's maximum, and held inputs stay") {
   GpSurrogate surrogate(std::vector<GpHyperparameters>{{KernelKind::matern52, {0.3, 0.5}, 1.0, 1e-3}});
   const SeenPoints seen(1, 2);

@@ -128,6 +128,22 @@ def one_huge_value_does_not_flatten_the_others():
 
 
 @case
+def one_huge_value_does_not_hide_a_smooth_minimum():
+    """A bowl with a point whose value says nothing: a far value makes the function look rough everywhere."""
+    space = "".join(f'[[axis]]\nname = "{name}"\nlow = 0\nhigh = 1\n' for name in "ab")
+    f = lambda p: (p["a"] - .3) ** 2 + (p["b"] - .6) ** 2
+    points = rows(ask(space, None, "--ask", 8))
+    for huge in (1e30, 5):
+        table = table_of(points, lambda p: huge if p == points[0] else f(p), "ab")
+        best = math.inf
+        for _ in range(6):
+            (found,) = rows(ask(space, table))
+            best = min(best, f(found))
+            table += f"{found['a']!r},{found['b']!r},{f(found)!r}\n"
+        expect(best < 1e-3, huge, best)
+
+
+@case
 def evaluations_that_failed_are_avoided():
     """The best of what is known is beside a part of the axis that fails."""
     f = lambda p: -p["x"]

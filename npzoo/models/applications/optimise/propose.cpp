@@ -178,7 +178,7 @@ std::int64_t design_size(const SearchSpace& space) {
 }
 
 Observations told_values(const Observations& seen) {
-  constexpr double kFar = 10;
+  constexpr double kFar = 10, kStep = 0.1;
   constexpr std::int64_t kFewest = 4;
   Observations told = seen;
   if (seen.size() >= kFewest) {
@@ -186,8 +186,9 @@ Observations told_values(const Observations& seen) {
     std::ranges::sort(sorted);
     const double spread = spread_of(sorted);
     const double low = quantile_of(sorted, 0.25) - kFar * spread, high = quantile_of(sorted, 0.75) + kFar * spread;
+    const double worst_near = *(std::ranges::upper_bound(sorted, high) - 1);
     const auto beyond = [&](double distance) { return spread / (1 + spread / distance); };  // below the spread
-    for (double& y : told.y) y = y > high ? high + beyond(y - high) : y < low ? low - beyond(low - y) : y;
+    for (double& y : told.y) y = y > high ? worst_near + kStep * beyond(y - high) : y < low ? low - beyond(low - y) : y;
   }
   if (told.y.empty()) return told;
   const double worst = *std::ranges::max_element(told.y);
