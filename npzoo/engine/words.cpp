@@ -93,4 +93,8 @@ std::string expected_names(std::string_view word, const std::vector<std::string>
   return fmt::format(", expected one that {} lists", list);
 }
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace npzoo

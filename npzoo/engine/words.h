@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,8 @@ std::string expected_words(std::string_view word, const std::vector<std::string>
 /// The same for names of which there are many: ", did you mean 'tnp-d', 'tnp-a' or 'tnp-nd'? (npzoo list models shows
 /// all)". `list` is the command that lists them. More than a few names are never printed.
 std::string expected_names(std::string_view word, const std::vector<std::string>& known, std::string_view list);
+
+/// "1 row", "2 rows".
+std::string counted(std::int64_t count, std::string_view what);
 
 }  // namespace npzoo

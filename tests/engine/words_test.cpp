@@ -46,3 +46,9 @@ TEST_CASE("words: the end of a message") {
   CHECK(expected_names("zebra", {"cnp", "np"}, "npzoo list models") == ", expected one of: cnp, np");
   CHECK(expected_names("zebra", {}, "npzoo list weights") == ", expected one that npzoo list weights lists");
 }
+
+TEST_CASE("words: one is counted as one") {
+  CHECK(counted(0, "row") == "0 rows");
+  CHECK(counted(1, "row") == "1 row");
+  CHECK(counted(2, "known point") == "2 known points");
+}

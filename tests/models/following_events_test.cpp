@@ -84,7 +84,7 @@ TEST_CASE("events: predictions after the sequences of a table, and their tables"
   paths << std::ifstream(drawn).rdbuf();
   CHECK(
       paths.str().starts_with("# model: renewal trained under events\n"
-                              "# free-running: 1 paths of each sequence over a horizon of 2\nwho,sample,time\n"));
+                              "# free-running: 1 path of each sequence over a horizon of 2\nwho,sample,time\n"));
 }
 
 TEST_CASE("events: stops on request, and works afterwards") {

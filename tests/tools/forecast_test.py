@@ -148,7 +148,7 @@ def rows_with_some_of_their_values_are_counted():
     succeed("train", "--table", path, "--time", "when", "--values", "a,b", "--context", 12, "--horizon", 3, "--model", "tnp-d", *small, "--steps",
             2, "--batch", 4, "--validation-batches", 1, "--out", HERE / "two")
     done = npzoo("predict", path, "--checkpoint", HERE / "two/checkpoint.safetensors", "--out", HERE / "o.csv")
-    expect("1 rows have some of a, b and not all: the forecast does not use them" in done.stderr, done.stderr)
+    expect("1 row has some of a, b and not all: the forecast does not use it" in done.stderr, done.stderr)
 
 
 @case

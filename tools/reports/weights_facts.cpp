@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "npzoo/engine/io/file.h"
+#include "npzoo/engine/words.h"
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -17,11 +18,6 @@ JsonValue to_json(const std::vector<TestScore>& scores) {
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-/// "1 input", "2 inputs"
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/config.h"
+#include "npzoo/engine/words.h"
 #include "npzoo/models/training/named_weights.h"
 
 namespace npzoo {
@@ -18,8 +19,8 @@ TrainedModel load_model(const std::string& weights) {
 
 std::string WeightsUsed::made_by(std::string_view command) const {
   if (protocol.empty()) return fmt::format("npzoo {} {}: {}, fitted to the table", kVersion, command, model);
-  return fmt::format("npzoo {} {}: {} trained under {}, seed {}, {} steps", kVersion, command, model, protocol, seed,
-                     steps);
+  return fmt::format("npzoo {} {}: {} trained under {}, seed {}, {}", kVersion, command, model, protocol, seed,
+                     counted(steps, "step"));
 }
 
 std::string WeightsUsed::name() const { return protocol.empty() ? model : model + ":" + protocol; }

@@ -6,6 +6,7 @@
 
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 
@@ -40,8 +41,8 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
   std::vector<std::string> header{name_of_sequences(form), "sample", form.time};
   if (form.marks > 1) header.push_back(form.mark);
   const bool dates = data.times.kind == ColumnForm::Kind::time;
-  const std::string how = fmt::format("free-running: {} paths of each sequence over a horizon of {}{}", options.samples,
-                                      options.horizon, dates ? " days" : "");
+  const std::string how = fmt::format("free-running: {} of each sequence over a horizon of {}{}",
+                                      counted(options.samples, "path"), options.horizon, dates ? " days" : "");
   paths_.emplace(paths, header, facts ? std::vector{model, how} : std::vector<std::string>());
   if (facts_.empty()) facts_.push_back(model);
   facts_.push_back(how);

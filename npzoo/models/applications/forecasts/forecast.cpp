@@ -10,6 +10,7 @@
 #include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 
@@ -49,8 +50,9 @@ std::vector<Warning> compare_with_training(const ForecastResult& r, const Series
                      fmt::format("column {} is {} in all rows to forecast from", r.columns.values[c], low)});
   }
   if (series.partial > 0)
-    all.push_back({"partial rows", fmt::format("{} rows have some of {} and not all: the forecast does not use them",
-                                               series.partial, fmt::join(r.columns.values, ", "))});
+    all.push_back({"partial rows", fmt::format("{} {} some of {} and not all: the forecast does not use {}",
+                                               counted(series.partial, "row"), series.partial == 1 ? "has" : "have",
+                                               fmt::join(r.columns.values, ", "), series.partial == 1 ? "it" : "them")});
   return all;
 }
 
@@ -84,7 +86,8 @@ std::vector<std::string> ForecastResult::comments() const {
   return {
       weights.made_by("predict"),
       fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
-      fmt::format("context: {} known points of the last {} steps, from {} on", forecast.context_points, context_steps,
+      fmt::format("context: {} of the last {}, from {} on", counted(forecast.context_points, "known point"),
+                  counted(context_steps, "step"),
                   series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
 }
 
@@ -180,7 +183,7 @@ std::unique_ptr<TableWriter> write_paths(const ForecastResult& r, const std::fil
   return with_errors([&] {
     const auto count = static_cast<std::size_t>(r.samples), channels = r.columns.values.size();
     std::vector<std::string> comments = r.comments();
-    comments.push_back(fmt::format("samples: {} paths", count));
+    comments.push_back(fmt::format("samples: {}", counted(r.samples, "path")));
     if (!facts) comments.clear();
     const std::vector<std::string> time{r.columns.time};
     auto out = std::make_unique<TableWriter>(path, sample_header(time, r.columns.values, table, table), comments);

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "npzoo/engine/words.h"
+
 namespace npzoo {
 
 namespace {
-
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 /// "rain from 0 on, predicted as sqrt(rain)".
 std::string described(const ValueTransform& t, const std::string& name) {
