@@ -53,10 +53,18 @@ class Reporter final : public TrainObserver {
 using OwnColumns = std::tuple<std::filesystem::path, std::vector<std::string>, std::vector<std::string>, std::string,
                               std::int64_t, std::int64_t>;
 
+/// A table of events: its path, and the columns of the sequence, the time and the mark.
+using OwnEventColumns = std::tuple<std::filesystem::path, std::string, std::string, std::string>;
+
 OwnData own_data(const OwnColumns& columns) {
   const auto& [path, inputs, values, group, context, horizon] = columns;
   if (horizon == 0) return {OwnTable{path, group, inputs, values}};
   return {OwnSeries{path, inputs.empty() ? std::string() : inputs.front(), values, context, horizon}};
+}
+
+OwnData own_events(const OwnEventColumns& columns) {
+  const auto& [path, sequence, time, mark] = columns;
+  return {OwnEvents{path, sequence, time, mark}};
 }
 
 nb::dict train_model(const RunRequest& request, const std::filesystem::path& out, bool resume, bool tensorboard,
@@ -133,10 +141,11 @@ nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, con
 void add_training(nb::module_& module) {
   module.def(
       "train",
-      [](const std::optional<OwnColumns>& table, const std::string& protocol, const std::vector<std::string>& changes,
-         const std::string& model, const std::string& init, std::optional<std::int64_t> steps,
-         std::optional<std::int64_t> batch_size, std::optional<double> learning_rate, std::optional<std::uint64_t> seed,
-         const std::filesystem::path& out, bool resume, bool tensorboard, nb::object report) {
+      [](const std::optional<OwnColumns>& table, const std::optional<OwnEventColumns>& events,
+         const std::string& protocol, const std::vector<std::string>& changes, const std::string& model,
+         const std::string& init, std::optional<std::int64_t> steps, std::optional<std::int64_t> batch_size,
+         std::optional<double> learning_rate, std::optional<std::uint64_t> seed, const std::filesystem::path& out,
+         bool resume, bool tensorboard, nb::object report) {
         RunRequest request{.protocol = protocol,
                            .changes = changes,
                            .model = model,
@@ -146,10 +155,11 @@ void add_training(nb::module_& module) {
                            .lr = learning_rate,
                            .seed = seed};
         if (table) request.own = own_data(*table);
+        if (events) request.own = own_events(*events);
         return train_model(request, out, resume, tensorboard, report);
       },
-      "table"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a, "learning_rate"_a, "seed"_a,
-      "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none());
+      "table"_a, "events"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a,
+      "learning_rate"_a, "seed"_a, "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none());
   module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none());
 }
 

@@ -36,12 +36,14 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
           init: str | os.PathLike | None = None, out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
           callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
           inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
-          horizon: int = 0) -> Training:
+          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "") -> Training:
     """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
 
     A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
     columns, and tasks are its groups or blocks of its rows. Without ``model`` and ``init`` the training begins with the
     weights for tables. With ``context`` and ``horizon``, in steps of the one column ``inputs``, tasks are forecasts.
+    With ``time`` the rows are events: ``time`` names the column of their times, numbers or dates that ascend in each
+    sequence, ``sequence`` that of their sequences (without it there is one) and ``mark`` that of their kinds.
 
     ``steps``, ``batch_size``, ``learning_rate`` and ``seed`` replace those of the protocol; ``set`` changes any of its
     keys, as ``{"data.noise": 0.1}``. ``init`` names weights to begin with. ``out`` is a folder for checkpoint and
@@ -59,8 +61,12 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
     if resume and out is None:
         raise _core.InvalidInput("[train] resume without out found, expected out to name the folder of the run")
     own = None if isinstance(protocol, (str, os.PathLike)) else as_frame(protocol, "train")
-    if own is not None and not (names(inputs) and names(values)):
-        raise _core.InvalidInput("[train] a table without inputs or values found, expected both to name columns of it")
+    if own is not None and time and (names(inputs) or names(values) or group):
+        raise _core.InvalidInput("[train] inputs, values or group found beside time, expected time, sequence and mark for a table of events")
+    if own is not None and not time and not (names(inputs) and names(values)):
+        raise _core.InvalidInput("[train] a table without inputs or values found, expected both to name columns of it, or time for events")
+    if (sequence or mark) and not (own is not None and time):
+        raise _core.InvalidInput("[train] sequence or mark found, expected time and a table of events with them")
     losses: list[float] = []
     validations: list[tuple[int, float]] = []
     with _Bar(progress) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
@@ -77,12 +83,15 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
             return callback(event, step, value) if callback is not None else None
 
         folder = path_of(out, "[train] out") if out is not None else os.path.join(temporary, "run")
-        table = None
+        table = events = None
         if own is not None:
-            table = (_written(own, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv")),
-                     names(inputs), names(values), str(group), whole(context, "[train] context"), whole(horizon, "[train] horizon"))
+            path = _written(own, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv"))
             protocol = ""
-        result = _core.train(table, os.fspath(protocol), changes(set), model or "", path_of(init, "[train] init") if init else "",
+            if time:
+                events = (path, str(sequence), str(time), str(mark))
+            else:
+                table = (path, names(inputs), names(values), str(group), whole(context, "[train] context"), whole(horizon, "[train] horizon"))
+        result = _core.train(table, events, os.fspath(protocol), changes(set), model or "", path_of(init, "[train] init") if init else "",
                              optional_whole(steps, "[train] steps", least=1), optional_whole(batch_size, "[train] batch_size", least=1),
                              None if learning_rate is None else real(learning_rate, "[train] learning_rate"), seed_of(seed, "train"),
                              folder, bool(resume), bool(tensorboard), report)

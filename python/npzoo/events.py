@@ -35,8 +35,8 @@ def next(times, marks=None, sequences=None, *, weights: str | os.PathLike | Mode
          progress: Callable[[int, int], object] | None = None) -> list[Next]:
     """Predicts the next event of each sequence, given all events before it.
 
-    ``times`` (n) ascend within a sequence and are in the unit of the training; ``marks`` (n) are the kinds of the
-    events, from 0 on; ``sequences`` (n) are labels of the sequences, in whose order of first appearance the results
+    ``times`` (n) ascend within a sequence and are in the unit of the training, of dates in days; ``marks`` (n) are the
+    kinds of the events, from 0 on, of words in alphabetical order; ``sequences`` (n) are labels of the sequences, in whose order of first appearance the results
     come. ``now`` says that nothing more has happened until then. ``samples`` continuations are drawn until ``horizon``
     after the last event or ``now``. ``weights`` are those of a model of events, such as :func:`npzoo.train` makes
     under ``events/hawkes``; none come with the package.

@@ -24,6 +24,23 @@ def test_what_comes_next(hawkes):
     assert later.quantiles[0] > 5
 
 
+def test_training_on_a_table_of_events():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    hours = rng.exponential(size=150).cumsum()
+    frame = pandas.DataFrame({"when": pandas.Timestamp("2024-03-01") + pandas.to_timedelta(np.round(3600 * hours), unit="s"),
+                              "what": rng.choice(["tea", "coffee"], size=150)})
+    trained = npzoo.train(frame, "thp-plus", time="when", mark="what", steps=3, batch_size=2, progress=False)
+    days = hours / 24
+    (after,) = npzoo.events.next(days[-20:], marks=(frame["what"] == "tea")[-20:].astype(int), weights=trained.model)
+    assert after.last == pytest.approx(days[-1], rel=1e-12) and after.mean > days[-1] and len(after.mark_probability) == 2
+    with pytest.raises(npzoo.Error, match="mark of event 0 is 2"):
+        npzoo.events.next([1.0, 2.0], marks=[2, 0], weights=trained.model)
+    for wrong in ({"mark": "what"}, {"time": "when", "inputs": "what"}, {}):
+        with pytest.raises(npzoo.InvalidInput, match="expected"):
+            npzoo.train(frame, **wrong)
+
+
 def test_densities_add_up(hawkes):
     one, two = npzoo.events.log_likelihood([0.5, 1.0, 2.5, 0.2], sequences=[7, 7, 7, 8], weights=hawkes)
     assert one.shape == (3,) and np.isnan(one[0]) and np.isfinite(one[1:]).all() and np.isnan(two).all()
