@@ -75,6 +75,20 @@ JsonValue to_json(const std::vector<BaselineScores>& baselines, const ColumnChoi
   return json;
 }
 
+/// Forecasts of the hidden last season; skill is one minus the CRPS relative to that of the seasonal naive forecast.
+JsonValue to_json(const std::vector<EndScore>& scores) {
+  const auto naive = std::ranges::find(scores, name_of(EndMethod::seasonal_naive), &EndScore::method);
+  JsonValue list = JsonValue::array();
+  for (const EndScore& s : scores)
+    list.push_back(JsonValue::object({{"method", s.method},
+                                      {"mase", s.mase},
+                                      {"crps", s.crps},
+                                      {"coverage_95", s.coverage_95},
+                                      {"skill", 1 - s.crps / naive->crps},
+                                      {"values", s.values}}));
+  return list;
+}
+
 }  // namespace
 
 JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_t rows, double seconds) {
@@ -99,6 +113,7 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
   if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
+  if (c.check) json.set("check", to_json(result.end_scores));
   if (result.scores.empty()) return json;
   json.update(to_json(pooled(result.scores)));
   JsonValue each = JsonValue::object();
