@@ -131,18 +131,18 @@ double certain_gain(std::span<const double> a, std::span<const double> b) {
 }
 
 /// The transform "none" with limits, and the kinds to compare it with.
-struct Candidates {
+struct CandidateTransforms {
   ValueTransform none;
   std::vector<ValueTransform> others{};
 };
 
-Candidates candidates_of(const TransformOptions& options, std::span<const double> y) {
+CandidateTransforms candidates_of(const TransformOptions& options, std::span<const double> y) {
   constexpr std::int64_t kLimited = 3;  // zeros that make 0 a limit
   ValueTransform base = limits_of(options);
   const bool negative = std::ranges::any_of(y, [](double v) { return v < 0; });
   const auto zeros = std::ranges::count(y, 0.0);
   if (std::isinf(base.low) && std::isinf(base.high) && !negative && zeros >= kLimited) base.low = 0;
-  Candidates all{base};
+  CandidateTransforms all{base};
   if (std::isinf(base.low) && (negative || zeros > 0)) return all;  // no limit in sight
   for (const Kind kind : {Kind::log, Kind::sqrt, Kind::logit}) {
     if (kind == Kind::logit && (std::isinf(base.low) || std::isinf(base.high) || base.counts)) continue;
@@ -185,7 +185,7 @@ ValueTransform choose_transform(const TransformOptions& options, const TableQues
                                 const SeriesPredictor& predictor, const LocalOptions& local) {
   check(predictor.dim_y() == 1, "[predict] the transform auto found for a model of {} values, expected a named one",
         predictor.dim_y());
-  const Candidates all = candidates_of(options, q.y[column]);
+  const CandidateTransforms all = candidates_of(options, q.y[column]);
   check_within(all.none, q.y[column], q.y_names[column]);
   if (all.others.empty()) return all.none;
   const std::vector<HeldOut> held = held_out_rows(q, column);
