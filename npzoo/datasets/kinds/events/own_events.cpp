@@ -21,9 +21,9 @@ namespace npzoo {
 namespace {
 
 /// What a table says before it is known how to read it.
-class TableFacts {
+class EventTableFacts {
  public:
-  explicit TableFacts(const OwnEvents& own) {
+  explicit EventTableFacts(const OwnEvents& own) {
     TableReader reader(own.path);
     const TableFormat& format = reader.format();
     CellParser parser(format);
@@ -104,7 +104,7 @@ OwnTasks on_own_events(const OwnEvents& own, const EventFile& recipe, const Even
   constexpr std::int64_t kEnoughSequences = 10;
   constexpr double kLeastGap = 1e-3;  // of the mean gap
   check_read_again(own.path, "events");
-  const TableFacts facts(own);
+  const EventTableFacts facts(own);
   const double unit = facts.mean_gap();
   check(unit > 0 && std::isfinite(unit),
         "[events] {}: no time passes between events of a sequence, expected times that ascend in it",
