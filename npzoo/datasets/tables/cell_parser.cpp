@@ -104,10 +104,10 @@ std::string ColumnForm::text(double value) const {
 CellParser::CellParser(const TableFormat& format, const CellRules& rules)
     : format_(&format),
       rules_(rules),
-      decimal_(rules.decimal != '\0'       ? rules.decimal
-               : format.separator() == ',' ? '.'
-                                           : '\0'),
-      decimal_certain_(rules.decimal != '\0'),
+      decimal_{.sign = rules.decimal != '\0'       ? rules.decimal
+                       : format.separator() == ',' ? '.'
+                                                   : '\0',
+               .certain = rules.decimal != '\0'},
       forms_(format.columns()) {
   for (const std::string& text : rules.missing) {
     double value = 0;
@@ -137,10 +137,10 @@ void CellParser::refuse(const Place& at, std::string_view expected) const {
 
 /// The common case: a number with a point or without, in a column of numbers.
 bool CellParser::plain_number(std::string_view cell, double& value) {
-  if (decimal_ == ',') return false;
+  if (decimal_.sign == ',') return false;
   const auto [end, error] = parse(cell, value);
   if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) return false;
-  if (!decimal_certain_ && cell.find('.') != std::string_view::npos) decimal_ = '.', decimal_certain_ = true;
+  if (!decimal_.certain && cell.find('.') != std::string_view::npos) decimal_ = {'.', true};
   return true;
 }
 
@@ -185,15 +185,14 @@ std::optional<double> CellParser::grouped(std::string_view cell) {
   const char separator = cell[cell.find_first_of(",.")], last = cell[cell.find_last_of(",.")];
   const bool several = std::ranges::count(cell, separator) > 1;
   const char decimal = separator == ',' ? '.' : ',';
-  if (decimal_ != '\0' && decimal_ != decimal) return {};
-  if (last == separator && !several && !decimal_certain_) return {};
+  if (decimal_.sign != '\0' && decimal_.sign != decimal) return {};
+  if (last == separator && !several && !decimal_.certain) return {};
   std::string plain(cell);
   std::erase(plain, separator);
   std::ranges::replace(plain, ',', '.');
   double value = 0;
   if (parse(plain, value).ptr != plain.data() + plain.size() || !std::isfinite(value)) return {};
-  decimal_ = decimal;
-  decimal_certain_ = true;
+  decimal_ = {decimal, true};
   return value;
 }
 
@@ -217,9 +216,9 @@ double CellParser::number(const Place& at) {
   if (!known && (format_->separator() != ',' || rules_.decimal == ',')) {
     const auto comma = with_comma(at.cell);
     const bool has_comma = at.cell.find(',') != std::string_view::npos;
-    if (comma && has_comma && decimal_ == '.') refuse(at, "a decimal point, like the other numbers of the table");
+    if (comma && has_comma && decimal_.sign == '.') refuse(at, "a decimal point, like the other numbers of the table");
     if (comma) {
-      if (has_comma) decimal_ = ',', decimal_certain_ = true;
+      if (has_comma) decimal_ = {',', true};
       value = *comma;
       known = true;
     }
@@ -234,7 +233,7 @@ double CellParser::number(const Place& at) {
   }
   if (has_thousands(at.cell))
     refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
-  if (decimal_ == ',' && at.cell.find('.') != std::string_view::npos &&
+  if (decimal_.sign == ',' && at.cell.find('.') != std::string_view::npos &&
       parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
     refuse(at, "a decimal comma, like the other numbers of the table");
   if (needs_order(at.cell))

@@ -63,7 +63,16 @@ class CellParser {
   const std::vector<ColumnForm>& forms() const { return forms_; }
   /// Goes on with what another table, or another column of it, has.
   void set_form(std::size_t column, const ColumnForm& form) { forms_[column] = form; }
-  char decimal_sign() const { return decimal_ == '\0' ? '.' : decimal_; }
+  char decimal_sign() const { return decimal_.sign == '\0' ? '.' : decimal_.sign; }
+
+  /// The decimal sign as far as numbers have shown it.
+  struct Decimal {
+    char sign = '\0';      // zero: not known yet
+    bool certain = false;  // a number has shown it
+  };
+  const Decimal& decimal() const { return decimal_; }
+  /// Goes on as if the numbers so far were others, such as those of one column.
+  void set_decimal(const Decimal& decimal) { decimal_ = decimal; }
 
  private:
   struct Place {
@@ -82,8 +91,7 @@ class CellParser {
   const TableFormat* format_;
   CellRules rules_;
   std::vector<double> missing_numbers_;
-  char decimal_ = '\0';           // not known yet
-  bool decimal_certain_ = false;  // a number has shown it
+  Decimal decimal_;
   std::vector<ColumnForm> forms_;
 };
 

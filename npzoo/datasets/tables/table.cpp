@@ -98,6 +98,7 @@ const std::vector<ColumnSummary>& Table::summaries() {
   all.resize(format_.columns());
   CellParser parser(format_, rules_);
   Cells cells;
+  std::vector<CellParser::Decimal> decimals(all.size(), parser.decimal());  // as each column by itself shows
   std::vector<OrderOfDates> orders(all.size());
   std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
   for (std::int64_t row = 0; row < rows(); ++row) {
@@ -112,7 +113,9 @@ const std::vector<ColumnSummary>& Table::summaries() {
       }
       if (orders[c].open()) orders[c].add(cell);
       if (all[c].kind != Kind::text) {
+        parser.set_decimal(decimals[c]);
         const ColumnForm::Kind kind = parser.kind_of(cell);
+        decimals[c] = parser.decimal();
         const Kind found = kind == ColumnForm::Kind::number ? Kind::number
                            : kind == ColumnForm::Kind::time ? Kind::time
                                                             : Kind::text;

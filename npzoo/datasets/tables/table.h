@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// Summary of all cells of a column.
+/// Summary of all cells of a column, which is read by itself: other columns say nothing about its decimal sign.
 struct ColumnSummary {
   enum class Kind : std::uint8_t { empty, number, time, text };
 
