@@ -40,8 +40,8 @@ void flush_standard_output() {
   fail("[npzoo] standard output cannot be written");
 }
 
-/// Without a word and by the signal, as programs in a pipeline end when nobody reads them any more; where SIGPIPE was
-/// ignored from the start, with an error.
+/// Ends silently by the signal, as programs in a pipeline do without a reader; where SIGPIPE was ignored from the
+/// start, with an error.
 int end_unread(void (*on_broken_pipe)(int), const std::exception& e) {
   std::signal(SIGPIPE, on_broken_pipe);
   std::raise(SIGPIPE);

@@ -70,7 +70,7 @@ Expectation expected_truth(const TaskConfig& tasks, const ExpectationOptions& op
 std::vector<StoredExpectation> read_expectations(std::string_view text, const std::string& where) {
   TomlReader reader(text, "[expectations] " + where);
   std::vector<StoredExpectation> all;
-  if (!reader.has("expectation")) return all;  // nobody has computed one
+  if (!reader.has("expectation")) return all;  // none was computed
   for (TomlReader& row : reader.tables("expectation", "expected densities under the exact posterior")) {
     StoredExpectation& stored = all.emplace_back();
     stored.protocol = row.text("protocol", "name of the protocol");

@@ -24,7 +24,7 @@ using KeyLine = const char*;
 
 /// For keys inside a value of several forms: the line of the value describes them, see TomlReader::any_form.
 inline constexpr KeyLine kPartOfForm = "";
-/// For sizes of models that follow from the data of a protocol: nobody writes these keys.
+/// For sizes of models that follow from the data of a protocol: these keys are not in files.
 inline constexpr KeyLine kGivenByData = "";
 
 /// Answers the questions of readers without a file, and records them. Implements described_keys.

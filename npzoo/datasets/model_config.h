@@ -18,7 +18,7 @@ namespace npzoo {
 /// Constructor parameters of a model, as written in the `[models.NAME]` table of a protocol or in a checkpoint.
 using ModelConfig = std::map<std::string, std::variant<bool, std::int64_t, double, std::string>>;
 
-/// Reads a ModelConfig strictly: every key must be there, have the right type, and be asked for. Each key comes with a
+/// Reads a ModelConfig strictly: every key must be present, have the right type, and be read. Each key comes with a
 /// line that describes it: `npzoo help protocol` and the documentation print these lines, see described_keys.
 ///
 ///     ConfigReader reader(config, "tnp-d");

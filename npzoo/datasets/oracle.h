@@ -11,7 +11,7 @@
 namespace npzoo {
 
 /// The best values that are possible in expectation, per target point, in the metric of the protocol. "known": the true
-/// hyper-parameters are given; "Bayes": they are integrated out. Absent where nobody has computed them.
+/// hyper-parameters are given; "Bayes": they are integrated out. Absent if not computed.
 struct OracleValues {
   std::optional<double> known_marginal, known_joint;
   std::optional<double> bayes_diagonal, bayes_mixture, bayes_joint;

@@ -25,7 +25,7 @@ std::string protocol_text(const std::string& name_or_path);
 std::vector<DescribedKey> described_file_keys();
 
 /// A complete text with changes on top, each a line of TOML, "data.points = 100", as if a protocol extended it by them;
-/// a later change of one key replaces an earlier one. The text's name then tells what was changed, as the flags that
+/// a later change of one key replaces an earlier one. The name of the text then lists the changes, as the flags that
 /// change it: `tnp/gp-rbf --set data.points=100`. What was published is left out, and so are the oracle values, unless
 /// training, validation and models alone are changed. Throws Error for a change that is no such line.
 std::string changed_text(std::string_view text, std::span<const std::string> changes);

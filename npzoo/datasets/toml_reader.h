@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// One table of a TOML file, read strictly: every key must be there, have the right type, and be asked for. Errors name
+/// One table of a TOML file, read strictly: every key must be present, have the right type, and be read. Errors name
 /// the file, the key, what was found and what was expected. Each key comes with a line that describes it: `npzoo help
 /// protocol` and the documentation print these lines, see described_keys.
 ///

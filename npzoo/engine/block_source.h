@@ -33,7 +33,7 @@ struct alignas(kAlignment) Buffer::Block {
   Pool* pool = nullptr;
   Block* next_free = nullptr;
   int size_class = 0;
-  int arena = 0;  // where it goes when nobody owns it
+  int arena = 0;  // the arena that it returns to without an owner
 };
 
 /// The system that a pool takes its blocks from.

@@ -103,7 +103,7 @@ class KeptDraws {
   };
   Tensor at(std::int64_t index, std::int64_t call, const Draws::Request& request, DType dtype, const Draws& draws);
 
-  std::vector<Kept> kept_;  // in the order in which they were asked for
+  std::vector<Kept> kept_;  // in the order of the calls
 };
 
 }  // namespace npzoo

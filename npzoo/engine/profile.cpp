@@ -27,7 +27,7 @@ void Profile::lap(const char* operation, Cost Passes::*pass) {
   ++cost.calls;
   cost.milliseconds += elapsed.count();
   cost.flops += counted_flops_here() - flops_since_;
-  start();  // what the bookkeeping took is charged to nobody
+  start();  // the time of the bookkeeping does not count
 }
 
 void Profile::add(const Profile& other) {

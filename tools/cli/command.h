@@ -16,7 +16,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  /// Tells the flags, which are read into this object.
+  /// Declares the flags, which are read into this object.
   virtual void add_flags(Flags& flags) = 0;
   /// Returns the exit status. Throws Error with the one line that is then printed.
   virtual int run() const = 0;

@@ -17,8 +17,8 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// Runs what was asked for and returns its exit status. Help, the version and, in one line, what is wrong with the
-  /// command line are printed here; what the command throws is left to the caller.
+  /// Runs the command and returns its exit status. Help, the version and, in one line, what is wrong with the command
+  /// line are printed here; what the command throws is left to the caller.
   int run(int argc, const char* const* argv);
 
   /// Returns the flags of the program, and below them all commands.

@@ -41,7 +41,7 @@ Protocol load_protocol(const ProtocolOptions& options);
 /// The same; without a name the changes are made to `own`.
 Protocol load_protocol(const ProtocolOptions& options, const Protocol& own);
 
-/// Device, precision and threads are from now on those that were asked for. Throws Error if they cannot be had.
+/// Applies device, precision and threads. Throws Error if one is not available.
 void apply(const CommonOptions& common);
 
 }  // namespace npzoo

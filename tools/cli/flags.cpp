@@ -65,7 +65,7 @@ std::string Flag::help() const { return option_->get_description(); }
 std::string Flag::value_name() const { return type() == FlagType::flag ? std::string() : option_->get_type_name(); }
 std::string Flag::shown_default() const { return option_->get_default_str(); }
 
-// CLI11 keeps what belongs to an option in its validators alone; this one accepts all, and nobody is shown it.
+// CLI11 keeps further data of an option in validators alone. This one accepts all values and is not shown.
 Flag Flag::with_choices(const std::vector<std::string>& choices) {
   option_->check(CLI::Validator([](std::string&) { return std::string(); }, std::string(),
                                 fmt::format("{}", fmt::join(choices, ","))));

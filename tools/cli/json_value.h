@@ -73,7 +73,7 @@ class JsonValue {
   std::unique_ptr<JsonTree> tree_;
 };
 
-/// Prints the one result of a command that was asked for JSON.
+/// Prints the result of a command with --json.
 void print_json(const JsonValue& result);
 
 }  // namespace npzoo

@@ -8,7 +8,7 @@
 namespace npzoo {
 
 /// For messages: names out of files from strangers may hold line ends and escape sequences, and a word of many hundred
-/// characters hides what is said of it.
+/// characters hides the rest of the line.
 std::string one_line(std::string text);
 
 /// "npzoo: error: …" on standard error, in one line. Throws nothing but std::bad_alloc.

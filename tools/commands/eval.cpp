@@ -69,7 +69,7 @@ std::map<std::string, Published> published_figures(const ScoredModel& scored, co
   return values;
 }
 
-/// Under its name and, where they are told, its error and its number of batches. The headline's error has no other
+/// Writes a figure under its name and, if known, its error and its number of batches. The headline's error has no other
 /// name.
 void add_figure(JsonValue& row, const Figure& figure, const std::string& error_name) {
   row.set(figure.name, figure.value.value);

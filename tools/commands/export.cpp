@@ -57,7 +57,7 @@ std::string training_command(const TrainingRun& run) {
 
 constexpr const char* kNoScores = "[]";
 
-/// The scores of these weights as JSON; none, with a note, if nobody has computed any.
+/// The scores of these weights as JSON; none, with a note, if there are none.
 std::string scores_for(const ExportCommand& c, const std::filesystem::path& evaluation, const Checkpoint& checkpoint) {
   std::error_code error;
   if (!c.evaluation.empty() || std::filesystem::exists(evaluation, error)) return read_scores(evaluation, checkpoint);

@@ -93,7 +93,7 @@ std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::ve
     models.push_back({model, model_info(model).drawing(), restore_model(checkpoint)});
   }
   std::vector<std::string> titles;
-  for (std::size_t i = 0; i < names.size(); ++i)  // two of one name are told apart by what they were asked for as
+  for (std::size_t i = 0; i < names.size(); ++i)  // two of one name are distinguished by the words that selected them
     titles.push_back(std::ranges::count(models, models[i].name, &Shown::name) > 1 ? names[i] : models[i].name);
   for (std::size_t i = 0; i < names.size(); ++i) models[i].name = titles[i];
   return {std::move(models), std::move(*protocol)};

@@ -42,7 +42,7 @@ void add_flags(Flags& flags, SampleCommand& c) {
   });
 }
 
-/// A table that is being written; none if nobody asked for it.
+/// A table that is being written; none if it was not requested.
 class Output {
  public:
   Output(const std::filesystem::path& path, const std::vector<std::string>& header) {
@@ -62,7 +62,7 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
-/// The files that the command was asked for.
+/// The requested files.
 class Outputs final : public TaskTable {
  public:
   explicit Outputs(const SampleCommand& c) : command_(c) {}

@@ -73,7 +73,7 @@ std::string streaming_models() {
   return names.empty() ? "none of this build" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The rows that are asked for again and again.
+/// The rows that are predicted again and again.
 struct Targets {
   std::vector<std::string> x_names;
   std::vector<ColumnForm> forms;

@@ -223,7 +223,7 @@ void report(const TrainResult& result, bool as_json) {
   warn_of(result.events);
 }
 
-/// The rank that leads tells what another one has to say.
+/// The leading rank prints the message of another one.
 void be_silent() {
   for (std::FILE* file : {stdout, stderr})
     if (std::freopen("/dev/null", "w", file) == nullptr) fail("[train] /dev/null cannot be opened");

@@ -14,7 +14,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr plot::Color kUnseen{0.86, 0.86, 0.86};  // points that nobody looks at
+constexpr plot::Color kUnseen{0.86, 0.86, 0.86};  // points without attention
 constexpr double kPanelSize = 120;
 constexpr std::int64_t kTargets = 120;  // of a map over one input
 

@@ -47,7 +47,7 @@ class ProcessQueue {
   void add(Chain chain) { chains_.push_back(std::move(chain)); }
 
   /// Works through the chains in their order; false where it was stopped. `stop` and `tick` are called several times a
-  /// second. Once `stop` says true, every child gets one SIGINT, nothing new is started, and no chain is asked again;
+  /// second. Once `stop` returns true, every child gets one SIGINT, nothing new is started, and no chain is advanced;
   /// the call returns when the last child has ended.
   bool run(const std::function<bool()>& stop, const std::function<void()>& tick);
 

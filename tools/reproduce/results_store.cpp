@@ -292,7 +292,7 @@ bool less_is_better(const json& runs, const std::string& figure) {
     for (const json& result : run.at("results"))
       if (result.contains("better") && result.at("better").contains(figure))
         return result.at("better").at(figure) == "lower";
-  return true;  // of a published regret or error that nobody has measured
+  return true;  // of a published regret or error that was not measured
 }
 
 /// Returns the figures of a test: its headline and the published figures. Other trials' headlines are figures like

@@ -126,7 +126,7 @@ void TableRun::keep_evaluation() {
                                                            "[reproduce] " + file(kEvaluationOutput).string()))}});
   AtomicFile kept(file(kEvaluation));
   kept.write(evaluation.dump(1) + "\n");
-  std::filesystem::remove(file(kEvaluationOutput));  // first: nobody looks for it where there is an evaluation
+  std::filesystem::remove(file(kEvaluationOutput));  // first: it is not read if there is an evaluation
   kept.commit();
   evaluation_ = evaluation;
 }

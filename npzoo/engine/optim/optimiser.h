@@ -59,8 +59,8 @@ class Optimiser {
 
   /// The parts of a step. `begin_step` notes what depends on its number. `apply` changes the parameters by that, unless
   /// the gradients' norm or the loss, where one is given, is not finite: on a CUDA device without the host's help, so
-  /// that a captured `apply` can be launched after each `begin_step`. `end_step` waits for the device and tells whether
-  /// the step was made. Who gives up between waits for the device and sets the number of steps back.
+  /// that a captured `apply` can be launched after each `begin_step`. `end_step` waits for the device and returns
+  /// whether the step was made. A caller that gives up in between waits for the device and resets the number of steps.
   void begin_step(double learning_rate);
   void apply(GradientParts gradients, double clip_norm = 0, const Tensor& loss = {});
   bool end_step();

@@ -48,7 +48,7 @@ Tensor join_chunks(std::int64_t points, std::int64_t chunk, F f) {
 }
 
 /// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone. The
-/// result takes x's memory where it has its shape and nobody else holds x.
+/// result takes x's memory if it has the same shape and nothing else holds x.
 template <class F>
 Tensor in_chunks(Tensor x, F f) {
   const std::int64_t points = x.dim(1);

@@ -9,8 +9,8 @@
 namespace npzoo {
 
 /// The task with each of its context values, with probability `share`, replaced by a standard normal number: so models
-/// learn that of several channels one may be observed and the others be noise, as rewards of arms that nobody tried. As
-/// in TNP-pytorch's contextual bandits (`drop_y`). Draws nothing where `share` is 0.
+/// learn that of several channels one may be observed and the others be noise, as rewards of untried arms. As in
+/// TNP-pytorch's contextual bandits (`drop_y`). Draws nothing where `share` is 0.
 Task drop_values(const Task& task, double share, Draws& draws);
 
 /// Reads `drop_y`, 0 if it is not given. Throws Error, opened by `model`, unless it is from 0 to 1.

@@ -88,7 +88,7 @@ TwoStreamTransformer::Encoded TwoStreamTransformer::encode(Tensor tokens, const 
   for (std::size_t i = 0; i < layers.size(); ++i) {
     encoded.push_back(layers[i].keys_values(h, mask));
     encoded.back().origin.layer = i;
-    if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
+    if (i + 1 == layers.size()) break;  // the output of the last layer is not used
     h = in_chunks(std::move(h),
                   [&](const Tensor& points) { return layers[i](points, encoded.back(), mask, dropping); });
   }

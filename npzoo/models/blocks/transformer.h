@@ -65,8 +65,8 @@ class TransformerLayer {
 
 /// A transformer in which context points attend to the context and target points to the context only. Both streams use
 /// the same weights; at every layer the targets read the context states that enter that layer. That equals one encoder
-/// over [context; targets] under the mask "keys are context points", but a context is encoded once, whatever is asked
-/// of it afterwards, and nothing is computed that nobody reads.
+/// over [context; targets] under the mask "keys are context points", but a context is encoded once for all queries, and
+/// unused outputs are not computed.
 ///
 /// With pre-norm and a final norm this is the KRStack of TNP-KR (Full, with random features Fast); with post-norm the
 /// encoder of TNP-D. When nothing is recorded, long contexts are worked through in chunks.

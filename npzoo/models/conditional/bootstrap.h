@@ -36,7 +36,7 @@ struct BootstrapConfig {
   std::int64_t hidden = 128;
   std::int64_t encoded = 256;      // width of what targets read
   std::int64_t decoder_depth = 3;  // linear layers
-  std::int64_t train_samples = 4;  // of dl4bi in predictions as well, whatever is asked for
+  std::int64_t train_samples = 4;  // of dl4bi also in predictions, whatever number is requested
   StdForm std{StdForm::Kind::softplus, 0.1};
 };
 

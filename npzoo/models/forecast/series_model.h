@@ -33,7 +33,7 @@ struct SeriesState;
 
 /// A forecast at one shot: the points of a context are steps of a series, one behind the other, and the targets are
 /// those that follow. Which steps they are says their order; the first input is not looked at, the others are features
-/// of their times. All targets are asked for at once. A context of no steps counts as one of the value 0.
+/// of their times. All targets are predicted at once. A context of no steps counts as one of the value 0.
 ///
 /// Tasks of one size are worked through together, others one by one: layers see series from end to end, so padding
 /// cannot be masked.

@@ -62,7 +62,7 @@ TaylorStream::Encoded TaylorStream::encode(const Tensor& features, const Tensor&
   for (std::size_t i = 0; i < layers.size(); ++i) {
     encoded.push_back(keys_values(i, h, y));
     encoded.back().origin.layer = i;
-    if (i + 1 == layers.size()) break;  // what leaves the last layer is read by nobody
+    if (i + 1 == layers.size()) break;  // the output of the last layer is not used
     h = layers[i].after_attention(h, layers[i].attention(h, encoded.back(), real), dropping);
   }
   return encoded;

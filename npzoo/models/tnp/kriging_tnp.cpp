@@ -24,7 +24,7 @@ struct KrigingTnpState : HeldContext {
 
 namespace {
 
-constexpr double kMostDeviations = 8;  // that the network is told of
+constexpr double kMostDeviations = 8;  // in the input of the network
 constexpr double kMostNats = 10;       // that a target counts for in full
 
 /// Moments of each channel, side by side: (B, N, Dy) each.

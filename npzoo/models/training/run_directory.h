@@ -11,7 +11,7 @@ namespace npzoo {
 /// The directory of one training run, which has it to itself as long as this lives:
 ///   checkpoint.safetensors  the state of the run
 ///   metrics.jsonl           losses and validations
-///   events.out.tfevents.npzoo  the same for TensorBoard, where it was asked for
+///   events.out.tfevents.npzoo  the same for TensorBoard, if requested
 ///   config.toml             its flags, where the program trains; protocol.toml, a protocol of the user's own;
 ///                           initial.safetensors, the weights that it began with
 ///   train.log, evaluation.json  where `npzoo reproduce` and `npzoo eval` leave theirs

@@ -15,7 +15,7 @@ namespace npzoo {
 
 /// How well predictions fit. Likelihoods are in nats per target point; each batch counts equally.
 struct Evaluation {
-  /// Log-likelihoods of each target by itself, and of all together, divided by their number; NaN if not asked for. The
+  /// Log-likelihoods of each target by itself, and of all together, divided by their number; NaN if not requested. The
   /// errors are those of the mean over batches.
   double log_likelihood = 0, standard_error = 0;
   double joint_log_likelihood = 0, joint_standard_error = 0;
@@ -25,7 +25,7 @@ struct Evaluation {
   double calibration_error = 0;       // how far such shares are off, mean over the intervals of 5, 10 … 95 %
   double crps = 0;                    // continuous ranked probability score, mean over targets and channels
   std::optional<double> std_floor;    // of the model, where it has one: it limits the log-likelihood
-  /// Root mean square of mean − value at the context's points, in units of y; NaN if not asked for.
+  /// Root mean square of mean − value at the context's points, in units of y; NaN if not requested.
   double context_rmse = 0;
   /// On the first batches, if requested and known, else NaN: log-likelihood under the distribution of the tasks, and
   /// the model's gap to it. The gap has a far smaller standard error than the difference of two log-likelihoods,

@@ -8,8 +8,8 @@
 
 namespace npzoo {
 
-/// Which keys a query row sees: row i of batch b sees keys [0, visible(b, i)). Every mask of the models here has this
-/// form, so no mask array is ever built.
+/// The visible keys of query rows: row i of batch b sees keys [0, visible(b, i)). Every mask of the models here has
+/// this form, so no mask array is ever built.
 class PrefixMask {
  public:
   /// Every row sees every key.
@@ -21,7 +21,7 @@ class PrefixMask {
   /// `counts` (B) int64: rows of batch b see counts[b] keys. (B, Nq): each row has its own count. Undefined: `all`.
   static PrefixMask lengths(const Tensor& counts);
 
-  /// The same mask as it looks when the first `n` keys are taken away.
+  /// Returns the mask of the keys without the first `n`.
   PrefixMask after(std::int64_t n) const;
 
   /// True if rows of one batch element may see different keys.

@@ -66,7 +66,7 @@ class PixelQuestions {
   std::vector<std::vector<double>> functions(const Prediction& prediction, std::int64_t count) {
     if (density_ == Density::marginal || count == 0) return {};
     const Tensor drawn = density_ == Density::joint ? prediction.sample(count, draws_) : prediction.marginals().mean;
-    if (density_ == Density::mixture && drawn.dim(0) == 1) return {};  // their mean alone is told
+    if (density_ == Density::mixture && drawn.dim(0) == 1) return {};  // only their mean is known
     const Tensor here = drawn.to(Device::cpu).to(DType::float64);
     const auto each = static_cast<std::size_t>(here.dim(2) * here.dim(3));
     std::vector<std::vector<double>> result;

@@ -52,7 +52,7 @@ struct SeriesOptions {
   std::int64_t samples = 0;
   std::uint64_t seed = 0;  // of what is random
   bool standardise = true;
-  std::int64_t chunk = 4096;         // targets of a series that are asked for at a time
+  std::int64_t chunk = 4096;         // targets of a series that are predicted at a time
   std::int64_t batch_points = 8192;  // contexts and targets of a batch, unless one series alone has more
   std::int64_t batch_series = 64;
   std::int64_t held_points = 1 << 20;  // of the series that are sorted by size together
