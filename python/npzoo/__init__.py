@@ -38,7 +38,7 @@ def set_threads(count: int) -> None:
 
 
 def __getattr__(name: str):
-    """Imports scikit-learn when its regressor is asked for."""
+    """Imports scikit-learn when its regressor is used."""
     if name == "NeuralProcessRegressor":
         from ._regressor import NeuralProcessRegressor
 

@@ -8,7 +8,7 @@ from . import _core
 
 def main(arguments=None) -> int:
     """Runs the program with these arguments, by default those of the process, and returns its exit status."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; the program ends quietly when nobody reads
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; the program ends quietly without a reader
     return _core.run_program(list(sys.argv[1:] if arguments is None else arguments), sys.executable)
 
 

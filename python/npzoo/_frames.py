@@ -59,7 +59,7 @@ def is_numbers(values: np.ndarray) -> bool:
 
 class Frame:
     """The common part of all kinds of tables. A kind of table defines ``column``, ``attached`` and ``made``, and what it
-    knows better than a NumPy array."""
+    stores in another way than a NumPy array."""
 
     names: list[str]
     coordinates: list[str] | None = None  #: the inputs, where the kind of table has such

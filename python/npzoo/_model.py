@@ -257,7 +257,7 @@ class Gradients(NamedTuple):
 
 
 class Linearised:
-    """A prediction and its gradients, at any number of pullbacks. Threads may share it: a call waits for the one before it."""
+    """A prediction with gradients. Threads may share it: a call waits for the one before it."""
 
     def __init__(self, core):
         self._core = core

@@ -26,7 +26,7 @@ class Question:
                  covariates: Names = None, targets: Frame | None = None, missing: Iterable = (), dim_x: int | None = None):
         group = None if group is None else str(group)
         self.frame, self.group, self._missing = frame, group, listed(missing)
-        self._also: tuple[Frame, np.ndarray] | None = None  # a frame some rows of which are asked for behind the own ones
+        self._also: tuple[Frame, np.ndarray] | None = None  # a frame with further rows to predict, after the own ones
         self.asked = frame if targets is None else targets
         named, values, covariates = names(inputs), names(values), names(covariates)
         check_names(frame, named + values + covariates + names(group))
@@ -115,8 +115,8 @@ class Question:
         return numbers
 
     def truth_of(self, truth: Frame) -> list[np.ndarray]:
-        """The values that ``truth`` knows of the rows asked for, found by inputs and group. Without targets its other rows
-        are asked for as well."""
+        """The values in ``truth`` for the requested rows, found by inputs and group. Without targets, its other rows are
+        requested as well."""
         check_names(truth, self.inputs + self.values + names(self.group))
         known = [self.numbers(truth, name) for name in self.values]
         places, groups, asked_groups, count = self._places(truth), None, None, 0
