@@ -90,7 +90,7 @@ CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
   const std::size_t space = name.find(' ');
   CLI::App& parent = space == name.npos ? app : *app.get_subcommand(std::string(name.substr(0, space)));
   CLI::App& added = *parent.add_subcommand(std::string(name.substr(space + 1)), command.info->what);
-  if (space == name.npos) added.group(heading(command.info->group));
+  added.group(space == name.npos ? heading(command.info->group) : "Subcommands");
   added.footer(std::string(kExample) + command.info->example);
   added.fallthrough();
   if (!command.info->make) added.require_subcommand(1);
