@@ -4,8 +4,9 @@
 First ten tables of one input, two maps and the evaluations of four weights: the largest difference between the package and
 the program, in the last of the nine digits that the program writes; evaluations have to be equal to the last bit. Then each
 long call is interrupted by SIGINT at N random instants: the longest time until KeyboardInterrupt, and whether the next call
-returns the figures of an undisturbed one. On a machine that others use as well, --threads 1 and the milliseconds of the
-processor say how much work a call goes on with. Needs an installed package. Ends with 1 if figures differ."""
+returns the figures of an undisturbed one. On a machine that others use as well, --threads 1, the milliseconds of the
+processor and those without the main thread's waits for a core (Linux counts these) say how much work a call goes on with.
+Needs an installed package. Ends with 1 if figures differ."""
 
 import argparse
 import csv
@@ -141,14 +142,20 @@ def long_calls():
     yield "Optimiser.ask", optimise
 
 
+def clocks():
+    """Seconds: the clock, the clock without the main thread's waits for a core, and the processor (all threads)."""
+    waited = int(pathlib.Path(f"/proc/{os.getpid()}/schedstat").read_text().split()[1]) / 1e9
+    now = time.perf_counter()
+    return now, now - waited, time.process_time()
+
+
 def interrupt(call, delay):
-    """Milliseconds from the signal to KeyboardInterrupt, of the clock and of the processor (all threads); none if the call ended
-    before."""
+    """Milliseconds of each of clocks() from the signal to KeyboardInterrupt; none if the call ended before."""
     sent = []
 
     def send():
         time.sleep(delay)
-        sent.append((time.perf_counter(), time.process_time()))
+        sent.append(clocks())
         os.kill(os.getpid(), signal.SIGINT)
 
     sender = threading.Thread(target=send)
@@ -159,7 +166,7 @@ def interrupt(call, delay):
         sender.join()
         time.sleep(0.05)
     except KeyboardInterrupt:
-        late = tuple(1e3 * (now - then) for now, then in zip((time.perf_counter(), time.process_time()), sent[0]))
+        late = tuple(1e3 * (now - then) for now, then in zip(clocks(), sent[0]))
     sender.join()
     return late
 
@@ -167,7 +174,8 @@ def interrupt(call, delay):
 def interruptions(instants, only):
     unchanged = True
     draw = random.Random(0)
-    print("| call | s | interrupted | median ms | longest ms | longest processor ms | next call |\n|---|---:|---:|---:|---:|---:|---|")
+    print("| call | s | interrupted | median ms | longest ms | longest ms on a core | longest processor ms | next call |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---|")
     for what, call in long_calls():
         if not what.startswith(only):
             continue
@@ -182,10 +190,9 @@ def interruptions(instants, only):
         interrupted = len(late)
         same = call() == expected
         unchanged = unchanged and same
-        late = late or [(0.0, 0.0)]
-        print(f"| {what} | {seconds:.2f} | {interrupted} of {instants} | {statistics.median(wall for wall, _ in late):.0f} | "
-              f"{max(wall for wall, _ in late):.0f} | {max(processor for _, processor in late):.0f} | "
-              f"{'the same' if same else 'DIFFERENT'} |", flush=True)
+        wall, on_core, processor = zip(*(late or [(0.0, 0.0, 0.0)]))
+        print(f"| {what} | {seconds:.2f} | {interrupted} of {instants} | {statistics.median(wall):.0f} | {max(wall):.0f} | "
+              f"{max(on_core):.0f} | {max(processor):.0f} | {'the same' if same else 'DIFFERENT'} |", flush=True)
     return unchanged
 
 

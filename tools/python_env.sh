@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # Makes a virtual environment with all that the Python package is built and tested with, unless it is there, and writes the file
 # by which Meson finds its Python.
-#   tools/python_env.sh FOLDER
+#   tools/python_env.sh FOLDER     of the Python in PYTHON, by default python3
 set -euo pipefail
 
 folder=$(realpath -m "$1")
-packages=(nanobind nanobind-backend numpy pandas xarray polars pyarrow scikit-learn matplotlib pytest)
+python=${PYTHON:-python3}
+packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest)
+if [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')" = 0 ]; then
+  packages+=(nanobind-backend polars)
+else
+  packages+=(meson)  # the other two have no wheels for 3.13t, and Meson before 1.2 does not know Python 3.13
+fi
 if ! [ -f "$folder/complete" ]; then
   printf 'python_env: installing %s\n' "${packages[*]}" >&2
-  python3 -m venv "$folder"
+  "$python" -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
   printf "[binaries]\npython = '%s/bin/python3'\n" "$folder" >"$folder/meson.ini"
   touch "$folder/complete"
