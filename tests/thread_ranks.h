@@ -4,7 +4,9 @@
 #include <barrier>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,6 +23,8 @@ class ThreadRanks final : public Ranks {
     int size;
     std::barrier<> arrived;
     std::vector<std::byte> all;
+    std::mutex mutex;
+    std::map<std::pair<int, int>, int> marks;  // by sender and receiver
   };
 
   ThreadRanks(int rank, std::shared_ptr<Shared> shared) : Ranks(rank, shared->size), shared_(std::move(shared)) {}
@@ -32,6 +36,17 @@ class ThreadRanks final : public Ranks {
     shared_->arrived.arrive_and_wait();
     std::ranges::copy(shared_->all, all.begin());
     shared_->arrived.arrive_and_wait();
+  }
+  void send_mark(int to) override {
+    const std::lock_guard lock(shared_->mutex);
+    ++shared_->marks[{rank(), to}];
+  }
+  bool take_mark(int from) override {
+    const std::lock_guard lock(shared_->mutex);
+    int& marks = shared_->marks[{from, rank()}];
+    if (marks == 0) return false;
+    --marks;
+    return true;
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/ranks/job.h"
 #include "npzoo/engine/ranks/launcher.h"
+#include "npzoo/engine/ranks/result_bytes.h"
 #include "tests/testing.h"
 #include "tests/thread_ranks.h"
 
@@ -144,6 +145,49 @@ TEST_CASE("ranks: a difference is named on all ranks, with both ranks and values
     CHECK(message.starts_with("[ranks] rank 2 on "));
     CHECK(message.find("has the instruction set avx2, expected avx512, as on rank 0 (") != std::string::npos);
   }
+}
+
+TEST_CASE("ranks: a collection brings bytes of any number from all ranks, in their order") {
+  const auto thrown = on_ranks(3, [](Ranks& ranks) {
+    Job job(ranks, std::chrono::seconds(60));
+    constexpr std::size_t kLarge = 20 << 20;  // more than goes at a time
+    const std::array<std::size_t, 3> lengths{5, 0, kLarge};
+    const std::vector<std::byte> own(lengths[static_cast<std::size_t>(ranks.rank())], std::byte(ranks.rank()));
+    const auto all = job.collect(own);
+    for (std::size_t r = 0; r < 3; ++r)
+      check(all[r] == std::vector<std::byte>(lengths[r], std::byte(r)), "rank {} has other bytes of rank {}",
+            ranks.rank(), r);
+    check(job.largest(ranks.rank() * 10) == 20, "rank {} has another largest number", ranks.rank());
+    job.finish();
+  });
+  for (const auto& e : thrown) CHECK(message_of(e) == "nothing");
+}
+
+TEST_CASE("ranks: results are read as they were written, and an end that comes early is an error") {
+  struct Item {
+    std::string name;
+    std::optional<double> value;
+    std::vector<std::vector<std::int64_t>> rows;
+    static void fields(auto& bytes, auto& self) { bytes(self.name, self.value, self.rows); }
+  };
+  const std::vector<Item> items{{"a", 1.5, {{1, 2}, {}}}, {"", std::nullopt, {}}};
+  const Tensor tensor = Tensor::from<double>({2, 1}, std::vector<double>{3, 4});
+  ResultWriter writer;
+  writer(items, tensor, Tensor());
+  std::vector<Item> found;
+  Tensor same, none = tensor;
+  ResultReader reader(writer.bytes());
+  reader(found, same, none);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "a");
+  CHECK(found[0].value == 1.5);
+  CHECK(found[0].rows == items[0].rows);
+  CHECK_FALSE(found[1].value);
+  CHECK(same.shape() == Shape{2, 1});
+  CHECK(same.values<double>()[1] == 4);
+  CHECK_FALSE(none.defined());
+  ResultReader cut(writer.bytes().first(20));
+  CHECK(error_of([&] { cut(found, same, none); }).starts_with("[ranks] a result of "));
 }
 
 TEST_CASE("launcher: found by its variables, the innermost first, and never in a batch script") {

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -17,6 +17,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kHostBytes = 64, kTextBytes = 440;
+constexpr std::size_t kPieceBytes = 16 << 20;  // of each rank at a time: bounds the memory that a collection needs
 
 enum class State : std::int32_t { goes_on, finished, stopped, failed };
 
@@ -29,6 +30,13 @@ std::string host_name() {
 template <std::size_t bytes>
 void write(std::array<char, bytes>& to, std::string_view text) {
   text.substr(0, bytes - 1).copy(to.data(), bytes - 1);
+}
+
+/// Ends the process, from any thread and whatever the others are at.
+[[noreturn]] void end_stalled(int errors, const std::string& what) {
+  const std::string line = "npzoo: error: [ranks] " + what + "\n";
+  static_cast<void>(!::write(errors, line.data(), line.size()));
+  ::_exit(Job::kStallExit);
 }
 
 }  // namespace
@@ -61,7 +69,8 @@ struct Job::Notice {
 /// A thread that ends the process if a wait takes too long. It does not call MPI.
 class Job::Watchdog {
  public:
-  Watchdog(const Ranks& ranks, std::chrono::seconds limit) : ranks_(ranks), limit_(limit) {
+  Watchdog(const Ranks& ranks, std::chrono::seconds limit, int errors)
+      : ranks_(ranks), limit_(limit), errors_(errors) {
     thread_ = std::thread([this] { watch(); });
   }
   ~Watchdog() {
@@ -105,15 +114,14 @@ class Job::Watchdog {
       }
       const auto wait = waits_;
       if (changed_.wait_for(lock, limit_, [&] { return ending_ || waits_ != wait; })) continue;
-      std::fprintf(stderr, "npzoo: error: [ranks] rank %d of %d on %s has waited %lld s for the other ranks\n",
-                   ranks_.rank(), ranks_.size(), host_name().c_str(), static_cast<long long>(limit_.count()));
-      std::fflush(stderr);
-      ::_exit(kStallExit);
+      end_stalled(errors_, fmt::format("rank {} of {} on {} has waited {} s for the other ranks", ranks_.rank(),
+                                       ranks_.size(), host_name(), limit_.count()));
     }
   }
 
   const Ranks& ranks_;
   std::chrono::seconds limit_;
+  int errors_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool waiting_ = false, ending_ = false;
@@ -121,16 +129,71 @@ class Job::Watchdog {
   std::thread thread_;
 };
 
-Job::Job(Ranks& ranks, std::chrono::seconds stall_timeout) : ranks_(ranks) {
-  if (size() > 1 && stall_timeout > std::chrono::seconds(0))
-    watchdog_ = std::make_unique<Watchdog>(ranks, stall_timeout);
+Job::Job(Ranks& ranks, std::chrono::seconds stall_timeout)
+    : ranks_(ranks), stall_timeout_(stall_timeout), hosts_(static_cast<std::size_t>(ranks.size())) {
+  if (size() == 1 || stall_timeout <= std::chrono::seconds(0)) return;
+  errors_ = ::dup(STDERR_FILENO);
+  // The rank after the one that stands still names it. The others give it the time to do so.
+  constexpr std::chrono::seconds kGrace(10);
+  watchdog_ = std::make_unique<Watchdog>(ranks, stall_timeout + kGrace, errors_);
 }
 
-Job::~Job() = default;
+Job::~Job() {
+  watchdog_.reset();
+  if (errors_ >= 0) ::close(errors_);
+}
+
+/// No rank is further than one call of `gather` ahead of another. So if one stands still, the others wait here or in
+/// that call, and the next one misses its mark.
+void Job::wait_for_rank_before() {
+  const int before = (rank() + size() - 1) % size();
+  ranks_.send_mark((rank() + 1) % size());
+  const auto began = std::chrono::steady_clock::now();
+  for (int looks = 0; !ranks_.take_mark(before); ++looks) {
+    constexpr int kEager = 1000;  // looks before the first pause: most waits are short
+    if (looks >= kEager) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (std::chrono::steady_clock::now() - began < stall_timeout_) continue;
+    const std::string& host = hosts_[static_cast<std::size_t>(before)];
+    end_stalled(errors_, fmt::format("rank {}{} has stood still for {} s: the job ends", before,
+                                     host.empty() ? "" : " on " + host, stall_timeout_.count()));
+  }
+}
 
 void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
+  const auto began = std::chrono::steady_clock::now();
+  if (watchdog_) wait_for_rank_before();
   const Watchdog::Wait wait(watchdog_.get());
   ranks_.gather(own, all);
+  seconds_in_gathers_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+std::vector<std::vector<std::byte>> Job::collect(std::span<const std::byte> own, const std::exception_ptr& failure) {
+  meet(failure);
+  const auto ranks = static_cast<std::size_t>(size());
+  const std::size_t length = own.size();
+  std::vector<std::size_t> lengths(ranks);
+  gather(std::as_bytes(std::span(&length, 1)), std::as_writable_bytes(std::span(lengths)));
+  std::vector<std::vector<std::byte>> all(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) all[r].reserve(lengths[r]);
+  const std::size_t longest = std::ranges::max(lengths);
+  std::vector<std::byte> piece(std::min(kPieceBytes, longest)), pieces(piece.size() * ranks);
+  for (std::size_t begin = 0; begin < longest; begin += piece.size()) {
+    const auto left = [&](std::size_t bytes) { return std::min(bytes - std::min(begin, bytes), piece.size()); };
+    std::ranges::copy(own.subspan(std::min(begin, length), left(length)), piece.begin());
+    gather(piece, pieces);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const auto theirs = std::span(pieces).subspan(r * piece.size(), left(lengths[r]));
+      all[r].insert(all[r].end(), theirs.begin(), theirs.end());
+    }
+  }
+  return all;
+}
+
+std::int64_t Job::largest(std::int64_t own) {
+  meet();
+  std::vector<std::int64_t> all(static_cast<std::size_t>(size()));
+  gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return std::ranges::max(all);
 }
 
 std::vector<Job::Notice> Job::exchange(const Notice& own) {
@@ -142,6 +205,7 @@ std::vector<Job::Notice> Job::exchange(const Notice& own) {
 void Job::meet_with(const Notice& own) {
   check(!over_, "[ranks] a rank waits for the others after the end of the job");
   const std::vector<Notice> all = exchange(own);
+  for (std::size_t r = 0; r < all.size(); ++r) hosts_[r] = all[r].host.data();
   over_ = std::ranges::any_of(all, [](const Notice& n) { return n.state != State::goes_on; });
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (static_cast<int>(i) == rank()) continue;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +24,9 @@ class OtherRankError : public Error {
 /// error or a stop of one rank ends all of them at the same place. A job of one rank has no meetings.
 class Job {
  public:
-  /// MPI waits for a stopped or lost rank for ever. With a `stall_timeout` above zero, a rank that has waited that long
-  /// prints a line and ends its process with kStallExit. `ranks` must outlive the job.
+  /// MPI waits for a stopped or lost rank for ever. With a `stall_timeout` above zero, the next rank after one that has
+  /// not come for that long prints its rank and host and ends its own process with kStallExit, which ends the job.
+  /// `ranks` must outlive the job.
   explicit Job(Ranks& ranks, std::chrono::seconds stall_timeout = {});
   ~Job();
   Job(const Job&) = delete;
@@ -60,6 +61,12 @@ class Job {
 
   /// Ranks::gather within the time limit. All ranks call it, after the same meeting.
   void gather(std::span<const std::byte> own, std::span<std::byte> all);
+  /// Meets as `meet(failure)` does. Then brings the bytes of every rank, of any number, to all ranks.
+  std::vector<std::vector<std::byte>> collect(std::span<const std::byte> own, const std::exception_ptr& failure = {});
+  /// Meets, and returns the largest of the numbers that the ranks give.
+  std::int64_t largest(std::int64_t own);
+  /// Returns the seconds that this rank has spent in gathers: for other ranks, and for the transport of bytes.
+  double seconds_in_gathers() const { return seconds_in_gathers_; }
 
  private:
   struct Notice;
@@ -68,9 +75,14 @@ class Job {
   std::vector<Notice> exchange(const Notice& own);
   void meet_with(const Notice& own);
   void end_with(const Notice& own) noexcept;
+  void wait_for_rank_before();
 
   Ranks& ranks_;
+  std::chrono::seconds stall_timeout_;
+  int errors_ = -1;                 // descriptor of standard error as it was when the job began
+  std::vector<std::string> hosts_;  // of the ranks, since the first meeting
   std::unique_ptr<Watchdog> watchdog_;
+  double seconds_in_gathers_ = 0;
   bool over_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 
@@ -50,7 +52,11 @@ class Mpi final : public Ranks {
     check_mpi(function<int (*)(Handle, int*)>(library, "MPI_Comm_size")(constants.world, &size), "MPI_Comm_size");
     if (running == 0) {
       static const auto finalise = function<int (*)()>(library, "MPI_Finalize");
-      std::atexit([] { finalise(); });
+      // A launcher may kill the other ranks as soon as the first has ended, so what they print goes out before.
+      std::atexit([] {
+        std::fflush(nullptr);
+        finalise();
+      });
     }
     return std::unique_ptr<Ranks>(new Mpi(library, constants, rank, size));
   }
@@ -64,14 +70,44 @@ class Mpi final : public Ranks {
               "MPI_Allgather");
   }
 
+  void send_mark(int to) override {
+    const std::byte mark{};
+    check_mpi(send_(&mark, 1, constants_.byte, to, kMark, constants_.world), "MPI_Send");
+  }
+
+  bool take_mark(int from) override {
+    Status status;
+    int found = 0;
+    check_mpi(probe_(from, kMark, constants_.world, &found, &status), "MPI_Iprobe");
+    if (found == 0) return false;
+    std::byte mark{};
+    check_mpi(receive_(&mark, 1, constants_.byte, from, kMark, constants_.world, &status), "MPI_Recv");
+    return true;
+  }
+
  private:
   Mpi(void* library, const Constants& constants, int rank, int size)
-      : Ranks(rank, size), constants_(constants), gather_(function<Gather>(library, "MPI_Allgather")) {}
+      : Ranks(rank, size),
+        constants_(constants),
+        gather_(function<Gather>(library, "MPI_Allgather")),
+        send_(function<Send>(library, "MPI_Send")),
+        probe_(function<Probe>(library, "MPI_Iprobe")),
+        receive_(function<Receive>(library, "MPI_Recv")) {}
 
+  static constexpr int kMark = 0;  // the tag of marks
+  struct alignas(16) Status {
+    std::array<std::byte, 64> room;  // a status has at most 32 bytes, of all libraries
+  };
   using Gather = int (*)(const void*, int, Handle, void*, int, Handle, Handle);
+  using Send = int (*)(const void*, int, Handle, int, int, Handle);
+  using Probe = int (*)(int, int, Handle, int*, Status*);
+  using Receive = int (*)(void*, int, Handle, int, int, Handle, Status*);
 
   Constants constants_;
   Gather gather_;
+  Send send_;
+  Probe probe_;
+  Receive receive_;
 };
 
 /// The first library that can be opened, and its name; a message of what was tried where there is none.

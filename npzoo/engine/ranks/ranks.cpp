@@ -12,6 +12,10 @@ void OneRank::gather(std::span<const std::byte> own, std::span<std::byte> all) {
   std::ranges::copy(own, all.begin());
 }
 
+void OneRank::send_mark(int to) { fail("[ranks] a mark for rank {} found, there is one rank", to); }
+
+bool OneRank::take_mark(int from) { fail("[ranks] a mark of rank {} expected, there is one rank", from); }
+
 Ranks& ranks_of_process() {
   static const std::unique_ptr<Ranks> ranks = []() -> std::unique_ptr<Ranks> {
     if (const auto launcher = find_launcher()) return open_mpi(*launcher);

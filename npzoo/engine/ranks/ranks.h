@@ -22,6 +22,11 @@ class Ranks {
   /// times as many bytes as `own`.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
+  /// Sends a mark to another rank, without waiting for it. Not collective.
+  virtual void send_mark(int to) = 0;
+  /// Takes a mark of another rank; false if none has come that was not taken. Not collective.
+  virtual bool take_mark(int from) = 0;
+
  private:
   int rank_, size_;
 };
@@ -31,6 +36,8 @@ class OneRank final : public Ranks {
  public:
   OneRank() : Ranks(0, 1) {}
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
+  void send_mark(int to) override;
+  bool take_mark(int from) override;
 };
 
 /// The ranks of this process: those of the MPI launcher that started it, or itself alone. MPI is opened by the first
