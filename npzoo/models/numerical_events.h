@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "npzoo/engine/device_counter.h"
@@ -17,7 +18,18 @@ struct NumericalEvents {
     clamped_denominators += more.clamped_denominators;
     failed_factorisations += more.failed_factorisations;
   }
+  static void fields(auto& bytes, auto& self) { bytes(self.clamped_denominators, self.failed_factorisations); }
 };
+
+/// Counts events that another process had in work of this thread, as if they had happened here.
+inline void count_events(const NumericalEvents& events) {
+  const auto add = [](DeviceCounter& counter, std::int64_t count) {
+    std::atomic_ref(*counter.on(Device::cpu))
+        .fetch_add(static_cast<unsigned long long>(count), std::memory_order_relaxed);
+  };
+  add(clamped_denominator_counter(), events.clamped_denominators);
+  add(failed_factorisation_counter(), events.failed_factorisations);
+}
 
 /// Counts the events of the calling thread and of the workers of its loops while it is alive (see CountScope).
 class NumericalEventScope {

@@ -131,7 +131,7 @@ int CommandLine::run(int argc, const char* const* argv) {
   const int processes = launcher ? launcher->size.value_or(1) : 1;
   if (processes > 1 && entry.processes == Processes::one) {
     if (!is_silent(launcher))
-      print_error(fmt::format("[mpi] {} started npzoo {} as {} processes, expected one: only train shares its work",
+      print_error(fmt::format("[mpi] {} started npzoo {} as {} processes, expected one: this command does not share its work",
                               launcher->name, chosen->get_name(), processes));
     return kWrongUsage;
   }

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/file.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 #include "npzoo/models/training/run_directory.h"
@@ -16,6 +18,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/shared_job.h"
 #include "tools/reports/scores.h"
 
 namespace npzoo {
@@ -30,6 +33,7 @@ struct EvalCommand {
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
   std::filesystem::path expectations;  // empty: those of the program
+  JobOptions job;
 };
 
 void add_flags(Flags& flags, EvalCommand& c) {
@@ -41,6 +45,7 @@ void add_flags(Flags& flags, EvalCommand& c) {
   flags.seed("--seed", c.seed, "seed of the test tasks (default: the protocol's)");
   flags.text("--expectations", c.expectations,
              "file of `npzoo oracle --expectation`, for figures with smaller errors (default: those of the program)");
+  add_flags(flags, c.job);
 }
 
 /// A test and what the model scores on it.
@@ -178,7 +183,7 @@ void keep(const std::filesystem::path& checkpoint, const std::string& weights, c
 }
 
 TestScores score(const EvalCommand& c, const ScoredModel& scored, const TestConfig& test,
-                 std::span<const StoredExpectation> expectations) {
+                 std::span<const StoredExpectation> expectations, Job& job) {
   const EvaluationConfig& rules = scored.protocol.evaluation;
   std::optional<Progress> progress;
   TestScores scores =
@@ -190,13 +195,25 @@ TestScores score(const EvalCommand& c, const ScoredModel& scored, const TestConf
                         if (progress) return progress->update(done);
                         progress.emplace("eval " + test.name, batches, Progress::Options{.unit = "batches"});
                       },
-                  .expectations = expectations});
+                  .expectations = expectations,
+                  .job = &job});
   if (progress) progress->finish();
   if (!scores.unused_expectation.empty()) fmt::print(stderr, "npzoo: {}\n", scores.unused_expectation);
   return scores;
 }
 
-int run(const EvalCommand& c) {
+/// Throws OtherRankError unless all ranks score the same weights under the same protocol.
+void compare_ranks(Job& job, const std::string& weights, const Protocol& protocol) {
+  if (job.size() == 1) return;
+  ByteHash text;
+  text.add(protocol.text);
+  std::vector<Job::Fact> facts = program_facts();
+  facts.push_back({"weights", weights});
+  facts.push_back({"protocol", text.digest()});
+  job.compare(facts);
+}
+
+int eval_as_rank(const EvalCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
   const std::filesystem::path path = find_weights(c.checkpoint);
@@ -205,13 +222,14 @@ int run(const EvalCommand& c) {
   const Protocol protocol = load_protocol(c.protocol, checkpoint.run.protocol);
   const ScoredModel scored{*model, checkpoint.run, protocol, c.checkpoint};
   const std::string weights = weights_checksum(checkpoint);
+  compare_ranks(job, weights, protocol);
   std::vector<StoredExpectation> own;
   if (!c.expectations.empty()) own = read_expectations(read_text(c.expectations), c.expectations.string());
   const std::span<const StoredExpectation> expectations = c.expectations.empty() ? built_in_expectations() : own;
   JsonValue results = JsonValue::array();
   std::vector<std::string> leaks;
   for (const TestConfig& test : protocol.evaluation.tests) {
-    const TestRow row{test, score(c, scored, test, expectations)};
+    const TestRow row{test, score(c, scored, test, expectations, job)};
     if (std::string problem = leak(scored, test, row.scores); !problem.empty()) leaks.push_back(std::move(problem));
     results.push_back(to_json(scored, weights, row));
     if (!c.common.json) print(scored, row);
@@ -219,14 +237,19 @@ int run(const EvalCommand& c) {
   if (c.common.json) print_json(results);
   check(leaks.empty(), "[eval] {} leaks: {}", c.checkpoint, fmt::join(leaks, "; "));
   const bool by_the_rules = !c.protocol.given() && !c.batches && !c.seed;
-  if (by_the_rules && !checkpoint.exported) keep(path, weights, results);
+  if (by_the_rules && !checkpoint.exported && job.leads()) keep(path, weights, results);
   return 0;
+}
+
+int run(const EvalCommand& c) {
+  SharedJob job(c.job);
+  return job.run([&](Job& ranks) { return eval_as_rank(c, ranks); });
 }
 
 }  // namespace
 
-extern const CommandInfo eval_command =
-    command<EvalCommand, add_flags, run>("Score a checkpoint on the test distributions of a protocol.",
-                                         CommandGroup::train, "npzoo eval --checkpoint run/checkpoint.safetensors");
+extern const CommandInfo eval_command = command<EvalCommand, add_flags, run>(
+    "Score a checkpoint on the test distributions of a protocol.", CommandGroup::train,
+    "npzoo eval --checkpoint run/checkpoint.safetensors", Processes::several);
 
 }  // namespace npzoo

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
-#include <exception>
 #include <optional>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/series/windows.h"
-#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -19,6 +16,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/shared_job.h"
 
 namespace npzoo {
 
@@ -40,7 +38,8 @@ struct TrainCommand {
   std::optional<std::uint64_t> seed;
   std::filesystem::path out;
   bool resume = false, tensorboard = false;
-  std::int64_t checkpoint_every = 0, stall_timeout = 0;
+  std::int64_t checkpoint_every = 0;
+  JobOptions job;
 };
 
 void add_flags(Flags& flags, TrainCommand& c) {
@@ -108,8 +107,7 @@ void add_flags(Flags& flags, TrainCommand& c) {
           "--table, --inputs and --values belong together, and --group to them, expected all or none");
   });
   flags.whole("--checkpoint-every", c.checkpoint_every, {0}, "steps between checkpoints, 0 for every half minute");
-  flags.whole("--stall-timeout", c.stall_timeout, {0, 86'400},
-              "seconds after which a rank that waits for the others ends the job, 0 for never; under an MPI launcher");
+  add_flags(flags, c.job);
 }
 
 /// With width and height from --size: width, x, height.
@@ -208,43 +206,31 @@ class TerminalObserver final : public TrainObserver {
   std::int64_t seen_ = 0;
 };
 
-void report(const TrainResult& result, bool as_json) {
-  if (as_json)
-    return print_json(JsonValue::object({{"steps", result.steps},
-                                         {"loss", result.loss},
-                                         {"log_likelihood", result.log_likelihood},
-                                         {"seconds", result.seconds},
-                                         {"clamped_denominators", result.events.clamped_denominators},
-                                         {"checkpoint", result.checkpoint.string()}}));
+void report(const TrainResult& result, const Job& job, bool as_json) {
+  if (as_json) {
+    JsonValue json = JsonValue::object({{"steps", result.steps},
+                                        {"loss", result.loss},
+                                        {"log_likelihood", result.log_likelihood},
+                                        {"seconds", result.seconds},
+                                        {"clamped_denominators", result.events.clamped_denominators},
+                                        {"checkpoint", result.checkpoint.string()}});
+    if (job.size() > 1) json.set("seconds_in_gathers", job.seconds_in_gathers());
+    return print_json(json);
+  }
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
   if (result.finished)
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
+  if (job.size() > 1)
+    fmt::print("ranks           {}, {:.0f} % of the time spent in gathers\n", job.size(),
+               100 * job.seconds_in_gathers() / result.seconds);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
   warn_of(result.events);
 }
 
-/// The leading rank prints the message of another one.
-void be_silent() {
-  for (std::FILE* file : {stdout, stderr})
-    if (std::freopen("/dev/null", "w", file) == nullptr) fail("[train] /dev/null cannot be opened");
-}
-
-/// Returns the run that the flags describe. Tells the other ranks if they are wrong.
-TrainingRun describe_on_all_ranks(const TrainCommand& c, Job& job) {
-  try {
-    apply(c.common);
-    set_data_folder(c.data);
-    return describe(c);
-  } catch (...) {
-    job.leave(std::current_exception());
-    throw;
-  }
-}
-
-int run(const TrainCommand& c) {
-  Job job(ranks_of_process(), std::chrono::seconds(c.stall_timeout));
-  if (!job.leads()) be_silent();
-  const TrainingRun run = describe_on_all_ranks(c, job);
+int train_as_rank(const TrainCommand& c, Job& job) {
+  apply(c.common);
+  set_data_folder(c.data);
+  const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
   const TrainResult result = train(run,
                                    {.out = c.out,
@@ -255,10 +241,15 @@ int run(const TrainCommand& c) {
                                     .job = &job},
                                    observer);
   observer.finish();
-  report(result, c.common.json);
+  report(result, job, c.common.json);
   if (!result.finished)
     fmt::print(stderr, "interrupted; to continue, run npzoo train --resume --out {}\n", c.out.string());
   return result.finished ? 0 : kInterruptedExit;
+}
+
+int run(const TrainCommand& c) {
+  SharedJob job(c.job);
+  return job.run([&](Job& ranks) { return train_as_rank(c, ranks); });
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ double BatchGradients::compute(const Model& model, const Task& given, const Draw
     part.loss = share * loss.item();
     grads_[i] = &part.tape.backward(loss, Tensor::full(loss.shape(), share, loss.dtype(), loss.device()));
   };
-  const PartRange own = job_ != nullptr ? PartRange::of_rank(parts, job_->rank(), job_->size()) : PartRange{0, parts};
+  const RankShare own = job_ != nullptr ? RankShare::of_rank(parts, job_->rank(), job_->size()) : RankShare{0, parts};
   const auto compute_own = [&] {
     if (parts == 1) {  // then the kernels share the threads among themselves
       if (own.first < own.last) compute_part(0);

@@ -51,13 +51,13 @@ void PartExchange::operator()(std::span<Part> parts) {
   const auto most = static_cast<std::size_t>((count + size - 1) / size);  // parts of a rank
   own_.resize(most * bytes);
   all_.resize(own_.size() * static_cast<std::size_t>(size));
-  const PartRange own = PartRange::of_rank(count, job_.rank(), size);
+  const RankShare own = RankShare::of_rank(count, job_.rank(), size);
   for (std::int64_t i = own.first; i < own.last; ++i)
     write(parts[static_cast<std::size_t>(i)], own_.data() + static_cast<std::size_t>(i - own.first) * bytes);
   job_.gather(own_, all_);
   for (std::int64_t rank = 0; rank < size; ++rank) {
     if (rank == job_.rank()) continue;
-    const PartRange theirs = PartRange::of_rank(count, rank, size);
+    const RankShare theirs = RankShare::of_rank(count, rank, size);
     for (std::int64_t i = theirs.first; i < theirs.last; ++i)
       read(parts[static_cast<std::size_t>(i)], all_.data() + static_cast<std::size_t>(rank) * own_.size() +
                                                    static_cast<std::size_t>(i - theirs.first) * bytes);

@@ -6,18 +6,10 @@
 
 #include "npzoo/engine/module.h"
 #include "npzoo/engine/ranks/job.h"
+#include "npzoo/engine/ranks/rank_share.h"
 #include "npzoo/engine/tape.h"
 
 namespace npzoo {
-
-/// The parts of a batch that rank `rank` of `size` works on: [first, last).
-struct PartRange {
-  std::int64_t first, last;
-
-  static PartRange of_rank(std::int64_t parts, std::int64_t rank, std::int64_t size) {
-    return {parts * rank / size, parts * (rank + 1) / size};
-  }
-};
 
 /// Brings losses and gradients of all parts of a batch to all ranks, as they are: every rank sums them in the order of
 /// the parts, as one process does, so no bit depends on the number of ranks.

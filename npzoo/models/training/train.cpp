@@ -7,11 +7,9 @@
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/cpu/context.h"
-#include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/event_file.h"
 #include "npzoo/engine/io/json_lines.h"
-#include "npzoo/engine/io/own_file.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/numerical_events.h"
 #include "npzoo/models/training/run_directory.h"
 #include "npzoo/models/training/trainer.h"
@@ -79,12 +77,9 @@ class Session {
 
   void compare_ranks() {
     if (options_.job == nullptr || options_.job->size() == 1) return;
-    ByteHash program;
-    const std::string file = read_text(own_file());
-    program.add(file.data(), file.size());
-    options_.job->compare({{"program", program.digest()},
-                           {"instruction set", std::string(to_string(active_isa()))},
-                           {"protocol, model or weights", state_checksum(trainer_.checkpoint())}});
+    std::vector<Job::Fact> facts = program_facts();
+    facts.push_back({"protocol, model or weights", state_checksum(trainer_.checkpoint())});
+    options_.job->compare(facts);
   }
 
   Trainer open(const TrainingRun& run) {
@@ -264,8 +259,14 @@ TrainResult train(const TrainingRun& run, const TrainOptions& options, TrainObse
   const EvaluationConfig& evaluation = run.protocol.evaluation;
   find_trial(evaluation.trial).check_rules(evaluation.rules);  // before any work that an evaluation would refuse
   const StopScope stop(options.stop);
-  const auto session = [&] { return Session(run, options, observer).run(); };
-  return with_errors([&] { return options.job != nullptr ? run_in(*options.job, session) : session(); });
+  return with_errors([&] {
+    try {
+      return Session(run, options, observer).run();
+    } catch (...) {
+      if (options.job != nullptr) options.job->leave(std::current_exception());
+      throw;
+    }
+  });
 }
 
 }  // namespace npzoo

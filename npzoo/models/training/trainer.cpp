@@ -63,7 +63,8 @@ Trainer::Trainer(TrainingRun run, Untrained, Job* job)
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       tasks_(training_tasks(run_)),
-      step_(make_training_step(*model_, optimiser_, job)) {}
+      step_(make_training_step(*model_, optimiser_, job)),
+      job_(job) {}
 
 Trainer::Trainer(const Checkpoint& c, Job* job) : Trainer(c.run, Untrained(), job) {
   const auto& parameters = optimiser_.parameters();
@@ -145,7 +146,8 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
                                        .batches = p.validation.batches,
                                        .density = model_info(run_.spec.name).density,
                                        .headline_only = true,
-                                       .progress = progress});
+                                       .progress = progress,
+                                       .job = job_});
     const double score = found.headline().gain();
     check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
           steps_done_);

@@ -21,8 +21,8 @@ namespace npzoo {
 /// default when it was made. Several trainers may be used at the same time, each on one thread at a time.
 class Trainer {
  public:
-  /// The ranks of `job`, which must outlive it, share the work of each step; null: this process does all of it. They
-  /// all make the same steps and have the same weights, to the bit, as one process alone would.
+  /// The ranks of `job`, which must outlive it, share the work of each step and of each validation; null: this process
+  /// does all of it. They all make the same steps and have the same weights, to the bit, as one process alone would.
   explicit Trainer(const TrainingRun& run, Job* job = nullptr);
   /// Continues from a checkpoint.
   explicit Trainer(const Checkpoint& checkpoint, Job* job = nullptr);
@@ -78,6 +78,7 @@ class Trainer {
   std::unique_ptr<TaskSource> tasks_;
   std::optional<Task> next_;  // batch number steps_done_, where it has been made
   std::unique_ptr<TrainingStep> step_;
+  Job* job_;
   std::int64_t steps_done_ = 0;
   std::int64_t best_step_ = -1;
   double best_log_likelihood_ = -std::numeric_limits<double>::infinity();

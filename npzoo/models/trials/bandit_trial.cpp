@@ -8,6 +8,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/lin_ucb.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/ops/concat/concat.h"
@@ -224,26 +225,49 @@ class ModelPolicy final : public Policy {
   bool streaming_ = false;
 };
 
-/// Regrets of the tasks of all batches: reward of the best arm minus that of the chosen one.
+/// Regrets of the tasks of a batch: reward of the best arm minus that of the chosen one.
+struct BatchRegrets {
+  std::vector<std::vector<double>> cumulative;  // (tasks, steps)
+  std::vector<double> optimal;                  // (steps, tasks): 1 where the best arm was chosen, else 0
+
+  static void fields(auto& bytes, auto& self) { bytes(self.cumulative, self.optimal); }
+};
+
+BatchRegrets play(const Bandits& bandits, Policy& policy, StepProgress& progress) {
+  BatchRegrets regrets{std::vector<std::vector<double>>(static_cast<std::size_t>(bandits.tasks())), {}};
+  for (std::int64_t step = 0; step < bandits.steps(); ++step) {
+    const std::vector<std::int64_t> arms = policy.choose(step);
+    policy.learn(step, arms);
+    for (std::int64_t b = 0; b < bandits.tasks(); ++b) {
+      std::vector<double>& regret = regrets.cumulative[static_cast<std::size_t>(b)];
+      const std::int64_t arm = arms[static_cast<std::size_t>(b)], best = bandits.best(b, step);
+      const double lost = bandits.reward(b, step, best) - bandits.reward(b, step, arm);
+      regret.push_back(lost + (regret.empty() ? 0 : regret.back()));
+      regrets.optimal.push_back(arm == best ? 1 : 0);
+    }
+    progress.step();
+  }
+  return regrets;
+}
+
+/// What the policies lost in one batch.
+struct PlayedBatch {
+  BatchRegrets model, untrained, linear, uniform;
+  std::int64_t tasks = 0;
+
+  static void fields(auto& bytes, auto& self) {
+    bytes(self.model, self.untrained, self.linear, self.uniform, self.tasks);
+  }
+};
+
+/// Regrets of the tasks of all batches.
 struct Regrets {
   std::vector<std::vector<double>> cumulative;  // (tasks, steps)
   RunningMean optimal;                          // share of steps in which the best arm was chosen
 
-  void add(const Bandits& bandits, Policy& policy, StepProgress& progress) {
-    const std::size_t first = cumulative.size();
-    cumulative.resize(first + static_cast<std::size_t>(bandits.tasks()));
-    for (std::int64_t step = 0; step < bandits.steps(); ++step) {
-      const std::vector<std::int64_t> arms = policy.choose(step);
-      policy.learn(step, arms);
-      for (std::int64_t b = 0; b < bandits.tasks(); ++b) {
-        std::vector<double>& regret = cumulative[first + static_cast<std::size_t>(b)];
-        const std::int64_t arm = arms[static_cast<std::size_t>(b)], best = bandits.best(b, step);
-        const double lost = bandits.reward(b, step, best) - bandits.reward(b, step, arm);
-        regret.push_back(lost + (regret.empty() ? 0 : regret.back()));
-        optimal.add(arm == best ? 1 : 0);
-      }
-      progress.step();
-    }
+  void add(const BatchRegrets& batch) {
+    cumulative.insert(cumulative.end(), batch.cumulative.begin(), batch.cumulative.end());
+    for (const double best : batch.optimal) optimal.add(best);
   }
   /// Returns the regret of each task from step `begin` to before `end`.
   std::vector<double> lost(std::int64_t begin, std::int64_t end) const {
@@ -310,7 +334,7 @@ class BanditTrial final : public Trial {
     Regrets of_model, of_untrained, of_linear, of_uniform;
     Findings found;
     StepProgress progress(options);
-    for (std::int64_t index = 0; index < options.batches; ++index) {
+    const auto play_batch = [&](std::int64_t index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
       const Bandits bandits(batch);
       check(rules.last <= bandits.steps(), "[bandit] last = {} found, expected at most the {} steps", rules.last,
@@ -319,16 +343,32 @@ class BanditTrial final : public Trial {
       LinearPolicy linear(bandits, rules);
       UniformPolicy uniform(bandits, streams_of(bandits, options.tasks.seed, index, 0));
       progress.begin_batch(index, (untrained ? 4 : 3) * bandits.steps());
-      of_model.add(bandits, policy, progress);
+      PlayedBatch played;
+      played.tasks = bandits.tasks();
+      played.model = play(bandits, policy, progress);
       if (untrained) {
         ModelPolicy ignorant(*untrained, bandits, rules, batch, options.tasks, index);
-        of_untrained.add(bandits, ignorant, progress);
+        played.untrained = play(bandits, ignorant, progress);
       }
-      of_linear.add(bandits, linear, progress);
-      of_uniform.add(bandits, uniform, progress);
-      found.tasks += bandits.tasks();
-      if (options.progress) options.progress(static_cast<double>(index + 1));
-    }
+      played.linear = play(bandits, linear, progress);
+      played.uniform = play(bandits, uniform, progress);
+      return played;
+    };
+    share_rounds<PlayedBatch>(
+        options.job, options.batches, 1,
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<PlayedBatch> all;
+          for (std::int64_t index = first; index < last; ++index) all.push_back(play_batch(index));
+          return all;
+        },
+        [&](std::int64_t index, const PlayedBatch& played) {
+          of_model.add(played.model);
+          of_untrained.add(played.untrained);
+          of_linear.add(played.linear);
+          of_uniform.add(played.uniform);
+          found.tasks += played.tasks;
+          if (options.progress) options.progress(static_cast<double>(index + 1));
+        });
     add_figures(of_model, of_uniform, rules, found);
     found.headline_lines = {regret_line("cumulative regret", of_model, of_uniform, rules)};
     const auto add_beside = [&](const std::string& who, const Regrets& regrets) {

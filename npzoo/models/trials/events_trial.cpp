@@ -11,6 +11,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/event_prediction.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/trial.h"
 
 namespace npzoo {
@@ -27,6 +28,18 @@ struct SequenceSums {
   double error = 0, squares = 0;  // of expected gaps
   std::vector<double> fitted{};   // of each fitted process
   std::optional<double> truth{};
+
+  static void fields(auto& bytes, auto& self) {
+    bytes(self.events, self.time, self.mark, self.correct, self.error, self.squares, self.fitted, self.truth);
+  }
+};
+
+/// The sequences of a batch.
+struct ScoredSequences {
+  std::vector<SequenceSums> sums;
+  std::string truth{};  // what their distribution is called, if it is known
+
+  static void fields(auto& bytes, auto& self) { bytes(self.sums, self.truth); }
 };
 
 /// A process that was fitted to the sequences of training, which a model should beat.
@@ -182,25 +195,25 @@ class EventsTrial final : public Trial {
     const std::int64_t batches = batches_of(*source, options.batches);
     std::vector<SequenceSums> all;
     std::string truth;
-    const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
-    for (std::int64_t first = 0; first < batches; first += together) {
-      const std::int64_t count = std::min(together, batches - first);
-      std::vector<std::vector<SequenceSums>> scored(static_cast<std::size_t>(count));
+    const auto score_some = [&](std::int64_t first, std::int64_t last) {
+      std::vector<ScoredSequences> scored(static_cast<std::size_t>(last - first));
       const auto score_one = [&](std::int64_t i, std::int64_t) {
         const Batch batch = source->batch(static_cast<std::uint64_t>(first + i));
-        scored[static_cast<std::size_t>(i)] = score(model, batch, first + i, options.tasks.seed, baselines);
-        if (first + i == 0 && batch.truth) truth = batch.truth->name();
+        scored[static_cast<std::size_t>(i)] = {score(model, batch, first + i, options.tasks.seed, baselines),
+                                               batch.truth ? batch.truth->name() : ""};
       };
       if (source->device() == Device::cpu)
-        thread_pool().for_range(count, 1, score_one);
+        thread_pool().for_range(last - first, 1, score_one);
       else
-        for (std::int64_t i = 0; i < count; ++i) score_one(i, i + 1);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto& more = scored[static_cast<std::size_t>(i)];
-        all.insert(all.end(), more.begin(), more.end());
-        if (options.progress) options.progress(static_cast<double>(first + i + 1));
-      }
-    }
+        for (std::int64_t i = 0; i < last - first; ++i) score_one(i, i + 1);
+      return scored;
+    };
+    share_rounds<ScoredSequences>(options.job, batches, items_together(), score_some,
+                                  [&](std::int64_t index, const ScoredSequences& scored) {
+                                    if (index == 0) truth = scored.truth;
+                                    all.insert(all.end(), scored.sums.begin(), scored.sums.end());
+                                    if (options.progress) options.progress(static_cast<double>(index + 1));
+                                  });
     return findings(EventTotals(std::move(all)), truth, baselines);
   }
 

@@ -8,6 +8,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/forecasts/window_forecast.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/forecast_scores.h"
 #include "npzoo/ops/concat/concat.h"
 
@@ -40,6 +41,11 @@ struct ScoredForecasts {
   std::vector<double> headline{};         // per target point
   std::vector<WindowScore> known_past{};  // teacher-forced, of what is autoregressive; else one-shot
   std::vector<WindowScore> own_past{};    // free-running, for autoregressive models on request
+
+  static void fields(auto& bytes, auto& self) {
+    bytes(self.autoregressive, self.forms.marginal, self.forms.joint, self.forms.paths, self.headline, self.known_past,
+          self.own_past);
+  }
 };
 
 Task row_of(const Task& task, std::int64_t b) {
@@ -243,23 +249,24 @@ class ForecastTrial final : public Trial {
     const std::int64_t batches = batches_of(subject.source, subject.options.batches),
                        every = (batches + kFreeRunningBatches - 1) / kFreeRunningBatches;
     const bool on_host = subject.source.device() == Device::cpu;
-    const std::int64_t together = on_host ? std::max<std::int64_t>(16, 4 * thread_pool().threads()) : 1;
-    for (std::int64_t first = 0; first < batches; first += together) {
-      const std::int64_t count = std::min(together, batches - first);
-      std::vector<ScoredForecasts> scored(static_cast<std::size_t>(count));
-      const auto score = [&](std::int64_t i) {
+    const auto score_some = [&](std::int64_t first, std::int64_t last) {
+      std::vector<ScoredForecasts> scored(static_cast<std::size_t>(last - first));
+      const auto score = [&](std::int64_t i, std::int64_t) {
         scored[static_cast<std::size_t>(i)] =
             score_batch(subject, static_cast<std::uint64_t>(first + i), (first + i) % every == 0);
       };
       if (on_host)
-        thread_pool().for_range(count, 1, [&](std::int64_t i, std::int64_t) { score(i); });
+        thread_pool().for_range(last - first, 1, score);
       else
-        score(0);
-      for (std::int64_t i = 0; i < count; ++i) {
-        total.add(scored[static_cast<std::size_t>(i)], subject.rules);
-        if (subject.options.progress) subject.options.progress(static_cast<double>(first + i + 1));
-      }
-    }
+        for (std::int64_t i = 0; i < last - first; ++i) score(i, i + 1);
+      return scored;
+    };
+    share_rounds<ScoredForecasts>(subject.options.job, batches, on_host ? items_together() : 1, score_some,
+                                  [&](std::int64_t index, const ScoredForecasts& scored) {
+                                    total.add(scored, subject.rules);
+                                    if (subject.options.progress)
+                                      subject.options.progress(static_cast<double>(index + 1));
+                                  });
   }
 };
 

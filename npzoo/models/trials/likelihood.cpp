@@ -10,6 +10,7 @@
 #include "npzoo/datasets/scores.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 
@@ -36,6 +37,11 @@ struct ScoredBatch {
   std::int64_t context_values = 0;
   std::optional<double> exact{};  // log-likelihood under the truth
   std::string truth{};            // what that is called
+
+  static void fields(auto& bytes, auto& self) {
+    bytes(self.forms.marginal, self.forms.joint, self.forms.paths, self.log_likelihood, self.joint, self.crps, self.central_mass, self.tasks, self.context_squares,
+          self.context_values, self.exact, self.truth);
+  }
 };
 
 /// Padded targets would be scored, and a joint density cannot leave them out.
@@ -203,21 +209,20 @@ class Total {
 
 Evaluation evaluate(const Model& model, const TaskSource& source, const EvaluationOptions& options) {
   check(options.batches >= 1, "[evaluate] {} batches found, expected 1 or more", options.batches);
-  // Some for each thread, so that it matters little which comes to its end last. Sums are over batches in their order.
-  const std::int64_t together = std::max<std::int64_t>(16, 4 * thread_pool().threads());
   const std::int64_t batches = batches_of(source, options.batches);
   const CountScope clamped(clamped_denominator_counter());
   Total total;
-  for (std::int64_t first = 0; first < batches; first += together) {
-    const auto score_some = source.device() == Device::cpu ? score_on_host : score_on_device;
-    const std::int64_t count = std::min(together, batches - first);
-    const std::vector<ScoredBatch> scored =
-        score_some(model, source, first, count, options.exact_batches - first, options);
-    for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
-      total.add(scored[i], options.density);
-      if (options.progress) options.progress(first + i + 1);
-    }
-  }
+  const auto score_some = source.device() == Device::cpu ? score_on_host : score_on_device;
+  // Sums are over batches in their order.
+  share_rounds<ScoredBatch>(
+      options.job, batches, items_together(),
+      [&](std::int64_t first, std::int64_t last) {
+        return score_some(model, source, first, last - first, options.exact_batches - first, options);
+      },
+      [&](std::int64_t index, const ScoredBatch& scored) {
+        total.add(scored, options.density);
+        if (options.progress) options.progress(index + 1);
+      });
   Evaluation result = total.result();
   result.std_floor = model.std_floor();
   result.clamped_denominators = clamped.count();

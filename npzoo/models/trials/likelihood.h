@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/task_source.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -53,6 +54,7 @@ struct EvaluationOptions {
   bool context = false;
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};
+  Job* job = nullptr;  // ranks that score the batches together, with the figures of one process
 };
 
 /// Scores a model on batches 0 … batches − 1 of a source, or on all of a finite one that has fewer, several at a time

@@ -90,7 +90,8 @@ class LikelihoodTrial final : public Trial {
                                    .density_only = options.headline_only,
                                    .path_batches = kPathBatches,
                                    .context = all,
-                                   .progress = options.progress});
+                                   .progress = options.progress,
+                                   .job = options.job});
     Findings found{.tasks = e.tasks};
     add_log_likelihoods(e, options, found);
     if (!all) return found;

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <memory>
-#include <utility>
+#include <optional>
 
 #include "npzoo/datasets/sobol.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/choosers.h"
 #include "npzoo/models/trials/trial.h"
 
@@ -82,14 +84,16 @@ struct Searcher {
   std::string words;  // for people
   SearchTotals totals{};
 
-  void go(const Candidates& candidates, std::int64_t steps, const Chooser& chooser, StepProgress& progress) {
-    totals.add(search(candidates, steps, [&](const SearchState& state) {
-      const std::vector<std::int64_t> chosen = chooser(state);
-      progress.step();
-      return chosen;
-    }));
-  }
   bool searched() const { return !totals.last.empty(); }
+};
+
+/// The searches of one batch: one of each method, in their order; none of a method that does not search here.
+struct SearchedBatch {
+  std::vector<std::optional<SearchCurve>> curves;
+  std::string truth{};  // what the distribution of the tasks is called, if it is known
+  std::int64_t tasks = 0;
+
+  static void fields(auto& bytes, auto& self) { bytes(self.curves, self.truth, self.tasks); }
 };
 
 /// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
@@ -110,26 +114,46 @@ class OptimisationTrial final : public Trial {
         ignorant{"untrained", "untrained"}, sobol{"sobol", "Sobol sequence"}, chance{"random", "random search"};
     Findings found;
     StepProgress progress(options);
-    for (std::int64_t index = 0; index < options.batches; ++index) {
+    const auto search_batch = [&](std::int64_t index) {
       const Batch batch = source->batch(static_cast<std::uint64_t>(index));
       const Candidates candidates(batch.task);
       const SearchSeed seed{options.tasks.seed, index, rules.steps};
-      std::vector<std::pair<Searcher*, Chooser>> searches;
-      searches.emplace_back(&of_model, model_chooser(model, candidates, rules.choice, seed));
-      if (const auto chooser = exact_chooser(batch, rules.choice)) {
-        searches.emplace_back(&exact, *chooser);
-        exact.words = batch.truth->name();
+      std::array<std::optional<Chooser>, 6> choosers;
+      choosers[0] = model_chooser(model, candidates, rules.choice, seed);
+      choosers[1] = exact_chooser(batch, rules.choice);
+      if (rules.fit_every > 0) choosers[2] = gp_chooser(candidates, rules.choice, rules.fit_every, seed);
+      if (untrained) choosers[3] = model_chooser(*untrained, candidates, rules.choice, seed);
+      if (tasks.dim_x() <= kMostSobolDims) choosers[4] = sobol_chooser(candidates, seed);
+      choosers[5] = random_chooser(seed);
+      const auto searches = std::ranges::count_if(choosers, [](const auto& chooser) { return chooser.has_value(); });
+      progress.begin_batch(index, searches * rules.steps);
+      SearchedBatch searched{.curves = {}, .truth = choosers[1] ? batch.truth->name() : "", .tasks = candidates.tasks()};
+      for (const auto& chooser : choosers) {
+        std::optional<SearchCurve>& curve = searched.curves.emplace_back();
+        if (!chooser) continue;
+        curve = search(candidates, rules.steps, [&](const SearchState& state) {
+          const std::vector<std::int64_t> chosen = (*chooser)(state);
+          progress.step();
+          return chosen;
+        });
       }
-      if (rules.fit_every > 0)
-        searches.emplace_back(&fitted, gp_chooser(candidates, rules.choice, rules.fit_every, seed));
-      if (untrained) searches.emplace_back(&ignorant, model_chooser(*untrained, candidates, rules.choice, seed));
-      if (tasks.dim_x() <= kMostSobolDims) searches.emplace_back(&sobol, sobol_chooser(candidates, seed));
-      searches.emplace_back(&chance, random_chooser(seed));
-      progress.begin_batch(index, std::ssize(searches) * rules.steps);
-      for (auto& [searcher, chooser] : searches) searcher->go(candidates, rules.steps, chooser, progress);
-      found.tasks += candidates.tasks();
-      if (options.progress) options.progress(static_cast<double>(index + 1));
-    }
+      return searched;
+    };
+    const std::array searchers{&of_model, &exact, &fitted, &ignorant, &sobol, &chance};
+    share_rounds<SearchedBatch>(
+        options.job, options.batches, 1,
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<SearchedBatch> all;
+          for (std::int64_t index = first; index < last; ++index) all.push_back(search_batch(index));
+          return all;
+        },
+        [&](std::int64_t index, const SearchedBatch& searched) {
+          for (std::size_t i = 0; i < searchers.size(); ++i)
+            if (searched.curves[i]) searchers[i]->totals.add(*searched.curves[i]);
+          if (!searched.truth.empty()) exact.words = searched.truth;
+          found.tasks += searched.tasks;
+          if (options.progress) options.progress(static_cast<double>(index + 1));
+        });
     add_figures(of_model, exact, found);
     found.headline_lines = {regret_line(of_model.words, of_model.totals)};
     for (const Searcher* other : {&exact, &fitted, &ignorant, &sobol, &chance}) {

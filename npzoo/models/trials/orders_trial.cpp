@@ -7,6 +7,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/ops/gather/gather.h"
 
@@ -68,14 +69,23 @@ class OrdersTrial final : public Trial {
     const NoGrad off;
     std::vector<double> deviations;
     RunningMean likelihood;
-    for (std::int64_t index = 0; index < options.batches; ++index) {
-      const Task task = source->task(static_cast<std::uint64_t>(index));
-      for (const auto& of_task : likelihoods(model, task, orders, options.tasks.seed, index)) {
-        deviations.push_back(deviation_of(of_task));
-        for (const double each : of_task) likelihood.add(each);
-      }
-      if (options.progress) options.progress(static_cast<double>(index + 1));
-    }
+    using OfBatch = std::vector<std::vector<double>>;
+    share_rounds<OfBatch>(
+        options.job, options.batches, 1,
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<OfBatch> all;
+          for (std::int64_t index = first; index < last; ++index)
+            all.push_back(likelihoods(model, source->task(static_cast<std::uint64_t>(index)), orders,
+                                      options.tasks.seed, index));
+          return all;
+        },
+        [&](std::int64_t index, const OfBatch& batch) {
+          for (const auto& of_task : batch) {
+            deviations.push_back(deviation_of(of_task));
+            for (const double each : of_task) likelihood.add(each);
+          }
+          if (options.progress) options.progress(static_cast<double>(index + 1));
+        });
     return told(std::move(deviations), likelihood.estimate(), orders);
   }
 

@@ -65,7 +65,8 @@ TestScores score(const ScoredModel& scored, const TestConfig& test, const ScoreO
                            .density = density_of(rules, spec.name),
                            .rules = rules.rules,
                            .untrained = [&] { return make_model(spec, {.seed = scored.run.seed}); },
-                           .progress = progress});
+                           .progress = progress,
+                           .job = options.job});
   scores.events = events.count();
   const Figure& headline = scores.found.headline();
   check(std::isfinite(headline.value.value), "[eval] {}: the {} on {} is {}, expected a finite number", scored.name,

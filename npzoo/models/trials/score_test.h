@@ -31,6 +31,7 @@ struct ScoreOptions {
   std::function<void(double done, std::int64_t batches)> progress{};
   std::stop_token stop{};  // a request stops the scoring, which throws Interrupted
   std::span<const StoredExpectation> expectations = built_in_expectations();  // of exact posteriors, see `Controlled`
+  Job* job = nullptr;  // ranks that score together: all get the scores of one process, to the bit
 };
 
 /// The headline by another way, which removes most of the noise of the test tasks: the expectation of the exact

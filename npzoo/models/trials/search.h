@@ -45,6 +45,8 @@ using Chooser = std::function<std::vector<std::int64_t>(const SearchState&)>;
 struct SearchCurve {
   std::vector<std::vector<double>> simple;  // (steps + 1, B): the best value so far less the least one
   std::vector<double> cumulative;           // (B): of what was evaluated, added up
+
+  static void fields(auto& bytes, auto& self) { bytes(self.simple, self.cumulative); }
 };
 
 /// The minimum of every task is sought at the same time.

@@ -11,6 +11,7 @@
 
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/task_config.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -58,6 +59,7 @@ struct TrialOptions {
   /// Called with the number of batches done, after each batch, and after parts of batches that take long. May throw to
   /// stop.
   std::function<void(double done)> progress{};
+  Job* job = nullptr;  // ranks that score together: all get the findings of one process, to the bit
 };
 
 /// Reports the progress within batches of equally many steps.

@@ -16,6 +16,10 @@ struct WindowScore {
   double mse = 0, mae = 0;             // means over known values; the latter of the median
   std::vector<double> squares{};       // (horizon), means over channels; NaN where unknown
   std::vector<double> crps{}, mass{};  // of each known value; none of a forecast without a distribution
+
+  static void fields(auto& bytes, auto& self) {
+    bytes(self.log_likelihood, self.mse, self.mae, self.squares, self.crps, self.mass);
+  }
 };
 
 /// Returns the places of the horizon that are known: these are the targets of a task.
