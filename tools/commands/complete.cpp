@@ -6,7 +6,9 @@
 
 #include "npzoo/datasets/pictures/encode_png.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/file.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/applications/images/picture_completion.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
@@ -15,6 +17,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/shared_job.h"
 #include "tools/pictures/images.h"
 
 namespace npzoo {
@@ -28,6 +31,7 @@ struct CompleteCommand {
   std::optional<double> keep;
   std::uint64_t seed = 0;
   std::int64_t samples = 0;
+  JobOptions job;
 };
 
 void add_flags(Flags& flags, CompleteCommand& c) {
@@ -45,6 +49,7 @@ void add_flags(Flags& flags, CompleteCommand& c) {
   flags.whole("--samples", c.samples, {0, 20},
               "sampled pictures in --panels, for models with latent variables, a bootstrap or joint predictions");
   flags.seed("--seed", c.seed, "seed of the seen pixels and of samples");
+  add_flags(flags, c.job);
   flags.check_together([&c] {
     check(c.keep || !c.mask.empty(), "--keep or --mask is required");
     check(!c.out.empty() || !c.panels.empty(), "complete needs a file to write: --out or --panels");
@@ -83,7 +88,8 @@ class PixelProgress {
   std::optional<Progress> progress_;
 };
 
-CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSize& size, std::stop_token stop) {
+CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSize& size, std::stop_token stop,
+                                        Job& job) {
   PixelProgress progress;
   CompletionRequest request{.model = c.checkpoint,
                             .picture = c.image,
@@ -93,7 +99,8 @@ CompletedPicture complete_with_progress(const CompleteCommand& c, const PixelSiz
                             .samples = c.samples,
                             .seed = c.seed,
                             .progress = [&](std::int64_t done, std::int64_t all) { progress.show(done, all); },
-                            .stop = std::move(stop)};
+                            .stop = std::move(stop),
+                            .job = &job};
   if (!c.mask.empty()) request.shown = c.mask;
   return complete_picture(request);
 }
@@ -124,7 +131,18 @@ JsonValue as_json(const CompleteCommand& c, const CompletedPicture& completed, d
                             {"seconds", seconds}});
 }
 
-int complete(const CompleteCommand& c) {
+/// Throws OtherRankError unless all ranks see the same pixels and have the same weights.
+void compare_ranks(Job& job, const CompleteCommand& c) {
+  if (job.size() == 1) return;
+  ByteHash files;
+  for (const std::filesystem::path& path : {find_weights(c.checkpoint), c.image, c.mask})
+    if (!path.empty()) files.add(read_text(path));
+  std::vector<Job::Fact> facts = program_facts();
+  facts.push_back({"weights or pictures", files.digest()});
+  job.compare(facts);
+}
+
+int complete_as_rank(const CompleteCommand& c, Job& job) {
   apply(c.common);
   check_outputs("complete", c.common, {{"--out", c.out}, {"--panels", c.panels}},
                 {{"--checkpoint", find_weights(c.checkpoint)}, {"--image", c.image}, {"--mask", c.mask}});
@@ -133,12 +151,13 @@ int complete(const CompleteCommand& c) {
     check(c.out.extension() == ".png", "[complete] {} found, expected a name with the ending .png", c.out.string());
   if (!c.panels.empty()) static_cast<void>(plot::format_of(c.panels));
   for (const auto& path : {c.out, c.panels})
-    if (!path.empty()) check_can_be_written(path);
+    if (!path.empty() && job.leads()) check_can_be_written(path);
+  compare_ranks(job, c);
   const InterruptGuard interrupt;
   const auto began = std::chrono::steady_clock::now();
-  const CompletedPicture completed = complete_with_progress(c, size, interrupt.token());
+  const CompletedPicture completed = complete_with_progress(c, size, interrupt.token(), job);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  write_outputs(c, completed);
+  if (job.leads()) write_outputs(c, completed);
   if (c.common.json) {
     print_json(as_json(c, completed, seconds));
     return 0;
@@ -151,14 +170,20 @@ int complete(const CompleteCommand& c) {
   return 0;
 }
 
-int run(const CompleteCommand& c) try { return complete(c); } catch (const Interrupted&) {
-  return kInterruptedExit;
+int run(const CompleteCommand& c) {
+  SharedJob job(c.job);
+  try {
+    return job.run([&](Job& ranks) { return complete_as_rank(c, ranks); });
+  } catch (const Interrupted&) {
+    return kInterruptedExit;
+  }
 }
 
 }  // namespace
 
 extern const CommandInfo complete_command = command<CompleteCommand, add_flags, run>(
     "Complete an image from a subset of its pixels, at any resolution.", CommandGroup::predict,
-    "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png");
+    "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png",
+    Processes::several);
 
 }  // namespace npzoo

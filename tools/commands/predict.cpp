@@ -204,19 +204,20 @@ void add_flags(Flags& flags, PredictCommand& c) {
   add_context_flags(flags, c);
   add_future_flags(flags, c);
   add_data(flags, c.data);
+  add_flags(flags, c.ranks);
   flags.check_together([&c] { check_flags(c); });
 }
 
-int predict(const PredictOptions& c) {
+int predict(const PredictOptions& c, Job& job) {
   if (c.checkpoint.empty()) {
     check_flags_of_tables(c);
-    return predict_tables(c, nullptr);
+    return predict_tables(c, nullptr, job);
   }
   const TrainedModel trained = load_model(c.checkpoint);
-  return application_of(trained, c).run(c, trained);
+  return application_of(trained, c).run(c, trained, job);
 }
 
-int run(const PredictCommand& c) {
+int predict_as_rank(const PredictCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
   check(c.out != "-" || c.samples_out != "-",
@@ -226,6 +227,7 @@ int run(const PredictCommand& c) {
   const char* reader = nullptr;
   for (const auto& [flag, path] : inputs) {
     if (path != "-") continue;
+    check(job.size() == 1, "[predict] {} is standard input, expected a file: {} ranks read it", flag, job.size());
     check(reader == nullptr, "[predict] {} and {} are both standard input, expected a file for one of them", reader,
           flag);
     reader = flag;
@@ -239,8 +241,13 @@ int run(const PredictCommand& c) {
   for (const NamedFile& table : {NamedFile{"--out", c.out}, {"--samples-out", c.samples_out}})
     check_table_name("predict", table);
   const NoGrad off;
+  return predict(c, job);
+}
+
+int run(const PredictCommand& c) {
+  SharedJob job(c.ranks);
   try {
-    return predict(c);
+    return job.run([&](Job& ranks) { return predict_as_rank(c, ranks); });
   } catch (const Interrupted&) {
     return kInterruptedExit;
   }
@@ -250,6 +257,7 @@ int run(const PredictCommand& c) {
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
     "Fill a table, predict the points of another table, forecast a series, or predict the next events.",
-    CommandGroup::predict, "npzoo predict examples/station.csv --out filled.csv --plot filled.svg");
+    CommandGroup::predict, "npzoo predict examples/station.csv --out filled.csv --plot filled.svg",
+    Processes::several);
 
 }  // namespace npzoo

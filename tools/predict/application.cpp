@@ -12,26 +12,38 @@ namespace npzoo {
 
 namespace {
 
-int run_tables(const PredictOptions& c, const TrainedModel& trained) { return predict_tables(c, &trained); }
+int run_tables(const PredictOptions& c, const TrainedModel& trained, Job& job) {
+  return predict_tables(c, &trained, job);
+}
+
+/// Other predictions go through their targets or sequences one after the other, in one process.
+template <int (*predict)(const PredictOptions&, const TrainedModel&)>
+int run_in_one_process(const PredictOptions& c, const TrainedModel& trained, Job& job) {
+  check(job.size() == 1, "[predict] {} ranks found, expected one: only predictions of tables share their work",
+        job.size());
+  return predict(c, trained);
+}
 
 /// Two tables are taken as they stand, unless a flag asks for more.
-int run_points(const PredictOptions& c, const TrainedModel& trained) {
+int run_points(const PredictOptions& c, const TrainedModel& trained, Job& job) {
   const bool plain = c.strict && c.columns.inputs.empty() && c.columns.values.empty() && c.columns.group.empty() &&
                      c.quantiles.empty() && c.truth.empty() && c.neighbours == 0 && c.columns.covariates.empty() &&
                      !c.lonlat && !c.has_cell_flags();
-  return plain ? predict_points(c, trained) : predict_tables(c, &trained);
+  return plain ? run_in_one_process<predict_points>(c, trained, job) : predict_tables(c, &trained, job);
 }
 
 constexpr std::array kApplications{
     PredictApplication{.application = Application::points, .plural = "points", .run = run_points},
     PredictApplication{.application = Application::tables, .plural = "tables", .run = run_tables},
-    PredictApplication{
-        .application = Application::forecasts, .plural = "forecasts", .takes_horizon = true, .run = predict_forecast},
+    PredictApplication{.application = Application::forecasts,
+                       .plural = "forecasts",
+                       .takes_horizon = true,
+                       .run = run_in_one_process<predict_forecast>},
     PredictApplication{.application = Application::events,
                        .plural = "events",
                        .takes_horizon = true,
                        .takes_now = true,
-                       .run = predict_events},
+                       .run = run_in_one_process<predict_events>},
 };
 
 const PredictApplication& row_of(Application application) {

@@ -14,7 +14,7 @@ struct PredictApplication {
   const char* plural;  // "forecasts": what its models predict
   bool takes_horizon = false, takes_now = false;
   /// Returns the exit status.
-  int (*run)(const PredictOptions& options, const TrainedModel& trained);
+  int (*run)(const PredictOptions& options, const TrainedModel& trained, Job& job);
 };
 
 /// The row for these weights. Throws Error if the options have a flag that this application does not take.
@@ -29,7 +29,7 @@ void check_flags_of_tables(const PredictOptions& options);
 
 /// Fills tables, whose columns and groups are series; tables are held in memory. Without weights uses those for tables
 /// of as many inputs. Returns the exit status.
-int predict_tables(const PredictOptions& options, const TrainedModel* trained);
+int predict_tables(const PredictOptions& options, const TrainedModel* trained, Job& job);
 /// Predicts at the targets given the whole context as one task; reads targets a chunk at a time.
 int predict_points(const PredictOptions& options, const TrainedModel& trained);
 /// Predicts the events that follow each sequence of a table.

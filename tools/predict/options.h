@@ -12,6 +12,7 @@
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
 #include "tools/cli/common_options.h"
+#include "tools/cli/shared_job.h"
 
 namespace npzoo {
 
@@ -47,6 +48,7 @@ struct PredictOptions {
   bool check = false;                 // score forecasts of the last season
   std::string now;                    // of events, as the table writes times: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
+  JobOptions ranks;
 
   /// Flags that only tables with columns of any form take.
   bool has_cell_flags() const;

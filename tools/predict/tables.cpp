@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/applications/tables/fill_table.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/interrupt.h"
@@ -168,9 +170,28 @@ bool asks_gp(const PredictOptions& c, std::int64_t inputs, std::int64_t covariat
   return c.model == "gp" || (c.model == "auto" && usual_weights(inputs, covariates) == kGaussianProcess);
 }
 
+/// Throws OtherRankError unless all ranks predict the same tables with the same weights.
+void compare_ranks(Job& job, const FillTables& tables, const TrainedModel* trained) {
+  if (job.size() == 1) return;
+  ByteHash numbers;
+  const auto add = [&](const std::vector<double>& values) {
+    numbers.add(std::ssize(values));
+    numbers.add(values.data(), values.size() * sizeof(double));
+  };
+  for (const TableNumbers* table : {&tables.observed, &tables.asked_numbers()}) {
+    add(table->x);
+    for (const std::vector<double>& y : table->y) add(y);
+    for (const std::string& group : table->groups) numbers.add(group);
+  }
+  std::vector<Job::Fact> facts = program_facts();
+  facts.push_back({"weights", trained != nullptr ? weights_checksum(trained->checkpoint) : "none"});
+  facts.push_back({"table", numbers.digest()});
+  job.compare(facts);
+}
+
 }  // namespace
 
-int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
+int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& job) {
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
@@ -181,8 +202,9 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
   const std::vector<std::string> drawn = drawn_groups(c, tables);
   static_cast<void>(prediction_header(tables, c.quantiles));
   for (const auto& path : {c.out, c.samples_out, c.plot})
-    if (!path.empty()) check_can_be_written(path);
+    if (!path.empty() && job.leads()) check_can_be_written(path);
 
+  compare_ranks(job, tables, trained);
   const InterruptGuard interrupt;
   Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values), {.unit = "values"});
   const FillOptions options{
@@ -199,11 +221,14 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained) {
       .check_ends = c.check,
       .transform = c.transform,
       .stop = interrupt.token(),
-      .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); }};
+      .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); },
+      .job = &job};
   const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);
-  Outputs outputs(c, tables, result, drawn);
-  if (interrupt.requested()) return kInterruptedExit;
-  outputs.commit();
+  if (job.leads()) {
+    Outputs outputs(c, tables, result, drawn);
+    if (interrupt.requested()) return kInterruptedExit;
+    outputs.commit();
+  }
   progress.finish();
   if (!trained && c.model == "auto")
     progress.message(

@@ -9,6 +9,7 @@
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/share_work.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 
@@ -45,21 +46,34 @@ Tensor as_task(std::span<const double> values, std::int64_t width, DType dtype) 
 /// Predicts one set of pixels after the other from one context.
 class PixelQuestions {
  public:
-  PixelQuestions(const Model& model, Density density, const ContextState& state, const Draws& draws,
+  PixelQuestions(const Model& model, Density density, const ContextState& state, const Draws& draws, Job* job,
                  std::function<void(std::int64_t)> asked)
-      : model_(model), density_(density), state_(state), draws_(draws), asked_(std::move(asked)) {}
+      : model_(model), density_(density), state_(state), draws_(draws), job_(job), asked_(std::move(asked)) {}
 
-  /// Calls use(prediction, begin, end) for chunks of targets x (n, 2).
-  template <class Use>
-  void ask(std::span<const double> x, const Use& use) {
-    const std::int64_t pixels = std::ssize(x) / 2, chunk = targets_at_a_time(density_, kPixelsAtATime);
-    for (std::int64_t begin = 0; begin < pixels; begin += chunk) {
-      throw_if_stopped();
-      const std::int64_t end = std::min(begin + chunk, pixels);
-      const auto targets = x.subspan(static_cast<std::size_t>(2 * begin), static_cast<std::size_t>(2 * (end - begin)));
-      use(*model_.query(state_, as_task(targets, 2, DType::float32)), begin, end);
-      asked_(end - begin);
-    }
+  /// Computes answer(prediction, begin, end) of chunks of targets x (n, 2), each on one rank, and gives the answers to
+  /// `take` in their order.
+  template <class Answer, class Compute, class Take>
+  void ask(std::span<const double> x, const Compute& answer, const Take& take) {
+    const std::int64_t pixels = std::ssize(x) / 2, chunk = std::min(targets_at_a_time(density_, kPixelsAtATime), pixels);
+    const std::int64_t chunks = pixels > 0 ? (pixels + chunk - 1) / chunk : 0;
+    const auto end_of = [&](std::int64_t i) { return std::min((i + 1) * chunk, pixels); };
+    share_rounds<Answer>(
+        job_, chunks, 1,
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<Answer> answers;
+          for (std::int64_t i = first; i < last; ++i) {
+            throw_if_stopped();
+            const std::int64_t begin = i * chunk, end = end_of(i);
+            const auto targets =
+                x.subspan(static_cast<std::size_t>(2 * begin), static_cast<std::size_t>(2 * (end - begin)));
+            answers.push_back(answer(*model_.query(state_, as_task(targets, 2, DType::float32)), begin, end));
+          }
+          return answers;
+        },
+        [&](std::int64_t i, const Answer& one) {
+          take(one);
+          asked_(end_of(i) - i * chunk);
+        });
   }
 
   /// Samples the requested number of pictures from a prediction: (n, pixels · channels) each.
@@ -82,24 +96,39 @@ class PixelQuestions {
   Density density_;
   const ContextState& state_;
   Draws draws_;
+  Job* job_;
   std::function<void(std::int64_t)> asked_;
 };
 
-/// Sums over pixels of known values.
-struct PixelScores {
-  double squares = 0, log_likelihood = 0;
+/// The prediction of some pixels, in shares of white.
+struct PredictedPixels {
+  std::vector<double> mean, deviation;
+  std::vector<std::vector<double>> samples;
 
-  void add(const ImageFormat& format, const Prediction& prediction, std::span<const double> y) {
-    const Tensor truth = as_task(y, format.channels, DType::float32), mean = moments(prediction).mean;
-    const auto means = mean.values<double>();
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const double error = share_of_white(format, means[i]) - share_of_white(format, y[i]);
-      squares += error * error;
-    }
-    const Tensor each = prediction.log_likelihood(truth).to(Device::cpu).to(DType::float64);
-    for (const double value : each.values<double>()) log_likelihood += value;
-  }
+  static void fields(auto& bytes, auto& self) { bytes(self.mean, self.deviation, self.samples); }
 };
+
+/// Scores of pixels of known values.
+struct ScoredPixels {
+  std::vector<double> squares, log_likelihood;
+
+  static void fields(auto& bytes, auto& self) { bytes(self.squares, self.log_likelihood); }
+};
+
+ScoredPixels score_pixels(const ImageFormat& format, const Prediction& prediction, std::span<const double> y) {
+  const Tensor truth = as_task(y, format.channels, DType::float32), mean = moments(prediction).mean;
+  const auto means = mean.values<double>();
+  ScoredPixels scored;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double error = share_of_white(format, means[i]) - share_of_white(format, y[i]);
+    scored.squares.push_back(error * error);
+  }
+  const Tensor each = prediction.log_likelihood(truth).to(Device::cpu).to(DType::float64);
+  scored.log_likelihood.assign(each.values<double>().begin(), each.values<double>().end());
+  return scored;
+}
+
+void append(const std::vector<double>& from, std::vector<double>& to) { to.insert(to.end(), from.begin(), from.end()); }
 
 ImageModel model_of(const CompletionRequest& request) {
   const auto* weights = std::get_if<std::string>(&request.model);
@@ -221,30 +250,45 @@ CompletedPicture complete_picture(const CompletionRequest& request) {
     Draws draws(request.seed, Purpose::prediction, 0);
     const auto state = model.condition(
         {as_task(context.x, 2, DType::float32), as_task(context.y, picture.channels, DType::float32)}, draws, kSamples);
-    PixelQuestions questions(model, image_model.density, *state, draws, [&](std::int64_t count) {
+    PixelQuestions questions(model, image_model.density, *state, draws, request.job, [&](std::int64_t count) {
       done += count;
       if (request.progress) request.progress(done, all);
     });
-    questions.ask(grid, [&](const Prediction& prediction, std::int64_t, std::int64_t) {
-      const Moments said = moments(prediction);
-      for (const double mean : said.mean.values<double>()) result.mean.push_back(share_of_white(format, mean));
-      for (const double std : said.std.values<double>())
-        result.deviation.push_back(std / std::abs(255 * format.value.scale));
-      const auto functions = questions.functions(prediction, request.samples);
-      result.samples.resize(functions.size());
-      for (std::size_t k = 0; k < functions.size(); ++k)
-        for (const double value : functions[k]) result.samples[k].push_back(share_of_white(format, value));
-    });
-    PixelScores scores;
+    questions.ask<PredictedPixels>(
+        grid,
+        [&](const Prediction& prediction, std::int64_t, std::int64_t) {
+          const Moments said = moments(prediction);
+          PredictedPixels pixels;
+          for (const double mean : said.mean.values<double>()) pixels.mean.push_back(share_of_white(format, mean));
+          for (const double std : said.std.values<double>())
+            pixels.deviation.push_back(std / std::abs(255 * format.value.scale));
+          pixels.samples = questions.functions(prediction, request.samples);
+          for (std::vector<double>& sample : pixels.samples)
+            for (double& value : sample) value = share_of_white(format, value);
+          return pixels;
+        },
+        [&](const PredictedPixels& pixels) {
+          append(pixels.mean, result.mean);
+          append(pixels.deviation, result.deviation);
+          result.samples.resize(pixels.samples.size());
+          for (std::size_t k = 0; k < pixels.samples.size(); ++k) append(pixels.samples[k], result.samples[k]);
+        });
+    double squares = 0, log_likelihood = 0;
     const auto channels = static_cast<std::size_t>(picture.channels);
-    questions.ask(hidden.x, [&](const Prediction& prediction, std::int64_t begin, std::int64_t end) {
-      scores.add(format, prediction,
-                 std::span(hidden.y).subspan(static_cast<std::size_t>(begin) * channels,
-                                             static_cast<std::size_t>(end - begin) * channels));
-    });
+    questions.ask<ScoredPixels>(
+        hidden.x,
+        [&](const Prediction& prediction, std::int64_t begin, std::int64_t end) {
+          return score_pixels(format, prediction,
+                              std::span(hidden.y).subspan(static_cast<std::size_t>(begin) * channels,
+                                                          static_cast<std::size_t>(end - begin) * channels));
+        },
+        [&](const ScoredPixels& scored) {
+          for (const double square : scored.squares) squares += square;
+          for (const double value : scored.log_likelihood) log_likelihood += value;
+        });
     if (unknown > 0) {
-      result.squared_error = scores.squares / static_cast<double>(hidden.y.size());
-      result.log_likelihood = scores.log_likelihood / static_cast<double>(unknown);
+      result.squared_error = squares / static_cast<double>(hidden.y.size());
+      result.log_likelihood = log_likelihood / static_cast<double>(unknown);
     }
     result.given = std::move(picture);
     result.shown = std::move(shown);

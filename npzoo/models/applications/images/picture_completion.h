@@ -13,6 +13,7 @@
 
 #include "npzoo/datasets/image_format.h"
 #include "npzoo/datasets/pictures/picture.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/model.h"
 #include "npzoo/models/registry.h"
 
@@ -59,6 +60,7 @@ struct CompletionRequest {
   std::uint64_t seed = 0;              // of the pixels that are shown, and of the model's random numbers
   std::function<void(std::int64_t done, std::int64_t all)> progress{};  // in pixels
   std::stop_token stop{};
+  Job* job = nullptr;  // ranks that share the pixels: all get the result of one process, to the bit
 };
 
 /// Values are shares of white, usually from 0 to 1; a model may predict values outside.

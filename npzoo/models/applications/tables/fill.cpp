@@ -172,7 +172,8 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
                        .standardise = options.standardise,
                        .chunk = options.chunk,
                        .held_points = kHeldPoints,
-                       .stop = options.stop};
+                       .stop = options.stop,
+                       .job = options.job};
   if (options.progress)
     series.progress = [&, done = std::int64_t{0}, together = trained.model->dim_y()](std::int64_t targets) mutable {
       options.progress(done += targets * together, c.values());

@@ -58,6 +58,9 @@ struct FillOptions {
   std::stop_token stop{};              // after a request the call throws Interrupted
   /// Called with the values predicted so far and the number of all, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
+  /// Ranks that share the work of weights: all of them call `fill` with the same data, and get the result of one
+  /// process, to the bit. A Gaussian process is fitted on every rank.
+  Job* job = nullptr;
 };
 
 /// A Gaussian process that was fitted to a series.

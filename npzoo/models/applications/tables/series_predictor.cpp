@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/place_samples.h"
 #include "npzoo/models/predictions/independent.h"
+#include "npzoo/models/share_work.h"
 
 namespace npzoo {
 
@@ -27,6 +29,27 @@ template <class T>
 void put(std::span<const double> points, std::int64_t b, Tensor& tensor) {
   const auto at = tensor.values<T>().begin() + b * tensor.dim(1) * tensor.dim(2);
   std::ranges::transform(points, at, [](double value) { return static_cast<T>(value); });
+}
+
+/// The figures of a series.
+constexpr std::array kFigures{&SeriesPrediction::mean,         &SeriesPrediction::std,         &SeriesPrediction::quantiles,
+                              &SeriesPrediction::samples,      &SeriesPrediction::log_density, &SeriesPrediction::crps,
+                              &SeriesPrediction::central_mass};
+
+/// The figures of the series of a batch.
+struct BatchFigures {
+  std::vector<std::vector<double>> arrays;  // those of kFigures, of one series after the other
+
+  static void fields(auto& bytes, auto& self) { bytes(self.arrays); }
+};
+
+/// Returns the numbers 0 … count − 1 such that neighbours lie far apart in the list: batches are sorted by their size,
+/// and each rank gets a part of the list.
+std::vector<std::int64_t> dealt(std::int64_t count, std::int64_t ranks) {
+  std::vector<std::int64_t> order;
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    for (std::int64_t i = rank; i < count; i += ranks) order.push_back(i);
+  return order;
 }
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float32) { return Tensor::zeros(shape, dtype, Device::cpu); }
@@ -140,25 +163,53 @@ std::vector<SeriesPrediction> SeriesPredictor::predict_held(const std::vector<Se
   const std::vector<Batch> all = batches(series, first_batch);
   count = all.size();
   std::mutex told;
+  const auto batches = static_cast<std::int64_t>(all.size());
+  const std::vector<std::int64_t> order = dealt(batches, options_.job != nullptr ? options_.job->size() : 1);
+  const auto batch_at = [&](std::int64_t place) -> const Batch& {
+    return all[static_cast<std::size_t>(order[static_cast<std::size_t>(place)])];
+  };
+  const auto tell = [&](const Batch& batch) {
+    const std::lock_guard lock(told);
+    if (options_.progress) options_.progress(targets_of(batch, series));
+  };
   const auto work = [&](std::int64_t begin, std::int64_t end) {
     const NoGrad off;
     for (std::int64_t i = begin; i < end; ++i) {
-      const Batch& batch = all[static_cast<std::size_t>(i)];
       throw_if_stopped();
-      predict_batch(batch, series, out);
-      if (!options_.progress) continue;
-      const std::lock_guard lock(told);
-      std::int64_t done = 0;
-      for (const std::size_t m : batch.members) done += std::ssize(out[m].mean) / model_.dim_y();
-      options_.progress(done);
+      predict_batch(batch_at(i), series, out);
+      tell(batch_at(i));
     }
   };
-  const auto batches = static_cast<std::int64_t>(all.size());
-  if (default_device() == Device::cpu)
-    thread_pool().for_range(batches, 1, work);
-  else
-    work(0, batches);
+  const auto predict_some = [&](std::int64_t first, std::int64_t last) {
+    if (default_device() == Device::cpu)
+      thread_pool().for_range(last - first, 1,
+                              [&](std::int64_t begin, std::int64_t end) { work(first + begin, first + end); });
+    else
+      work(first, last);
+    std::vector<BatchFigures> figures(static_cast<std::size_t>(last - first));
+    for (std::int64_t i = first; i < last; ++i)
+      for (const std::size_t m : batch_at(i).members)
+        for (const auto array : kFigures)
+          figures[static_cast<std::size_t>(i - first)].arrays.push_back(std::move(out[m].*array));
+    return figures;
+  };
+  std::vector<BatchFigures> figures = share_work<BatchFigures>(options_.job, batches, predict_some);
+  const RankShare own = options_.job != nullptr
+                            ? RankShare::of_rank(batches, options_.job->rank(), options_.job->size())
+                            : RankShare{0, batches};
+  for (std::int64_t i = 0; i < batches; ++i) {
+    auto from = figures[static_cast<std::size_t>(i)].arrays.begin();
+    for (const std::size_t m : batch_at(i).members)
+      for (const auto array : kFigures) out[m].*array = std::move(*from++);
+    if (i < own.first || i >= own.last) tell(batch_at(i));
+  }
   return out;
+}
+
+std::int64_t SeriesPredictor::targets_of(const Batch& batch, const std::vector<Series>& series) const {
+  std::int64_t targets = 0;
+  for (const std::size_t m : batch.members) targets += std::ssize(series[m].targets) / model_.dim_x();
+  return targets;
 }
 
 namespace {

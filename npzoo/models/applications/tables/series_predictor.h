@@ -10,6 +10,7 @@
 
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/tables/standardise.h"
+#include "npzoo/engine/ranks/job.h"
 #include "npzoo/models/applications/tables/turned_inputs.h"
 #include "npzoo/models/applications/tables/value_transform.h"
 #include "npzoo/models/model.h"
@@ -60,6 +61,7 @@ struct SeriesOptions {
   std::function<void(std::int64_t)> progress{};
   /// `predict` looks at it before each batch and throws Interrupted after a request.
   std::stop_token stop{};
+  Job* job = nullptr;  // ranks that share the batches: all get the answers of one process, to the bit
 };
 
 /// Predicts many series: standardises each by its own context, sorts them by size, pads them into batches and computes
@@ -93,6 +95,7 @@ class SeriesPredictor {
   std::vector<SeriesPrediction> predict_held(const std::vector<Series>& series, std::uint64_t first_batch,
                                              std::uint64_t& batches) const;
   std::vector<Batch> batches(const std::vector<Series>& series, std::uint64_t first) const;
+  std::int64_t targets_of(const Batch& batch, const std::vector<Series>& series) const;
   void predict_batch(const Batch& batch, const std::vector<Series>& series, std::vector<SeriesPrediction>& out) const;
   bool jointly() const;
   std::unique_ptr<Prediction> spread_of_all(std::int64_t count, std::int64_t width) const;
