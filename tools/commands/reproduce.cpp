@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <chrono>
 #include <thread>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/backend.h"
 #include "npzoo/engine/parallel.h"
+#include "npzoo/engine/ranks/program_facts.h"
+#include "npzoo/engine/ranks/result_bytes.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/trainer.h"
 #include "npzoo/models/trials/trial.h"
@@ -17,6 +20,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/shared_job.h"
 #include "tools/reproduce/results_store.h"
 #include "tools/reproduce/results_table.h"
 #include "tools/reproduce/run.h"
@@ -33,8 +37,30 @@ struct ReproduceCommand {
   std::filesystem::path out = "runs", results = "perf/results";
   std::optional<std::int64_t> steps, batches;
   std::optional<int> jobs;
+  std::string shard;  // as it was written; empty: all runs
   bool report = false;
 };
+
+/// One of several equal parts of the runs, from 0 on.
+struct Shard {
+  std::int64_t index = 0, count = 1;
+
+  bool has(std::size_t run) const { return static_cast<std::int64_t>(run) % count == index; }
+};
+
+/// Reads --shard: number from 1 on, /, how many there are.
+Shard read_shard(const std::string& text) {
+  if (text.empty()) return {};
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, shard.index);
+  const bool split = number.ec == std::errc() && number.ptr != end && *number.ptr == '/';
+  const auto count = split ? std::from_chars(number.ptr + 1, end, shard.count) : number;
+  check(split && count.ec == std::errc() && count.ptr == end && shard.index >= 1 && shard.index <= shard.count,
+        "--shard {} found, expected its number and how many there are, such as 2/4", text);
+  --shard.index;
+  return shard;
+}
 
 void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
@@ -48,9 +74,15 @@ void add_flags(Flags& flags, ReproduceCommand& c) {
   const Flag batches =
       flags.whole("--batches", c.batches, {1}, "batches of evaluation instead of the protocol's; collects no results");
   flags.whole("--jobs", c.jobs, {1}, "runs at once that share the threads, instead of one per thread");
+  const Flag shard = flags.text(
+      "--shard", c.shard,
+      "part of the runs to do, such as 2/4 for the second of four, for array jobs on a shared --out; collects no "
+      "results. When all parts have ended, the same command without --shard collects them");
   flags.toggle("--report", c.report, "print the collected results, without running anything")
       .excludes(steps)
-      .excludes(batches);
+      .excludes(batches)
+      .excludes(shard);
+  flags.check_together([&c] { static_cast<void>(read_shard(c.shard)); });
 }
 
 /// A protocol as the run asks for it.
@@ -182,12 +214,13 @@ class TableProgress {
   Clock::time_point looked_{};
 };
 
-/// Looks for results, and returns the runs that have none.
-std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs) {
+/// Looks for results, and returns the runs of this part that have none.
+std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs, const Shard& shard) {
   std::vector<TableRun*> pending;
-  for (TableRun& run : runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    TableRun& run = runs[i];
     run.look();
-    if (!run.done()) pending.push_back(&run);
+    if (!run.done() && shard.has(i)) pending.push_back(&run);
     if (run.failed()) fmt::print(stderr, "{}: failed: {}\n", run.name(), run.error());
   }
   return pending;
@@ -258,29 +291,74 @@ void check_all_well(const JsonValue& store, const std::vector<TableRun>& runs) {
   check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
 }
 
-int run(const ReproduceCommand& c) {
+/// Waits until every rank has done its part. Then brings this rank's runs up to date with what the others did.
+void wait_for_ranks(std::vector<TableRun>& runs, Job& job) {
+  if (job.size() == 1) return;
+  std::vector<std::string> errors;
+  for (const TableRun& run : runs) errors.push_back(run.error());
+  ResultWriter own;
+  own(errors);
+  for (const std::vector<std::byte>& bytes : job.collect(own.bytes())) {
+    ResultReader(bytes)(errors);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (!errors[i].empty()) runs[i].fail_as(errors[i]);
+  }
+  for (TableRun& run : runs)
+    if (!run.done()) run.look();
+}
+
+/// The end of one part of several, whose results the command without --shard collects.
+void report_shard(const ReproduceCommand& c, const Shard& shard, const std::vector<TableRun>& runs) {
+  std::int64_t all = 0, failed = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    all += shard.has(i);
+    failed += shard.has(i) && runs[i].failed();
+  }
+  if (c.common.json)
+    print_json(JsonValue::object({{"shard", c.shard}, {"runs", all}, {"failed", failed}}));
+  else
+    fmt::print("part {}: {} of {} runs done\n", c.shard, all - failed, all);
+  check(failed == 0, "[reproduce] {} of {} runs failed", failed, all);
+}
+
+int reproduce_as_rank(const ReproduceCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
   const Table table = read_table(c);
+  const bool in_parts = !c.shard.empty();
+  check(job.size() == 1 || !in_parts, "[reproduce] --shard and {} ranks found, expected one of them", job.size());
+  const Shard shard = in_parts ? read_shard(c.shard) : Shard{job.rank(), job.size()};
   const std::filesystem::path path = results_path(c.results, table.protocol);
   if (c.report) check_reportable(c, table.protocol, path);
   if (!table.shortened) check_store(path, table.protocol);  // days later would be too late
+  if (job.size() > 1) job.compare(program_facts());
 
   TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
   std::vector<TableRun> runs;
+  // One process writes the file of results: on a shared folder its lock may not work.
+  const bool collects = !in_parts && job.size() == 1;
   const auto keep = [&](const std::vector<JsonValue>& results) {
     return table.shortened ? make_store(table.protocol, results) : update_store(path, table.protocol, results);
   };
   if (!c.report) {
     runs = plan_runs(c, table.protocol, options);
-    const std::vector<TableRun*> pending = look_for_work(runs);
-    if (const auto results = results_of(runs); !results.empty()) keep(results);
-    options.keep = [&](const TableRun& run) { keep({run.result()}); };
+    const std::vector<TableRun*> pending = look_for_work(runs, shard);
+    if (const auto results = results_of(runs); !results.empty() && collects) keep(results);
+    options.keep = [&](const TableRun& run) {
+      if (collects) keep({run.result()});
+    };
     if (!pending.empty() && !work_off(c, runs, pending, options)) {
       fmt::print(stderr, "interrupted; to continue, run the same command\n");
+      job.stop();
       return kInterruptedExit;
     }
+    if (in_parts) {
+      report_shard(c, shard, runs);
+      return 0;
+    }
+    wait_for_ranks(runs, job);
   }
+  if (!job.leads()) return 0;
   JsonValue store = keep(results_of(runs));
   if (table.batches < table.protocol.evaluation.batches) drop_verdicts(store);
   if (c.common.json)
@@ -291,10 +369,16 @@ int run(const ReproduceCommand& c) {
   return 0;
 }
 
+int run(const ReproduceCommand& c) {
+  SharedJob job({});
+  return job.run([&](Job& ranks) { return reproduce_as_rank(c, ranks); });
+}
+
 }  // namespace
 
 extern const CommandInfo reproduce_command = command<ReproduceCommand, add_flags, run>(
     "Train and evaluate the models of a published table, and print it.", CommandGroup::train,
-    "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2");
+    "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2",
+    Processes::several);
 
 }  // namespace npzoo

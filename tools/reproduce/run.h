@@ -44,6 +44,8 @@ class TableRun {
   bool failed() const { return !error_.empty(); }
   /// Why it failed, in one line.
   const std::string& error() const { return error_; }
+  /// Takes over an error that another rank met.
+  void fail_as(const std::string& error) { error_ = error; }
 
   /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None if another process has
   /// the directory: ask again later, what it has done by then need not be done.
