@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Time of an update on several ranks: measured on this machine, and by a model of its costs for networks.
+
+    rank_costs.py measure PATH_TO_NPZOO [MODEL] [STEPS]    1 and 2 ranks under each launcher, one thread each
+    rank_costs.py table                                    the model, for 2 to 512 ranks, as Markdown
+
+The model. A batch has S parts, and a rank works on ⌈S / N⌉ of them. Then every rank receives the gradients of the parts of
+the others as they are, and sums all S in one pass of the optimiser:
+
+    T(N) = ⌈S / N⌉ c + r + 2 a ⌈log2 N⌉ + S (4 P) (N − 1) / N / b + [N > 1] 3 S (4 P) / m
+
+c: seconds of a part on one rank; r: the optimiser and all else that every rank does; a: latency of a message, P: parameters,
+b: bytes a second of the network, m: of memory (gradients are copied to be sent, copied to be received, and read)."""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+LAUNCHERS = {"Open MPI": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "MPICH": ["mpirun.mpich"]}
+MEMORY = 8e9  # bytes a second
+NETWORKS = {"10 Gb/s, 50 µs": (1.25e9, 50e-6), "100 Gb/s, 5 µs": (12.5e9, 5e-6)}
+# Name: parts of a batch, seconds of a part and of the rest (one thread of a Zen 4), parameters.
+MODELS = {"TNP-D small": (4, 13.4e-3 / 4, 0.5e-3, 222_082), "TNP-D large": (8, 320e-3 / 8, 2e-3, 878_338)}
+
+
+def seconds_of_update(ranks, parts, part, rest, parameters, bandwidth, latency, memory=MEMORY):
+    gradients = 4 * parameters * parts
+    if ranks == 1:
+        return parts * part + rest
+    return (math.ceil(parts / ranks) * part + rest + 2 * latency * math.ceil(math.log2(ranks))
+            + gradients * (ranks - 1) / ranks / bandwidth + 3 * gradients / memory)
+
+
+def table():
+    ranks = [2, 4, 8, 16, 32, 64, 128, 256, 512]
+    print("| model | network | " + " | ".join(map(str, ranks)) + " |")
+    print("|---|---|" + "---:|" * len(ranks))
+    for name, model in MODELS.items():
+        for network, (bandwidth, latency) in NETWORKS.items():
+            alone = seconds_of_update(1, *model, bandwidth, latency)
+            shares = [alone / (n * seconds_of_update(n, *model, bandwidth, latency)) for n in ranks]
+            print(f"| {name} | {network} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |")
+
+
+def measure(program, model="tnp-d", steps="200"):
+    for launcher, command in LAUNCHERS.items():
+        if not shutil.which(command[0]):
+            continue
+        for ranks in (1, 2):
+            with tempfile.TemporaryDirectory() as out:
+                done = subprocess.run([*command, "-n", str(ranks), program, "train", "--out", out, "--protocol", "tnp/gp-rbf",
+                                       "--model", model, "--steps", steps, "--set", "validation.every=0", "--threads", "1",
+                                       "--json"], capture_output=True, text=True, env={**os.environ, **AS_ROOT})
+            if done.returncode != 0:
+                sys.exit(done.stderr)
+            result = json.loads(done.stdout)
+            share = result.get("seconds_in_gathers", 0) / result["seconds"]
+            print(f"{launcher}, {ranks} rank(s): {1e3 * result['seconds'] / int(steps):.2f} ms an update, {100 * share:.0f} % in gathers")
+
+
+if sys.argv[1:2] == ["measure"]:
+    measure(os.path.realpath(sys.argv[2]), *sys.argv[3:])
+elif sys.argv[1:] == ["table"]:
+    table()
+else:
+    sys.exit(__doc__)
