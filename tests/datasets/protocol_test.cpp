@@ -224,7 +224,7 @@ TEST_CASE("[protocol] unknown names: the nearest ones and the command that lists
   CHECK_THROWS_WITH_AS(
       load_protocol("zebra"),
       "[protocol] zebra is unknown, neither a protocol nor a path that ends in .toml, expected one that "
-      "npzoo list protocols shows",
+      "npzoo list protocols lists",
       Error);
   CHECK_THROWS_WITH_AS(
       model_config(load_protocol("quick/gp1d"), "gpt"),

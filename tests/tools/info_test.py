@@ -33,7 +33,7 @@ def info_of_weights_is_their_card():
     metadata = read_safetensors(path)[0]
     (score,) = json.loads(metadata["evaluation"])
     for part in (f"# {NAME}\n", "Conditional neural process (`cnp`; Garnelo", "1 input, 1 value, ", f"{path.stat().st_size / 1e6:.1f} MB",
-                 "Trained under `quick/gp1d` (1D Gaussian", ": 30 of 30 updates of 4 tasks, seed 0", "contexts of 3 to 32 points",
+                 "Trained under `quick/gp1d` (1D Gaussian", ": 30 of 30 updates of 4 tasks, seed 0", "Contexts of 3 to 32 points",
                  "inputs from -2 to 2", "noise of 0.05", f"rbf {score['log_likelihood']:.3f}", f"Made by `{metadata['command']}`."):
         expect(part in text, repr(part), "expected in:", text)
     expect(succeed("info", path).replace(str(path), NAME) == text, "by path")

@@ -86,7 +86,7 @@ def a_test_that_chose_the_weights_says_so():
             weights = HERE / f"{out} {keep}" / "checkpoint.safetensors"
             succeed(*command, "--set", f'training.keep="{keep}"', "--out", weights.parent)
             (row,) = as_json("eval", "--checkpoint", weights, "--batches", 2)
-            told = "also chose these weights" in succeed("eval", "--checkpoint", weights, "--batches", 2)
+            told = "it chose the weights" in succeed("eval", "--checkpoint", weights, "--batches", 2)
             expect(row.get("test_chose_weights", False) == told == (keep == "best"), out, keep, row)
 
 

@@ -131,7 +131,7 @@ def the_protocol_names_its_only_weights():
     run = HERE / "from-protocol"
     succeed("train", "--protocol", name, "--init", name, "--steps", 2, "--batch", 2, "--out", run)
     expect(as_json("info", run / "checkpoint.safetensors")["init"] == NAME, "the full name is kept")
-    fail("export", "--checkpoint", name, "--out", HERE / "none", naming=["was exported already"])
+    fail("export", "--checkpoint", name, "--out", HERE / "none", naming=["is an exported file"])
     table = write("gaps.csv", "x,y\n0,1\n1,\n2,3\n3,2\n")
     expect(succeed("predict", table, "--checkpoint", "npzoo/any-1d") == succeed("predict", table), "predict")
     (HERE / name).mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ def weights_cannot_be_trained_on():
     (out / "checkpoint.safetensors").write_bytes(stored().read_bytes())
     fail("train", "--resume", "--out", out, naming=["weights alone"])
     fail("export", "--checkpoint", stored(), "--evaluation", evaluation(), "--out", HERE / "again.safetensors",
-         naming=["exported already"])
+         naming=["is an exported file"])
 
 
 @case
