@@ -254,4 +254,29 @@ TEST_CASE("property: no operation touches memory outside its arrays, and NaN rea
   if (std::getenv("NPZOO_PROPERTY_RUNS")) MESSAGE(totals.runs, " runs, ", totals.refused, " refused");
 }
 
+TEST_CASE("property: lengths and indices outside of their arrays are refused, counts of visible keys are limited") {
+  constexpr std::int64_t kBeyond = std::int64_t{1} << 40, kAll = 8;  // more than any array has; all keys of attention
+  std::int64_t tried = 0;
+  for (const PropertyCase& c : property_cases())
+    for (std::size_t input = 0; input < c.run.inputs.size(); ++input) {
+      const Tensor& x = c.run.inputs[input];
+      if (x.dtype() != DType::int64 || x.numel() == 0) continue;
+      const auto results = [&](std::int64_t place, std::int64_t value) {
+        return results_of(c.run.function, with(c.run.inputs, input, place, value));
+      };
+      for (const std::int64_t value : {std::int64_t{-1}, kBeyond, std::numeric_limits<std::int64_t>::min()})
+        for (const std::int64_t place : {std::int64_t{0}, x.numel() - 1}) {
+          CAPTURE(c.label);
+          CAPTURE(value);
+          CAPTURE(place);
+          ++tried;
+          if (c.label.find("attention") != std::string::npos)
+            CHECK(std::ranges::equal(results(place, value), results(place, value < 0 ? 0 : kAll), same_bits));
+          else
+            CHECK_THROWS_AS(results(place, value), Error);
+        }
+    }
+  CHECK(tried > 100);
+}
+
 }  // namespace npzoo
