@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 
@@ -158,6 +159,12 @@ assert place == locale.setlocale(locale.LC_ALL)
 assert not {"pandas", "sklearn", "matplotlib", "torch", "xarray", "polars", "tqdm"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="an interpreter with its lock")
+def test_import_leaves_the_lock_off():
+    code = "import npzoo, sys; npzoo.load('npzoo/gp-rbf'); assert not sys._is_gil_enabled()"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 def test_threads_can_be_changed(model, points):
