@@ -67,7 +67,7 @@ class Model {
   virtual ~Model() = default;
 
   /// Encodes a context. A model that samples functions samples `samples` of them for each task; other models ignore the
-  /// number.
+  /// number. Throws Error for less than one.
   std::unique_ptr<ContextState> condition(const Context& context, Draws& draws, std::int64_t samples) const;
   /// Predicts at targets xt (B, Nt, Dx). Throws Error for the state of another kind of model.
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const;
