@@ -73,7 +73,7 @@ def test_an_image_is_completed(stroke):
 def test_what_an_image_must_be(stroke, model):
     with pytest.raises(npzoo.InvalidInput, match="neither a mask nor NaN"):
         npzoo.complete(stroke)
-    with pytest.raises(npzoo.InvalidInput, match="knows no images"):
+    with pytest.raises(npzoo.InvalidInput, match="expected a model of images"):
         npzoo.complete(stroke, 0.5, model)
     with pytest.raises(npzoo.InvalidInput, match=r"a mask of shape \(3, 3\) found"):
         npzoo.complete(stroke, np.ones((3, 3), bool))

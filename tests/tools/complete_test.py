@@ -212,7 +212,7 @@ def complete_refuses_wrong_requests():
     fail(*args("--keep", 0.5, "--panels", HERE / "no folder" / "none.svg"), naming=["no folder"])
     fail(*args("--keep", 0.5, "--panels", out), naming=["none.png"])
     fail(*args("--keep", 0.5, "--panels", HERE / "none.gif"), naming=["none.gif"])
-    fail("complete", "--checkpoint", checkpoint(), "--image", grey, "--keep", 0.5, "--out", out, naming=["knows no images"])
+    fail("complete", "--checkpoint", checkpoint(), "--image", grey, "--keep", 0.5, "--out", out, naming=["found, expected a model of images"])
     for keep in ("0", "1.5", "-0.1", "nan", "much"):
         wrong_usage(*args("--keep", keep), naming=["expected a number above 0, up to 1"])
     wrong_usage(*args(), naming=["--keep or --mask is required"])

@@ -72,7 +72,7 @@ def the_gaussian_process_predicts_if_no_weights_fit():
     f = lambda p: sum((p[n] - .3) ** 2 for n in "abc")
     for _ in range(8):
         done = ask(three, table_of(points, f, "abc"))
-        expect("a Gaussian process answers" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+        expect("a Gaussian process makes the predictions" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
         points += rows(done)
     expect(min(map(f, points)) < .01, points)
     table = table_of(rows(ask(ONE, None, "--ask", 5)), lambda p: p["x"])

@@ -242,7 +242,7 @@ def one_failing_run_does_not_stop_the_others():
 def a_shortened_run_is_no_result():
     for more in (["--steps", 20], ["--steps", 20, "--batches", 3]):
         text = succeed(*flags("short"), *more)
-        expect(text.startswith("A shortened run, 20 steps"), text)
+        expect(text.startswith("A shortened run of 20 steps"), text)
     evaluation = json.loads((directory("short", "cnp") / "evaluation.json").read_text())
     expect(evaluation["results"][0]["tasks"] == 12, "the evaluation was made again", evaluation["results"])
     out = as_json(*flags("short"), "--steps", 20)
