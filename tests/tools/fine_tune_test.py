@@ -178,7 +178,7 @@ def weights_that_do_not_fit_are_refused():
     expect("model =" not in (HERE / "small tuned/config.toml").read_text(), "the weights' own model is no preset")
     fail(*fine_tune(out, init="no-such-weights"), naming=["no weights 'no-such-weights'"])
     fail(*fine_tune(out, init=HERE / "none.safetensors"), naming=["none.safetensors"])
-    wrong_usage("train", "--init", checkpoint(), "--out", out, naming=["--protocol and --model (or --table, --images or --resume) is required"])
+    wrong_usage("train", "--init", checkpoint(), "--out", out, naming=["--protocol and --model (or --table, --events, --images or --resume) is required"])
     expect(not out.exists(), "a directory was left")
 
 
