@@ -299,7 +299,8 @@ void wait_for_ranks(std::vector<TableRun>& runs, Job& job) {
   ResultWriter own;
   own(errors);
   for (const std::vector<std::byte>& bytes : job.collect(own.bytes())) {
-    ResultReader(bytes)(errors);
+    ResultReader reader(bytes);
+    reader(errors);
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (!errors[i].empty()) runs[i].fail_as(errors[i]);
   }
