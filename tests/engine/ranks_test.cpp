@@ -163,18 +163,24 @@ TEST_CASE("ranks: a collection brings bytes of any number from all ranks, in the
   for (const auto& e : thrown) CHECK(message_of(e) == "nothing");
 }
 
+namespace {
+
+struct ResultItem {
+  std::string name;
+  std::optional<double> value;
+  std::vector<std::vector<std::int64_t>> rows;
+
+  static void fields(auto& bytes, auto& self) { bytes(self.name, self.value, self.rows); }
+};
+
+}  // namespace
+
 TEST_CASE("ranks: results are read as they were written, and an end that comes early is an error") {
-  struct Item {
-    std::string name;
-    std::optional<double> value;
-    std::vector<std::vector<std::int64_t>> rows;
-    static void fields(auto& bytes, auto& self) { bytes(self.name, self.value, self.rows); }
-  };
-  const std::vector<Item> items{{"a", 1.5, {{1, 2}, {}}}, {"", std::nullopt, {}}};
+  const std::vector<ResultItem> items{{"a", 1.5, {{1, 2}, {}}}, {"", std::nullopt, {}}};
   const Tensor tensor = Tensor::from<double>({2, 1}, std::vector<double>{3, 4});
   ResultWriter writer;
   writer(items, tensor, Tensor());
-  std::vector<Item> found;
+  std::vector<ResultItem> found;
   Tensor same, none = tensor;
   ResultReader reader(writer.bytes());
   reader(found, same, none);
