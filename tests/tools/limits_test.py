@@ -97,7 +97,7 @@ def little_address_space():
 def batches_that_no_memory_can_hold():
     (HERE / "large").mkdir()
     train = ["train", "--protocol", "tnp/gp-rbf", "--model", "cnp", "--steps", 1, "--out", HERE / "large", "--batch"]
-    fail(*train, 1_000_000_000, naming=["[memory] a batch of 1000000000 tasks takes ", " bytes or more, expected at most the "])
+    fail(*train, 1_000_000_000, naming=["[memory] a batch of 1000000000 tasks takes ", " bytes or more, expected at most "])
     if least_space() is None:
         return
     for batch, threads in ((1_000_000, 1), (100_000, 1), (100_000, 2)):  # known before, found while it is drawn, or later

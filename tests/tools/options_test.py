@@ -56,10 +56,10 @@ def files_of_options_are_checked():
         "[train]\nstpes = 5\n": ["train.stpes", "unknown key", "did you mean 'steps'?"],
         "[train]\nfrobnicate = 5\n": ["train.frobnicate", "expected one of: device, ", "checkpoint-every"],
         "[trian]\nsteps = 5\n": ["trian", "unknown table", "did you mean 'train'?"],
-        "[frobnicate]\n": ["frobnicate", "expected one of: list, "],
+        "[frobnicate]\n": ["frobnicate", "expected one of: predict, "],
         "[bench]\nsteps = 5\n": ["bench.steps", "expected one of: train-step, "],
         "[bench.fly]\nsteps = 5\n": ["bench.fly", "expected one of: train-step, "],
-        "steps = 5\n": ["steps", "expected one of: list, "],
+        "steps = 5\n": ["steps", "expected one of: predict, "],
         "train = 5\n": ["train is an integer, expected a table"],
         "config = \"x\"\n": ["config"], "help = true\n": ["help"], "[train]\nhelp = true\n": ["train.help"],
         "[train]\n\"--steps\" = 5\n": ["--steps"],
@@ -144,7 +144,7 @@ def help_and_version_are_commands():
 def misspelt_words_are_reported_first():
     wrong_usage("trian", naming=['"trian"', "did you mean 'train'?"])
     wrong_usage("trian", "--protocol", "quick/gp1d", naming=["did you mean 'train'?"])
-    wrong_usage("frobnicate", naming=["expected one of: list, info, devices, "])
+    wrong_usage("frobnicate", naming=["expected one of: predict, complete, optimise, "])
     wrong_usage("bench", "train-setp", naming=["did you mean 'train-step'?"])
     wrong_usage("train", "--otu", "x", naming=['no flag "--otu"', "did you mean '--out'?"])
     wrong_usage("train", "--stpes=7", naming=['no flag "--stpes"', "did you mean '--steps'?"])

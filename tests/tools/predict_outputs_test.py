@@ -192,7 +192,7 @@ def bad_tables_are_refused():
         (dict(context="x,y\n-1.7e308,1\n1.7e308,2\n"), ["column x goes from -1.7e+308 to 1.7e+308"]),
         (dict(context="x,y\n1,0\n2,1e-320\n"), ["column y goes from 0 to 1e-320"]),
         (dict(targets=b"x\n\xff\xfe\x00\n"), ["targets.csv"]),
-        (dict(at=checkpoint_2d()), ["targets.csv", "2 inputs"]),
+        (dict(at=checkpoint_2d()), ["targets.csv", "expected 2 for the inputs of the model"]),
     ]
     for tables, naming in bad:
         for out in ("out.csv", "new.csv"):

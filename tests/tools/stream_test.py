@@ -215,7 +215,7 @@ def bad_input_is_refused():
         (dict(at=other), ["tnp-d", "a model that streams", MODEL]),
         (dict(targets=""), ["targets.csv"]),
         (dict(targets="x\n1\nabc\n"), ["targets.csv:3", "abc"]),
-        (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns", "1 inputs"]),
+        (dict(targets="x,z\n1,2\n"), ["targets.csv", "2 columns", "expected 1 for the inputs of the model"]),
         (dict(targets="z\n1\n"), ["context.csv", "z"]),
         (dict(targets="context_rows\n1\n", context="context_rows,y\n1,2\n"), ["targets.csv", "context_rows"]),
         (dict(targets="mean_y\n1\n", context="mean_y,y\n1,2\n"), ["targets.csv", "called mean_y"]),

@@ -134,7 +134,7 @@ def sets_that_are_not_there_are_named():
     fail("sample", "tnp-kr/cifar10", "--data", HERE, "--out", HERE / "x.csv",
          naming=[f"{HERE} has no file cifar10/test_batch, also none with .gz or .xz", "https://"])
     done = npzoo("reproduce", "tnp/emnist", "--models", "cnp", "--data", HERE, "--out", HERE / "runs", "--results", HERE / "results")
-    expect(done.returncode == 1 and f"{HERE} has no emnist/emnist-balanced-train-images-idx3-ubyte" in done.stderr, done.stderr)
+    expect(done.returncode == 1 and f"{HERE} has no file emnist/emnist-balanced-train-images-idx3-ubyte" in done.stderr, done.stderr)
 
 
 sys.exit(run_cases())
