@@ -21,43 +21,41 @@ std::int64_t runs_per_tensor() {
 template <class T>
 std::vector<double> odd_numbers() {
   using Limits = std::numeric_limits<T>;
-  return {kNaN, kInfinity, -kInfinity, 0, -0.0, -1, 0.5, Limits::denorm_min(), Limits::min(), Limits::max(),
-          Limits::lowest(), 1e30, -1e30, 1e-30};
+  return {kNaN,          kInfinity,     -kInfinity,       0,    -0.0,  -1,   0.5, Limits::denorm_min(),
+          Limits::min(), Limits::max(), Limits::lowest(), 1e30, -1e30, 1e-30};
 }
 
 /// The tensors of a task that have values, by their number: xc, yc, xt and yt.
-Tensor& values_of(Task& task, std::size_t which) {
-  return *std::array{&task.xc, &task.yc, &task.xt, &task.yt}[which];
-}
+Tensor& part_of(Task& task, std::size_t which) { return *std::array{&task.xc, &task.yc, &task.xt, &task.yt}[which]; }
 
-Task with(Task task, std::size_t which, std::int64_t place, double value) {
-  Tensor changed = values_of(task, which).to(DType::float64).clone();
+Task with_value(Task task, std::size_t which, std::int64_t place, double value) {
+  Tensor changed = part_of(task, which).to(DType::float64).clone();
   changed.values<double>()[static_cast<std::size_t>(place)] = value;
-  values_of(task, which) = changed.to(values_of(task, which).dtype());
+  part_of(task, which) = changed.to(part_of(task, which).dtype());
   return task;
 }
 
-bool is_one_line(const std::string& message) {
+bool ends_in_one_line(const std::string& message) {
   return message.starts_with("[") && message.find('\n') == std::string::npos;
 }
 
 /// Calls f. An Error of one line is an answer too.
 template <class F>
-void call(F&& f) {
+void call_through(F&& f) {
   const std::string message = error_of(f);
-  CHECK_MESSAGE((message == "no error" || is_one_line(message)), message);
+  CHECK_MESSAGE((message == "no error" || ends_in_one_line(message)), message);
 }
 
 void predict_all(const Model& model, const Task& task) {
   Draws draws = some_draws();
   const auto state = model.condition(context_of(task), draws, kFewSamples);
   const auto prediction = model.query(*state, task.xt);
-  call([&] { static_cast<void>(moments(*prediction)); });
-  call([&] { static_cast<void>(prediction->log_likelihood(task.yt)); });
-  call([&] { static_cast<void>(prediction->joint_log_likelihood(task.yt)); });
-  call([&] { static_cast<void>(prediction->sample(2, draws)); });
-  call([&] { static_cast<void>(prediction->functions(2, draws)); });
-  call([&] { static_cast<void>(model.query(*model.update(*state, context_of(task)), task.xt)); });
+  call_through([&] { static_cast<void>(moments(*prediction)); });
+  call_through([&] { static_cast<void>(prediction->log_likelihood(task.yt)); });
+  call_through([&] { static_cast<void>(prediction->joint_log_likelihood(task.yt)); });
+  call_through([&] { static_cast<void>(prediction->sample(2, draws)); });
+  call_through([&] { static_cast<void>(prediction->functions(2, draws)); });
+  call_through([&] { static_cast<void>(model.query(*model.update(*state, context_of(task)), task.xt)); });
 }
 
 void train_once(Model& model, const Task& task) {
@@ -75,7 +73,7 @@ void train_once(Model& model, const Task& task) {
 }
 
 /// Means of the targets of a task, as one array, and NaN if there is none.
-std::vector<double> means(const Model& model, const Task& task) {
+std::vector<double> means_of_targets(const Model& model, const Task& task) {
   return doubles(moments(*model.query(*condition(model, context_of(task)), task.xt)).mean);
 }
 
@@ -97,11 +95,11 @@ TEST_CASE("any values: no model touches memory outside its arrays, and every cal
           Task changed = task;
           for (std::int64_t more = random.integer(0, 3); more >= 0; --more) {
             const double value = odd[static_cast<std::size_t>(random.integer(0, std::ssize(odd)))];
-            changed = with(changed, which, random.integer(0, values_of(changed, which).numel()), value);
+            changed = with_value(changed, which, random.integer(0, part_of(changed, which).numel()), value);
           }
           CAPTURE(which);
-          call([&] { predict_all(*model, changed); });
-          call([&] { train_once(*model, changed); });
+          call_through([&] { predict_all(*model, changed); });
+          call_through([&] { train_once(*model, changed); });
           ++runs;
         }
     }
@@ -116,15 +114,15 @@ TEST_CASE("any values: an observed NaN is in the mean of every target that depen
     const auto model = varied_model(c.spec);
     const Task task = random_task(*model, {1, 6, 4});
     const auto place = task.yc.numel() / 2;
-    const std::vector<double> before = means(*model, task);
+    const std::vector<double> before = means_of_targets(*model, task);
     const double here = doubles(task.yc)[static_cast<std::size_t>(place)];
     std::vector<double> after, found;
-    const std::string refused = error_of([&] { found = means(*model, with(task, 1, place, kNaN)); });
+    const std::string refused = error_of([&] { found = means_of_targets(*model, with_value(task, 1, place, kNaN)); });
     if (refused != "no error") {
-      CHECK_MESSAGE(is_one_line(refused), refused);
+      CHECK_MESSAGE(ends_in_one_line(refused), refused);
       continue;
     }
-    after = means(*model, with(task, 1, place, here + 0.5));
+    after = means_of_targets(*model, with_value(task, 1, place, here + 0.5));
     for (std::size_t i = 0; i < before.size(); ++i)
       if (after[i] != before[i]) CHECK_MESSAGE(std::isnan(found[i]), "target ", i);
   }

@@ -250,7 +250,7 @@ TEST_CASE("proposals: a value far above the others is told as hardly worse than 
     if (i != 2 && i != 7) CHECK(told[i] == seen.y[i]);
   CHECK(told[7] > 5);
   CHECK(told[2] > told[7]);
-  CHECK(told[2] < 5.5);  // from quartile to quartile it is less than 5
+  CHECK(told[2] < 5.5);             // from quartile to quartile it is less than 5
   for (double& y : seen.y) y = -y;  // values far below are the best ones
   const std::vector<double> low = told_values(seen).y;
   CHECK(low[2] < low[7]);

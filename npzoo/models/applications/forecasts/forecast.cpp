@@ -50,9 +50,10 @@ std::vector<Warning> compare_with_training(const ForecastResult& r, const Series
                      fmt::format("column {} is {} in all rows to forecast from", r.columns.values[c], low)});
   }
   if (series.partial > 0)
-    all.push_back({"partial rows", fmt::format("{} {} some of {} and not all: the forecast does not use {}",
-                                               counted(series.partial, "row"), series.partial == 1 ? "has" : "have",
-                                               fmt::join(r.columns.values, ", "), series.partial == 1 ? "it" : "them")});
+    all.push_back(
+        {"partial rows", fmt::format("{} {} some of {} and not all: the forecast does not use {}",
+                                     counted(series.partial, "row"), series.partial == 1 ? "has" : "have",
+                                     fmt::join(r.columns.values, ", "), series.partial == 1 ? "it" : "them")});
   return all;
 }
 
@@ -83,12 +84,11 @@ TruthScores score_value(const SeriesForecast& f, std::span<const double> truth, 
 }  // namespace
 
 std::vector<std::string> ForecastResult::comments() const {
-  return {
-      weights.made_by("predict"),
-      fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
-      fmt::format("context: {} of the last {}, from {} on", counted(forecast.context_points, "known point"),
-                  counted(context_steps, "step"),
-                  series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
+  return {weights.made_by("predict"),
+          fmt::format("forecast: {} by {}, {}", fmt::join(columns.values, ", "), columns.time, forecast.how),
+          fmt::format("context: {} of the last {}, from {} on", counted(forecast.context_points, "known point"),
+                      counted(context_steps, "step"),
+                      series.time_form.text(series.time[static_cast<std::size_t>(forecast.first_context)]))};
 }
 
 TimeSeries make_series(std::span<const double> time, std::span<const double> values, std::int64_t dim_y,
