@@ -1,5 +1,6 @@
 #include "npzoo/datasets/tables/column_choice.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tests/datasets/table_fixtures.h"
@@ -193,6 +194,14 @@ TEST_CASE("columns: rows of several series are not taken for one") {
   CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n2,7,3\n", {{"x"}, {"y"}, ""}) == "no error");  // not apart
   CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n1,9,3\n", {{"x"}, {"y"}, ""}) ==
         R"([columns] t.csv has 2 places 3 times; if "id" names the series, use --group id; otherwise use --inputs x)");
+  // Series that share few places: texts tell these apart, numbers may do so by chance.
+  const std::string few = "x,id,y\n1,a,0\n2,a,1\n3,a,\n4,a,3\n5,a,4\n6,a,5\n7,a,6\n5,b,9\n6,b,9\n";
+  CHECK(asked(few.c_str(), {{"x"}, {"y"}, ""}) ==
+        R"([columns] t.csv has 2 places twice; if "id" names the series, use --group id; otherwise use --inputs x)");
+  std::string numbers = few;
+  std::ranges::replace(numbers, 'a', '1');
+  std::ranges::replace(numbers, 'b', '2');
+  CHECK(asked(numbers.c_str(), {{"x"}, {"y"}, ""}) == "no error");
   CHECK(asked("x,note,y\n1,a,0\n1,b,\n2,c,1\n2,d,2\n", {{"x"}, {"y"}, ""}) == "no error");  // notes
   CHECK(asked("x,y\n1,0\n1,\n2,1\n2,2\n", {{"x"}, {"y"}, ""}) == "no error");               // replicates
 }

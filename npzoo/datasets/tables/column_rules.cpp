@@ -113,14 +113,17 @@ std::optional<SeriesColumn> series_column(std::span<const ColumnFacts> columns, 
   const auto dim_x = static_cast<std::int64_t>(width);
   const std::vector<std::uint32_t> rows = all_rows(count);
   const RepeatedInputs found = repeated_inputs({x}, dim_x, rows);
-  if (found.places < 2 || 2 * found.rows < static_cast<std::int64_t>(count)) return {};
+  if (found.places < 2) return {};
+  // Whole numbers may tell a few rows apart by chance.
+  const bool many = 2 * found.rows >= static_cast<std::int64_t>(count);
   const auto is_used = [&](const std::string& name) {
     return std::ranges::count(choice.inputs, name) + std::ranges::count(choice.values, name) +
                std::ranges::count(choice.date, name) >
            0;
   };
   int left = 64;  // columns to look at
-  for (const auto kind : {Kind::text, Kind::number})
+  for (const auto kind : {Kind::text, Kind::number}) {
+    if (kind == Kind::number && !many) return {};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const ColumnFacts& column = columns[c];
       if (column.name.empty() || is_used(column.name) || column.kind != kind || column.missing > 0) continue;
@@ -130,6 +133,7 @@ std::optional<SeriesColumn> series_column(std::span<const ColumnFacts> columns, 
       if (kLeft * repeated_inputs({x, named.names, named.of_rows}, dim_x, rows).rows > found.rows) continue;
       return SeriesColumn{column.name, found};
     }
+  }
   return {};
 }
 

@@ -68,8 +68,9 @@ struct SeriesColumn {
   std::string text(bool dates) const;
 };
 
-/// Finds the column with few different texts or whole numbers that tells rows of equal inputs apart, if half of the
-/// rows of a table without a group have such. `x` (rows, Dx) are the inputs; `labels(c)` reads a column as text.
+/// Finds the column with few different texts that tells rows of equal inputs apart, of a table without a group; or one
+/// with few whole numbers, if half of the rows have inputs of others. `x` (rows, Dx) are the inputs; `labels(c)` reads
+/// a column as text.
 std::optional<SeriesColumn> series_column(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
                                           std::span<const double> x,
                                           const std::function<Table::Labels(std::size_t)>& labels);
