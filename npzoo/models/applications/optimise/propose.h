@@ -43,8 +43,8 @@ std::int64_t design_size(const SearchSpace& space);
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options);
 
-/// Returns the evaluations as the surrogate sees them. Values more than ten interquartile ranges beyond the quartiles are
-/// moved in and keep their order: one value of 1e30 would flatten all differences, or make the function look rough
+/// Returns the evaluations as the surrogate sees them. Values more than ten interquartile ranges beyond the quartiles
+/// are moved in and keep their order: one value of 1e30 would flatten all differences, or make the function look rough
 /// everywhere. Those above end at most a tenth of a range above the worst of the others, those below at most eleven
 /// ranges below the quartile. Failed evaluations get the worst of these values.
 Observations told_values(const Observations& seen);
