@@ -56,7 +56,8 @@ void share_rounds(Job* job, std::int64_t count, std::int64_t together, const Wor
     std::vector<Result> results =
         share_work<Result>(job, std::min(round, count - first),
                            [&](std::int64_t begin, std::int64_t end) { return work(first + begin, first + end); });
-    for (std::int64_t i = 0; i < std::ssize(results); ++i) take(first + i, std::move(results[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = 0; i < std::ssize(results); ++i)
+      take(first + i, std::move(results[static_cast<std::size_t>(i)]));
   }
 }
 

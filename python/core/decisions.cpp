@@ -44,8 +44,8 @@ BatchRule batch_rule(const std::string& name) {
 using SharedOptimiser = InTurns<BayesianOptimiser>;
 
 SharedOptimiser make_optimiser(const std::vector<AxisTuple>& axes, bool maximise, const std::string& acquisition,
-                               const std::string& batch, const std::optional<LoadedModel>& model,
-                               bool gaussian_process, std::uint64_t seed) {
+                               const std::string& batch, const std::optional<LoadedModel>& model, bool gaussian_process,
+                               std::uint64_t seed) {
   BayesianOptions options{.maximise = maximise, .batch = batch_rule(batch), .seed = seed};
   options.acquisition.kind = acquisition_kind(acquisition);
   if (gaussian_process) options.surrogate = FittedGp{};

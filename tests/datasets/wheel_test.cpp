@@ -174,8 +174,8 @@ TEST_CASE("wheel: impossible settings are errors") {
   CHECK(error_with("problems = \"fresh\"\ncontext = 1\ntargets = 1\n")
             .find("data.targets is 1, expected at least 3 points in all") != std::string::npos);
   CHECK(error_with(good, "delta = 1.5\n").find("evaluation.tests[0].delta is 1.5, expected") != std::string::npos);
-  CHECK(error_with(good, "context = 0\ntargets = 2\n").find("evaluation.tests[0].targets is 2, expected at least 3 points") !=
-        std::string::npos);
+  CHECK(error_with(good, "context = 0\ntargets = 2\n")
+            .find("evaluation.tests[0].targets is 2, expected at least 3 points") != std::string::npos);
 }
 
 TEST_CASE("wheel: the protocols differ in where problems come from") {

@@ -154,7 +154,8 @@ TEST_CASE("event prediction: scores of each are those of all together, and inten
   CHECK(difference(end, each.log_survival(Tensor::full({2, 3}, 0.7, DType::float64))) <= 1e-14);
   CHECK(difference(each.score(events(0, -1)).time, Tensor::zeros({2, 3}, DType::float64)) <= 1e-14);
 
-  CHECK(error_of([&] { each.score(events(1, kMarks)); }) == "[prediction] mark 4 found, expected one of 0 … 3, or -1 for an end");
+  CHECK(error_of([&] { each.score(events(1, kMarks)); }) ==
+        "[prediction] mark 4 found, expected one of 0 … 3, or -1 for an end");
 
   constexpr std::int64_t kSteps = 4000;  // of the midpoint rule, whose error is quadratic in their length
   Tensor elapsed = Tensor::empty({2, 3, kSteps}, DType::float64, Device::cpu);

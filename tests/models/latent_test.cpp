@@ -252,8 +252,9 @@ TEST_CASE("latent: a model draws one function or more") {
   const LatentModel model({});
   const Task task = ResumableRun().task(1);
   Draws draws = some_draws();
-  CHECK(error_of([&] { model.condition({task.xc, task.yc, {}}, draws, 0); }) ==
-        "[condition] 0 samples found, expected 1 or more");
+  CHECK(error_of([&] {
+          model.condition({task.xc, task.yc, {}}, draws, 0);
+        }) == "[condition] 0 samples found, expected 1 or more");
 }
 
 TEST_CASE("device step: a model that draws learns the same bits by graphs as kernel by kernel") {

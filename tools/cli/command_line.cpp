@@ -131,8 +131,9 @@ int CommandLine::run(int argc, const char* const* argv) {
   const int processes = launcher ? launcher->size.value_or(1) : 1;
   if (processes > 1 && entry.processes == Processes::one) {
     if (!is_silent(launcher))
-      print_error(fmt::format("[mpi] {} started npzoo {} as {} processes, expected one: this command does not share its work",
-                              launcher->name, chosen->get_name(), processes));
+      print_error(
+          fmt::format("[mpi] {} started npzoo {} as {} processes, expected one: this command does not share its work",
+                      launcher->name, chosen->get_name(), processes));
     return kWrongUsage;
   }
   return entry.command->run();

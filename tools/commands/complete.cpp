@@ -183,7 +183,6 @@ int run(const CompleteCommand& c) {
 
 extern const CommandInfo complete_command = command<CompleteCommand, add_flags, run>(
     "Complete an image from a subset of its pixels, at any resolution.", CommandGroup::predict,
-    "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png",
-    Processes::several);
+    "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png", Processes::several);
 
 }  // namespace npzoo

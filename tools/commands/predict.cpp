@@ -257,7 +257,6 @@ int run(const PredictCommand& c) {
 
 extern const CommandInfo predict_command = command<PredictCommand, add_flags, run>(
     "Fill a table, predict the points of another table, forecast a series, or predict the next events.",
-    CommandGroup::predict, "npzoo predict examples/station.csv --out filled.csv --plot filled.svg",
-    Processes::several);
+    CommandGroup::predict, "npzoo predict examples/station.csv --out filled.csv --plot filled.svg", Processes::several);
 
 }  // namespace npzoo

@@ -379,7 +379,6 @@ int run(const ReproduceCommand& c) {
 
 extern const CommandInfo reproduce_command = command<ReproduceCommand, add_flags, run>(
     "Train and evaluate the models of a published table, and print it.", CommandGroup::train,
-    "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2",
-    Processes::several);
+    "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2", Processes::several);
 
 }  // namespace npzoo

@@ -69,8 +69,7 @@ struct Job::Notice {
 /// A thread that ends the process if a wait takes too long. It does not call MPI.
 class Job::Watchdog {
  public:
-  Watchdog(const Ranks& ranks, std::chrono::seconds limit, int errors)
-      : ranks_(ranks), limit_(limit), errors_(errors) {
+  Watchdog(const Ranks& ranks, std::chrono::seconds limit, int errors) : ranks_(ranks), limit_(limit), errors_(errors) {
     thread_ = std::thread([this] { watch(); });
   }
   ~Watchdog() {

@@ -39,8 +39,8 @@ struct ScoredBatch {
   std::string truth{};            // what that is called
 
   static void fields(auto& bytes, auto& self) {
-    bytes(self.forms.marginal, self.forms.joint, self.forms.paths, self.log_likelihood, self.joint, self.crps, self.central_mass, self.tasks, self.context_squares,
-          self.context_values, self.exact, self.truth);
+    bytes(self.forms.marginal, self.forms.joint, self.forms.paths, self.log_likelihood, self.joint, self.crps,
+          self.central_mass, self.tasks, self.context_squares, self.context_values, self.exact, self.truth);
   }
 };
 

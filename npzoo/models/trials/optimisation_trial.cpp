@@ -127,7 +127,8 @@ class OptimisationTrial final : public Trial {
       choosers[5] = random_chooser(seed);
       const auto searches = std::ranges::count_if(choosers, [](const auto& chooser) { return chooser.has_value(); });
       progress.begin_batch(index, searches * rules.steps);
-      SearchedBatch searched{.curves = {}, .truth = choosers[1] ? batch.truth->name() : "", .tasks = candidates.tasks()};
+      SearchedBatch searched{
+          .curves = {}, .truth = choosers[1] ? batch.truth->name() : "", .tasks = candidates.tasks()};
       for (const auto& chooser : choosers) {
         std::optional<SearchCurve>& curve = searched.curves.emplace_back();
         if (!chooser) continue;

@@ -75,8 +75,8 @@ class OrdersTrial final : public Trial {
         [&](std::int64_t first, std::int64_t last) {
           std::vector<OfBatch> all;
           for (std::int64_t index = first; index < last; ++index)
-            all.push_back(likelihoods(model, source->task(static_cast<std::uint64_t>(index)), orders,
-                                      options.tasks.seed, index));
+            all.push_back(
+                likelihoods(model, source->task(static_cast<std::uint64_t>(index)), orders, options.tasks.seed, index));
           return all;
         },
         [&](std::int64_t index, const OfBatch& batch) {

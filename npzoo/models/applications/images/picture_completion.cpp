@@ -54,7 +54,8 @@ class PixelQuestions {
   /// `take` in their order.
   template <class Answer, class Compute, class Take>
   void ask(std::span<const double> x, const Compute& answer, const Take& take) {
-    const std::int64_t pixels = std::ssize(x) / 2, chunk = std::min(targets_at_a_time(density_, kPixelsAtATime), pixels);
+    const std::int64_t pixels = std::ssize(x) / 2,
+                       chunk = std::min(targets_at_a_time(density_, kPixelsAtATime), pixels);
     const std::int64_t chunks = pixels > 0 ? (pixels + chunk - 1) / chunk : 0;
     const auto end_of = [&](std::int64_t i) { return std::min((i + 1) * chunk, pixels); };
     share_rounds<Answer>(

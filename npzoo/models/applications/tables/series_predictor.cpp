@@ -32,9 +32,9 @@ void put(std::span<const double> points, std::int64_t b, Tensor& tensor) {
 }
 
 /// The figures of a series.
-constexpr std::array kFigures{&SeriesPrediction::mean,         &SeriesPrediction::std,         &SeriesPrediction::quantiles,
-                              &SeriesPrediction::samples,      &SeriesPrediction::log_density, &SeriesPrediction::crps,
-                              &SeriesPrediction::central_mass};
+constexpr std::array kFigures{
+    &SeriesPrediction::mean,        &SeriesPrediction::std,  &SeriesPrediction::quantiles,   &SeriesPrediction::samples,
+    &SeriesPrediction::log_density, &SeriesPrediction::crps, &SeriesPrediction::central_mass};
 
 /// The figures of the series of a batch.
 struct BatchFigures {
