@@ -24,8 +24,10 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHERS = {"Open MPI": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "MPICH": ["mpirun.mpich"]}
 MEMORY = 8e9  # bytes a second
 NETWORKS = {"10 Gb/s, 50 µs": (1.25e9, 50e-6), "100 Gb/s, 5 µs": (12.5e9, 5e-6)}
-# Name: parts of a batch, seconds of a part and of the rest (one thread of a Zen 4), parameters.
-MODELS = {"TNP-D small": (4, 13.4e-3 / 4, 0.5e-3, 222_082), "TNP-D large": (8, 320e-3 / 8, 2e-3, 878_338)}
+# Name: parts of a batch, seconds of a part and of the rest, parameters. Seconds are processor time of one thread of a Zen 5
+# (`npzoo bench train-step --threads 1`).
+MODELS = {"TNP-D small": (4, 5.9e-3 / 4, 0.3e-3, 222_082), "TNP-D large": (8, 133e-3 / 8, 1.5e-3, 878_338),
+          "CMANP": (4, 115e-3 / 4, 2e-3, 1_341_634)}
 
 
 def seconds_of_update(ranks, parts, part, rest, parameters, bandwidth, latency, memory=MEMORY):
