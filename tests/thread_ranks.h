@@ -37,6 +37,11 @@ class ThreadRanks final : public Ranks {
     std::ranges::copy(shared_->all, all.begin());
     shared_->arrived.arrive_and_wait();
   }
+  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
+                       const std::function<void()>& meanwhile) override {
+    meanwhile();
+    gather(own, all);
+  }
   void send_mark(int to) override {
     const std::lock_guard lock(shared_->mutex);
     ++shared_->marks[{rank(), to}];

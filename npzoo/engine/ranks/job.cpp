@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
-#include <thread>
 
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
@@ -32,7 +29,7 @@ void write(std::array<char, bytes>& to, std::string_view text) {
   text.substr(0, bytes - 1).copy(to.data(), bytes - 1);
 }
 
-/// Ends the process, from any thread and whatever the others are at.
+/// Ends the process at once: MPI would wait for the rank that is lost.
 [[noreturn]] void end_stalled(int errors, const std::string& what) {
   const std::string line = "npzoo: error: [ranks] " + what + "\n";
   static_cast<void>(!::write(errors, line.data(), line.size()));
@@ -66,103 +63,44 @@ struct Job::Notice {
   }
 };
 
-/// A thread that ends the process if a wait takes too long. It does not call MPI.
-class Job::Watchdog {
- public:
-  Watchdog(const Ranks& ranks, std::chrono::seconds limit, int errors) : ranks_(ranks), limit_(limit), errors_(errors) {
-    thread_ = std::thread([this] { watch(); });
-  }
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  /// The time of a wait.
-  class Wait {
-   public:
-    explicit Wait(Watchdog* watchdog) : watchdog_(watchdog) { set(true); }
-    Wait(const Wait&) = delete;
-    Wait& operator=(const Wait&) = delete;
-    ~Wait() { set(false); }
-
-   private:
-    void set(bool waiting) {
-      if (watchdog_ == nullptr) return;
-      {
-        const std::lock_guard lock(watchdog_->mutex_);
-        watchdog_->waiting_ = waiting;
-        ++watchdog_->waits_;
-      }
-      watchdog_->changed_.notify_all();
-    }
-
-    Watchdog* watchdog_;
-  };
-
- private:
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!ending_) {
-      if (!waiting_) {
-        changed_.wait(lock);
-        continue;
-      }
-      const auto wait = waits_;
-      if (changed_.wait_for(lock, limit_, [&] { return ending_ || waits_ != wait; })) continue;
-      end_stalled(errors_, fmt::format("rank {} of {} on {} has waited {} s for the other ranks", ranks_.rank(),
-                                       ranks_.size(), host_name(), limit_.count()));
-    }
-  }
-
-  const Ranks& ranks_;
-  std::chrono::seconds limit_;
-  int errors_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool waiting_ = false, ending_ = false;
-  std::uint64_t waits_ = 0;
-  std::thread thread_;
-};
-
 Job::Job(Ranks& ranks, std::chrono::seconds stall_timeout)
     : ranks_(ranks), stall_timeout_(stall_timeout), hosts_(static_cast<std::size_t>(ranks.size())) {
-  if (size() == 1 || stall_timeout <= std::chrono::seconds(0)) return;
-  errors_ = ::dup(STDERR_FILENO);
-  // The rank after the one that stands still names it. The others give it the time to do so.
-  constexpr std::chrono::seconds kGrace(10);
-  watchdog_ = std::make_unique<Watchdog>(ranks, stall_timeout + kGrace, errors_);
+  if (size() > 1 && stall_timeout_.count() > 0) errors_ = ::dup(STDERR_FILENO);
 }
 
 Job::~Job() {
-  watchdog_.reset();
   if (errors_ >= 0) ::close(errors_);
 }
 
-/// No rank is further than one call of `gather` ahead of another. So if one stands still, the others wait here or in
-/// that call, and the next one misses its mark.
-void Job::wait_for_rank_before() {
-  const int before = (rank() + size() - 1) % size();
-  ranks_.send_mark((rank() + 1) % size());
-  const auto began = std::chrono::steady_clock::now();
-  for (int looks = 0; !ranks_.take_mark(before); ++looks) {
-    constexpr int kEager = 1000;  // looks before the first pause: most waits are short
-    if (looks >= kEager) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    if (std::chrono::steady_clock::now() - began < stall_timeout_) continue;
+/// A rank that waits sends marks to the next one. So a rank that gets none for a long time knows that the one before
+/// does not wait, as it does: it computes for too long, was stopped, or is gone.
+void Job::gather_with_limit(std::span<const std::byte> own, std::span<std::byte> all) {
+  using Clock = std::chrono::steady_clock;
+  const int before = (rank() + size() - 1) % size(), after = (rank() + 1) % size();
+  const Clock::duration pause = std::chrono::duration_cast<Clock::duration>(stall_timeout_) / 8;
+  Clock::time_point heard = Clock::now(), looked = heard, told = heard - pause;
+  ranks_.gather_and_look(own, all, [&] {
+    const Clock::time_point now = Clock::now();
+    // A rank that stood still itself has heard nothing meanwhile, and must not blame another one.
+    if (ranks_.take_mark(before) || now - looked >= pause) heard = now;
+    looked = now;
+    if (now - told >= pause) {
+      ranks_.send_mark(after);
+      told = now;
+    }
+    if (now - heard < stall_timeout_) return;
     const std::string& host = hosts_[static_cast<std::size_t>(before)];
     end_stalled(errors_, fmt::format("rank {}{} has stood still for {} s: the job ends", before,
                                      host.empty() ? "" : " on " + host, stall_timeout_.count()));
-  }
+  });
 }
 
 void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
   const auto began = std::chrono::steady_clock::now();
-  if (watchdog_) wait_for_rank_before();
-  const Watchdog::Wait wait(watchdog_.get());
-  ranks_.gather(own, all);
+  if (errors_ >= 0)
+    gather_with_limit(own, all);
+  else
+    ranks_.gather(own, all);
   seconds_in_gathers_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 

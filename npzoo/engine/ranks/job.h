@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,18 +70,16 @@ class Job {
 
  private:
   struct Notice;
-  class Watchdog;
 
   std::vector<Notice> exchange(const Notice& own);
   void meet_with(const Notice& own);
   void end_with(const Notice& own) noexcept;
-  void wait_for_rank_before();
+  void gather_with_limit(std::span<const std::byte> own, std::span<std::byte> all);
 
   Ranks& ranks_;
   std::chrono::seconds stall_timeout_;
-  int errors_ = -1;                 // descriptor of standard error as it was when the job began
+  int errors_ = -1;                 // descriptor of standard error as it was when the job began; -1: no time limit
   std::vector<std::string> hosts_;  // of the ranks, since the first meeting
-  std::unique_ptr<Watchdog> watchdog_;
   double seconds_in_gathers_ = 0;
   bool over_ = false;
 };

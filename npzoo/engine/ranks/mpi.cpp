@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "npzoo/engine/error.h"
 
@@ -62,12 +64,28 @@ class Mpi final : public Ranks {
   }
 
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    check(own.size() <= INT_MAX, "[mpi] {} bytes of a rank found, expected at most {}", own.size(), INT_MAX);
-    check(all.size() == own.size() * static_cast<std::size_t>(size()),
-          "[mpi] room for {} bytes found, expected {} for each of {} ranks", all.size(), own.size(), size());
-    const int bytes = static_cast<int>(own.size());
+    const int bytes = checked_size(own, all);
     check_mpi(gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.world),
               "MPI_Allgather");
+  }
+
+  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
+                       const std::function<void()>& meanwhile) override {
+    const int bytes = checked_size(own, all);
+    Handle request{};
+    check_mpi(begin_gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.world,
+                            &request),
+              "MPI_Iallgather");
+    constexpr int kEager = 1000;  // looks before the first pause: most waits are short
+    for (int looks = 0;; ++looks) {
+      Status status;
+      int done = 0;
+      check_mpi(test_(&request, &done, &status), "MPI_Test");
+      if (done != 0) return;
+      if (looks < kEager) continue;
+      meanwhile();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   }
 
   void send_mark(int to) override {
@@ -90,21 +108,35 @@ class Mpi final : public Ranks {
       : Ranks(rank, size),
         constants_(constants),
         gather_(function<Gather>(library, "MPI_Allgather")),
+        begin_gather_(function<BeginGather>(library, "MPI_Iallgather")),
+        test_(function<Test>(library, "MPI_Test")),
         send_(function<Send>(library, "MPI_Send")),
         probe_(function<Probe>(library, "MPI_Iprobe")),
         receive_(function<Receive>(library, "MPI_Recv")) {}
+
+  int checked_size(std::span<const std::byte> own, std::span<std::byte> all) const {
+    check(own.size() <= INT_MAX, "[mpi] {} bytes of a rank found, expected at most {}", own.size(), INT_MAX);
+    check(all.size() == own.size() * static_cast<std::size_t>(size()),
+          "[mpi] room for {} bytes found, expected {} for each of {} ranks", all.size(), own.size(), size());
+    return static_cast<int>(own.size());
+  }
 
   static constexpr int kMark = 0;  // the tag of marks
   struct alignas(16) Status {
     std::array<std::byte, 64> room;  // a status has at most 32 bytes, of all libraries
   };
   using Gather = int (*)(const void*, int, Handle, void*, int, Handle, Handle);
+  // A request is a handle like the others: a pointer or an integer.
+  using BeginGather = int (*)(const void*, int, Handle, void*, int, Handle, Handle, Handle*);
+  using Test = int (*)(Handle*, int*, Status*);
   using Send = int (*)(const void*, int, Handle, int, int, Handle);
   using Probe = int (*)(int, int, Handle, int*, Status*);
   using Receive = int (*)(void*, int, Handle, int, int, Handle, Status*);
 
   Constants constants_;
   Gather gather_;
+  BeginGather begin_gather_;
+  Test test_;
   Send send_;
   Probe probe_;
   Receive receive_;

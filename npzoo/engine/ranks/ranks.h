@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -21,6 +22,9 @@ class Ranks {
   /// Brings the bytes of every rank, equally many of each, to all ranks, in the order of the ranks. `all` has size()
   /// times as many bytes as `own`.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
+  /// The same; calls `meanwhile` from time to time while it waits. All ranks call this function, or all call `gather`.
+  virtual void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
+                               const std::function<void()>& meanwhile) = 0;
 
   /// Sends a mark to another rank, without waiting for it. Not collective.
   virtual void send_mark(int to) = 0;
@@ -36,6 +40,8 @@ class OneRank final : public Ranks {
  public:
   OneRank() : Ranks(0, 1) {}
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
+  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
+                       const std::function<void()>& meanwhile) override;
   void send_mark(int to) override;
   bool take_mark(int from) override;
 };
