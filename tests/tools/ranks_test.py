@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from cli_support import HERE, PROGRAM, as_json, case, expect, model_hash, run_cases, succeed, write
@@ -320,4 +321,5 @@ def ranks_take_whole_runs_of_a_table(launcher):
     expect(json.loads(text)["rows"] == alone["rows"], launcher, text)
 
 
-run_cases()
+if __name__ == "__main__":
+    sys.exit(run_cases())

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from cli_support import HERE, PROGRAM, TIMEOUT, as_json, case, expect, read_safetensors, run_cases, write
+from cli_support import HERE, PROGRAM, TIMEOUT, as_json, case, expect, read_safetensors, run_cases, write, wrong_usage
 from reproduce_support import LONG, check_same_run, directory, flags, store, table, wait_until
 
 
@@ -93,6 +93,23 @@ def several_at_once_keep_all_results():
         expect((results / "small-table.json").read_bytes() == store("several").read_bytes(), "results were lost")
         expect([path.name for path in results.iterdir()] == ["small-table.json"], list(results.iterdir()))
     expect(len(whole["runs"]) == len(seeds), whole)
+
+
+@case
+def parts_of_a_table_make_the_whole_of_it():
+    seeds = ["--seeds", "0,1"]  # of two models: four runs
+    whole = as_json(*flags("not-in-parts"), *seeds)
+    parts = [as_json(*flags("in-parts"), *seeds, "--shard", f"{part}/3") for part in (3, 1, 2)]
+    expect([part["runs"] for part in parts] == [1, 2, 1] and not any(part["failed"] for part in parts), parts)
+    expect(not store("in-parts").exists(), "a part has collected results")
+    runs = [directory("in-parts", model, seed) for model in ("cnp", "tnp-d") for seed in (0, 1)]
+    times = [(run / "checkpoint.safetensors").stat().st_mtime_ns for run in runs]
+    collected = as_json(*flags("in-parts"), *seeds)
+    expect(collected["rows"] == whole["rows"], collected["rows"])
+    expect(store("in-parts").exists() and len(collected["runs"]) == 4, collected["runs"])
+    expect(times == [(run / "checkpoint.safetensors").stat().st_mtime_ns for run in runs], "a run was trained again")
+    for wrong in ("0/3", "4/3", "1", "1/", "a/b", "1/3x", "-1/3"):
+        wrong_usage(*flags("in-parts"), f"--shard={wrong}", naming=["such as 2/4"])
 
 
 def commands(where, model):
