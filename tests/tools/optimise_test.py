@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import sys
 import xml.etree.ElementTree
 
 from cli_support import HERE, case, checkpoint, expect, npzoo, run_cases, write
@@ -302,4 +303,5 @@ def optimise_errors_are_one_line():
           "takes 1 inputs", "weights of one input")
 
 
-run_cases()
+if __name__ == "__main__":
+    sys.exit(run_cases())
