@@ -44,7 +44,8 @@ std::vector<Result> share_work(Job* job, std::int64_t count, const Work& work) {
   return all;
 }
 
-/// How many items a process works on together: some for each thread, so that it matters little which thread ends last.
+/// Returns the number of items that a process works on together: some for each thread, so that no thread waits long for
+/// the last.
 inline std::int64_t items_together() { return std::max<std::int64_t>(16, 4 * thread_pool().threads()); }
 
 /// Shares items 0 … count − 1 in rounds, and calls take(index, result) in their order on all ranks. A round has

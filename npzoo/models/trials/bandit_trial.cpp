@@ -8,8 +8,9 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/share_work.h"
+#include "npzoo/models/trials/bandit_regrets.h"
 #include "npzoo/models/trials/lin_ucb.h"
+#include "npzoo/models/trials/share_batches.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/ops/concat/concat.h"
 
@@ -225,14 +226,6 @@ class ModelPolicy final : public Policy {
   bool streaming_ = false;
 };
 
-/// Regrets of the tasks of a batch: reward of the best arm minus that of the chosen one.
-struct BatchRegrets {
-  std::vector<std::vector<double>> cumulative;  // (tasks, steps)
-  std::vector<double> optimal;                  // (steps, tasks): 1 where the best arm was chosen, else 0
-
-  static void fields(auto& bytes, auto& self) { bytes(self.cumulative, self.optimal); }
-};
-
 BatchRegrets play(const Bandits& bandits, Policy& policy, StepProgress& progress) {
   BatchRegrets regrets{std::vector<std::vector<double>>(static_cast<std::size_t>(bandits.tasks())), {}};
   for (std::int64_t step = 0; step < bandits.steps(); ++step) {
@@ -250,7 +243,7 @@ BatchRegrets play(const Bandits& bandits, Policy& policy, StepProgress& progress
   return regrets;
 }
 
-/// What the policies lost in one batch.
+/// The regrets of all policies in one batch.
 struct PlayedBatch {
   BatchRegrets model, untrained, linear, uniform;
   std::int64_t tasks = 0;
@@ -259,44 +252,6 @@ struct PlayedBatch {
     bytes(self.model, self.untrained, self.linear, self.uniform, self.tasks);
   }
 };
-
-/// Regrets of the tasks of all batches.
-struct Regrets {
-  std::vector<std::vector<double>> cumulative;  // (tasks, steps)
-  RunningMean optimal;                          // share of steps in which the best arm was chosen
-
-  void add(const BatchRegrets& batch) {
-    cumulative.insert(cumulative.end(), batch.cumulative.begin(), batch.cumulative.end());
-    for (const double best : batch.optimal) optimal.add(best);
-  }
-  /// Returns the regret of each task from step `begin` to before `end`.
-  std::vector<double> lost(std::int64_t begin, std::int64_t end) const {
-    std::vector<double> each;
-    for (const std::vector<double>& of_task : cumulative)
-      each.push_back(of_task[static_cast<std::size_t>(end - 1)] -
-                     (begin > 0 ? of_task[static_cast<std::size_t>(begin - 1)] : 0));
-    return each;
-  }
-  std::int64_t steps() const { return std::ssize(cumulative.front()); }
-};
-
-/// Mean over the tasks and their deviation, as published; the mean's standard error as well.
-struct Spread {
-  Estimate mean;
-  double deviation = 0;
-};
-
-/// In per cent of the mean of what uniform choice loses in the same steps of the same tasks.
-Spread relative(const Regrets& who, const Regrets& uniform, std::int64_t begin, std::int64_t end) {
-  RunningMean of_uniform, share, squares;
-  for (const double lost : uniform.lost(begin, end)) of_uniform.add(lost);
-  const double whole = of_uniform.estimate().value;
-  check(whole > 0, "[bandit] uniform choice has no regret from step {} to {}, expected some", begin, end);
-  for (const double lost : who.lost(begin, end)) share.add(100 * lost / whole);
-  const Estimate mean = share.estimate();
-  for (const double lost : who.lost(begin, end)) squares.add(std::pow(100 * lost / whole - mean.value, 2));
-  return {mean, std::sqrt(squares.estimate().value)};
-}
 
 /// Returns the steps at which curves are printed: a tenth of them, two tenths …
 std::vector<std::int64_t> marks_of(std::int64_t steps) {
@@ -310,8 +265,8 @@ std::vector<std::int64_t> marks_of(std::int64_t steps) {
 std::string regret_line(const std::string& who, const Regrets& regrets, const Regrets& uniform,
                         const BanditRules& rules) {
   const std::int64_t steps = regrets.steps();
-  const Spread cumulative = relative(regrets, uniform, 0, steps),
-               simple = relative(regrets, uniform, steps - rules.last, steps);
+  const RelativeRegret cumulative = relative_regret(regrets, uniform, 0, steps),
+                       simple = relative_regret(regrets, uniform, steps - rules.last, steps);
   return fmt::format(
       "{:<20} {:.2f} ± {:.2f} % of uniform choice, the last {} steps {:.2f} ± {:.2f}; best arm in {:.1f} %", who,
       cumulative.mean.value, cumulative.deviation, rules.last, simple.mean.value, simple.deviation,
@@ -354,21 +309,13 @@ class BanditTrial final : public Trial {
       played.uniform = play(bandits, uniform, progress);
       return played;
     };
-    share_rounds<PlayedBatch>(
-        options.job, options.batches, 1,
-        [&](std::int64_t first, std::int64_t last) {
-          std::vector<PlayedBatch> all;
-          for (std::int64_t index = first; index < last; ++index) all.push_back(play_batch(index));
-          return all;
-        },
-        [&](std::int64_t index, const PlayedBatch& played) {
-          of_model.add(played.model);
-          of_untrained.add(played.untrained);
-          of_linear.add(played.linear);
-          of_uniform.add(played.uniform);
-          found.tasks += played.tasks;
-          if (options.progress) options.progress(static_cast<double>(index + 1));
-        });
+    share_batches(options, play_batch, [&](const PlayedBatch& played) {
+      of_model.add(played.model);
+      of_untrained.add(played.untrained);
+      of_linear.add(played.linear);
+      of_uniform.add(played.uniform);
+      found.tasks += played.tasks;
+    });
     add_figures(of_model, of_uniform, rules, found);
     found.headline_lines = {regret_line("cumulative regret", of_model, of_uniform, rules)};
     const auto add_beside = [&](const std::string& who, const Regrets& regrets) {
@@ -380,7 +327,7 @@ class BanditTrial final : public Trial {
     add_beside("uniform", of_uniform);
     std::string curve = "regret after        ";
     for (const std::int64_t mark : marks_of(of_model.steps()))
-      curve += fmt::format(" {}: {:.2f}", mark, relative(of_model, of_uniform, 0, mark).mean.value);
+      curve += fmt::format(" {}: {:.2f}", mark, relative_regret(of_model, of_uniform, 0, mark).mean.value);
     const std::string policy = rules.thompson ? "Thompson's rule" : fmt::format("mean + {} deviations", rules.width);
     found.further_lines = {curve, fmt::format("{} steps by {}; ± is the deviation over {} {}", of_model.steps(), policy,
                                               found.tasks, rules.over)};
@@ -394,15 +341,15 @@ class BanditTrial final : public Trial {
   static void add_regrets(const std::string& who, const Regrets& regrets, const Regrets& uniform,
                           const BanditRules& rules, Findings& found) {
     const std::int64_t steps = regrets.steps();
-    const Spread cumulative = relative(regrets, uniform, 0, steps),
-                 simple = relative(regrets, uniform, steps - rules.last, steps);
+    const RelativeRegret cumulative = relative_regret(regrets, uniform, 0, steps),
+                         simple = relative_regret(regrets, uniform, steps - rules.last, steps);
     add(who + "cumulative_regret", cumulative.mean, found);
     found.figures.push_back(
         {.name = who + "cumulative_deviation", .value = {cumulative.deviation}, .more_is_better = false});
     add(who + "simple_regret", simple.mean, found);
     found.figures.push_back({.name = who + "simple_deviation", .value = {simple.deviation}, .more_is_better = false});
     for (const std::int64_t mark : marks_of(steps))
-      add(fmt::format("{}regret_after.{}", who, mark), relative(regrets, uniform, 0, mark).mean, found);
+      add(fmt::format("{}regret_after.{}", who, mark), relative_regret(regrets, uniform, 0, mark).mean, found);
   }
   static void add_figures(const Regrets& model, const Regrets& uniform, const BanditRules& rules, Findings& found) {
     add_regrets("", model, uniform, rules, found);

@@ -8,8 +8,8 @@
 #include "npzoo/datasets/sobol.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/share_work.h"
 #include "npzoo/models/trials/choosers.h"
+#include "npzoo/models/trials/share_batches.h"
 #include "npzoo/models/trials/trial.h"
 
 namespace npzoo {
@@ -141,20 +141,12 @@ class OptimisationTrial final : public Trial {
       return searched;
     };
     const std::array searchers{&of_model, &exact, &fitted, &ignorant, &sobol, &chance};
-    share_rounds<SearchedBatch>(
-        options.job, options.batches, 1,
-        [&](std::int64_t first, std::int64_t last) {
-          std::vector<SearchedBatch> all;
-          for (std::int64_t index = first; index < last; ++index) all.push_back(search_batch(index));
-          return all;
-        },
-        [&](std::int64_t index, const SearchedBatch& searched) {
-          for (std::size_t i = 0; i < searchers.size(); ++i)
-            if (searched.curves[i]) searchers[i]->totals.add(*searched.curves[i]);
-          if (!searched.truth.empty()) exact.words = searched.truth;
-          found.tasks += searched.tasks;
-          if (options.progress) options.progress(static_cast<double>(index + 1));
-        });
+    share_batches(options, search_batch, [&](const SearchedBatch& searched) {
+      for (std::size_t i = 0; i < searchers.size(); ++i)
+        if (searched.curves[i]) searchers[i]->totals.add(*searched.curves[i]);
+      if (!searched.truth.empty()) exact.words = searched.truth;
+      found.tasks += searched.tasks;
+    });
     add_figures(of_model, exact, found);
     found.headline_lines = {regret_line(of_model.words, of_model.totals)};
     for (const Searcher* other : {&exact, &fitted, &ignorant, &sobol, &chance}) {

@@ -7,7 +7,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/models/share_work.h"
+#include "npzoo/models/trials/share_batches.h"
 #include "npzoo/models/trials/trial.h"
 #include "npzoo/ops/gather/gather.h"
 
@@ -69,22 +69,16 @@ class OrdersTrial final : public Trial {
     const NoGrad off;
     std::vector<double> deviations;
     RunningMean likelihood;
-    using OfBatch = std::vector<std::vector<double>>;
-    share_rounds<OfBatch>(
-        options.job, options.batches, 1,
-        [&](std::int64_t first, std::int64_t last) {
-          std::vector<OfBatch> all;
-          for (std::int64_t index = first; index < last; ++index)
-            all.push_back(
-                likelihoods(model, source->task(static_cast<std::uint64_t>(index)), orders, options.tasks.seed, index));
-          return all;
+    share_batches(
+        options,
+        [&](std::int64_t index) {
+          return likelihoods(model, source->task(static_cast<std::uint64_t>(index)), orders, options.tasks.seed, index);
         },
-        [&](std::int64_t index, const OfBatch& batch) {
+        [&](const std::vector<std::vector<double>>& batch) {
           for (const auto& of_task : batch) {
             deviations.push_back(deviation_of(of_task));
             for (const double each : of_task) likelihood.add(each);
           }
-          if (options.progress) options.progress(static_cast<double>(index + 1));
         });
     return told(std::move(deviations), likelihood.estimate(), orders);
   }
