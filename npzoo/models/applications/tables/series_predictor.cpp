@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -14,7 +13,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/application_call.h"
-#include "npzoo/models/applications/tables/place_samples.h"
+#include "npzoo/models/applications/tables/series_figures.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/share_work.h"
 
@@ -214,155 +213,6 @@ std::int64_t SeriesPredictor::targets_of(const Batch& batch, const std::vector<S
 
 namespace {
 
-/// The Gaussians of a value of marginals, at place `i` among (B, Nt, Dy), on the scale that `map` maps from.
-class Gaussians {
- public:
-  Gaussians(const Marginals& m, const ValueMap& map, std::int64_t i) {
-    const std::int64_t count = m.mean.dim(0), all = m.mean.numel() / count, dim_y = m.mean.dim(3);
-    const auto at = [](const Tensor& t, std::int64_t k) { return t.values<double>()[static_cast<std::size_t>(k)]; };
-    for (std::int64_t k = 0; k < count; ++k) {
-      const double mean = map.mean(at(m.mean, k * all + i));
-      mean_.push_back(mean);
-      std_.push_back(map.std(at(m.std, k * all + i), mean));
-      if (m.log_weight.defined()) weight_.push_back(std::exp(at(m.log_weight, (k * all + i) / dim_y)));
-    }
-  }
-
-  GaussianMixture mixture() const { return {mean_, std_, weight_}; }
-
- private:
-  std::vector<double> mean_, std_, weight_;
-};
-
-/// log of the mean of exp(`logs`), weighted unless `weights` are empty.
-double log_of_mean(std::span<const double> logs, std::span<const double> weights) {
-  const double most = *std::ranges::max_element(logs);
-  if (!std::isfinite(most)) return most;
-  double sum = 0, all = 0;
-  for (std::size_t k = 0; k < logs.size(); ++k) {
-    const double weight = weights.empty() ? 1 : weights[k];
-    sum += weight * std::exp(logs[k] - most);
-    all += weight;
-  }
-  return most + std::log(sum / all);
-}
-
-/// The figures of the leading targets of a row, appended to its result.
-class Figures {
- public:
-  Figures(const Prediction& prediction, const SeriesOptions& options, Draws& draws)
-      : options_(options), marginals_(on_host(prediction.marginals())), moments_(moments(marginals_)) {
-    for (const double p : options.quantiles) quantiles_.push_back(quantile(marginals_, p));
-    if (options.samples > 0 && options.density != Density::marginal)
-      samples_ = prediction.sample(options.samples, draws);
-  }
-
-  /// The same through transforms of the values.
-  void append_transformed(std::int64_t b, std::int64_t count, std::span<const ValueTransform> transforms,
-                          SeriesPrediction& out) const {
-    const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
-    const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
-    for (std::int64_t i = first; i < first + count * dim_y; ++i) {
-      const auto c = static_cast<std::size_t>(i % dim_y);
-      const ValueMap& map = out.units.values[c];
-      const ValueTransform& transform = transforms[c];
-      const ValueMoments value = npzoo::moments(transform, Gaussians(marginals_, map, i).mixture());
-      out.mean.push_back(value.mean);
-      out.std.push_back(value.std);
-      for (const Tensor& q : quantiles_) out.quantiles.push_back(transform.inverse(map.mean(at(q, i))));
-      if (samples_.defined())
-        for (std::int64_t k = 0; k < samples_.dim(0); ++k)
-          out.samples.push_back(transform.inverse(map.mean(at(samples_, k * moments_.mean.numel() + i))));
-    }
-  }
-
-  /// Scores of values in the units of the table.
-  void append_transformed_scores(std::int64_t b, std::span<const double> truth,
-                                 std::span<const ValueTransform> transforms, SeriesPrediction& out) const {
-    const std::size_t dim_y = transforms.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
-    for (std::size_t i = 0; i < truth.size() / dim_y; ++i) {
-      std::vector<double> densities(static_cast<std::size_t>(marginals_.mean.dim(0)));  // of each component
-      std::vector<double> weights;
-      for (std::size_t c = 0; c < dim_y; ++c) {
-        const double y = truth[i * dim_y + c];
-        const Gaussians gaussians(marginals_, out.units.values[c], static_cast<std::int64_t>((first + i) * dim_y + c));
-        const GaussianMixture z = gaussians.mixture();
-        const bool known = !std::isnan(y);
-        out.crps.push_back(known ? npzoo::crps(transforms[c], z, y) : y);
-        out.central_mass.push_back(known ? npzoo::central_mass(transforms[c], z, y) : y);
-        for (std::size_t k = 0; k < densities.size(); ++k)
-          densities[k] += known ? npzoo::log_density(transforms[c], z.mean[k], z.std[k], y) : y;
-        weights.assign(z.weight.begin(), z.weight.end());
-      }
-      out.log_density.push_back(log_of_mean(densities, weights));
-    }
-  }
-
-  /// `y` (B, Nt, Dy) in the units of the model, where there is a truth.
-  void score(const Tensor& y) {
-    log_density_ = log_likelihood(marginals_, y);
-    crps_ = npzoo::crps(marginals_, y);
-    central_mass_ = npzoo::central_mass(marginals_, y);
-  }
-
-  void append(std::int64_t b, std::int64_t count, SeriesPrediction& out) const {
-    const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
-    const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
-    for (std::int64_t i = first; i < first + count * dim_y; ++i) {
-      const ValueMap& map = out.units.values[static_cast<std::size_t>(i % dim_y)];
-      out.mean.push_back(map.mean(at(moments_.mean, i)));
-      out.std.push_back(map.std(at(moments_.std, i), at(moments_.mean, i)));
-      for (const Tensor& q : quantiles_) out.quantiles.push_back(map.mean(at(q, i)));
-      if (samples_.defined())
-        for (std::int64_t k = 0; k < samples_.dim(0); ++k)
-          out.samples.push_back(map.mean(at(samples_, k * moments_.mean.numel() + i)));
-    }
-  }
-
-  /// Samples of targets `places` (count, Dx) that are drawn each by itself.
-  void append_samples(std::int64_t b, const Series& series, std::span<const double> places,
-                      SeriesPrediction& out) const {
-    if (options_.samples == 0 || options_.density != Density::marginal) return;
-    const PlaceSamples samples(options_.seed, series.x, series.y);
-    const std::size_t dim_x = options_.x_names.size(), first = out.samples.size();
-    for (std::size_t i = 0; i < places.size() / dim_x; ++i)
-      samples.draw(marginals_, b, static_cast<std::int64_t>(i), places.subspan(i * dim_x, dim_x), options_.samples,
-                   out.samples);
-    const auto count = static_cast<std::size_t>(options_.samples);
-    for (std::size_t i = first; i < out.samples.size(); ++i) {
-      const std::size_t c = (i - first) / count % out.units.values.size();
-      const double value = out.units.values[c].mean(out.samples[i]);
-      out.samples[i] = series.transforms.empty() ? value : series.transforms[c].inverse(value);
-    }
-  }
-
-  void append_scores(std::int64_t b, std::span<const double> truth, SeriesPrediction& out) const {
-    const std::vector<ValueMap>& maps = out.units.values;
-    const std::size_t dim_y = maps.size(), first = static_cast<std::size_t>(b * moments_.mean.dim(1));
-    for (std::size_t i = 0; i < truth.size() / dim_y; ++i) {
-      double log_density = log_density_.values<double>()[first + i];
-      for (std::size_t c = 0; c < dim_y; ++c) {
-        const double y = truth[i * dim_y + c];
-        const std::size_t at = (first + i) * dim_y + c;
-        const auto known = [y](double figure) {
-          return std::isnan(y) ? std::numeric_limits<double>::quiet_NaN() : figure;
-        };
-        log_density = known(log_density - std::log(maps[c].scale));
-        out.crps.push_back(known(crps_.values<double>()[at] * maps[c].scale));
-        out.central_mass.push_back(known(central_mass_.values<double>()[at]));
-      }
-      out.log_density.push_back(log_density);
-    }
-  }
-
- private:
-  const SeriesOptions& options_;
-  Marginals marginals_;
-  Moments moments_;
-  std::vector<Tensor> quantiles_;
-  Tensor samples_, log_density_, crps_, central_mass_;
-};
-
 Context padded_context(std::span<const std::size_t> members, const std::vector<Series>& series,
                        const std::vector<SeriesPrediction>& answers, std::int64_t width, const Model& model) {
   const std::int64_t count = std::ssize(members);
@@ -388,7 +238,7 @@ std::span<const double> part(const std::vector<double>& v, std::int64_t begin, s
 
 }  // namespace
 
-/// Values of mean 0 and of the standard deviation that all series together have, in the units of the model.
+/// Returns Gaussians of mean 0 and the standard deviation of all series together, in the units of the model.
 std::unique_ptr<Prediction> SeriesPredictor::spread_of_all(std::int64_t count, std::int64_t width) const {
   const Shape shape{count, width, model_.dim_y()};
   return std::make_unique<Independent>(
@@ -418,21 +268,13 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
       put<double>(known, b, yt);
     }
     const auto prediction = state ? model_.query(*state, xt.to(default_device())) : spread_of_all(count, width);
-    Figures figures(*prediction, options_, draws);
+    SeriesFigures figures(*prediction, options_, draws);
     if (scored) figures.score(yt);
     for (std::int64_t b = 0; b < count; ++b) {
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];
       const std::span<const double> places = part(series[m].targets, begin, width, dim_x);
       const auto asked = std::ssize(places) / dim_x;
-      const auto truth = part(series[m].truth, begin, asked, dim_y);
-      if (series[m].transforms.empty()) {
-        figures.append(b, asked, out[m]);
-        figures.append_scores(b, truth, out[m]);
-      } else {
-        figures.append_transformed(b, asked, series[m].transforms, out[m]);
-        figures.append_transformed_scores(b, truth, series[m].transforms, out[m]);
-      }
-      figures.append_samples(b, series[m], places, out[m]);
+      figures.append(b, series[m], places, part(series[m].truth, begin, asked, dim_y), out[m]);
     }
   }
 }
