@@ -26,7 +26,7 @@ struct EventCells {
   std::string_view sequence, time, mark;
 };
 
-/// How messages list what marks there are.
+/// Lists the marks for messages.
 std::string list_of_marks(const EventTableForm& form) {
   if (form.mark_names.empty())
     return form.marks == 1 ? "the mark 0" : fmt::format("a mark, one of 0 … {}", form.marks - 1);

@@ -20,7 +20,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a table says before it is known how to read it.
+/// Facts about a table that decide how to read it: its sequences, marks and mean gap.
 class EventTableFacts {
  public:
   explicit EventTableFacts(const OwnEvents& own) {
@@ -43,7 +43,7 @@ class EventTableFacts {
   bool has_equal_times() const { return equal_times_; }
   std::int64_t marks() const { return std::max<std::int64_t>(std::ssize(marks_), 1); }
 
-  /// How the table writes each mark, in the order of numbers or else of letters; none if marks are 0, 1, 2 … already.
+  /// Names of the marks, sorted as numbers or else as text. Empty if the table already writes 0, 1, 2 …
   std::vector<std::string> mark_names() const {
     std::vector<std::string> names(marks_.begin(), marks_.end());
     const auto number = [](const std::string& name) {
