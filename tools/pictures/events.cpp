@@ -49,7 +49,7 @@ plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& m
   plot::Figure figure{.panel_width = 520};
   for (const EventSequence& s : data.shown(picture.tasks, picture.seed)) {
     check(s.events() > 0, "[plot] a sequence without events found, expected another --seed");
-    // A piece from within a long sequence is shown without what was before it.
+    // A piece of a long sequence is shown from its first event on.
     const Interval range{s.times.front() > s.end / 2 ? s.times.front() : 0, s.end};
     const std::vector<double> times = moments_of(s, range);
     plot::Panel panel{.x_label = "time", .y_label = "intensity"};

@@ -37,7 +37,7 @@ class EventTasks : public TaskConfig {
   virtual bool is_jodie() const { return false; }
   /// Returns the process of simulated sequences; null for recorded ones.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
-  /// Returns the sequences of training; some thousand of simulated ones.
+  /// Returns the sequences of training. Simulated ones are endless: it returns some thousand.
   virtual std::vector<EventSequence> training_sequences() const = 0;
   /// Returns up to this many sequences to show: of the test, or simulated with `seed`.
   virtual std::vector<EventSequence> shown(std::int64_t sequences, std::uint64_t seed) const = 0;

@@ -63,7 +63,7 @@ __device__ inline float exponential2(float x) { return exp2f(x); }
 __device__ inline double exponential2(double x) { return exp2(x); }
 __device__ inline float logarithm(float x) { return logf(x); }
 __device__ inline double logarithm(double x) { return log(x); }
-/// log2(2^top · total), rounded once: all weights of a row err by what its last digits do.
+/// Returns log2(2^top · total), rounded once: its error is a relative error of all weights of a row.
 template <class T>
 __device__ T log2_of_sum(T top, T total) {
   return static_cast<T>(static_cast<double>(top) + log2(static_cast<double>(total)));

@@ -90,7 +90,7 @@ std::vector<SequenceSums> sums_of(const EventScores& scores, const Tensor& y) {
   return all;
 }
 
-/// With `baselines` also what they and the true process say.
+/// With `baselines`, also adds their log-likelihoods and that of the true process.
 std::vector<SequenceSums> score(const Model& model, const Batch& batch, std::int64_t index, std::uint64_t seed,
                                 const std::vector<FittedBaseline>& baselines) {
   const NoGrad off;

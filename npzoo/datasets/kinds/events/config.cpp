@@ -143,7 +143,7 @@ std::optional<double> read_end(TomlReader& data) {
   return data.number("end", kPartOfForm, kPositive);
 }
 
-/// Reads what only the recipe for a user's own table has.
+/// Reads the keys of a user's own table.
 void read_own(TomlReader& data, EventFile& file) {
   file.checksum = data.text("checksum", "checksum of the bytes of an own table: a changed table is an error");
   file.form.from_first_event = true;

@@ -36,8 +36,8 @@ EventParts divide_by_sequence(const Sequences& sequences, const EventFile& file)
   return parts;
 }
 
-/// Cuts the events [first, end) into tasks of at most `rules.points` events. All but those that the first task has as
-/// context are a target once.
+/// Cuts the events [first, end) into tasks of at most `rules.points` events. The first task has the first events as its
+/// context; every other event is a target once.
 void cut(const std::shared_ptr<const EventSequence>& sequence, std::int64_t first, std::int64_t end,
          const EventTaskRules& rules, std::vector<RecordedPiece>& pieces) {
   for (std::int64_t target = first + rules.context; target < end; target += rules.points - rules.context)

@@ -34,8 +34,9 @@ struct EventParts {
 /// sequence.
 EventSequence events_of(const RecordedPiece& piece);
 
-/// Divides sequences. By sequence, the part of each depends on their number and order alone. By time, validation and
-/// test are cut into tasks, each with the events before its first target as context. Throws Error if a part is empty.
+/// Divides sequences by sequence or by time. By sequence, the part of each follows from their number and order. By
+/// time, validation and test are cut into tasks, and the context of each is the events before its first target. Throws
+/// Error if a part is empty.
 EventParts divide(std::vector<NamedSequence> sequences, const EventFile& file, const EventTaskRules& rules);
 
 /// Reads and divides a file. Throws Error as read_event_table and divide do, and if an own table has changed.

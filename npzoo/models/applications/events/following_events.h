@@ -31,9 +31,9 @@ struct EventData {
 
 /// Makes sequences of arrays: `times` (n), in the unit of the training's table and ascending within a sequence, the
 /// `marks` (n) of the events, from 0 on (empty: all are 0), and the number of each event's sequence, from 0 on (empty:
-/// there is one). The time of weights that were trained on an own table counts from the first event of each sequence.
-/// Throws Error if the weights were not trained on events, if arrays differ in length, for a number
-/// without events, for times that are negative or not ascending, and for marks that the model does not have.
+/// there is one). For weights of a user's own table, times count from the first event of each sequence. Throws Error if
+/// the weights were not trained on events, if arrays differ in length, for a number without events, for times that are
+/// negative or not ascending, and for marks that the model does not have.
 EventData make_events(const TrainedModel& trained, std::span<const double> times,
                       std::span<const std::int64_t> marks = {}, std::span<const std::uint32_t> sequences = {});
 /// Reads a table as the training did: the group of `wishes` is the column of sequences, its input that of times, its
@@ -44,7 +44,8 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
 struct EventOptions {
   /// Probabilities of the quantiles of the next event's time, each above 0 and below 1.
   std::vector<double> quantiles{0.05, 0.5, 0.95};
-  /// Nothing more has happened until this time; none: until the last event. Of dates as EventData::time_of gives it.
+  /// No event has happened from the last one until this time; none: no time has passed. For dates see
+  /// EventData::time_of.
   std::optional<double> now{};
   std::int64_t samples = 0;             // paths
   double horizon = 0;                   // paths end so long after the last event, or after `now`
