@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/engine/error.h"
@@ -52,6 +53,12 @@ struct HeldContext : ContextState {
 /// Default number of functions sampled per task, as in the evaluations of NP, ANP, BNP, BANP and TNP-A.
 inline constexpr std::int64_t kSamples = 50;
 
+/// A part of a training loss.
+struct LossTerm {
+  std::string name;  // as records of trainings have it, "kl_divergence"
+  double value = 0;
+};
+
 /// A neural process. It has three phases: encode a context once, predict at any number of target points, and extend the
 /// context. Inputs must have the parameters' dtype; Nc = 0 and Nt = 0 are legal. Operations are recorded if a recording
 /// is on.
@@ -80,6 +87,8 @@ class Model {
   /// authors chose another objective. It is always a mean over the tasks of the batch: training computes it in parts,
   /// on several threads, each with `draws` from its first task on.
   virtual Tensor loss(const Task& task, Draws& draws) const;
+  /// Returns parts of the loss that records of trainings keep, as means over the tasks of the batch. By default none.
+  virtual std::vector<LossTerm> loss_terms(const Task& /*task*/, Draws& /*draws*/) const { return {}; }
 
   /// Returns the batch with statistics of all of it that `loss` needs, such as those of batch normalisation. Code that
   /// splits a batch calls it first, with the draws of the loss. Without it, a loss takes its own task for the whole

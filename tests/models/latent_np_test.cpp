@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "npzoo/engine/measure/flops.h"
 #include "npzoo/ops/reduce/reduce.h"
@@ -203,6 +204,41 @@ TEST_CASE("identity 10: where the context is all there is, nothing diverges") {
     const double expected = nll(*model->query(*state, task.xc), task.yc).item();
     CHECK(loss_with(*model, task, noise, 1) == doctest::Approx(expected).epsilon(kRounding));
   }
+}
+
+TEST_CASE("latent np: records keep the divergence of the latents") {
+  const auto latents = [](Model& model, const Tensor& x, const Tensor& y) {
+    const PoolingEncoder& encoder = latent_np(model).latent;
+    return encoder.finish(encoder.pool(encoder.embed(concat({x, y}, -1)), {})).to(Device::cpu);
+  };
+  for (const std::string name : {"np", "anp"}) {
+    CAPTURE(name);
+    const auto model = with_samples(1, name);
+    const Task task = random_task(*model, {});
+    const Tensor before = latents(*model, task.xc, task.yc);
+    const Tensor after = latents(*model, concat({task.xc, task.xt}, 1), concat({task.yc, task.yt}, 1));
+    const std::int64_t batch = before.dim(0), size = before.dim(1) / 2;
+    double expected = 0;
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t l = 0; l < size; ++l) {
+        const auto gaussian = [&](const Tensor& raw) {
+          const double* row = raw.data<double>() + b * 2 * size;
+          return std::pair(row[l], 0.1 + 0.9 / (1 + std::exp(-row[size + l])));
+        };
+        const auto [m, s] = gaussian(before);
+        const auto [n, t] = gaussian(after);
+        expected += std::log(s / t) + (t * t + (n - m) * (n - m)) / (2 * s * s) - 0.5;
+      }
+    Draws draws = some_draws();
+    const std::vector<LossTerm> terms = model->loss_terms(task, draws);
+    REQUIRE(terms.size() == 1);
+    CHECK(terms[0].name == "kl_divergence");
+    CHECK(expected > 0);
+    CHECK(terms[0].value == doctest::Approx(expected / static_cast<double>(batch)).epsilon(kRounding));
+  }
+  const auto other = varied_model(small_model("cnp"));
+  Draws draws = some_draws();
+  CHECK(other->loss_terms(random_task(*other, {}), draws).empty());
 }
 
 TEST_CASE("identity 20: without noise a neural process is a conditional one, whose second encoder gives the means") {

@@ -106,6 +106,25 @@ TEST_CASE("train: a run stopped anywhere and resumed is the run that was never s
   }
 }
 
+TEST_CASE("train: metrics of a latent model have the divergence, which changes nothing") {
+  const TemporaryDirectory directory;
+  const TrainingRun run = small_run({.model = "np", .preset = R"(
+architecture = "tnp"
+dim_hid = 8
+dim_lat = 3
+enc_pre_depth = 2
+enc_post_depth = 2
+dec_depth = 2
+)"});
+  train_to(run, {.out = directory / "whole"});
+  const auto lines = metrics_in(directory / "whole");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].at("kl_divergence").get<double>() > 0);
+  CHECK(same_state(checkpoint_in(directory / "whole"), after_steps(run, 20, 1)));
+  train_to(small_run(), {.out = directory / "other"});
+  CHECK_FALSE(metrics_in(directory / "other").at(0).contains("kl_divergence"));
+}
+
 TEST_CASE("train: metrics of steps that a crash took back are dropped") {
   const TemporaryDirectory directory;
   const TrainingRun run = small_run({.steps = 120});

@@ -143,18 +143,27 @@ Tensor LatentNp::loss(const Task& task, Draws& draws) const {
   return config_.lineage == Lineage::dl4bi ? loss_of_targets(task, draws) : loss_of_all_points(task, draws);
 }
 
-Tensor LatentNp::loss_of_all_points(const Task& task, Draws& draws) const {
-  const ScoredPoints scored = context_and_targets(task);
-  const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1), n = scored.x.dim(1), count = config_.train_samples;
-  const Context context = clear_padding({task.xc, task.yc, task.lengths});
+LatentNp::Latents LatentNp::latents_of_all_points(const Task& task, const Context& context, Draws& draws) const {
+  const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1);
   const Context all = join(context, clear_padding({task.xt, task.yt, task.target_lengths}), draws);
-
   // The context's points come first among all: each is embedded once for both distributions.
   const Tensor embedded = latent.embed(tokens_of(all));  // (B, N, E)
   const Tensor of_context = latent.streams() ? embedded : slice(embedded, 1, 0, nc);
   const Tensor lengths = lengths_or_all(task.lengths, batch, nc, draws);
-  const Moments prior = latent_gaussian(latent.finish(latent.pool(of_context, lengths)));        // (B, L)
-  const Moments posterior = latent_gaussian(latent.finish(latent.pool(embedded, all.lengths)));  // (B, L)
+  return {.prior = latent_gaussian(latent.finish(latent.pool(of_context, lengths))),
+          .posterior = latent_gaussian(latent.finish(latent.pool(embedded, all.lengths)))};
+}
+
+Moments LatentNp::posterior_of_targets(const Task& task) const {
+  const Context targets = clear_padding({task.xt, task.yt, task.target_lengths});
+  return latent_gaussian(latent.finish(latent.pool(latent.embed(tokens_of(targets)), targets.lengths)));
+}
+
+Tensor LatentNp::loss_of_all_points(const Task& task, Draws& draws) const {
+  const ScoredPoints scored = context_and_targets(task);
+  const std::int64_t batch = task.xc.dim(0), n = scored.x.dim(1), count = config_.train_samples;
+  const Context context = clear_padding({task.xc, task.yc, task.lengths});
+  const auto [prior, posterior] = latents_of_all_points(task, context, draws);
   const Tensor noise = draws.normal(count, batch, {config_.latent}, task.xc.dtype(), task.xc.device());
   const Tensor z = draw(posterior, noise);  // (K, B, L)
 
@@ -171,13 +180,24 @@ Tensor LatentNp::loss_of_all_points(const Task& task, Draws& draws) const {
 
 Tensor LatentNp::loss_of_targets(const Task& task, Draws& draws) const {
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, config_.averaged);
-  const Context targets = clear_padding({task.xt, task.yt, task.target_lengths});
-  const Tensor mean_of_targets = latent.pool(latent.embed(tokens_of(targets)), targets.lengths);  // (B, E)
-  const Moments posterior = latent_gaussian(latent.finish(mean_of_targets));                      // (B, L)
+  const Moments posterior = posterior_of_targets(task);
   const Moments& prior = state_as<LatentContext>(*state, config_.model).prior;
   const Tensor fit = nll(*query(*state, task.xt), task.yt, task.target_weights, task.target_totals);
   const Tensor apart = per_point(divergence(posterior, prior), task.target_weights, task.xt.dim(1));  // (B)
   return add(mean_over_channels(fit, config_.dim_y), mean(apart));
+}
+
+std::vector<LossTerm> LatentNp::loss_terms(const Task& task, Draws& draws) const {
+  const auto term = [](const Moments& posterior, const Moments& prior) {
+    return std::vector<LossTerm>{{"kl_divergence", mean(divergence(posterior, prior)).item()}};
+  };
+  const Context context = clear_padding({task.xc, task.yc, task.lengths});
+  if (config_.lineage == Lineage::dl4bi) {
+    const auto state = condition(context, draws, config_.averaged);
+    return term(posterior_of_targets(task), state_as<LatentContext>(*state, config_.model).prior);
+  }
+  const Latents latents = latents_of_all_points(task, context, draws);
+  return term(latents.posterior, latents.prior);
 }
 
 void LatentNp::visit(ModuleVisitor& visitor) {

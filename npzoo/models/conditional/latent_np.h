@@ -50,6 +50,8 @@ class LatentNp final : public Model {
   std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const override;
   bool streams() const override { return deterministic.streams() && latent.streams(); }
   Tensor loss(const Task& task, Draws& draws) const override;
+  /// "kl_divergence": KL(q(z | all) ‖ p(z | context)), of dl4bi KL(q(z | targets) ‖ p(z | context)).
+  std::vector<LossTerm> loss_terms(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
   std::optional<double> std_floor() const override { return config_.std.floor; }
@@ -66,6 +68,12 @@ class LatentNp final : public Model {
   void tell_of_mean(ContextEncoder::Encoded& encoded, std::span<const double> counts) const;
   /// z is (K, B, L), xt (B, Nt, Dx) → (K, B, Nt, Dy)
   Moments decode(const ContextEncoder::Encoded& context, const Tensor& z, const Tensor& xt) const;
+  /// Distributions of z, (B, L), before and after the targets are seen.
+  struct Latents {
+    Moments prior, posterior;
+  };
+  Latents latents_of_all_points(const Task& task, const Context& context, Draws& draws) const;
+  Moments posterior_of_targets(const Task& task) const;
   Tensor loss_of_all_points(const Task& task, Draws& draws) const;
   Tensor loss_of_targets(const Task& task, Draws& draws) const;
 

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
@@ -124,13 +126,21 @@ class Session {
 
   void write_losses(std::int64_t step, double lr) {
     if (!writes_) return;
-    metrics_->append({{"step", step}, {"loss", last_loss_}, {"lr", lr}, {"seconds", seconds()}});
+    const std::vector<LossTerm> terms = trainer_.loss_terms();
+    json line{{"step", step}, {"loss", last_loss_}, {"lr", lr}};
+    for (const LossTerm& term : terms) line[term.name] = term.value;
+    line["seconds"] = seconds();
+    metrics_->append(line);
     const double since = std::exchange(seconds_written_, seconds());
     const auto steps = static_cast<double>(step - std::exchange(steps_written_, step));
     if (!events_) return;
     events_->append(step, {{"train/loss", last_loss_},
                            {"train/learning_rate", lr},
                            {"train/steps_per_second", steps / (seconds_written_ - since)}});
+    for (const auto& [name, value] : terms) {
+      const std::string tag = "train/" + name;
+      events_->append(step, {{tag, value}});
+    }
   }
 
   bool validates_after(std::int64_t step) const {

@@ -84,6 +84,11 @@ double Trainer::learning_rate() const {
   return npzoo::learning_rate(t.schedule, t.optimiser.lr, steps_done_, t.steps);
 }
 
+const Task& Trainer::next_batch() {
+  if (!next_) next_ = batch(steps_done_);
+  return *next_;
+}
+
 double Trainer::make_step(std::optional<Task>& after) {
   const auto beside = [&] {
     if (steps_done_ + 1 >= run_.protocol.training.steps) return;
@@ -104,7 +109,7 @@ double Trainer::make_step(std::optional<Task>& after) {
 double Trainer::step() {
   const DeviceScope on(device());
   const PrecisionScope by(precision_);
-  if (!next_) next_ = with_errors([&] { return batch(steps_done_); });
+  with_errors([&] { next_batch(); });
   const UntrainedTensors before(*model_);
   std::optional<Task> after;
   double loss = 0;
@@ -166,11 +171,20 @@ void Trainer::check_usable() {
   const DeviceScope on(device());
   const PrecisionScope by(precision_);
   const NoGrad off;
-  if (!next_) next_ = batch(steps_done_);
   Draws same = draws();
-  const double loss = model_->loss(*next_, same).item();
+  const double loss = model_->loss(next_batch(), same).item();
   check(std::isfinite(loss), "[train] the loss became {} after step {}; a lower learning rate may help", loss,
         steps_done_);
+}
+
+std::vector<LossTerm> Trainer::loss_terms() {
+  return with_errors([&] {
+    const DeviceScope on(device());
+    const PrecisionScope by(precision_);
+    const NoGrad off;
+    Draws same = draws();
+    return model_->loss_terms(next_batch(), same);
+  });
 }
 
 std::unique_ptr<Model> Trainer::snapshot() const {

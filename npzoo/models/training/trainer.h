@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "npzoo/datasets/task_source.h"
 #include "npzoo/engine/precision.h"
@@ -40,6 +41,8 @@ class Trainer {
   std::int64_t validation_batches() const;
   /// Throws Error unless the present weights give the next batch a finite loss. Call it before saving a checkpoint.
   void check_usable();
+  /// Returns the parts of the loss of the present weights on the next batch that records keep.
+  std::vector<LossTerm> loss_terms();
 
   std::int64_t steps_done() const { return steps_done_; }
   bool finished() const { return steps_done_ >= run_.protocol.training.steps; }
@@ -65,6 +68,8 @@ class Trainer {
 
   /// Returns the draws of update number `steps_done_`.
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
+  /// Returns batch number `steps_done_`.
+  const Task& next_batch();
   Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
   double make_step(std::optional<Task>& after);
   void check_finite(const char* what, double value) const;
