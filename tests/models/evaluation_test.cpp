@@ -209,6 +209,7 @@ TEST_CASE("evaluate: mean, standard error, coverage and CRPS by hand") {
   CHECK(e.crps == doctest::Approx(crps / count).epsilon(1e-5));
   CHECK(e.coverage.at(95) == inside / count);
   CHECK(std::isnan(e.context_rmse));
+  CHECK(std::isnan(e.context_log_likelihood));
 }
 
 TEST_CASE("evaluate: the context's points are scored where they are real") {
@@ -228,6 +229,8 @@ TEST_CASE("evaluate: the context's points are scored where they are real") {
   }
   const Evaluation e = evaluate(ConstantModel(kMean, 1), sampler, {.batches = 2, .context = true});
   CHECK(e.context_rmse == doctest::Approx(std::sqrt(squares / count)).epsilon(1e-9));
+  const double log_normaliser = std::log(2 * std::numbers::pi) / 2;  // of a standard deviation of 1
+  CHECK(e.context_log_likelihood == doctest::Approx(-squares / count / 2 - log_normaliser).epsilon(1e-9));
 }
 
 TEST_CASE("evaluate: the same for every number of threads, and it may be stopped") {
@@ -269,9 +272,9 @@ TEST_CASE("evaluate: on a device as on the CPU") {
   const Evaluation found = score(Device::cuda);
   CHECK(found.exact_batches == 18);
   CHECK(found.tasks == 80);
-  for (double Evaluation::*figure :
-       {&Evaluation::log_likelihood, &Evaluation::standard_error, &Evaluation::crps, &Evaluation::context_rmse,
-        &Evaluation::exact_gp, &Evaluation::exact_gap, &Evaluation::exact_gap_error})
+  for (double Evaluation::*figure : {&Evaluation::log_likelihood, &Evaluation::standard_error, &Evaluation::crps,
+                                     &Evaluation::context_rmse, &Evaluation::context_log_likelihood,
+                                     &Evaluation::exact_gp, &Evaluation::exact_gap, &Evaluation::exact_gap_error})
     CHECK(found.*figure == doctest::Approx(expected.*figure).epsilon(1e-9));
 }
 

@@ -47,6 +47,8 @@ TEST_CASE("trial: likelihood returns the figures of an evaluation by name, the h
   CHECK(figure(found, "crps").gain() == -e.crps);
   CHECK_FALSE(figure(found, "crps").density);
   CHECK(figure(found, "context_rmse").value.value == e.context_rmse);
+  CHECK(figure(found, "context_log_likelihood").value.value == e.context_log_likelihood);
+  CHECK(figure(found, "context_log_likelihood").more_is_better);
   REQUIRE(found.lacking);
   CHECK(found.lacking->value == e.exact_gap);
   CHECK(found.lacking->standard_error == e.exact_gap_error);

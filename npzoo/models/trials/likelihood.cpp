@@ -33,14 +33,16 @@ struct ScoredBatch {
   std::optional<double> log_likelihood{}, joint{};  // mean over tasks, per target
   Tensor crps{}, central_mass{};                    // (B, Nt, Dy)
   std::int64_t tasks = 0;
-  double context_squares = 0;  // sum of (mean − value)² at the context's points
-  std::int64_t context_values = 0;
+  double context_squares = 0;         // sum of (mean − value)² at the context's points
+  double context_log_likelihood = 0;  // sum over the context's points
+  std::int64_t context_values = 0, context_points = 0;
   std::optional<double> exact{};  // log-likelihood under the truth
   std::string truth{};            // what that is called
 
   static void fields(auto& bytes, auto& self) {
     bytes(self.forms.marginal, self.forms.joint, self.forms.paths, self.log_likelihood, self.joint, self.crps,
-          self.central_mass, self.tasks, self.context_squares, self.context_values, self.exact, self.truth);
+          self.central_mass, self.tasks, self.context_squares, self.context_log_likelihood, self.context_values,
+          self.context_points, self.exact, self.truth);
   }
 };
 
@@ -76,13 +78,17 @@ PredictedBatch predict(const Model& model, const Task& task, std::int64_t index,
 void score_context(const Marginals& marginals, const Task& task, ScoredBatch& scored) {
   const Tensor mean = moments(marginals).mean, all = task.yc.to(Device::cpu).to(DType::float64),
                y = marginals.labels == 0 ? all : slice(all, 2, 0, mean.dim(2));
-  const auto means = mean.values<double>(), values = y.values<double>();
+  const Tensor likely = log_likelihood(marginals, all);  // (B, Nc)
+  const auto means = mean.values<double>(), values = y.values<double>(), densities = likely.values<double>();
   const std::int64_t rows = y.dim(0), width = y.dim(1) * y.dim(2);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t points = task.lengths.defined() ? task.lengths.values<std::int64_t>()[row] : y.dim(1);
     for (std::int64_t i = row * width; i < row * width + points * y.dim(2); ++i)
       scored.context_squares += (means[i] - values[i]) * (means[i] - values[i]);
     scored.context_values += points * y.dim(2);
+    for (std::int64_t i = row * y.dim(1); i < row * y.dim(1) + points; ++i)
+      scored.context_log_likelihood += densities[i];
+    scored.context_points += points;
   }
 }
 
@@ -165,6 +171,8 @@ class Total {
       log_likelihood_.add(*batch.log_likelihood);
       context_squares_ += batch.context_squares;
       context_values_ += batch.context_values;
+      context_log_likelihood_ += batch.context_log_likelihood;
+      context_points_ += batch.context_points;
     }
     if (!batch.exact) return;
     exact_.add(*batch.exact);
@@ -187,6 +195,8 @@ class Total {
     e.calibration_error = fit_.calibration_error();
     e.crps = fit_.crps();
     e.context_rmse = context_values_ > 0 ? std::sqrt(context_squares_ / static_cast<double>(context_values_)) : kNone;
+    e.context_log_likelihood =
+        context_points_ > 0 ? context_log_likelihood_ / static_cast<double>(context_points_) : kNone;
     e.exact_gp = mean(exact_).value;
     e.exact_gap = exact_.count() > 0 ? gap_.estimate().value : kNone;
     e.exact_gap_error = gap_.estimate().standard_error;
@@ -201,8 +211,8 @@ class Total {
   DensityForms forms_;
   RunningMean log_likelihood_, joint_, exact_, gap_;
   std::string truth_;
-  double context_squares_ = 0;
-  std::int64_t context_values_ = 0, tasks_ = 0;
+  double context_squares_ = 0, context_log_likelihood_ = 0;
+  std::int64_t context_values_ = 0, context_points_ = 0, tasks_ = 0;
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ struct Evaluation {
   std::optional<double> std_floor;    // of the model, where it has one: it limits the log-likelihood
   /// Root mean square of mean − value at the context's points, in units of y; NaN if not requested.
   double context_rmse = 0;
+  /// Log-likelihood of each value at the context's points by itself, mean over points; NaN if not requested.
+  double context_log_likelihood = 0;
   /// On the first batches, if requested and known, else NaN: log-likelihood under the distribution of the tasks, and
   /// the model's gap to it. The gap has a far smaller standard error than the difference of two log-likelihoods,
   /// because both are of the same tasks.
@@ -50,7 +52,7 @@ struct EvaluationOptions {
   /// On how many of the first batches targets are scored by themselves where that takes a walk along many sampled
   /// paths.
   std::int64_t path_batches = std::numeric_limits<std::int64_t>::max();
-  /// Whether the context's points are predicted as well, for `context_rmse`.
+  /// Whether the context's points are predicted as well, for the figures at the context.
   bool context = false;
   /// Called after each batch; may throw to stop.
   std::function<void(std::int64_t done)> progress{};

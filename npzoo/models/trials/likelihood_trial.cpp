@@ -46,6 +46,7 @@ void add_all(const Evaluation& e, Density density, Findings& found) {
   add_error("calibration_error", e.calibration_error);
   add_error("crps", e.crps);
   add_error("context_rmse", e.context_rmse);
+  found.figures.push_back({.name = "context_log_likelihood", .value = {e.context_log_likelihood}});
   add_error("std_floor", e.std_floor.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
@@ -72,6 +73,8 @@ void put_into_words(const Evaluation& e, const TrainingRange& range, Findings& f
       fmt::format("CRPS                 {:.4f}", e.crps),
       fmt::format("RMSE at context      {:.4f}          (noise there {}{})", e.context_rmse,
                   range.noise_varies ? "of at least " : "", range.context_noise),
+      fmt::format("log-lik. at context  {:.3f}           (nats per context point, each by itself)",
+                  e.context_log_likelihood),
       fmt::format("smallest std         {}  (that the model can predict)",
                   e.std_floor ? fmt::format("{}", *e.std_floor) : "-")};
 }
