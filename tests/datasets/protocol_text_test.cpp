@@ -212,9 +212,8 @@ TEST_CASE("[protocol text] impossible extensions are errors") {
         "[protocol] " + a + ": extends is not a string, expected a name or a path");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"gp\"") ==
         "[protocol] " + a +
-            ": extends is 'gp', neither a protocol nor a path that ends in .toml, did you mean 'quick/gp1d', "
-            "'tnp/gp-rbf' "
-            "or 'npzoo/gp-rbf'? (npzoo list protocols shows all)");
+            ": extends is 'gp', neither a protocol nor a path that ends in .toml, did you mean 'anp/gp1d', "
+            "'quick/gp1d' or 'tnp/gp-rbf'? (npzoo list protocols shows all)");
   CHECK(error("a.toml", "extends = \"quick/gp1d\"") ==
         "[protocol] " + a + ": name is missing, expected a string other than the name of quick/gp1d");
   CHECK(error("a.toml", "name = \"a\"\nextends = \"none.toml\"").find(files.path("none.toml")) != std::string::npos);

@@ -65,14 +65,14 @@ DeepMindConfig config_of_deepmind(const LatentNpConfig& common, ConfigReader& re
   const bool multihead = c.attention == "multihead", product = c.attention == "dot_product";
   c.common.uniform_attention = c.attention == "uniform";
   if (multihead || product)
-    c.input_depth = reader.depth("enc_qk_depth", "linear layers of the encoder of queries and keys");
+    c.input_depth = reader.depth("enc_qk_depth", "linear layers of the encoder of queries and keys", c.input_depth);
   if (c.attention == "laplace") {
     c.laplace_scale = reader.number(
         "laplace_scale", "distance at which Laplace attention falls to 1/e, in units of the inputs", kPositive, 1);
   }
   c.self_attention = reader.integer("self_attention_layers", "self-attention layers of each encoder", 0, 64, 0);
   if (multihead || c.self_attention > 0) {
-    c.heads = reader.size("nhead", "attention heads");
+    c.heads = reader.size("nhead", "attention heads", c.heads);
     constexpr KeyLine kBlock = "attention alone, or a layer with residual connections and a feed-forward network";
     c.image_transformer =
         reader.choice("attention_block", kBlock, {"plain", "image-transformer"}, "plain") == "image-transformer";
