@@ -271,5 +271,5 @@ TEST_CASE("checkpoint: a model larger than its file is refused before anything i
 TEST_CASE("assign: names and shapes must be equal") {
   const auto model = varied_model(small_model("cnp"));
   CHECK(error_of([&] { assign(named_parameters(*model), {}); }) ==
-        "[assign] there are no weights of shape (6, 2) for 'encoders.0.pre.layers.0.weight'");
+        "[checkpoint] no weights of shape (6, 2) for 'encoders.0.pre.layers.0.weight' found");
 }

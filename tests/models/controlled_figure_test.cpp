@@ -24,7 +24,7 @@ struct Scored {
                       {.batches = batches, .seed = seed, .expectations = expectations});
   }
   StoredExpectation stored(const Estimate& marginal) const {
-    return {"small", "rbf", task_version(protocol, "rbf"), {.marginal = marginal, .tasks = 1000}};
+    return {"small", "rbf", task_version(protocol, "rbf"), {.marginal = marginal, .joint = {}, .tasks = 1000}};
   }
 };
 

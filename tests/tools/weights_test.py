@@ -77,6 +77,18 @@ def export_takes_the_scores_of_eval():
 
 
 @case
+def eval_changes_options_that_keep_the_weights():
+    def headline(*more):
+        row, = as_json("eval", "--checkpoint", checkpoint(), "--batches", 2, *more)
+        return row["log_likelihood"]
+
+    expect(headline("--set", "evaluation.seed=0") == headline(), "another key changed the model")
+    expect(headline("--set", "models.tnp-d.nhead=1") != headline(), "heads")
+    for change in ("d_model=16", "num_layers=1"):
+        fail("eval", "--checkpoint", checkpoint(), "--batches", 2, "--set", f"models.tnp-d.{change}", naming=["[checkpoint]"])
+
+
+@case
 def eval_keeps_the_scores_of_reproduce():
     directory = trained("reproduced", small_protocol(), steps=20)
     at, kept = directory / "checkpoint.safetensors", directory / "evaluation.json"

@@ -213,13 +213,26 @@ void compare_ranks(Job& job, const std::string& weights, const Protocol& protoco
   job.compare(facts);
 }
 
+/// Gives a model the options that `--set models.NAME.KEY=VALUE` changes.
+void change_options(ModelSpec& spec, const Protocol& before, const Protocol& after) {
+  const auto preset = [&spec](const Protocol& protocol) {
+    const auto found = protocol.models.find(spec.name);
+    return found == protocol.models.end() ? ModelConfig() : found->second;
+  };
+  const ModelConfig old = preset(before);
+  for (const auto& [key, value] : preset(after))
+    if (const auto found = old.find(key); found == old.end() || found->second != value) spec.config[key] = value;
+}
+
 int eval_as_rank(const EvalCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
   const std::filesystem::path path = find_weights(c.checkpoint);
-  const Checkpoint checkpoint = load_checkpoint(path);
+  Checkpoint checkpoint = load_checkpoint(path);
+  const Protocol unchanged = c.protocol.name.empty() ? checkpoint.run.protocol : load_protocol(c.protocol.name);
+  const Protocol protocol = with_changes(unchanged, c.protocol.changes);
+  change_options(checkpoint.run.spec, unchanged, protocol);
   const auto model = restore_model(checkpoint);
-  const Protocol protocol = load_protocol(c.protocol, checkpoint.run.protocol);
   const ScoredModel scored{*model, checkpoint.run, protocol, c.checkpoint};
   const std::string weights = weights_checksum(checkpoint);
   compare_ranks(job, weights, protocol);

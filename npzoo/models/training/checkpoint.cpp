@@ -198,7 +198,11 @@ bool holds_training(const std::filesystem::path& path) {
 std::unique_ptr<Model> restore_model(const Checkpoint& c) {
   return with_errors([&] {
     auto model = make_model(c.run.spec, {.drawn = false});
-    assign(named_tensors(*model), weights_that_count(c));
+    const std::vector<NamedParameter> tensors = named_tensors(*model);
+    const Weights& weights = weights_that_count(c);
+    check(tensors.size() == weights.size(), "[checkpoint] weights of {} tensors found, {} with these options has {}",
+          weights.size(), c.run.spec.name, tensors.size());
+    assign(tensors, weights);
     return model;
   });
 }
@@ -207,7 +211,7 @@ void assign(const std::vector<NamedParameter>& parameters, const Weights& weight
   for (const auto& [name, parameter] : parameters) {
     const auto found = weights.find(name);
     check(found != weights.end() && found->second.shape() == parameter->value.shape(),
-          "[assign] there are no weights of shape {} for '{}'", parameter->value.shape(), name);
+          "[checkpoint] no weights of shape {} for '{}' found", parameter->value.shape(), name);
     const Device device = parameter->value.device();
     parameter->value = found->second.device() == device ? found->second.clone() : found->second.to(device);
   }
