@@ -10,6 +10,14 @@
 
 namespace npzoo::testing {
 
+/// Whether a child may take memory that was forked while other threads did: the malloc of GCC's address sanitizer may
+/// stay locked in it.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kForksAmongThreads = false;
+#else
+inline constexpr bool kForksAmongThreads = true;
+#endif
+
 /// Runs `f` in a forked child, which then ends as a program does, by exit(). Returns its exit status: f's result, 99
 /// after an Error, or minus the signal that ended it. A child that hangs is ended after 20 seconds.
 template <class F>

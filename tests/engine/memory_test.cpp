@@ -314,8 +314,8 @@ TEST_CASE("memory: several threads take and give back") {
   CHECK(memory_stats().live_bytes == live);
 }
 
-#ifndef __SANITIZE_ADDRESS__  // whose malloc stays locked in a child if another thread was in it
 TEST_CASE("memory: a forked child takes memory, whatever other threads did at that moment") {
+  if (!kForksAmongThreads) return;
   std::atomic<bool> over = false;
   std::vector<std::thread> users;
   for (int user = 0; user < 2; ++user)
@@ -332,7 +332,6 @@ TEST_CASE("memory: a forked child takes memory, whatever other threads did at th
   for (std::thread& user : users) user.join();
   CHECK(failed == 0);
 }
-#endif
 
 TEST_CASE("memory: a block goes back to the thread that took it, and serves others where they have none") {
   if (kGuardBuild) return;

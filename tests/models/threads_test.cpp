@@ -66,7 +66,8 @@ TEST_CASE("threads: two trainers, eight predictors and a forked child have the b
       } while (!done);
     });
   while (steps < 4) std::this_thread::yield();
-  CHECK(status_of_child([&] { return same_bits(answers_of(kAsked[0]), expected[0]) ? 0 : 1; }) == 0);
+  if (kForksAmongThreads)
+    CHECK(status_of_child([&] { return same_bits(answers_of(kAsked[0]), expected[0]) ? 0 : 1; }) == 0);
   for (std::thread& trainer : trainers) trainer.join();
   done = true;
   for (std::thread& predictor : predictors) predictor.join();

@@ -7,10 +7,21 @@
 
 namespace npzoo {
 
+namespace {
+
+/// Programs with symbols may be large.
+std::string digest_of(const std::filesystem::path& path) {
+  ReadOnlyFile file(path);
+  ByteHash hash;
+  std::vector<std::byte> part(std::size_t{1} << 20);
+  while (const std::size_t count = file.read(part)) hash.add(part.data(), count);
+  return hash.digest();
+}
+
+}  // namespace
+
 std::vector<Job::Fact> program_facts() {
-  ByteHash program;
-  program.add(read_text(own_file()));
-  return {{"program", program.digest()}, {"instruction set", std::string(to_string(active_isa()))}};
+  return {{"program", digest_of(own_file())}, {"instruction set", std::string(to_string(active_isa()))}};
 }
 
 }  // namespace npzoo
