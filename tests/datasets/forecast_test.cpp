@@ -271,6 +271,24 @@ TEST_CASE("forecast: months, quarters and years continue by the calendar") {
   CHECK(dates_at(noon, {3}) == Dates{"2019-04-01T12:00:00"});
 }
 
+TEST_CASE("forecast: business days continue on Monday, and a holiday is a gap") {
+  const TimeSeries s = series_at({"2019-12-16", "2019-12-17", "2019-12-18", "2019-12-19", "2019-12-20", "2019-12-23",
+                                  "2019-12-24", "2019-12-26", "2019-12-27", "2019-12-30"});
+  REQUIRE(s.business_days);
+  CHECK(s.step == doctest::Approx(1.4));
+  CHECK(s.size() == 11);
+  CHECK(std::ranges::count(s.known, false) == 1);
+  CHECK(dates_at(s, {-1, 5, 7, 11, 13, 14}) == std::vector<std::string>{"2019-12-13", "2019-12-23", "2019-12-25",
+                                                                        "2019-12-31", "2020-01-02", "2020-01-03"});
+  CHECK(find_business_days(std::vector<double>(s.time), s.time_form.epoch)->steps_to(s.time[10]) == 10);
+  const TimeSeries old = series_at({"1969-12-15", "1969-12-16", "1969-12-17", "1969-12-18", "1969-12-19", "1969-12-22",
+                                    "1969-12-23", "1969-12-24", "1969-12-25", "1969-12-26"});
+  CHECK(dates_at(old, {-1, 10, 14}) == std::vector<std::string>{"1969-12-12", "1969-12-29", "1970-01-02"});
+  CHECK_FALSE(series_at({"2019-12-16", "2019-12-17", "2019-12-18", "2019-12-19", "2019-12-20", "2019-12-21",
+                         "2019-12-22", "2019-12-23", "2019-12-24", "2019-12-25"})
+                  .business_days);  // with a weekend
+}
+
 TEST_CASE("forecast: other dates continue by equal steps") {
   const TimeSeries daily = series_at({"2019-12-30", "2019-12-31", "2020-01-01"});
   CHECK_FALSE(daily.calendar);

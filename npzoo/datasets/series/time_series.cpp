@@ -52,6 +52,7 @@ bool TimeSeries::has_gaps() const { return std::ranges::find(known, false) != kn
 double TimeSeries::time_at(std::int64_t place) const {
   if (place >= 0 && place < size()) return time[static_cast<std::size_t>(place)];
   if (calendar) return calendar->time(place);
+  if (business_days) return business_days->time(place);
   const std::int64_t nearest = place < 0 ? 0 : size() - 1;
   return time[static_cast<std::size_t>(nearest)] + step * static_cast<double>(place - nearest);
 }
@@ -70,12 +71,17 @@ TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& 
 
   TimeSeries s{.time_form = m.time_form, .dim_y = dim_y, .step = median_step(time)};
   std::vector<std::int64_t> places;
-  if (m.time_form.kind == ColumnForm::Kind::time) s.calendar = find_calendar_step(time, m.time_form.epoch);
-  if (s.calendar) places = places_by_calendar(time, *s.calendar);
-  if (places.empty()) {
-    s.calendar.reset();
-    places = places_on_grid(time, s.step);
+  if (m.time_form.kind == ColumnForm::Kind::time) {
+    s.calendar = find_calendar_step(time, m.time_form.epoch);
+    s.business_days = find_business_days(time, m.time_form.epoch);
   }
+  if (s.calendar) places = places_by_calendar(time, *s.calendar);
+  if (places.empty()) s.calendar.reset();
+  if (s.business_days) {
+    s.step = BusinessDays::kMeanStep;
+    for (const double t : time) places.push_back(s.business_days->steps_to(t));
+  }
+  if (places.empty()) places = places_on_grid(time, s.step);
   s.regular = !places.empty();
   if (!s.regular) {
     places.resize(time.size());
@@ -83,7 +89,9 @@ TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& 
     s.time = time;
   }
   for (std::int64_t place = std::ssize(s.time); place <= places.back(); ++place)
-    s.time.push_back(s.calendar ? s.calendar->time(place) : time.front() + s.step * static_cast<double>(place));
+    s.time.push_back(s.calendar        ? s.calendar->time(place)
+                     : s.business_days ? s.business_days->time(place)
+                                       : time.front() + s.step * static_cast<double>(place));
   s.y.assign(static_cast<std::size_t>(s.size() * dim_y), kNan);
   s.known.assign(static_cast<std::size_t>(s.size()), false);
   for (std::int64_t i = 0; i < rows; ++i) {
