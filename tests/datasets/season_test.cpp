@@ -72,6 +72,18 @@ TEST_CASE("exponential smoothing continues a line and a level, also with missing
   CHECK(theta.mean[1] > theta.mean[0]);
 }
 
+TEST_CASE("a season is as sure at any level") {
+  std::vector<double> low, high;
+  for (int t = 0; t < 40; ++t) {
+    low.push_back(std::sin(std::numbers::pi * t / 6) + 0.1 * std::cos(5 * t));
+    high.push_back(low.back() + 1e9);
+  }
+  const std::vector<double> periods{12};
+  const SeriesTrend a(low, periods), b(high, periods);
+  CHECK(b.season_variance() == doctest::Approx(a.season_variance()).epsilon(1e-3));
+  CHECK(b.season(3) == doctest::Approx(a.season(3)).epsilon(1e-4));
+}
+
 TEST_CASE("bands of the naive forecasts grow as those of random walks") {
   const std::vector<double> y{1, 3, 2, 5, 3, 6, 4, 8};
   const GaussianPath naive = seasonal_naive_path(y, 4, 2), drift = drift_path(y, 4);

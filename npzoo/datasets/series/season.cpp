@@ -35,16 +35,24 @@ Whitened whiten(std::span<const double> y, double correlation) {
   return w;
 }
 
-/// Takes the mean of the known values away, and returns the largest that was known.
-double centre(std::vector<double>& y) {
-  double sum = 0, count = 0, largest = 0;
+double mean_of_known(std::span<const double> y) {
+  double sum = 0, count = 0;
   for (const double v : y) {
     if (std::isnan(v)) continue;
     sum += v;
     ++count;
-    largest = std::max(largest, std::abs(v));
   }
-  for (double& v : y) v -= sum / count;
+  return sum / count;
+}
+
+/// Takes the mean of the known values away, and returns the largest that was known.
+double centre(std::vector<double>& y) {
+  const double mean = mean_of_known(y);
+  double largest = 0;
+  for (double& v : y) {
+    if (!std::isnan(v)) largest = std::max(largest, std::abs(v));
+    v -= mean;
+  }
   return largest;
 }
 
@@ -281,11 +289,12 @@ void SeriesTrend::fit(std::span<const double> y, double correlation) {
   }
   std::vector<double> normal(k * k, 0), right(k, 0), row(k);
   double count = 0, squares = 0;
+  const double middle = mean_of_known(y);  // differences of large squares would be rounding alone
   const auto take = [&](std::size_t t, double weight, bool first) {
-    double value = y[t];
+    double value = y[t] - middle;
     std::copy_n(basis.data() + t * k, k, row.begin());
     if (!first) {
-      value -= correlation * y[t - 1];
+      value -= correlation * (y[t - 1] - middle);
       for (std::size_t i = 0; i < k; ++i) row[i] -= correlation * basis[(t - 1) * k + i];
     }
     value *= weight;
@@ -308,7 +317,7 @@ void SeriesTrend::fit(std::span<const double> y, double correlation) {
   double rest = squares;
   for (std::size_t i = 0; i < k; ++i) rest -= solution[i] * right[i];
   const double noise = std::max(rest, 1e-12 * squares) / std::max(count - static_cast<double>(k), 1.0);
-  level_ = solution[0];
+  level_ = middle + solution[0];
   raw_slope_ = solution[1] / static_cast<double>(n);
   const double raw_variance = noise * inverse[1] / static_cast<double>(n * n);
   const double kept = raw_slope_ != 0 ? std::max(0.0, 1 - raw_variance / (raw_slope_ * raw_slope_)) : 0;
