@@ -11,7 +11,6 @@
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/normal_distribution.h"
-#include "npzoo/datasets/series/following_times.h"
 #include "npzoo/datasets/series/season.h"
 #include "npzoo/datasets/series/time_series.h"
 #include "npzoo/engine/error.h"
@@ -36,8 +35,8 @@ struct Row {
 };
 
 /// Periods of the calendar, in steps.
-std::vector<std::int64_t> likely_periods(const TimeSeries& s, bool business_days) {
-  if (business_days) return {5};
+std::vector<std::int64_t> likely_periods(const TimeSeries& s) {
+  if (s.business_days) return {5};
   if (s.time_form.kind != ColumnForm::Kind::time) return {};
   if (s.calendar && 12 % s.calendar->months == 0 && s.calendar->months < 12) return {12 / s.calendar->months};
   if (s.calendar) return {};
@@ -51,7 +50,7 @@ std::vector<std::int64_t> likely_periods(const TimeSeries& s, bool business_days
   return likely;
 }
 
-double period_in_steps(const std::string& text, const TimeSeries& s, bool business_days) {
+double period_in_steps(const std::string& text, const TimeSeries& s) {
   double number = 0;
   const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view name(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
@@ -66,10 +65,7 @@ double period_in_steps(const std::string& text, const TimeSeries& s, bool busine
     constexpr double kYear = 365.25;
     const double days = name == "y" ? kYear : name == "m" ? kYear / 12 : name == "d" ? 1 : name == "h" ? 1.0 / 24 : 0;
     if (days == 0 || s.time_form.kind != ColumnForm::Kind::time) bad();
-    const double step = business_days ? 7.0 / 5
-                        : s.calendar  ? kYear / 12 * static_cast<double>(s.calendar->months)
-                                      : s.step;
-    number *= days / step;
+    number *= days / (s.calendar ? kYear / 12 * static_cast<double>(s.calendar->months) : s.step);
     if (std::abs(number - std::round(number)) < 1e-6) number = std::round(number);
   }
   if (!(number >= 2)) bad();
@@ -80,7 +76,6 @@ double period_in_steps(const std::string& text, const TimeSeries& s, bool busine
 struct Grid {
   std::vector<std::int64_t> places;  // of the rows
   TimeSeries series;                 // its form and step alone
-  bool business_days = false;
 };
 
 /// Steps of rows that are nearly equal, such as those of years with three decimals: each row is a place.
@@ -101,10 +96,7 @@ std::optional<Grid> grid_of(std::span<const Row> rows, const ColumnForm& form) {
     m.time.push_back(row.x);
     m.y.push_back(row.y);
   }
-  Grid grid{.places = business_days(m.time, form), .series = {}};
-  grid.series = order_by_time(std::move(m), 1, "series");
-  grid.business_days = !grid.places.empty();
-  if (grid.business_days) return grid;
+  Grid grid{.places = {}, .series = order_by_time(std::move(m), 1, "series")};
   if (!grid.series.regular && !nearly_equal_steps(rows)) return {};
   const std::vector<double>& time = grid.series.time;
   for (const Row& row : rows) grid.places.push_back(std::ranges::lower_bound(time, row.x) - time.begin());
@@ -153,8 +145,8 @@ std::optional<TableEnd> end_of(std::vector<Row> rows, std::size_t column, const 
     end.series.horizon = std::max(end.series.horizon, end.steps.back());
   }
   for (const std::string& text : options.periods)
-    end.series.periods.push_back(period_in_steps(text, grid->series, grid->business_days));
-  end.series.likely = likely_periods(grid->series, grid->business_days);
+    end.series.periods.push_back(period_in_steps(text, grid->series));
+  end.series.likely = likely_periods(grid->series);
   constexpr std::int64_t kOften = 10;  // one in so many
   end.floor = negative == 0 && kOften * zeros >= known;
   return end;
@@ -222,9 +214,10 @@ void put(const EndDistribution& d, std::int64_t row, double truth, std::span<con
   column.central_mass[i] = d.mass(truth);
 }
 
-/// Deviations of 0 are those of series that the methods fit without an error.
+/// Deviations of 0 are those of series that the methods fit without an error. None is below the spacing of doubles.
 double positive_std(double std, double mean) {
-  return std::max({std, 1e-9 * std::abs(mean), std::numeric_limits<double>::min()});
+  const double size = std::abs(mean);
+  return std::max(std, std::nextafter(size, std::numeric_limits<double>::infinity()) - size);
 }
 
 }  // namespace
