@@ -168,6 +168,9 @@ TEST_CASE("outliers: inputs and values far from all others") {
     if (found) CHECK((found->furthest == odd && found->count == 2));
   }
   CHECK_FALSE(far_values(Values{0, 0, 0, 0, 0, 158}).has_value());
+  CHECK(far_values(Values{1, -999, 2, 1.5})->furthest == -999);
+  CHECK_FALSE(far_values(Values{1, -990, 2, 1.5}).has_value());
+  CHECK_FALSE(far_values(Values{-999, 2}).has_value());
   CHECK_FALSE(far_values(Values{}).has_value());
 }
 

@@ -20,8 +20,9 @@ bool is_all_nines(double value) {
 
 /// How far `value` is from all values but itself and its equals.
 std::optional<FarNumbers> distance_of(double value, std::span<const double> y) {
-  constexpr std::int64_t kFewest = 4;
+  constexpr std::int64_t kFewest = 4, kFewestOfNines = 2;
   constexpr double kFar = 100, kFarOfNines = 10;
+  const bool nines = is_all_nines(value);
   std::int64_t others = 0;
   double mean = 0, squares = 0;
   for (const double v : y) {
@@ -30,9 +31,9 @@ std::optional<FarNumbers> distance_of(double value, std::span<const double> y) {
     mean += off / static_cast<double>(++others);
     squares += off * (v - mean);
   }
-  if (others < kFewest || !(squares > 0)) return {};
+  if (others < (nines ? kFewestOfNines : kFewest) || !(squares > 0)) return {};
   const double distance = std::abs(value - mean) / std::sqrt(squares / static_cast<double>(others));
-  if (!(distance > (is_all_nines(value) ? kFarOfNines : kFar))) return {};
+  if (!(distance > (nines ? kFarOfNines : kFar))) return {};
   return FarNumbers{.furthest = value, .count = std::ssize(y) - others, .distance = distance};
 }
 

@@ -20,7 +20,7 @@ std::optional<FarNumbers> far_inputs(std::span<const double> x);
 
 /// The least or the largest value, if it is more than 100 standard deviations of all other values away from their mean.
 /// Ten are enough for a number of nines alone, such as −999, which often stands for a missing value. None for fewer
-/// than four other values, or if these are all the same.
+/// than four other values (two beside nines), or if these are all the same.
 std::optional<FarNumbers> far_values(std::span<const double> y);
 
 }  // namespace npzoo
