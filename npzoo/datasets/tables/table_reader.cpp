@@ -78,7 +78,7 @@ bool TableReader::between_blanks(std::string& header) {
 }
 
 std::string_view TableReader::header_line(std::int64_t skip_rows) {
-  static_cast<void>(line_end(0, false));
+  find_line_ends();
   for (const Magic& magic : kNoTables)
     if (pending_.starts_with(magic.bytes) && is_binary(pending_))
       fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
@@ -121,15 +121,23 @@ bool TableReader::refill() {
   return count > 0;
 }
 
+/// Lines end with CR if the beginning of the file has CR and no LF.
+void TableReader::find_line_ends() {
+  while (pending_.find('\n') == std::string_view::npos && pending_.size() < kFirstCapacity)
+    if (!refill()) break;
+  const bool has_lf = pending_.find('\n') != std::string_view::npos;
+  if (!has_lf && pending_.find('\r') != std::string_view::npos) end_ = '\r';
+}
+
 /// Returns the first end of a line at or after `from`; npos if the file ends without one. Within quotes a row that is
 /// too long ends as well: the caller then reports the fault.
 std::size_t TableReader::line_end(std::size_t from, bool quoted) {
-  std::size_t end = pending_.find('\n', from);
+  std::size_t end = pending_.find(end_, from);
   while (end == std::string_view::npos) {
     const std::size_t searched = std::max(from, pending_.size());
     if (quoted && pending_.size() >= kMaxRowBytes) break;
     if (!refill()) break;
-    end = pending_.find('\n', searched);
+    end = pending_.find(end_, searched);
   }
   return end;
 }

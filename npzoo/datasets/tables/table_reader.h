@@ -18,8 +18,8 @@ namespace npzoo {
 /// Text in UTF-8, or any other that has ASCII in common with it, as it is or compressed by gzip or xz. Lines that begin
 /// with `#` may come first and are skipped, and so is a line `sep=;` behind them. The next line names the columns (see
 /// TableFormat); every other row has a cell for each. Without any other separator, names and cells may stand between
-/// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF or
-/// CRLF; a byte order mark and blank lines at the end are accepted. Anything else throws an Error that names the file,
+/// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF, CRLF,
+/// or CR if the file has no LF; a byte order mark and blank lines at the end are accepted. Anything else throws an Error that names the file,
 /// and the line where there is one.
 class TableReader {
  public:
@@ -45,6 +45,7 @@ class TableReader {
   bool between_blanks(std::string& header);
   /// True for the line `sep=;` that spreadsheets write before the header; keeps the separator.
   bool names_separator(std::string_view line);
+  void find_line_ends();
   std::size_t line_end(std::size_t from, bool quoted);
   std::string_view take(std::size_t end, std::int64_t lines);
   bool refill();
@@ -55,6 +56,7 @@ class TableReader {
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_;
   std::string_view pending_;       // the part of buffer_ that is read and not yet given
+  char end_ = '\n';                // the last character of lines
   std::int64_t line_ = 0;          // number of the line last returned, from 1
   std::optional<char> separator_;  // named before the header
   std::unique_ptr<const TableFormat> format_;
