@@ -282,9 +282,11 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
     take_answer(c, options, std::move(answer), result);
     result.processes = processes_of(predictor.fits(), series.inputs, c);
     describe_inputs(c.question, 1, result.report);
-    if (c.data.lonlat) result.report.around_the_world = false;
-    if (result.processes.size() == 1)
-      result.report.notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
+    if (c.data.lonlat) result.report.around_the_world.clear();
+    if (result.processes.size() == 1) {
+      std::vector<std::string> notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
+      result.report.notes.insert(result.report.notes.end(), notes.begin(), notes.end());
+    }
     finish_result(c, result);
     add_baselines(c, options, result);
     return result;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "npzoo/engine/words.h"
 
@@ -86,10 +87,8 @@ void FillReport::warn_of_inputs(std::vector<Warning>& all) const {
                    fmt::format("{} of day with more than one observed row, such as {}: if clocks were put back there, "
                                "write times with a zone (+02:00)",
                                counted(repeated.places, "time"), *repeated_time)});
-  if (around_the_world)
-    all.push_back({"longitudes",
-                   "longitudes lie on both sides of 180 degrees and count as far apart: use --lonlat if places meet "
-                   "there"});
+  if (!around_the_world.empty())
+    all.push_back({"longitudes", around_the_world + ": use --lonlat if places meet there"});
 }
 
 std::vector<Warning> FillReport::warnings_of_many() const {
@@ -136,24 +135,45 @@ std::vector<Warning> FillReport::warnings() const {
 
 namespace {
 
-/// Returns true for a column from −180 to 180 that comes near to both ends.
-bool goes_around_the_world(std::span<const double> x, std::size_t dim_x, std::size_t column) {
-  constexpr double kNear = 170, kEnd = 180;
-  bool east = false, west = false;
-  for (std::size_t i = column; i < x.size(); i += dim_x) {
-    if (std::abs(x[i]) > kEnd) return false;
-    east = east || x[i] > kNear;
-    west = west || x[i] < -kNear;
-  }
-  return east && west;
+Interval range_of(std::span<const double> x, std::size_t dim_x, std::size_t column) {
+  Interval range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = column; i < x.size(); i += dim_x)
+    range = {std::min(range.low, x[i]), std::max(range.high, x[i])};
+  return range;
 }
 
-bool is_longitude(std::string name) {
+/// Returns why places of these longitudes and latitudes should be taken as those of a sphere; empty if they need not.
+std::string reason_for_sphere(const Interval& lon, const Interval& lat) {
+  constexpr double kNear = 10, kHalf = 180, kTurn = 360, kPolar = 80;
+  if (lon.low >= -kHalf && lon.high <= kHalf && lon.low < kNear - kHalf && lon.high > kHalf - kNear)
+    return "longitudes lie on both sides of 180 degrees and count as far apart";
+  if (lon.low >= 0 && lon.high <= kTurn && lon.low < kNear && lon.high > kTurn - kNear)
+    return "longitudes lie on both sides of 0 degrees and count as far apart";
+  const double furthest = std::max(-lat.low, lat.high);
+  if (furthest > kPolar && furthest <= kHalf / 2 && lon.high - lon.low > kHalf)
+    return "longitudes near a pole count as far apart";
+  return "";
+}
+
+std::string in_lower_case(std::string name) {
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return name;
+}
+
+bool is_longitude(const std::string& column) {
+  const std::string name = in_lower_case(column);
   return name == "lon" || name == "lng" || name == "long" || name == "longitude";
 }
 
-/// Finds inputs that several observed rows have, and longitudes around 180 degrees.
+/// Returns true for a column of numbers that is called a date: days of a spreadsheet from 1954 to 2119.
+bool holds_days_of_a_spreadsheet(const std::string& column, const Interval& range) {
+  constexpr double kFirst = 20'000, kLast = 80'000;
+  const std::string name = in_lower_case(column);
+  const bool called = name.find("date") != std::string::npos || name == "datum" || name == "day" || name == "time";
+  return called && range.low >= kFirst && range.high <= kLast;
+}
+
+/// Finds inputs that several observed rows have, longitudes around the world, and dates that are numbers.
 void look_at_inputs(const TableQuestion& question, FillReport& report) {
   const auto& columns = report.columns;
   const std::size_t dim_x = columns.inputs.size();
@@ -168,9 +188,19 @@ void look_at_inputs(const TableQuestion& question, FillReport& report) {
     const double time = question.x[static_cast<std::size_t>(report.repeated.first)];
     if (time != std::floor(time)) report.repeated_time = form.text(time);
   }
-  for (std::size_t d = 0; d < dim_x; ++d)
-    if (dim_x == 2 && is_longitude(columns.inputs[d]) && goes_around_the_world(question.x, dim_x, d))
-      report.around_the_world = true;
+  for (std::size_t d = 0; dim_x == 2 && d < dim_x; ++d)
+    if (is_longitude(columns.inputs[d]))
+      report.around_the_world =
+          reason_for_sphere(range_of(question.x, dim_x, d), range_of(question.x, dim_x, 1 - d));
+  for (std::size_t d = 0; d < dim_x; ++d) {
+    const ColumnForm& of_input = report.x_forms.empty() ? ColumnForm() : report.x_forms[d];
+    const Interval range = range_of(question.x, dim_x, d);
+    if (of_input.kind != ColumnForm::Kind::time && holds_days_of_a_spreadsheet(columns.inputs[d], range))
+      report.notes.push_back(fmt::format(
+          "{} holds numbers from {} to {}: if they are days of a spreadsheet, write dates (2020-02-01) for months and "
+          "the calendar",
+          columns.inputs[d], range.low, range.high));
+  }
 }
 
 /// True for columns that have a value in this row.
@@ -210,23 +240,39 @@ void compare_with_training(const TrainedModel& trained, const TableQuestion& que
 
 void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
                     FillReport& report) {
-  constexpr std::int64_t kFewest = 10, kShare = 20;
+  constexpr std::int64_t kFewest = 10, kFewestAtLimit = 3, kShare = 20;
   constexpr double kBound = 1.959963984540054;
   if (!report.transforms.empty() && report.transforms[column].active()) return;
-  const auto known = std::ranges::count_if(observed, [](double y) { return !std::isnan(y); });
-  if (known < kFewest || std::ranges::any_of(observed, [](double y) { return y < 0; })) return;
-  std::int64_t below = 0, all = 0;
+  std::int64_t known = 0;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const double y : observed) {
+    if (std::isnan(y)) continue;
+    ++known;
+    least = std::min(least, y);
+    most = std::max(most, y);
+  }
+  if (known < kFewest || least < 0) return;
+  std::int64_t below = 0, above = 0, all = 0;
   for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
     if (!std::isfinite(predicted.mean[i])) continue;
     ++all;
     below += predicted.mean[i] - kBound * predicted.std[i] < 0;
+    above += predicted.mean[i] + kBound * predicted.std[i] > most;
   }
-  if (below == 0 || kShare * below < all) return;
-  report.limits.push_back(
-      {"below the values",
-       fmt::format("{} of {} predictions of {} have a lower 95 % bound below 0, and no observed value is negative: use "
-                   "--bounds 0, or --transform auto if {} cannot be negative",
-                   below, all, report.columns.values[column], report.columns.values[column])});
+  const std::string& name = report.columns.values[column];
+  const auto often = [&](std::int64_t count) { return count > 0 && kShare * count >= all; };
+  if (often(below))
+    report.limits.push_back(
+        {"below the values",
+         fmt::format("{} of {} predictions of {} have a lower 95 % bound below 0, and no observed value is negative: "
+                     "use --bounds 0, or --transform auto if {} cannot be negative",
+                     below, all, name, name)});
+  if ((most == 1 || most == 100) && std::ranges::count(observed, most) >= kFewestAtLimit && often(above))
+    report.limits.push_back(
+        {"above the values",
+         fmt::format("{} of {} predictions of {} have an upper 95 % bound above {}, which no observed value exceeds: use "
+                     "--bounds 0,{} if {} cannot be greater",
+                     above, all, name, most, most, name)});
 }
 
 }  // namespace npzoo

@@ -26,7 +26,7 @@ struct FillReport {
   std::vector<ColumnForm> x_forms{};           // of the inputs
   RepeatedInputs repeated{};                   // among observed rows
   std::optional<std::string> repeated_time{};  // the first of them, if it is a wall-clock time of day
-  bool around_the_world = false;               // longitudes on both sides of 180 degrees
+  std::string around_the_world{};              // why longitudes should be those of a sphere; empty: no reason
   std::int64_t groups = 0;                     // 0: the table has no column of groups
   std::int64_t context_rows = 0;               // observed rows that are in the context of a series
   std::vector<ValueTransform> transforms{};    // of each value
@@ -48,8 +48,9 @@ void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillRepo
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
 
-/// Adds a warning if the observed values of column `column` are never negative, but a twentieth of the lower 95 %
-/// bounds of its predictions are, and the column has no limit.
+/// Adds warnings if bounds of a twentieth of the 95 % intervals of column `column` are beyond an obvious limit, and the
+/// column has none: lower bounds below 0 although no observed value is negative, upper bounds above 1 or 100 although
+/// that is the largest observed value and three rows have it.
 void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
                     FillReport& report);
 

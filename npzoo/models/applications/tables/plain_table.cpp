@@ -136,6 +136,7 @@ void PlainTable::finish(FillResult& answer) const {
       }
     }
   }
+  if (of_.lonlat) std::erase_if(answer.warnings, [](const Warning& w) { return w.about == "longitudes"; });
   answer.report.notes.insert(answer.report.notes.begin(), notes_.begin(), notes_.end());
   answer.report.columns.inputs = of_.x_names;
 }
