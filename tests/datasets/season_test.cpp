@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <numbers>
 
 #include "npzoo/datasets/series/following_times.h"
 #include "npzoo/datasets/series/smoothing.h"
