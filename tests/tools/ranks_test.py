@@ -1,63 +1,18 @@
 #!/usr/bin/env python3
-"""Tests of npzoo under MPI launchers, from outside: ranks_test.py PATH_TO_NPZOO. Needs Debian's openmpi-bin or mpich; those
-that are not there are skipped."""
+"""Tests that processes under MPI launchers compute what one does: ranks_test.py PATH_TO_NPZOO. Launchers that are not installed
+are skipped. MPI's standard ABI is tested with the package `mpich` of PyPI, in the virtual environment NPZOO_TEST_MPICH or in
+`build-python`."""
 
 import json
 import os
+import pathlib
 import re
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
-import time
 
 from cli_support import HERE, PROGRAM, as_json, case, expect, model_hash, run_cases, succeed, write
-
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-LAUNCHERS = {name: command for name, command in
-             {"Open MPI": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "MPICH": ["mpirun.mpich"]}.items()
-             if shutil.which(command[0])}
-RUN = ["--protocol", "quick/gp1d", "--model", "cnp", "--steps", 30, "--batch", 8, "--threads", 1]
-PATIENCE = 120  # s
-
-
-def start(launcher, size, *arguments, environment=None):
-    command = [*LAUNCHERS[launcher], "-n", size, PROGRAM, *arguments]
-    return subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True,
-                            env={**os.environ, **AS_ROOT, **(environment or {})})
-
-
-def under(launcher, size, *arguments, environment=None):
-    """(exit status, standard output, lines of standard error that are npzoo's)"""
-    process = start(launcher, size, *arguments, environment=environment)
-    try:
-        out, errors = process.communicate(timeout=PATIENCE)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    return process.returncode, out, [line for line in errors.splitlines() if line.startswith("npzoo: ")]
-
-
-def each_launcher(function):
-    def run():
-        for launcher in LAUNCHERS:
-            function(launcher)
-
-    if LAUNCHERS:
-        run.__name__ = function.__name__
-        return case(run)
-    print(f"skipped {function.__name__.replace('_', ' ')}: neither mpirun.openmpi nor mpirun.mpich is installed")
-    return function
-
-
-def alone():
-    out = HERE / "alone"
-    if not out.exists():
-        as_json("train", "--out", out, *RUN)
-    return model_hash(out / "checkpoint.safetensors")
+from pictures_support import disc, png
+from ranks_support import LAUNCHERS, RUN, begin, each_launcher, result_of, under, weights_alone
 
 
 @each_launcher
@@ -67,18 +22,71 @@ def any_number_of_ranks_trains_the_same_weights(launcher):
         status, text, errors = under(launcher, size, "train", "--out", out, *RUN, "--json")
         expect(status == 0, launcher, size, errors)
         expect(json.loads(text)["steps"] == 30, text)
-        expect(model_hash(out / "checkpoint.safetensors") == alone(), launcher, size, "other weights")
+        expect(model_hash(out / "checkpoint.safetensors") == weights_alone(30), launcher, size, "other weights")
+
+
+@case
+def the_standard_abi_trains_the_same_weights():
+    source = pathlib.Path(__file__).resolve().parents[2]
+    environment = pathlib.Path(os.environ.get("NPZOO_TEST_MPICH") or source / "build-python")
+    library = environment / "lib" / "libmpi_abi.so.1"
+    if not library.exists():
+        print(f"skipped: {library} is not there (pip install mpich, NPZOO_TEST_MPICH=FOLDER)")
+        return
+    for size, named in ((2, False), (2, True), (3, True)):  # the library beside the launcher, and the one that is named
+        out = HERE / f"abi {size} {named}"
+        process = begin([environment / "bin" / "mpiexec", "-n", size, PROGRAM, "train", "--out", out, *RUN],
+                        {"NPZOO_MPI": str(library)} if named else {})
+        status, text, errors = result_of(process)
+        expect(status == 0 and re.search(f"^ranks +{size},", text, re.MULTILINE), size, named, status, text, errors)
+        expect(model_hash(out / "checkpoint.safetensors") == weights_alone(30), size, named, "other weights")
+
+
+# Two hosts: network namespaces with host names of their own, and a cable between them. `agent HOST COMMAND` is their ssh.
+HOSTS = """
+set -e
+mount -t tmpfs tmpfs /run
+mkdir /run/netns
+ip netns add host1
+ip netns add host2
+ip -n host1 link add name veth1 type veth peer name veth2 netns host2
+for i in 1 2; do
+  ip -n host$i addr add 10.77.0.$i/24 dev veth$i
+  ip -n host$i link set lo up
+  ip -n host$i link set veth$i up
+done
+printf '127.0.0.1 localhost\\n10.77.0.1 host1\\n10.77.0.2 host2\\n' >{folder}/hosts
+mount --bind {folder}/hosts /etc/hosts
+cat >{folder}/agent <<'end'
+#!/bin/sh
+while case $1 in -*) true;; *) false;; esac; do shift; done
+host=$1; shift
+exec ip netns exec $host unshare --uts sh -c "hostname $host; $*"
+end
+chmod +x {folder}/agent
+{folder}/agent host1 hostname | grep host1
+"""
+ON_HOSTS = {"Open MPI": ["--mca", "plm_rsh_agent", "{agent}", "--host", "host1,host2"],
+            "MPICH": ["-launcher", "ssh", "-launcher-exec", "{agent}", "-hosts", "host1,host2", "-ppn", 1]}
 
 
 @each_launcher
-def an_error_is_one_line_of_one_rank(launcher):
-    for arguments, found in ((("train", "--out", HERE / "x", *RUN, "--stps", 3), "--stps"),
-                             (("train", "--out", HERE / "x", "--protocol", "none/such", "--model", "cnp"), "none/such"),
-                             (("eval", "--checkpoint", "none-such"), "none-such"),
-                             (("list", "models"), "as 2 processes, expected one")):
-        status, text, errors = under(launcher, 2, *arguments)
-        expect(status != 0 and text == "", launcher, arguments, status, text)
-        expect(len(errors) == 1 and found in errors[0], launcher, arguments, errors)
+def ranks_on_two_hosts_train_the_same_weights(launcher):
+    folder = HERE / f"hosts-{launcher.replace(' ', '-')}"
+    folder.mkdir()
+    agent, out = folder / "agent", folder / "out"
+    flags = [str(word).format(agent=agent) for word in ON_HOSTS[launcher]]
+    # Each rank records its host, since a launcher might start all on one.
+    rank = f"hostname >>{folder}/seen; exec {PROGRAM} {shlex.join(map(str, ['train', '--out', out, *RUN]))}"
+    command = [agent, "host1", *LAUNCHERS[launcher], *flags, "-n", 2, "sh", write("rank.sh", rank)]
+    script = HOSTS.format(folder=folder) + f"touch {folder}/ready\n" + shlex.join(map(str, command)) + "\n"
+    status, _, errors = result_of(begin(["unshare", "--mount", "--net", "--map-root-user", "sh", "-c", script]))
+    if not (folder / "ready").exists():
+        print("skipped: no network namespaces with a cable between them can be made here")
+        return
+    expect(status == 0, launcher, status, errors)
+    expect(sorted((folder / "seen").read_text().split()) == ["host1", "host2"], launcher, (folder / "seen").read_text())
+    expect(model_hash(out / "checkpoint.safetensors") == weights_alone(30), launcher, "other weights")
 
 
 BANDIT = """
@@ -171,145 +179,23 @@ def any_number_of_ranks_fills_the_same_table(launcher):
     expect(status == 1 and len(errors) == 1 and "expected a file: 2 ranks read it" in errors[0], launcher, errors)
 
 
-def second_rank_runs(launcher, line):
-    """A script that starts the program of its arguments, after a line of shell if it is rank 1."""
-    script = HERE / "second"
-    rank = "OMPI_COMM_WORLD_RANK" if launcher == "Open MPI" else "PMI_RANK"
-    script.write_text(f'#!/bin/sh\n[ "${rank}" = 1 ] && {line}\nexec "$@"\n')
-    script.chmod(0o755)
-    return script
-
-
 @each_launcher
-def ranks_that_differ_are_named(launcher):
-    other = HERE / "other"
-    shutil.copy(PROGRAM, other)
-    with other.open("ab") as file:
-        file.write(b"\0")
-    generic = {**os.environ, "NPZOO_ISA": "generic"}
-    lines = {f'{{ shift; set -- {other} "$@"; }}': "has the program "}
-    if subprocess.run([PROGRAM, "gradcheck", "concat"], env=generic, capture_output=True).returncode == 0:
-        lines["export NPZOO_ISA=generic"] = "has the instruction set generic, expected "
-    for line, found in lines.items():
-        script = second_rank_runs(launcher, line)
-        command = [*LAUNCHERS[launcher], "-n", 2, script, PROGRAM, "train", "--out", HERE / "differ", *RUN]
-        done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env={**os.environ, **AS_ROOT})
-        errors = [line for line in done.stderr.splitlines() if line.startswith("npzoo: ")]
-        expect(done.returncode != 0 and len(errors) == 1 and found in errors[0] and "rank 1 on " in errors[0],
-               launcher, done.returncode, done.stderr)
-
-
-def programs_of(out, count=2):
-    """The processes of the ranks that train in `out`."""
-    found = subprocess.run(["pgrep", "-f", f"train --out {out}"], capture_output=True, text=True).stdout.split()
-    ranks = [pid for pid in map(int, found) if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(PROGRAM)]
-    expect(len(ranks) == count, "ranks", ranks, "expected", count)
-    return ranks
-
-
-def wait_for(process, path):
-    deadline = time.monotonic() + PATIENCE
-    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    expect(path.exists(), path, "did not appear")
-
-
-def small_run(steps):
-    return ["--protocol", "quick/gp1d", "--model", "cnp", "--steps", steps, "--batch", 8, "--threads", 1]
-
-
-def weights_alone(name, steps):
-    out = HERE / name
-    if not out.exists():
-        as_json("train", "--out", out, *small_run(steps))
-    return model_hash(out / "checkpoint.safetensors")
-
-
-@each_launcher
-def a_killed_rank_ends_the_job_and_the_run_goes_on_with_another_number(launcher):
-    out = HERE / f"killed {launcher}"
-    process = start(launcher, 2, "train", "--out", out, *small_run(600), "--checkpoint-every", 10)
-    checkpoint = out / "checkpoint.safetensors"
-    wait_for(process, checkpoint)
-    os.kill(programs_of(out)[1], signal.SIGKILL)
-    process.communicate(timeout=PATIENCE)
-    expect(process.returncode != 0, launcher, process.returncode)
-    status, _, errors = under(launcher, 1, "train", "--resume", "--out", out)
-    expect(status == 0, launcher, errors)
-    expect(model_hash(checkpoint) == weights_alone("whole", 600), launcher, "other weights")
-
-
-@each_launcher
-def a_rank_that_stands_still_ends_the_job(launcher):
-    for number in (0, 1):
-        out = HERE / f"still {number} {launcher}"
-        process = start(launcher, 2, "train", "--out", out, *small_run(100000), "--checkpoint-every", 10, "--stall-timeout", 5)
-        wait_for(process, out / "checkpoint.safetensors")
-        ranks = programs_of(out)
-        os.kill(ranks[number], signal.SIGSTOP)
-        try:
-            _, errors = process.communicate(timeout=PATIENCE)
-        finally:
-            for pid in ranks:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        lines = [line for line in errors.splitlines() if line.startswith("npzoo: ")]
-        expect(process.returncode != 0 and len(lines) == 1, launcher, process.returncode, errors)
-        expect(re.fullmatch(r"npzoo: error: \[ranks\] rank \d on \S+ has stood still for 5 s: the job ends", lines[0]), errors)
-
-
-@each_launcher
-def a_rank_that_stands_still_for_a_while_changes_nothing(launcher):
-    out = HERE / f"paused {launcher}"
-    process = start(launcher, 2, "train", "--out", out, *small_run(600), "--checkpoint-every", 10, "--stall-timeout", 60)
-    wait_for(process, out / "checkpoint.safetensors")
-    rank = programs_of(out)[1]
-    os.kill(rank, signal.SIGSTOP)
-    time.sleep(2)
-    os.kill(rank, signal.SIGCONT)
-    _, errors = process.communicate(timeout=PATIENCE)
-    expect(process.returncode == 0, launcher, errors)
-    expect(model_hash(out / "checkpoint.safetensors") == weights_alone("whole", 600), launcher, "other weights")
-
-
-@each_launcher
-def a_rank_that_ends_early_is_no_complete_run(launcher):
-    out = HERE / f"early {launcher}"
-    script = second_rank_runs(launcher, "exit 0")
-    command = [*LAUNCHERS[launcher], "-n", 2, script, PROGRAM, "train", "--out", out, *RUN]
-    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **AS_ROOT})
-    try:
-        text, _ = process.communicate(timeout=20)
-    except subprocess.TimeoutExpired:  # the launcher waits for the other rank, which waits in MPI_Init
-        os.killpg(process.pid, signal.SIGKILL)
-        text, _ = process.communicate()
-    expect("checkpoint" not in text and not (out / "checkpoint.safetensors").exists(), launcher, text)
-
-
-@each_launcher
-def a_full_disk_ends_all_ranks_in_one_line(launcher):
-    size = (HERE / "whole" / "checkpoint.safetensors").stat().st_size if weights_alone("whole", 600) else 0
-    disk, kept = HERE / "disk", HERE / f"kept {launcher}"
-    disk.mkdir(exist_ok=True)
-    command = [*LAUNCHERS[launcher], "-n", 2, PROGRAM, "train", "--out", disk / "run", *small_run(600), "--checkpoint-every", 10]
-    script = (f"mount -t tmpfs -o size={size + size // 2} tmpfs {disk} || exit 99\n{shlex.join(map(str, command))}\nstatus=$?\n"
-              f"cp {disk}/run/checkpoint.safetensors '{kept}'\nexit $status\n")
-    done = subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **AS_ROOT})
-    if done.returncode == 99 or "unshare" in done.stderr:
-        print("skipped: no file system of a fixed size can be mounted here")
-        return
-    errors = [line for line in done.stderr.splitlines() if line.startswith("npzoo: ")]
-    expect(done.returncode == 1 and len(errors) == 1 and "No space left on device" in errors[0], launcher, done.returncode, done.stderr)
-    out = HERE / f"more room {launcher}"
-    out.mkdir()
-    shutil.copy(kept, out / "checkpoint.safetensors")
-    status, _, errors = under(launcher, 1, "train", "--resume", "--out", out)
-    expect(status == 0 and model_hash(out / "checkpoint.safetensors") == weights_alone("whole", 600), launcher, errors)
+def any_number_of_ranks_completes_the_same_picture(launcher):
+    folder = HERE / "pictures"
+    if not folder.exists():
+        folder.mkdir()
+        for i in range(12):
+            write(folder / f"{i}.png", png(8, 8, 3, disc(8, (2 + i % 4, 3), 2 + i % 2, ([250] * 3, [20, 40, 60]))))
+    checkpoint = trained("of-pictures", "--images", folder, "--size", "8x8", "--model", "cnp", "--batch", 4, "--validation-batches", 1)
+    # More pixels than a rank works on at a time, and a number that the ranks cannot share evenly.
+    flags = ["complete", "--checkpoint", checkpoint, "--image", folder / "0.png", "--keep", 0.4, "--size", "131x109"]
+    succeed(*flags, "--out", HERE / "alone.png", "--panels", HERE / "alone.svg")
+    for size in (2, 3):
+        files = [HERE / f"{launcher} {size}.{ending}" for ending in ("png", "svg")]
+        status, text, errors = under(launcher, size, *flags, "--out", files[0], "--panels", files[1], "--threads", 1)
+        expect(status == 0 and text.count(str(files[0])) == 1, launcher, size, status, text, errors)
+        for file in files:
+            expect(file.read_bytes() == (HERE / f"alone{file.suffix}").read_bytes(), launcher, size, "another", file.suffix)
 
 
 @each_launcher
