@@ -7,6 +7,7 @@
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/series/windows.h"
+#include "npzoo/engine/cancellation.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -227,24 +228,32 @@ void report(const TrainResult& result, const Job& job, bool as_json) {
   warn_of(result.events);
 }
 
+int interrupted(const TrainCommand& c) {
+  fmt::print(stderr, "interrupted; to continue, run npzoo train --resume --out {}\n", c.out.string());
+  return kInterruptedExit;
+}
+
 int train_as_rank(const TrainCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
   const TrainingRun run = describe(c);
   TerminalObserver observer(run, c.out);
-  const TrainResult result = train(run,
-                                   {.out = c.out,
-                                    .checkpoint_every = c.checkpoint_every,
-                                    .resume = c.resume,
-                                    .commit = kCommit,
-                                    .tensorboard = c.tensorboard,
-                                    .job = &job},
-                                   observer);
-  observer.finish();
-  report(result, job, c.common.json);
-  if (!result.finished)
-    fmt::print(stderr, "interrupted; to continue, run npzoo train --resume --out {}\n", c.out.string());
-  return result.finished ? 0 : kInterruptedExit;
+  try {
+    const TrainResult result = train(run,
+                                     {.out = c.out,
+                                      .checkpoint_every = c.checkpoint_every,
+                                      .resume = c.resume,
+                                      .commit = kCommit,
+                                      .tensorboard = c.tensorboard,
+                                      .job = &job},
+                                     observer);
+    observer.finish();
+    report(result, job, c.common.json);
+    return result.finished ? 0 : interrupted(c);
+  } catch (const Interrupted&) {  // a signal reached another rank first
+    observer.finish();
+    return interrupted(c);
+  }
 }
 
 int run(const TrainCommand& c) {
