@@ -6,7 +6,7 @@
 namespace npzoo {
 
 /// The most coordinates of a Sobol sequence.
-inline constexpr std::int64_t kMostSobolDims = 6;
+inline constexpr std::int64_t kMostSobolDims = 20;
 
 /// Points `first` … first + count − 1 of a Sobol sequence in [0, 1)^dims, row-major (count, dims), in the order of
 /// Antonov and Saleev; first + count below 2³². Direction numbers: Joe and Kuo, "Constructing Sobol sequences with

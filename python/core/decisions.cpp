@@ -20,8 +20,8 @@ using namespace nb::literals;
 
 namespace {
 
-/// Name, bounds, whether logarithmic, whether whole numbers, and the value that it is held at.
-using AxisTuple = std::tuple<std::string, double, double, bool, bool, std::optional<double>>;
+/// Name, bounds, whether logarithmic, whether whole numbers, the value that it is held at, and choices.
+using AxisTuple = std::tuple<std::string, double, double, bool, bool, std::optional<double>, std::vector<std::string>>;
 
 /// The model of weights, shared with the objects that loaded them.
 std::shared_ptr<const Model> shared_model(const LoadedModel& loaded) {
@@ -30,8 +30,8 @@ std::shared_ptr<const Model> shared_model(const LoadedModel& loaded) {
 
 SearchSpace space_of(const std::vector<AxisTuple>& axes) {
   std::vector<Axis> all;
-  for (const auto& [name, low, high, logarithmic, integer, fixed] : axes)
-    all.push_back({name, low, high, logarithmic, integer, fixed});
+  for (const auto& [name, low, high, logarithmic, integer, fixed, choices] : axes)
+    all.push_back({name, low, high, logarithmic, integer, fixed, choices});
   return SearchSpace(std::move(all));
 }
 
@@ -136,14 +136,27 @@ void add_decisions(nb::module_& module) {
             self.call([&](BayesianOptimiser& optimiser) { optimiser.tell(span_of(points), span_of(values)); });
           },
           "points"_a.noconvert(), "values"_a.noconvert())
-      .def("ask", &ask, "count"_a);
+      .def("ask", &ask, "count"_a)
+      .def(
+          "wait_for",
+          [](SharedOptimiser& self, const Doubles& points) {
+            self.call([&](BayesianOptimiser& optimiser) { optimiser.wait_for(span_of(points)); });
+          },
+          "points"_a.noconvert())
+      .def("pending",
+           [](SharedOptimiser& self) {
+             return self.call([](BayesianOptimiser& optimiser) { return optimiser.pending(); });
+           })
+      .def("forget_pending",
+           [](SharedOptimiser& self) { self.call([](BayesianOptimiser& optimiser) { optimiser.forget_pending(); }); });
   module.def(
       "read_space",
       [](const std::string& path) {
         nb::list axes;
         const SearchSpace space = SearchSpace::read(path);
         for (const Axis& a : space.axes())
-          axes.append(nb::make_tuple(a.name, a.low, a.high, a.logarithmic, a.integer, number_or_none(a.fixed)));
+          axes.append(
+              nb::make_tuple(a.name, a.low, a.high, a.logarithmic, a.integer, number_or_none(a.fixed), a.choices));
         return axes;
       },
       "path"_a);

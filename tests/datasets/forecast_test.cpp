@@ -279,8 +279,8 @@ TEST_CASE("forecast: business days continue on Monday, and a holiday is a gap") 
   CHECK(s.step == doctest::Approx(1.4));
   CHECK(s.size() == 11);
   CHECK(std::ranges::count(s.known, false) == 1);
-  CHECK(dates_at(s, {-1, 5, 7, 11, 13, 14}) == std::vector<std::string>{"2019-12-13", "2019-12-23", "2019-12-25",
-                                                                        "2019-12-31", "2020-01-02", "2020-01-03"});
+  CHECK(dates_at(s, {-1, 5, 7, 11, 13, 14}) ==
+        std::vector<std::string>{"2019-12-13", "2019-12-23", "2019-12-25", "2019-12-31", "2020-01-02", "2020-01-03"});
   CHECK(find_business_days(std::vector<double>(s.time), s.time_form.epoch)->steps_to(s.time[10]) == 10);
   const TimeSeries old = series_at({"1969-12-15", "1969-12-16", "1969-12-17", "1969-12-18", "1969-12-19", "1969-12-22",
                                     "1969-12-23", "1969-12-24", "1969-12-25", "1969-12-26"});

@@ -10,21 +10,33 @@ using namespace npzoo;
 
 TEST_CASE("sobol: every box of a grid of powers of two holds as many points, for each pair of coordinates") {
   constexpr std::int64_t kPoints = 4096;
+  constexpr std::size_t kDims = 6;
   for (const std::uint64_t seed : {0, 7}) {
-    const std::vector<double> points = sobol_points(kMostSobolDims, 0, kPoints, seed);
-    for (std::size_t a = 0; a < kMostSobolDims; ++a)
+    const std::vector<double> points = sobol_points(kDims, 0, kPoints, seed);
+    for (std::size_t a = 0; a < kDims; ++a)
       for (std::size_t b = 0; b < a; ++b) {
         // The quality t of a pair of the first six coordinates is at most 4: boxes of 2^4 points have exactly those.
         std::vector<int> boxes(256);
         for (std::size_t i = 0; i < kPoints; ++i)
-          ++boxes[static_cast<std::size_t>(points[i * kMostSobolDims + a] * 16) * 16 +
-                  static_cast<std::size_t>(points[i * kMostSobolDims + b] * 16)];
+          ++boxes[static_cast<std::size_t>(points[i * kDims + a] * 16) * 16 +
+                  static_cast<std::size_t>(points[i * kDims + b] * 16)];
         CHECK(std::ranges::all_of(boxes, [](int n) { return n == 16; }));
       }
   }
   const std::vector<double> later = sobol_points(3, 5, 2, 1), all = sobol_points(3, 0, 7, 1);
   CHECK(std::ranges::equal(later, std::span(all).subspan(15)));
   CHECK(sobol_points(3, 0, 4, 1) != sobol_points(3, 0, 4, 2));
+}
+
+TEST_CASE("sobol: each of twenty coordinates has one point in each interval") {
+  constexpr std::int64_t kPoints = 1024;
+  const std::vector<double> points = sobol_points(kMostSobolDims, 0, kPoints, 5);
+  for (std::size_t d = 0; d < kMostSobolDims; ++d) {
+    std::vector<int> intervals(kPoints);
+    for (std::size_t i = 0; i < kPoints; ++i)
+      ++intervals[static_cast<std::size_t>(points[i * kMostSobolDims + d] * kPoints)];
+    CHECK(std::ranges::all_of(intervals, [](int n) { return n == 1; }));
+  }
 }
 
 TEST_CASE("sobol: points of a seed have the same bits as those of earlier versions") {
@@ -60,4 +72,40 @@ TEST_CASE("search space: values and the unit cube are each other's inverse, inte
     CHECK(space.values(nearest) == values);
     CHECK(space.nearest(nearest) == nearest);
   }
+}
+
+TEST_CASE("search space: choices have names, and their numbers are values") {
+  const SearchSpace space({{.name = "x", .low = 0, .high = 1},
+                           {.name = "kernel", .choices = {"rbf", "matern", "linear"}},
+                           {.name = "held", .fixed = 1, .choices = {"a", "b"}}});
+  CHECK(space.categories() == std::vector<std::int64_t>{0, 3, 2});
+  CHECK(space.is_held(2));
+  CHECK_FALSE(space.points().has_value());
+  for (const auto& [u, number] : {std::pair{0.0, 0.0}, {0.3, 0.0}, {0.34, 1.0}, {0.66, 1.0}, {0.67, 2.0}, {1.0, 2.0}}) {
+    const std::vector<double> unit{0.5, u, 0.1}, values = space.values(unit);
+    CHECK(values == std::vector<double>{0.5, number, 1});
+    CHECK(space.values(space.nearest(unit)) == values);
+    CHECK(space.nearest(space.nearest(unit)) == space.nearest(unit));
+    CHECK(space.place(1, u) == number);
+  }
+  CHECK(space.axes()[1].text(2) == "linear");
+  CHECK(space.axes()[0].text(0.25) == "0.25");
+  const SearchSpace finite(
+      {{.name = "k", .choices = {"a", "b", "c"}}, {.name = "n", .low = 1, .high = 2, .integer = true}});
+  CHECK(finite.points() == 6);
+  CHECK(finite.unknown_points({finite.unit(std::vector<double>{1, 2})}, 100)->size() == 5);
+}
+
+TEST_CASE("observations: a told point is pending no longer, and a known one never is") {
+  const SearchSpace space({{.name = "x", .low = 0, .high = 3}, {.name = "k", .choices = {"a", "b"}}});
+  Observations seen{.dims = 2};
+  const auto at = [&](double x, double k) { return space.unit(std::vector<double>{x, k}); };
+  add_evaluation(space, std::vector<double>{1, 0}, 5, false, seen);
+  for (const auto& unit : {at(1, 0), at(1, 1), at(2, 0), at(1, 1)}) add_pending(unit, seen);
+  CHECK(seen.waiting() == 2);
+  add_evaluation(space, std::vector<double>{1, 1}, std::nan(""), false, seen);  // failed
+  CHECK(seen.pending == at(2, 0));
+  add_evaluation(space, std::vector<double>{2 + 1e-12, 0}, 1, false, seen);
+  CHECK(seen.waiting() == 0);
+  CHECK(seen.evaluations() == 3);
 }

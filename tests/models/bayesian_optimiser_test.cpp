@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <stop_token>
+#include <string>
 
 #include "npzoo/engine/cancellation.h"
 #include "tests/models/model_fixtures.h"
@@ -100,16 +103,22 @@ TEST_CASE("optimiser: a design comes first, and answers depend only on options a
     CHECK(one_axis().values(point.unit) == point.values);
     CHECK((point.values.front() >= -2 && point.values.front() <= 4));
   }
+  CHECK(optimiser.pending().size() == 4);
+  optimiser.forget_pending();
   CHECK(optimiser.ask(4).points[3].values == design.points[3].values);
+  optimiser.forget_pending();
   for (std::size_t i = 0; i < 2; ++i)
     optimiser.tell(design.points[i].values, std::span<const double>(i == 0 ? &kNoValue : &design.points[i].unit[0], 1));
   CHECK(optimiser.evaluations() == 2);
   CHECK(optimiser.ask(1).points.front().values == design.points[2].values);
 
   BayesianOptimiser asked = told(three_axes(), over_two_axes());
-  const Proposals first = asked.ask(2), again = asked.ask(2);
+  const Proposals first = asked.ask(2);
+  asked.forget_pending();
+  const Proposals again = asked.ask(2);
   const Beliefs beliefs = asked.beliefs();
   CHECK(beliefs.surrogate == "gp");
+  asked.forget_pending();
   const Proposals last = asked.ask(2);
   for (const Proposals* other : {&again, &last})
     for (std::size_t i = 0; i < 2; ++i) {
@@ -165,7 +174,79 @@ TEST_CASE("optimiser: progress counts points, and a stop request interrupts and 
   CHECK_THROWS_AS(stopped.ask(2), Interrupted);
   CHECK_THROWS_AS(stopped.beliefs(), Interrupted);
   CHECK(stopped.evaluations() == 8);
+  optimiser.forget_pending();
   CHECK(optimiser.ask(2).points[1].unit == expected.points[1].unit);
+  CHECK(stopped.pending().empty());
+}
+
+TEST_CASE("optimiser: pending points are not proposed again, and are known when their values are told") {
+  for (const BatchRule batch : {BatchRule::fantasies, BatchRule::thompson}) {
+    BayesianOptimiser optimiser = told(three_axes(), over_two_axes(), {.batch = batch, .surrogate = FittedGp()});
+    BayesianOptimiser at_once = told(three_axes(), over_two_axes(), {.batch = batch, .surrogate = FittedGp()});
+    std::set<std::vector<double>> seen;
+    for (int turn = 0; turn < 3; ++turn)
+      for (const ProposedPoint& p : optimiser.ask(2).points) CHECK(seen.insert(p.values).second);
+    CHECK(optimiser.pending().size() == 18);
+    if (batch == BatchRule::fantasies) {
+      // The expected values at the first points change nothing but deviations: both ways give the same points.
+      for (const ProposedPoint& p : at_once.ask(6).points) CHECK(seen.contains(p.values));
+    }
+    const std::vector<double> pending = optimiser.pending();
+    const std::vector<double> values{1, kNoValue, 2, 3, 4, 5};
+    optimiser.tell(pending, values);
+    CHECK(optimiser.pending().empty());
+    CHECK(optimiser.evaluations() == 14);
+  }
+
+  BayesianOptimiser design(one_axis());
+  const double other = 1.5;
+  design.wait_for(std::span(&other, 1));
+  const double first = design.ask().points.front().values.front(), second = design.ask().points.front().values.front();
+  CHECK(first != second);
+  CHECK(design.pending() == std::vector<double>{1.5, first, second});
+  CHECK(error_of([&] { design.wait_for(std::vector<double>{7}); }) ==
+        "[optimise: pending point 1] x is 7, expected a number from -2 to 4");
+  BayesianOptimiser few(SearchSpace({{.name = "n", .low = 0, .high = 2, .integer = true}}));
+  few.tell(std::vector<double>{0, 1}, std::vector<double>{3, 4});
+  CHECK(few.ask().points.front().values == std::vector<double>{2});
+  CHECK(error_of([&] { few.ask(); }) == "[optimise] all 3 points are known or pending");
+}
+
+TEST_CASE("optimiser: a choice and an integer are found among twenty axes") {
+  std::vector<Axis> axes{{.name = "kind", .choices = {"a", "b", "c", "d"}},
+                         {.name = "n", .low = 1, .high = 9, .integer = true}};
+  for (int i = 0; i < 18; ++i) axes.push_back({.name = "x" + std::to_string(i), .low = -1, .high = 1});
+  const SearchSpace space(axes);
+  BayesianOptimiser optimiser(space, {.seed = 4});
+  const auto f = [](const std::vector<double>& at) {
+    return (at[0] == 2 ? 0 : 3) + 0.2 * std::pow(at[1] - 6, 2) + 2 * std::pow(at[2] - 0.3, 2);
+  };
+  double best = kInfinity;
+  for (int i = 0; i < 60; ++i) {
+    const Proposals asked = optimiser.ask();
+    const double value = f(asked.points.front().values);
+    best = std::min(best, value);
+    optimiser.tell(asked.points.front().values, std::span(&value, 1));
+    if (i >= 42) CHECK(asked.by == "gp");  // behind the design
+  }
+  CHECK(best < 0.3);
+
+  BayesianOptimiser one(SearchSpace({{.name = "kind", .choices = {"a", "b", "c", "d", "e", "f", "g", "h"}}}));
+  std::vector<double> found;
+  for (int i = 0; i < 8; ++i) {
+    const double kind = one.ask().points.front().values.front(), value = kind;
+    found.push_back(kind);
+    one.tell(std::span(&kind, 1), std::span(&value, 1));
+  }
+  std::ranges::sort(found);
+  CHECK(found == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(one.beliefs().lines[0].at == found);
+  CHECK(error_of([&] {
+          BayesianOptimiser weights(SearchSpace({{.name = "k", .choices = {"a", "b"}}, {.name = "x"}}),
+                                    {.surrogate = WeightsSurrogate{"npzoo/any-2d"}});
+          for (const double k : {0, 1}) weights.tell(std::vector<double>{k, 0.5}, std::span(&k, 1));
+          weights.beliefs();
+        }) == "[optimise] axis k has choices, which weights do not know, expected a Gaussian process");
 }
 
 TEST_CASE("optimiser: errors have one line, and a refused call adds nothing") {

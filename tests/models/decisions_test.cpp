@@ -158,6 +158,43 @@ TEST_CASE("acquisition: gradients through Gaussian processes are central differe
   }
 }
 
+TEST_CASE("gp surrogate: categories are alike or 1 apart, and have a lengthscale of their own") {
+  const std::vector<std::int64_t> categories{0, 3};
+  const GpHyperparameters known{KernelKind::matern52, {0.4, 0.7}, 2.0, 0.1, 1, 1, categories};
+  GpSurrogate surrogate(std::vector<GpHyperparameters>{known});
+  const std::vector<double> x{0.2, 0.1, 0.6, 0.5, 0.8, 0.9}, y{1, -1, 2};
+  surrogate.observe(x, y);
+  const auto at = [&](double u, double v) { return surrogate.believe(std::vector<double>{u, v}); };
+  CHECK(at(0.3, 0.01).mean == at(0.3, 0.33).mean);  // one category
+  CHECK(at(0.3, 0.34).mean != at(0.3, 0.33).mean);
+  // The categories of equal inputs have the correlation of the distance 1.
+  GpSurrogate one(std::vector<GpHyperparameters>{known}),
+      numbers(std::vector<GpHyperparameters>{{KernelKind::matern52, {0.4, 0.7}, 2.0, 0.1}});
+  for (GpSurrogate* s : {&one, &numbers}) s->observe(std::vector<double>{0.5, 0}, std::vector<double>{1});
+  const std::vector<double> last{0.5, 1}, middle{0.5, 0.5};
+  CHECK(one.believe(last).mean == numbers.believe(last).mean);
+  CHECK(one.believe(middle).mean == one.believe(last).mean);
+  const Judged judged = surrogate.judge(std::vector<double>{0.3, 0.5}, [](const Belief& belief, BeliefSlopes* slopes) {
+    const double best = 0;
+    return acquire({}, belief, std::span(&best, 1), slopes);
+  });
+  CHECK(judged.d_x[0] != 0);
+  CHECK(judged.d_x[1] == 0);
+
+  // A function of the number alone, and one of the category alone.
+  Random random(3);
+  std::vector<double> places, by_number, by_category;
+  for (int i = 0; i < 60; ++i) {
+    places.insert(places.end(), {random.uniform(), (static_cast<double>(i % 3) + 0.5) / 3});
+    by_number.push_back(std::sin(6 * places[places.size() - 2]));
+    by_category.push_back(static_cast<double>(i % 3) - 1);
+  }
+  const GpHyperparameters start{.lengthscales = {0.4, 0.4}, .categories = categories};
+  const GpHyperparameters first = fit_gp(start, places, by_number), second = fit_gp(start, places, by_category);
+  CHECK(first.lengthscales[1] > 5 * first.lengthscales[0]);
+  CHECK(second.lengthscales[0] > 2 * second.lengthscales[1]);
+}
+
 TEST_CASE("gp surrogate: a fit finds the parameters of the data") {
   // A function of the first input alone, with noise.
   Random random(3);

@@ -109,6 +109,26 @@ TEST_CASE("map panel: a cell shows the mean of its finite values, or nothing") {
         }) == "[plot] a map has 3 coordinates and 1 values, expected two for each");
 }
 
+TEST_CASE("map panel: inputs that are days have axes of dates") {
+  Prediction2d shown{.x_label = "day",
+                     .y_label = "start",
+                     .value_label = "t",
+                     .observed = {{0, 10, 40, 50, 80, 90}, {1, 2, 3}},
+                     .mean = {{20, 30}, {2}},
+                     .std = {0.5}};
+  const auto drawn = [&] {
+    return draw_figure({.columns = 3, .share_y = true, .panels = make_maps(shown)}, "map.svg");
+  };
+  const std::string numbers = drawn();
+  shown.y_time = TimeAxis{18000};
+  const std::string up = drawn();
+  for (const Panel& panel : make_maps(shown)) CHECK((!panel.x_time && panel.y_time->epoch == 18000));
+  shown.x_time = TimeAxis{18000};
+  const std::string both = drawn();
+  CHECK(numbers != up);
+  CHECK(up != both);
+}
+
 TEST_CASE("map panel: three maps of the same cells") {
   Prediction2d shown{.x_label = "lon",
                      .y_label = "lat",

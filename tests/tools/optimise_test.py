@@ -1,37 +1,13 @@
 #!/usr/bin/env python3
 """Tests of `npzoo optimise`: optimise_test.py PATH_TO_NPZOO"""
 
-import csv
-import io
 import json
 import math
 import sys
 import xml.etree.ElementTree
 
 from cli_support import HERE, case, checkpoint, expect, npzoo, run_cases, write
-
-ONE = '[[axis]]\nname = "x"\nlow = -2.0\nhigh = 4.0\n'
-TWO = ONE + '[[axis]]\nname = "k"\nlow = 1\nhigh = 1000\nscale = "log"\ntype = "integer"\n'
-
-
-def ask(space=ONE, table=None, *more):
-    write("space.toml", space)
-    if table is None:
-        (HERE / "results.csv").unlink(missing_ok=True)
-    else:
-        write("results.csv", table)
-    return npzoo("optimise", "--space", HERE / "space.toml", "--tell", HERE / "results.csv", *more)
-
-
-def rows(done):
-    expect(done.returncode == 0, done.stderr)
-    return [{name: float(cell) for name, cell in row.items()} for row in csv.DictReader(io.StringIO(done.stdout))]
-
-
-def table_of(points, f, names=("x",)):
-    return ",".join(names) + ",value\n" + "".join(
-        ",".join(repr(p[n]) for n in names) + f",{f(p)!r}\n" for p in points)
-
+from optimise_support import ONE, TWO, ask, rows, table_of
 
 @case
 def without_rows_a_design_fills_the_space():
@@ -247,10 +223,17 @@ def spaces():
     yield axis(type='"integer"', high=1e17), "expected a whole number"
     yield axis(fixed=2), "fixed at 2"
     yield axis(fixed=.5), "every axis is fixed"
-    yield axis(step=.1), "axis[0].step is an unknown key, expected one of: name, low, high, scale, type, fixed"
+    yield axis(step=.1), "axis[0].step is an unknown key, expected one of: name, low, high, scale, type, fixed, choices"
     yield axis() + "extra = { a = 1 }\n", "extra"
     yield "seed = 1\n" + axis(), "seed"
-    yield "".join(axis(name=f'"x{i}"') for i in range(7)), "7 axes found"
+    yield "".join(axis(name=f'"x{i}"') for i in range(21)), "21 axes found, expected 1 to 20"
+    yield '[[axis]]\nname = "k"\nchoices = ["a"]\n', "has 1 choices"
+    yield '[[axis]]\nname = "k"\nchoices = ["a", "a"]\n', 'has the choice "a" twice'
+    yield '[[axis]]\nname = "k"\nchoices = ["a", "NA"]\n', 'has the choice "NA"'
+    yield '[[axis]]\nname = "k"\nchoices = [1, 2]\n', "choices"
+    yield axis(choices='["a", "b"]'), "beside choices"
+    yield '[[axis]]\nname = "k"\nchoices = ["a", "b"]\nfixed = "c"\n', "one of: a, b"
+    yield '[[axis]]\nname = "k"\nchoices = [' + ", ".join(f'"c{i}"' for i in range(201)) + "]\n", "201 choices found"
     yield b"\xff\xfe[[axis]]", "space.toml"
 
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostAsked = 64;
 
 struct OptimiseCommand {
   CommonOptions common;
-  std::filesystem::path space, tell, plot;
+  std::filesystem::path space, tell, pending, plot;
   std::int64_t ask = 1;
   bool maximise = false, gaussian_process = false;
   std::string checkpoint, acquisition = "log-ei", batch = "fantasies";
@@ -32,17 +32,23 @@ struct OptimiseCommand {
 
 void add_flags(Flags& flags, OptimiseCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--space", c.space, "TOML file of the search space: [[axis]] with name, low, high; scale, type, fixed")
+  flags
+      .text("--space", c.space,
+            "TOML file of the search space: [[axis]] with name, and low, high or choices; scale, type, fixed")
       .required();
   flags
       .text("--tell", c.tell,
             "table of the evaluations so far: a column for each axis, and value, blank if the evaluation failed; a "
             "missing or empty file: none")
       .required();
+  flags.text(
+      "--pending", c.pending,
+      "table of points that are being evaluated, such as earlier proposals: none is proposed again, and proposals "
+      "assume their expected values. Rows that --tell has as well do not count");
   flags.whole("--ask", c.ask, {1, kMostAsked}, "points to propose, which may be evaluated at the same time");
   flags.toggle("--maximise", c.maximise, "larger values are better");
   add_optional_checkpoint(flags, c.checkpoint,
-                          ". Default: npzoo/any-1d for one input; for more inputs a fitted Gaussian process");
+                          ". Default: npzoo/any-1d for one input of numbers, else a fitted Gaussian process");
   flags.toggle("--gaussian-process", c.gaussian_process, "use a fitted Gaussian process instead of weights");
   flags.choice("--acquisition", c.acquisition, {"ei", "log-ei", "ucb", "pi"}, "acquisition function");
   flags.choice("--batch", c.batch, {"fantasies", "thompson"},
@@ -71,14 +77,21 @@ void print_proposals(const OptimiseCommand& c, const SearchSpace& space, const P
   for (const Axis& axis : space.axes()) names.push_back(axis.name);
   if (!c.common.json) {
     TableWriter table("-", names);
-    for (const ProposedPoint& p : proposals.points) table.write("", p.values);
+    for (const ProposedPoint& p : proposals.points) {
+      std::vector<std::string> cells;
+      for (std::size_t i = 0; i < names.size(); ++i) cells.push_back(as_cell(space.axes()[i].text(p.values[i]), ','));
+      table.write(fmt::format("{}", fmt::join(cells, ",")), {});
+    }
     table.commit();
     return;
   }
   JsonValue all = JsonValue::array();
   for (const ProposedPoint& p : proposals.points) {
     JsonValue point = JsonValue::object();
-    for (std::size_t i = 0; i < names.size(); ++i) point.set(names[i], p.values[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Axis& axis = space.axes()[i];
+      axis.categorical() ? point.set(names[i], axis.text(p.values[i])) : point.set(names[i], p.values[i]);
+    }
     JsonValue one = JsonValue::object({{"point", point}, {"by", proposals.by}});
     if (p.mean) one.update({{"mean", *p.mean}, {"std", *p.std}});
     if (p.acquisition) one.set("acquisition", *p.acquisition);
@@ -89,12 +102,14 @@ void print_proposals(const OptimiseCommand& c, const SearchSpace& space, const P
 
 int optimise(const OptimiseCommand& c) {
   apply(c.common);
-  check_outputs("optimise", c.common, {{"--plot", c.plot}}, {{"--space", c.space}, {"--tell", c.tell}});
+  check_outputs("optimise", c.common, {{"--plot", c.plot}},
+                {{"--space", c.space}, {"--tell", c.tell}, {"--pending", c.pending}});
   if (!c.plot.empty()) plot::format_of(c.plot);
   const InterruptGuard interrupt;
   BayesianOptimiser optimiser(SearchSpace::read(c.space), options_of(c, interrupt.token()));
   const Evaluations evaluations = read_evaluations(c.tell, optimiser.space());
   optimiser.tell(evaluations.points, evaluations.values);
+  if (!c.pending.empty()) optimiser.wait_for(read_points(c.pending, optimiser.space()));
   std::optional<Progress> progress(std::in_place, "optimise", 0, Progress::Options{.unit = "points", .passing = true});
   std::optional<Beliefs> beliefs;
   if (!c.plot.empty()) beliefs = optimiser.beliefs();
@@ -104,8 +119,8 @@ int optimise(const OptimiseCommand& c) {
     fmt::print(stderr, "npzoo: {}\n", note);
   if (beliefs) plot::write_figure(draw_beliefs(optimiser.space(), *beliefs, proposals.points), c.plot);
   if (const auto found = std::ssize(proposals.points); found < c.ask)
-    fmt::print(stderr, "npzoo: {} points wanted, but only {} {} not evaluated yet\n", c.ask, found,
-               found == 1 ? "is" : "are");
+    fmt::print(stderr, "npzoo: {} points wanted, but only {} {} not {} yet\n", c.ask, found, found == 1 ? "is" : "are",
+               c.pending.empty() ? "evaluated" : "evaluated or pending");
   print_proposals(c, optimiser.space(), proposals);
   return 0;
 }

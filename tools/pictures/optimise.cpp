@@ -66,8 +66,19 @@ plot::Figure draw_maps(const SearchSpace& space, const Beliefs& beliefs, const s
   return figure;
 }
 
+/// The names of choices as ticks.
+std::vector<plot::Tick> ticks_of(const Axis& axis) {
+  std::vector<plot::Tick> ticks;
+  for (const std::string& choice : axis.choices) ticks.push_back({static_cast<double>(ticks.size()), choice});
+  return ticks;
+}
+
+/// Acquisitions are below the predictions, or beside them if there are many axes.
 plot::Figure draw_lines(const SearchSpace& space, const Beliefs& beliefs) {
-  plot::Figure figure{.columns = static_cast<int>(beliefs.lines.size()), .panel_width = 260, .panel_height = 170};
+  constexpr std::size_t kMostBeside = 6;
+  const bool many = beliefs.lines.size() > kMostBeside;
+  plot::Figure figure{
+      .columns = many ? 2 : static_cast<int>(beliefs.lines.size()), .panel_width = 260, .panel_height = 170};
   std::vector<plot::Panel> below;
   for (const BeliefLine& line : beliefs.lines) {
     const Axis& axis = space.axes()[line.axis];
@@ -82,11 +93,14 @@ plot::Figure draw_lines(const SearchSpace& space, const Beliefs& beliefs) {
     for (std::size_t i = 0; i < beliefs.values.size(); ++i)
       panel.context.x.push_back(shown_of(axis, beliefs.points[i * space.axes().size() + line.axis]));
     panel.context.y = beliefs.values;
-    figure.panels.push_back(plot::make_panel(panel));
+    plot::Panel predicted = plot::make_panel(panel);
+    predicted.x_ticks = ticks_of(axis);
     plot::Panel worth{.x_label = panel.x_label, .y_label = std::string(to_string(beliefs.acquisition))};
     worth.layers.push_back(
         plot::Line{.x = panel.x, .y = line.values.acquisition, .color = plot::palette(1), .label = "acquisition"});
-    below.push_back(std::move(worth));
+    worth.x_ticks = predicted.x_ticks;
+    figure.panels.push_back(std::move(predicted));
+    (many ? figure.panels : below).push_back(std::move(worth));
   }
   std::ranges::move(below, std::back_inserter(figure.panels));
   return figure;

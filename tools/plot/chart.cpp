@@ -62,18 +62,17 @@ std::vector<Tick> ticks_of(Range range, double length, double units_per_tick) {
   return nice_ticks(range, tick_count(length, units_per_tick));
 }
 
-constexpr double kXTickUnits = 55.0;
+constexpr double kXTickUnits = 55.0, kYTickUnits = 35.0;
 
-std::vector<Tick> x_ticks_of(const Panel& panel, Range range, double length) {
-  if (!panel.axes) return {};
-  return panel.x_time ? date_ticks(range, *panel.x_time, tick_count(length, kXTickUnits))
-                      : ticks_of(range, length, kXTickUnits);
+/// Ticks of numbers, or of times.
+std::vector<Tick> ticks_of(const std::optional<TimeAxis>& time, Range range, double length, double units_per_tick) {
+  return time ? date_ticks(range, *time, tick_count(length, units_per_tick)) : ticks_of(range, length, units_per_tick);
 }
 
-/// The label below the axis, with the years that its ticks do not say.
-std::string x_label_of(const Panel& panel, Range range, double length) {
-  const std::string years = panel.x_time ? years_of(range, *panel.x_time, tick_count(length, kXTickUnits)) : "";
-  return years.empty() ? panel.x_label : panel.x_label + " (" + years + ")";
+/// The label of an axis, with the years that its ticks do not say.
+std::string with_years(const std::string& label, const std::optional<TimeAxis>& time, Range range, int ticks) {
+  const std::string years = time ? years_of(range, *time, ticks) : "";
+  return years.empty() ? label : label + " (" + years + ")";
 }
 
 struct Cell {
@@ -82,7 +81,7 @@ struct Cell {
   Frame frame;               // `area`: inside the lines around it
   std::vector<Tick> x_ticks, y_ticks, bar_ticks;
   bool y_labelled;
-  std::string x_label;
+  std::string x_label, y_label;
 };
 
 // One label of the legend, with at most one layer of each kind: they are drawn over each other.
@@ -143,7 +142,7 @@ double widest(Canvas& ruler, const std::vector<Tick>& ticks) {
 // Room for the labels of the y axis, left of the frame.
 double left_margin(Canvas& ruler, const Cell& cell) {
   if (!cell.y_labelled) return 0.0;
-  const double label = cell.panel->y_label.empty() ? 0.0 : line_height(kYLabelText);
+  const double label = cell.y_label.empty() ? 0.0 : line_height(kYLabelText);
   return widest(ruler, cell.y_ticks) + kTickLength + kTickGap + label;
 }
 
@@ -177,18 +176,23 @@ std::vector<Cell> make_cells(const Figure& figure, const Lines& lines) {
     const auto sharing = figure.share_y ? panels.subspan(first, std::min(lines.panels, panels.size() - first)) : alone;
     const Range x = fit(alone, &Panel::x_range, 0.02, x_extent);
     const Range y = fit(sharing, &Panel::y_range, 0.06, y_extent);
-    const bool axes = panels[i].axes;
+    const Panel& panel = panels[i];
+    const bool axes = panel.axes;
+    const double width = figure.panel_width, height = figure.panel_height;
+    const std::vector<Tick> none;
     const std::size_t column = in_row % lines.columns;
     cells.push_back({.panel = &panels[i],
                      .line = in_row / lines.columns * lines.rows + row,
                      .column = column,
                      .frame = {x, y},
-                     .x_ticks = x_ticks_of(panels[i], x, figure.panel_width),
-                     .y_ticks = axes ? ticks_of(y, figure.panel_height, 35.0) : std::vector<Tick>(),
-                     .bar_ticks = panels[i].bar ? ticks_of(given(panels[i].bar->scale.shown), figure.panel_height, 35.0)
-                                                : std::vector<Tick>(),
+                     .x_ticks = !axes                    ? none
+                                : !panel.x_ticks.empty() ? panel.x_ticks
+                                                         : ticks_of(panel.x_time, x, width, kXTickUnits),
+                     .y_ticks = axes ? ticks_of(panel.y_time, y, height, kYTickUnits) : none,
+                     .bar_ticks = panel.bar ? ticks_of(given(panel.bar->scale.shown), height, kYTickUnits) : none,
                      .y_labelled = axes && (!figure.share_y || column == 0),
-                     .x_label = x_label_of(panels[i], x, figure.panel_width)});
+                     .x_label = with_years(panel.x_label, panel.x_time, x, tick_count(width, kXTickUnits)),
+                     .y_label = with_years(panel.y_label, panel.y_time, y, tick_count(height, kYTickUnits))});
   }
   return cells;
 }
@@ -289,7 +293,7 @@ void paint_labels(Canvas& canvas, const Cell& cell, double left) {
   const double x_label = area.bottom() + ticks + 0.5 * line_height(kXLabelText);
   canvas.text({middle, area.y - 0.6 * line_height(kTitleText)}, cell.panel->title, kTitleText);
   canvas.text({middle, x_label}, cell.x_label, kXLabelText);
-  if (cell.y_labelled) canvas.text({left, area.y + 0.5 * area.height}, cell.panel->y_label, kYLabelText);
+  if (cell.y_labelled) canvas.text({left, area.y + 0.5 * area.height}, cell.y_label, kYLabelText);
 }
 
 void paint_bar(Canvas& canvas, const Cell& cell) {

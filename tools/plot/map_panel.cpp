@@ -170,7 +170,11 @@ std::vector<Panel> make_maps(const Prediction2d& shown) {
       make_map({.title = "standard deviation",
                 .raster = rasterise(grid, {shown.mean.x, shown.std}, deviations),
                 .bar_label = ""})};
-  for (Panel& panel : panels) panel.x_label = shown.x_label;
+  for (Panel& panel : panels) {
+    panel.x_label = shown.x_label;
+    panel.x_time = shown.x_time;
+    panel.y_time = shown.y_time;
+  }
   panels[0].y_label = shown.y_label;
   return panels;
 }

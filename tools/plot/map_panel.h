@@ -40,6 +40,7 @@ Panel make_map(const MapPanel& map);
 /// Observations and predictions of one value of two inputs.
 struct Prediction2d {
   std::string x_label{}, y_label{}, value_label{};
+  std::optional<TimeAxis> x_time{}, y_time{};  // of inputs that are days
   PlaneValues observed{};
   PlaneValues mean{};
   std::vector<double> std{};  // at the points of `mean`

@@ -1,7 +1,5 @@
 #include "tools/predict/picture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -13,12 +11,12 @@ namespace npzoo {
 
 namespace {
 
-bool is_time(const PictureAxis& axis) { return axis.form.kind == ColumnForm::Kind::time; }
+std::optional<plot::TimeAxis> time_of(const PictureAxis& axis) {
+  return axis.form.kind == ColumnForm::Kind::time ? std::optional(plot::TimeAxis{axis.form.epoch}) : std::nullopt;
+}
 
-/// Returns the title of an axis of a map, whose ticks are numbers.
 std::string title_of(const PictureAxis& axis) {
-  return is_time(axis) ? fmt::format("{} (days since {})", axis.name, format_date_time(axis.form.epoch, 0, false))
-                       : axis.name;
+  return axis.name + (axis.form.kind == ColumnForm::Kind::time && axis.form.zoned ? ", UTC" : "");
 }
 
 }  // namespace
@@ -65,13 +63,11 @@ plot::Figure PredictionPicture::bands() const {
   plot::Figure figure{
       .columns = many ? 3 : 1, .panel_width = many ? 280.0 : 480.0, .panel_height = many ? 160.0 : 220.0};
   const PictureAxis& axis = axes_[0];
-  const std::optional<plot::TimeAxis> time =
-      is_time(axis) ? std::optional(plot::TimeAxis{axis.form.epoch}) : std::nullopt;
   for (const Value& v : values_)
     figure.panels.push_back(plot::make_panel({.name = model_,
-                                              .x_label = axis.name + (time && axis.form.zoned ? ", UTC" : ""),
+                                              .x_label = title_of(axis),
                                               .y_label = v.name,
-                                              .x_time = time,
+                                              .x_time = time_of(axis),
                                               .x = v.x,
                                               .mean = v.mean,
                                               .std = v.std,
@@ -92,6 +88,8 @@ plot::Figure PredictionPicture::maps() const {
     std::vector<plot::Panel> maps = plot::make_maps({.x_label = title_of(axes_[0]),
                                                      .y_label = title_of(axes_[1]),
                                                      .value_label = v.name,
+                                                     .x_time = time_of(axes_[0]),
+                                                     .y_time = time_of(axes_[1]),
                                                      .observed = {v.context_x, v.context_y},
                                                      .mean = {v.x, v.mean},
                                                      .std = v.std});

@@ -34,9 +34,8 @@ std::int64_t BusinessDays::steps_to(double time) const { return number_of(time, 
 std::optional<BusinessDays> find_business_days(std::span<const double> times, std::int64_t epoch) {
   constexpr std::int64_t kFewest = 10;
   if (std::ssize(times) < kFewest) return {};
-  const bool worked = std::ranges::all_of(times, [epoch](double time) {
-    return time == std::floor(time) && day_of_week(day_of(time, epoch)) < kWorked;
-  });
+  const bool worked = std::ranges::all_of(
+      times, [epoch](double time) { return time == std::floor(time) && day_of_week(day_of(time, epoch)) < kWorked; });
   if (!worked) return {};
   const BusinessDays days{.epoch = epoch, .first = number_of(times.front(), epoch)};
   const std::int64_t size = days.steps_to(times.back()) + 1;

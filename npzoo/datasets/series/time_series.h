@@ -27,14 +27,14 @@ struct SeriesPart {
 struct TimeSeries {
   ColumnForm time_form;
   std::int64_t dim_y = 1;
-  double step = 0;                         // days or, of times that are numbers, their unit; on average
-  bool regular = false;                    // places are steps
-  std::optional<CalendarStep> calendar{};  // of whole months, if places are such steps
+  double step = 0;                              // days or, of times that are numbers, their unit; on average
+  bool regular = false;                         // places are steps
+  std::optional<CalendarStep> calendar{};       // of whole months, if places are such steps
   std::optional<BusinessDays> business_days{};  // if places are such steps
-  std::int64_t partial = 0;                // rows that have some of the values and not all: they count as unknown
-  std::vector<double> time{};              // (places), ascending
-  std::vector<double> y{};                 // (places, Dy), NaN where unknown
-  std::vector<bool> known{};               // (places): all channels are
+  std::int64_t partial = 0;                     // rows that have some of the values and not all: they count as unknown
+  std::vector<double> time{};                   // (places), ascending
+  std::vector<double> y{};                      // (places, Dy), NaN where unknown
+  std::vector<bool> known{};                    // (places): all channels are
 
   std::int64_t size() const { return std::ssize(time); }
   bool has_gaps() const;

@@ -70,12 +70,12 @@ class Table {
   /// Throws Error, naming the line, for a row that is none.
   NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
-  /// they appear. Throws Error if a cell is missing.
+  /// they appear. Throws Error, naming what was expected, if a cell is missing.
   struct Labels {
     std::vector<std::string> names;
     std::vector<std::uint32_t> of_rows;
   };
-  Labels labels(std::size_t column) const;
+  Labels labels(std::size_t column, std::string_view expected = "the name of a group") const;
 
  private:
   explicit Table(const TableFormat& format) : format_(format) {}

@@ -19,8 +19,8 @@ namespace npzoo {
 /// with `#` may come first and are skipped, and so is a line `sep=;` behind them. The next line names the columns (see
 /// TableFormat); every other row has a cell for each. Without any other separator, names and cells may stand between
 /// blanks; then rows may have a name in front, as R writes them, whose column is called row. Line ends may be LF, CRLF,
-/// or CR if the file has no LF; a byte order mark and blank lines at the end are accepted. Anything else throws an Error that names the file,
-/// and the line where there is one.
+/// or CR if the file has no LF; a byte order mark and blank lines at the end are accepted. Anything else throws an
+/// Error that names the file, and the line where there is one.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;

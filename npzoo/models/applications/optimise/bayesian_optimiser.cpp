@@ -17,6 +17,13 @@ namespace {
 constexpr std::int64_t kMostInputsOfWeights = 1;  // for two a fitted Gaussian process finds better points
 constexpr std::int64_t kMostInputsOfTables = 2;   // that there are weights for
 
+void check_numbers(const SearchSpace& space) {
+  for (std::int64_t d = 0; d < space.dims(); ++d)
+    check(!space.input(d).categorical(),
+          "[optimise] axis {} has choices, which weights do not know, expected a Gaussian process",
+          space.input(d).name);
+}
+
 OwnModelSurrogate load_surrogate(const std::string& weights, std::int64_t dims) {
   const Checkpoint checkpoint = load_checkpoint(find_weights(weights));
   const TrainingRun& run = checkpoint.run;
@@ -28,12 +35,13 @@ OwnModelSurrogate load_surrogate(const std::string& weights, std::int64_t dims) 
 
 }  // namespace
 
-ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch) {
+ReasonedSurrogate default_surrogate(const SearchSpace& space, BatchRule batch) {
+  const std::int64_t dims = space.dims();
   if (batch == BatchRule::thompson)
     return {FittedGp(), "a Gaussian process makes the predictions: the weights for tables do not sample functions"};
   if (dims > kMostInputsOfTables)
     return {FittedGp(), fmt::format("a Gaussian process makes the predictions: no weights take {} inputs", dims)};
-  if (dims > kMostInputsOfWeights) return {FittedGp()};
+  if (dims > kMostInputsOfWeights || space.has_categories()) return {FittedGp()};
   return {WeightsSurrogate{default_weights(dims)}};
 }
 
@@ -41,18 +49,20 @@ ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch) {
 struct BayesianOptimiser::Answering {
   ReasonedSurrogate chosen;
   std::optional<OwnModelSurrogate> model{};
+  std::vector<std::int64_t> categories;    // of the space
   std::unique_ptr<Surrogate> surrogate{};  // has learnt all observations; none after new observations
 
-  Answering(const SearchSpace& space, const BayesianOptions& options) : chosen{options.surrogate} {
-    if (std::holds_alternative<DefaultSurrogate>(chosen.choice))
-      chosen = default_surrogate(space.dims(), options.batch);
+  Answering(const SearchSpace& space, const BayesianOptions& options)
+      : chosen{options.surrogate}, categories(space.categories()) {
+    if (std::holds_alternative<DefaultSurrogate>(chosen.choice)) chosen = default_surrogate(space, options.batch);
+    if (!std::holds_alternative<FittedGp>(chosen.choice)) check_numbers(space);
     if (const auto* weights = std::get_if<WeightsSurrogate>(&chosen.choice))
       model = load_surrogate(weights->weights, space.dims());
     if (const auto* own = std::get_if<OwnModelSurrogate>(&chosen.choice)) model = *own;
   }
 
   std::unique_ptr<Surrogate> make(std::int64_t dims, std::uint64_t seed) const {
-    if (!model) return std::make_unique<GpSurrogate>(1, dims, std::get<FittedGp>(chosen.choice).kernel);
+    if (!model) return std::make_unique<GpSurrogate>(1, dims, std::get<FittedGp>(chosen.choice).kernel, categories);
     ModelSurrogateOptions options{.range = model->range, .seed = seed, .dtype = model->dtype};
     return std::make_unique<ModelSurrogate>(*model->model, model->info, 1, std::move(options));
   }
@@ -89,6 +99,32 @@ void BayesianOptimiser::tell(std::span<const double> points, std::span<const dou
   });
 }
 
+void BayesianOptimiser::wait_for(std::span<const double> points) {
+  return with_errors([&] {
+    const std::size_t axes = space_.axes().size();
+    check(points.size() % axes == 0, "[optimise] {} coordinates found, expected {} for each point", points.size(),
+          axes);
+    const auto all = evaluations() + observed_.waiting() + static_cast<std::int64_t>(points.size() / axes);
+    check(all <= kMostEvaluations, "[optimise] {} evaluations and pending points found, expected at most {}", all,
+          kMostEvaluations);
+    for (std::size_t i = 0; i < points.size(); i += axes)
+      space_.check_values(points.subspan(i, axes), fmt::format("optimise: pending point {}", i / axes + 1));
+    for (std::size_t i = 0; i < points.size(); i += axes) add_pending(space_.unit(points.subspan(i, axes)), observed_);
+  });
+}
+
+void BayesianOptimiser::forget_pending() { observed_.pending.clear(); }
+
+std::vector<double> BayesianOptimiser::pending() const {
+  const auto dims = static_cast<std::size_t>(space_.dims());
+  std::vector<double> points;
+  for (std::size_t i = 0; i < observed_.pending.size(); i += dims) {
+    const std::vector<double> values = space_.values(std::span(observed_.pending).subspan(i, dims));
+    points.insert(points.end(), values.begin(), values.end());
+  }
+  return points;
+}
+
 BayesianOptimiser::Answering& BayesianOptimiser::answering() {
   if (!answering_) answering_ = std::make_unique<Answering>(space_, options_);
   if (!answering_->surrogate) {
@@ -104,7 +140,8 @@ BayesianOptimiser::Answering& BayesianOptimiser::answering() {
 Proposals BayesianOptimiser::ask(std::int64_t count) {
   return call_application(options_.stop, nullptr, [&] {
     check(count >= 1, "[optimise] {} points to propose found, expected 1 or more", count);
-    if (const auto points = finished(space_, observed_)) fail("[optimise] all {} points are known", *points);
+    if (const auto points = finished(space_, observed_))
+      fail("[optimise] all {} points are known{}", *points, observed_.pending.empty() ? "" : " or pending");
     const ProposalOptions options{.count = count,
                                   .acquisition = options_.acquisition,
                                   .batch = options_.batch,
@@ -112,11 +149,12 @@ Proposals BayesianOptimiser::ask(std::int64_t count) {
                                   .progress = options_.progress};
     const double sign = options_.maximise ? -1 : 1;
     Proposals result;
-    if (observed_.size() == 0 || observed_.evaluations() < design_size(space_)) {
+    if (observed_.size() == 0 || observed_.evaluations() + observed_.waiting() < design_size(space_)) {
       result.by = "sobol";
       for (Proposal& p : propose_by_design(space_, observed_, options))
         result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
       if (options_.progress) options_.progress(std::ssize(result.points), count);
+      for (const ProposedPoint& p : result.points) add_pending(p.unit, observed_);
       return result;
     }
     Answering& by = answering();
@@ -129,6 +167,7 @@ Proposals BayesianOptimiser::ask(std::int64_t count) {
       if (options_.batch != BatchRule::thompson) point.acquisition = p.acquisition;
       result.points.push_back(std::move(point));
     }
+    for (const ProposedPoint& p : result.points) add_pending(p.unit, observed_);
     return result;
   });
 }

@@ -52,9 +52,9 @@ struct ReasonedSurrogate {
   std::string reason{};
 };
 /// Weights for one input, and a fitted Gaussian process otherwise: for two inputs it finds better points than the
-/// weights, for more inputs there are no weights, and Thompson's rule needs sampled functions, which the weights do not
-/// provide.
-ReasonedSurrogate default_surrogate(std::int64_t dims, BatchRule batch);
+/// weights, for more inputs there are no weights, Thompson's rule needs sampled functions, which the weights do not
+/// provide, and weights know no choices.
+ReasonedSurrogate default_surrogate(const SearchSpace& space, BatchRule batch);
 
 struct BayesianOptions {
   bool maximise = false;
@@ -81,8 +81,10 @@ struct Proposals {
   std::string note{};                 // why the default surrogate is a Gaussian process, if that needs a reason
 };
 
-/// Proposes where to evaluate an objective, given the evaluations so far. Proposals are a function of the options and
-/// of the evaluations in their order: `ask` called twice returns the same points. Calls of one object must not overlap.
+/// Proposes where to evaluate an objective, given the evaluations so far. A proposed point is pending until its value
+/// is told: it is not proposed again, and later proposals assume its expected value. Proposals are a function of the
+/// options, of the evaluations in their order and of the pending points in theirs. Calls of one object must not
+/// overlap.
 class BayesianOptimiser {
  public:
   /// Reads no weights yet. Throws Error for a kernel that cannot be fitted.
@@ -95,15 +97,23 @@ class BayesianOptimiser {
   const BayesianOptions& options() const { return options_; }
   /// Evaluations told so far, including those that failed.
   std::int64_t evaluations() const { return observed_.evaluations(); }
+  /// The points that are being evaluated (n, axes), in the axes' units.
+  std::vector<double> pending() const;
 
   /// Adds evaluations: points (n, axes) in the axes' units, values (n). A value that is NaN stands for an evaluation
-  /// that failed. Throws Error, and adds none, for a point outside of the space, a value beyond 1e150 and more than
-  /// kMostEvaluations in all.
+  /// that failed. Points that were pending are so no longer. Throws Error, and adds none, for a point outside of the
+  /// space, a value beyond 1e150 and more than kMostEvaluations in all.
   void tell(std::span<const double> points, std::span<const double> values);
 
-  /// Returns the next `count` points: first those of a space-filling design (design_size), then those with the largest
-  /// acquisition. No point is returned twice. Throws Error if every point of the space is known, if weights do not fit
-  /// the space, and as `propose` does.
+  /// Adds points (n, axes) that others proposed and that are being evaluated; those that are known already change
+  /// nothing. Throws Error, and adds none, as `tell` does.
+  void wait_for(std::span<const double> points);
+  /// Forgets all pending points, which may then be proposed again.
+  void forget_pending();
+
+  /// Returns the next `count` points, which are then pending: first those of a space-filling design (design_size), then
+  /// those with the largest acquisition. No point is returned twice. Throws Error if every point of the space is known
+  /// or pending, if weights do not fit the space, and as `propose` does.
   Proposals ask(std::int64_t count = 1);
 
   /// The surrogate's beliefs, for pictures. Throws Error without an evaluation that has a value.

@@ -27,8 +27,10 @@ class BeliefReader {
     const auto at = static_cast<std::size_t>(d);
     BeliefLine line{.axis = space_.axis_of(d), .at = {}, .values = {}};
     std::vector<double> x, point = best_point_;
-    for (std::int64_t i = 0; i <= kLineSteps; ++i) {
-      point[at] = static_cast<double>(i) / kLineSteps;
+    const std::int64_t choices = std::ssize(space_.input(d).choices), last = choices > 0 ? choices - 1 : kLineSteps;
+    for (std::int64_t i = 0; i <= last; ++i) {
+      point[at] = choices > 0 ? (static_cast<double>(i) + 0.5) / static_cast<double>(choices)
+                              : static_cast<double>(i) / kLineSteps;
       x.insert(x.end(), point.begin(), point.end());
       line.at.push_back(space_.place(d, point[at]));
     }
@@ -87,7 +89,7 @@ Beliefs describe_beliefs(const SearchSpace& space, const Observations& seen, con
   std::vector<std::int64_t> free;
   for (std::int64_t d = 0; d < space.dims(); ++d)
     if (!space.is_held(d)) free.push_back(d);
-  if (free.size() == 2) {
+  if (free.size() == 2 && !space.has_categories()) {
     beliefs.map = reader.map(free[0], free[1]);
   } else {
     for (std::int64_t d = 0; d < space.dims(); ++d) beliefs.lines.push_back(reader.line(d));

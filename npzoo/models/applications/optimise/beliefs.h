@@ -18,7 +18,7 @@ struct BeliefValues {
 /// Beliefs along one axis; the other axes have the values of the best observation.
 struct BeliefLine {
   std::size_t axis;        // of the space
-  std::vector<double> at;  // (201), from bound to bound; of a logarithmic axis in equal steps of the logarithm
+  std::vector<double> at;  // (201), from bound to bound; of a logarithmic axis in equal steps of the logarithm; choices
   BeliefValues values;
 };
 
@@ -34,7 +34,7 @@ struct Beliefs {
   std::string surrogate;
   std::string note{};  // as that of Proposals
   AcquisitionKind acquisition;
-  std::optional<BeliefMap> map{};   // if exactly two axes are free
+  std::optional<BeliefMap> map{};   // if exactly two axes are free, and no axis has choices
   std::vector<BeliefLine> lines{};  // else one for each axis that varies
   /// Evaluations as the surrogate sees them, points (n, axes): values far from the others are drawn in, and a failure
   /// has the worst value.

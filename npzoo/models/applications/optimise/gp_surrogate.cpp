@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -57,13 +56,48 @@ CorrelationSlope slope_of(const GpHyperparameters& h, double square) {
   return {};
 }
 
+std::int64_t category_at(double u, std::int64_t count) {
+  return std::clamp(static_cast<std::int64_t>(u * static_cast<double>(count)), std::int64_t{0}, count - 1);
+}
+
+/// The distance of two points along input `d`.
+double distance(const GpHyperparameters& h, std::size_t d, const double* a, const double* b) {
+  if (!h.is_category(d)) return a[d] - b[d];
+  return category_at(a[d], h.categories[d]) == category_at(b[d], h.categories[d]) ? 0 : 1;
+}
+
 double scaled_square(const GpHyperparameters& h, const double* a, const double* b) {
   double sum = 0;
   for (std::size_t d = 0; d < h.lengthscales.size(); ++d) {
-    const double off = (a[d] - b[d]) / h.lengthscales[d];
+    const double off = distance(h, d, a, b) / h.lengthscales[d];
     sum += off * off;
   }
   return sum;
+}
+
+/// Inputs of which categories are columns of their own that share a lengthscale.
+struct OneHotInputs {
+  std::vector<double> x;
+  std::vector<std::size_t> groups;  // of each column
+};
+
+OneHotInputs one_hot(const GpHyperparameters& h, std::span<const double> x) {
+  const double chosen = 1 / std::numbers::sqrt2;  // two different categories are 1 apart
+  const std::size_t dims = h.lengthscales.size();
+  OneHotInputs inputs;
+  for (std::size_t d = 0; d < dims; ++d)
+    inputs.groups.insert(inputs.groups.end(),
+                         h.is_category(d) ? static_cast<std::size_t>(h.categories[d]) : std::size_t{1}, d);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t d = i % dims;
+    if (!h.is_category(d)) {
+      inputs.x.push_back(x[i]);
+      continue;
+    }
+    const std::int64_t category = category_at(x[i], h.categories[d]);
+    for (std::int64_t c = 0; c < h.categories[d]; ++c) inputs.x.push_back(c == category ? chosen : 0);
+  }
+  return inputs;
 }
 
 /// (n, m)
@@ -117,9 +151,9 @@ GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double>
   const std::size_t dims = start.lengthscales.size();
   GpBlock some{{x.begin(), x.end()}, {y.begin(), y.end()}};
   thin(static_cast<std::int64_t>(dims), some.x, some.y);
-  std::vector<std::size_t> groups(dims);
-  std::iota(groups.begin(), groups.end(), std::size_t{0});
-  const GpCovariance covariance({{{*factor}}}, std::move(groups));
+  OneHotInputs inputs = one_hot(start, some.x);
+  some.x = std::move(inputs.x);
+  const GpCovariance covariance({{{*factor}}}, std::move(inputs.groups));
   const std::vector<LogNormal> priors = priors_of(dims);
   std::vector<double> logs;
   for (const LogNormal& p : priors) logs.push_back(p.center);
@@ -211,6 +245,7 @@ struct GpSurrogate::Process {
         const double* const seen = &x[k * dims()];
         const double slope = prior * slope_of(hyperparameters, scaled_square(hyperparameters, point, seen)).d_square;
         for (std::size_t d = 0; d < dims(); ++d) {
+          if (hyperparameters.is_category(d)) continue;
           const double l = hyperparameters.lengthscales[d], d_k = 2 * slope * (point[d] - seen[d]) / (l * l);
           d_mean[i * dims() + d] += scale * d_k * alpha[k];
           if (variance[i] > least) d_std[i * dims() + d] -= scale * scale * d_k * v[k * count + i] / std[i];
@@ -225,8 +260,11 @@ GpSurrogate::GpSurrogate(std::vector<GpHyperparameters> known) : dims_(0), fitte
   for (GpHyperparameters& h : known) processes_.push_back({.hyperparameters = std::move(h)});
 }
 
-GpSurrogate::GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind) : dims_(dims), fitted_(true) {
-  GpHyperparameters start{.kind = kind, .lengthscales = std::vector<double>(static_cast<std::size_t>(dims), 0.4)};
+GpSurrogate::GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind, std::vector<std::int64_t> categories)
+    : dims_(dims), fitted_(true) {
+  GpHyperparameters start{.kind = kind,
+                          .lengthscales = std::vector<double>(static_cast<std::size_t>(dims), 0.4),
+                          .categories = std::move(categories)};
   processes_.resize(static_cast<std::size_t>(tasks), Process{.hyperparameters = std::move(start)});
 }
 

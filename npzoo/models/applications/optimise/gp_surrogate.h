@@ -16,9 +16,14 @@ struct GpHyperparameters {
   double noise = 1e-3;               // a standard deviation, of every observation
   double period = 1;
   double second = 1;  // lengthscales of the other half of a mixture, relative to these
+  /// The number of categories of each input (D), 0 for numbers; empty: all are numbers. Coordinate u of an input of n
+  /// categories stands for category ⌊n u⌋. The distance between two categories is 1.
+  std::vector<std::int64_t> categories{};
+
+  bool is_category(std::size_t d) const { return !categories.empty() && categories[d] > 0; }
 };
 
-/// True for rbf, matern32 and matern52.
+/// True for rbf, matern32 and matern52. Kernels with a period know no categories.
 bool can_be_fitted(KernelKind kind);
 
 /// Returns the hyper-parameters of the largest posterior density given standardised values of a function of the unit
@@ -34,7 +39,8 @@ class GpSurrogate final : public Surrogate {
   explicit GpSurrogate(std::vector<GpHyperparameters> known);
   /// Hyper-parameters are those of maximum likelihood (see fit_gp) of values that are standardised, each time that
   /// `learn` is called.
-  GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind = KernelKind::matern52);
+  GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind = KernelKind::matern52,
+              std::vector<std::int64_t> categories = {});
   ~GpSurrogate() override;
 
   std::int64_t tasks() const override;

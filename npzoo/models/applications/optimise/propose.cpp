@@ -22,16 +22,17 @@ constexpr std::uint64_t kNearStream = 0x51;
 
 using UnitPoint = std::vector<double>;
 
+/// Inputs that do not climb: held ones and choices.
 std::vector<bool> held_inputs(const SearchSpace& space) {
   std::vector<bool> held;
-  for (std::int64_t d = 0; d < space.dims(); ++d) held.push_back(space.is_held(d));
+  for (std::int64_t d = 0; d < space.dims(); ++d) held.push_back(space.is_held(d) || space.input(d).categorical());
   return held;
 }
 
 std::set<UnitPoint> observed_points(const SearchSpace& space, const Observations& seen) {
   std::set<UnitPoint> points;
   const auto dims = static_cast<std::size_t>(seen.dims);
-  for (const std::vector<double>* all : {&seen.x, &seen.failed})
+  for (const std::vector<double>* all : {&seen.x, &seen.failed, &seen.pending})
     for (std::size_t i = 0; i < all->size(); i += dims) {
       const auto x = std::span(*all).subspan(i, dims);
       UnitPoint point = space.nearest(x);
@@ -53,7 +54,7 @@ std::vector<UnitPoint> sobol_candidates(const SearchSpace& space, std::int64_t f
   return candidates;
 }
 
-/// Candidates around the best observations, at distances of all sizes.
+/// Candidates around the best observations, at distances of all sizes and often with another choice.
 void add_near(const SearchSpace& space, const Observations& seen, std::uint64_t seed,
               std::vector<UnitPoint>& candidates) {
   constexpr std::size_t kBest = 4;
@@ -67,7 +68,13 @@ void add_near(const SearchSpace& space, const Observations& seen, std::uint64_t 
       const double reach = std::pow(10.0, random.uniform(-4, -0.5));
       UnitPoint x(seen.x.begin() + static_cast<std::ptrdiff_t>(order[k] * dims),
                   seen.x.begin() + static_cast<std::ptrdiff_t>((order[k] + 1) * dims));
-      for (double& u : x) u = std::clamp(u + reach * random.normal(), 0.0, 1.0);
+      for (std::size_t d = 0; d < dims; ++d) {
+        constexpr double kOther = 0.3;  // share of candidates with a choice by chance
+        if (!space.input(static_cast<std::int64_t>(d)).categorical())
+          x[d] = std::clamp(x[d] + reach * random.normal(), 0.0, 1.0);
+        else if (random.uniform(0, 1) < kOther)
+          x[d] = random.uniform(0, 1);
+      }
       candidates.push_back(space.nearest(x));
     }
 }
@@ -169,6 +176,19 @@ std::vector<UnitPoint> drawn_minimum(const Surrogate& surrogate, const SearchSpa
   return candidates;
 }
 
+/// Takes the expected values of pending points for observed ones.
+void expect_values(Surrogate& surrogate, Observations& seen) {
+  if (seen.pending.empty()) return;
+  const double best = *std::ranges::min_element(seen.y);
+  std::vector<double> mean = acquire({.kind = AcquisitionKind::confidence_bound, .width = 0},
+                                     surrogate.believe(seen.pending), std::span(&best, 1));
+  for (double& y : mean) y = -y;
+  surrogate.observe(seen.pending, mean);
+  seen.x.insert(seen.x.end(), seen.pending.begin(), seen.pending.end());
+  seen.y.insert(seen.y.end(), mean.begin(), mean.end());
+  seen.pending.clear();
+}
+
 }  // namespace
 
 std::int64_t design_size(const SearchSpace& space) {
@@ -208,7 +228,7 @@ std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observat
   constexpr std::int64_t kTries = 4096;
   std::set<UnitPoint> known = observed_points(space, seen);
   std::vector<Proposal> proposals;
-  const std::int64_t first = seen.evaluations();
+  const std::int64_t first = seen.evaluations() + seen.waiting();
   for (std::int64_t i = first; std::ssize(proposals) < options.count && i < first + kTries; ++i) {
     const UnitPoint x = sobol_candidates(space, i, 1, options.seed).front();
     if (known.insert(x).second) proposals.push_back({.x = x, .of_design = true});
@@ -261,7 +281,9 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
   check(options.batch == BatchRule::fantasies || surrogate.samples_functions(),
         "[optimise] thompson found, but {} predicts each point by itself, expected fantasies", surrogate.name());
   std::set<UnitPoint> known = observed_points(space, seen);
+  const bool thompson = options.batch == BatchRule::thompson;
   Observations told = seen;
+  if (!thompson) expect_values(surrogate, told);
   std::vector<Proposal> proposals;
   for (std::int64_t k = 0; k < options.count; ++k) {
     if (options.progress) options.progress(k, options.count);
@@ -270,10 +292,9 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
     const Judge judge = [&](const Belief& belief, BeliefSlopes* slopes) {
       return acquire(options.acquisition, belief, std::span(&best, 1), slopes);
     };
-    const bool thompson = options.batch == BatchRule::thompson;
     const auto seed = options.seed;
-    const std::vector<UnitPoint> points =
-        thompson ? drawn_minimum(surrogate, space, told, seed, k) : best_points(surrogate, space, told, judge, seed);
+    const std::vector<UnitPoint> points = thompson ? drawn_minimum(surrogate, space, told, seed, seen.waiting() + k)
+                                                   : best_points(surrogate, space, told, judge, seed);
     const std::optional<UnitPoint> next = first_new(points, known, space, surrogate, judge);
     if (!next) break;
     Proposal proposal{.x = *next};

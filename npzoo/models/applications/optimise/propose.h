@@ -39,7 +39,7 @@ struct Proposal {
 std::int64_t design_size(const SearchSpace& space);
 
 /// Returns the next `count` points of a Sobol sequence that stand for values not yet in `seen`, where failed
-/// evaluations count as seen; fewer if no others are left.
+/// evaluations and pending ones count as seen; fewer if no others are left.
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options);
 
@@ -53,10 +53,10 @@ Observations told_values(const Observations& seen);
 std::optional<double> finished(const SearchSpace& space, const Observations& seen);
 
 /// Returns the points with the largest acquisition under a surrogate of one task, which must have observed `seen` and
-/// have learnt. Adds fantasies to the surrogate. Evaluates the acquisition on a Sobol sequence and around the best
-/// observations; the best of these points climb its gradient within the cube. No point is proposed that was observed or
-/// proposed before, so a space of few integers may give fewer points. Throws Error for a batch by Thompson's rule if
-/// the surrogate does not sample functions.
+/// have learnt. Adds fantasies to the surrogate, first those of pending points. Evaluates the acquisition on a Sobol
+/// sequence and around the best observations; the best of these points climb its gradient within the cube. No point is
+/// proposed that was observed or proposed before, so a space of few integers may give fewer points. Throws Error for a
+/// batch by Thompson's rule if the surrogate does not sample functions.
 std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                               const ProposalOptions& options);
 

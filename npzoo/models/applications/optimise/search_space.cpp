@@ -23,12 +23,27 @@ constexpr std::string_view kValueColumn = "value";
 
 bool is_whole(double x) { return x == std::round(x) && std::abs(x) <= kLargestWhole; }
 
-void check_axis(const Axis& axis, const std::string& where) {
+/// True for a text that can be a cell of a table.
+bool is_cell(const std::string& text) {
   const bool printable =
-      std::ranges::none_of(axis.name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  check(!axis.name.empty() && printable && axis.name.front() != ' ' && axis.name.back() != ' ' &&
-            axis.name.front() != '#',
-        "{}: the name of an axis is {}, expected a column's name", where, in_quotes(axis.name));
+      std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return !text.empty() && printable && text.front() != ' ' && text.back() != ' ' && text.front() != '#';
+}
+
+void check_choices(const Axis& axis, const std::string& where) {
+  check(axis.choices.size() >= 2, "{}: axis {} has {} choices, expected two or more", where, axis.name,
+        axis.choices.size());
+  for (const std::string& choice : axis.choices) {
+    check(is_cell(choice) && !is_missing_name(choice),
+          "{}: axis {} has the choice {}, expected a name that does not stand for a missing value", where, axis.name,
+          in_quotes(choice));
+    check(std::ranges::count(axis.choices, choice) == 1, "{}: axis {} has the choice {} twice", where, axis.name,
+          in_quotes(choice));
+  }
+}
+
+void check_axis(const Axis& axis, const std::string& where) {
+  check(is_cell(axis.name), "{}: the name of an axis is {}, expected a column's name", where, in_quotes(axis.name));
   check(axis.name != kValueColumn, "{}: an axis is called value, expected another name: that column is the objective's",
         where);
   for (const double x : {axis.low, axis.high, axis.fixed.value_or(axis.low)})
@@ -52,13 +67,30 @@ void check_axis(const Axis& axis, const std::string& where) {
         where, axis.name, axis.low, axis.high);
 }
 
+/// An axis of names.
+Axis read_choices(TomlReader& table, Axis axis) {
+  axis.choices = table.texts("choices", "names that the axis has");
+  for (const char* key : {"low", "high", "scale", "type"})
+    if (table.has(key)) table.reject(key, "beside choices", "bounds, a scale and a type of numbers only");
+  if (table.has("fixed")) {
+    const std::string fixed = table.text("fixed", "choice of an axis that does not vary");
+    const auto at = std::ranges::find(axis.choices, fixed);
+    if (at == axis.choices.end())
+      table.reject("fixed", in_quotes(fixed), fmt::format("one of: {}", fmt::join(axis.choices, ", ")));
+    axis.fixed = static_cast<double>(at - axis.choices.begin());
+  }
+  table.finish();
+  return axis;
+}
+
 Axis read_axis(TomlReader& table) {
-  constexpr auto kKeys = std::to_array<std::string_view>({"name", "low", "high", "scale", "type", "fixed"});
+  constexpr auto kKeys = std::to_array<std::string_view>({"name", "low", "high", "scale", "type", "fixed", "choices"});
   for (const std::string& key : table.keys())
     if (std::ranges::find(kKeys, key) == kKeys.end())
       table.reject(key, "an unknown key", fmt::format("one of: {}", fmt::join(kKeys, ", ")));
   Axis axis;
   axis.name = table.text("name", "name of the axis, a column of evaluations");
+  if (table.has("choices")) return read_choices(table, std::move(axis));
   const bool held = table.has("fixed");
   if (held)
     axis.fixed = axis.low = axis.high = table.number("fixed", "value of an axis that does not vary", kAnyFinite);
@@ -75,6 +107,11 @@ Axis read_axis(TomlReader& table) {
   return axis;
 }
 
+/// The number of the choice at coordinate u of the unit cube.
+double choice_at(const Axis& axis, double u) {
+  return std::clamp(std::floor(u * static_cast<double>(axis.choices.size())), 0.0, axis.high);
+}
+
 /// With few digits, and within the bounds.
 double short_value(const Axis& axis, double x) {
   constexpr int kDigits = 6;
@@ -87,6 +124,7 @@ double short_value(const Axis& axis, double x) {
 
 /// The value at coordinate u of the unit cube.
 double value_at(const Axis& axis, double u) {
+  if (axis.categorical()) return choice_at(axis, u);
   return axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
                           : axis.low + u * (axis.high - axis.low);
 }
@@ -98,17 +136,77 @@ bool holds_nothing(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored) && std::filesystem::file_size(path, ignored) == 0;
 }
 
+std::string place_of(const Table& table, std::size_t row) {
+  return fmt::format("{}:{}", table.format().name(), table.line(static_cast<std::int64_t>(row)));
+}
+
+/// Writes the numbers of a column of choices into column `a` of points (rows, axes).
+void take_choices(const Table& table, std::size_t column, const std::vector<Axis>& axes, std::size_t a,
+                  std::vector<double>& points) {
+  const Table::Labels labels = table.labels(column, "one of the choices");
+  const std::vector<std::string>& choices = axes[a].choices;
+  for (std::size_t r = 0; r < labels.of_rows.size(); ++r) {
+    const std::string& name = labels.names[labels.of_rows[r]];
+    const auto at = std::ranges::find(choices, name);
+    check(at != choices.end(), "[{}] column {} holds {}, expected one of: {}", place_of(table, r),
+          table.format().title(column), in_quotes(name), fmt::join(choices, ", "));
+    points[r * axes.size() + a] = static_cast<double>(at - choices.begin());
+  }
+}
+
+/// Returns the points of a table (rows, axes), and fills `values` from the column of values unless it is null.
+std::vector<double> points_of(Table& table, const SearchSpace& space, std::vector<double>* values) {
+  const TableFormat& format = table.format();
+  check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
+        kMostEvaluations);
+  const std::vector<Axis>& axes = space.axes();
+  std::vector<double> points(static_cast<std::size_t>(table.rows()) * axes.size());
+  std::vector<std::size_t> numeric, columns;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].categorical()) continue;
+    numeric.push_back(a);
+    columns.push_back(format.column(axes[a].name));
+  }
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    if (axes[a].categorical()) take_choices(table, format.column(axes[a].name), axes, a, points);
+  if (values) columns.push_back(format.column(kValueColumn));
+  std::vector<NumberColumn> numbers =
+      table.numbers(columns, std::vector<ColumnForm>(columns.size()), std::span(columns).first(numeric.size()));
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers", format.name(),
+          format.title(columns[c]));
+  for (std::size_t c = 0; c < numeric.size(); ++c)
+    for (std::size_t r = 0; r < numbers[c].values.size(); ++r)
+      points[r * axes.size() + numeric[c]] = numbers[c].values[r];
+  if (values) *values = std::move(numbers.back().values);
+  return points;
+}
+
 }  // namespace
+
+std::string Axis::text(double value) const {
+  return categorical() ? choices[static_cast<std::size_t>(value)] : fmt::format("{}", value);
+}
 
 SearchSpace::SearchSpace(std::vector<Axis> axes, const std::string& where) : axes_(std::move(axes)) {
   check(!axes_.empty() && axes_.size() <= kMostAxes, "{}: {} axes found, expected 1 to {}", where, axes_.size(),
         kMostAxes);
+  std::size_t choices = 0;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
+    if (Axis& axis = axes_[i]; axis.categorical()) {
+      check_choices(axis, where);
+      choices += axis.choices.size();
+      axis.low = 0;
+      axis.high = static_cast<double>(axis.choices.size() - 1);
+      axis.integer = true;
+      axis.logarithmic = false;
+    }
     check_axis(axes_[i], where);
     check(std::ranges::count(axes_, axes_[i].name, &Axis::name) == 1,
           "{}: two axes are called {}, expected a name for each", where, axes_[i].name);
     if (axes_[i].varies()) inputs_.push_back(i);
   }
+  check(choices <= kMostChoices, "{}: {} choices found, expected at most {} of all axes", where, choices, kMostChoices);
   check(!std::ranges::all_of(axes_, [](const Axis& a) { return a.fixed.has_value(); }),
         "{}: every axis is fixed, expected one to choose on", where);
 }
@@ -122,6 +220,16 @@ SearchSpace SearchSpace::read(const std::filesystem::path& path) {
     reader.finish();
     return SearchSpace(std::move(axes), where);
   });
+}
+
+std::vector<std::int64_t> SearchSpace::categories() const {
+  std::vector<std::int64_t> counts;
+  for (const std::size_t i : inputs_) counts.push_back(std::ssize(axes_[i].choices));
+  return counts;
+}
+
+bool SearchSpace::has_categories() const {
+  return std::ranges::any_of(categories(), [](std::int64_t count) { return count > 0; });
 }
 
 std::vector<double> SearchSpace::values(std::span<const double> unit) const {
@@ -151,6 +259,10 @@ std::vector<double> SearchSpace::unit(std::span<const double> values) const {
   std::vector<double> unit;
   for (const std::size_t i : inputs_) {
     const Axis& axis = axes_[i];
+    if (axis.categorical()) {
+      unit.push_back((values[i] + 0.5) / static_cast<double>(axis.choices.size()));
+      continue;
+    }
     const double u = axis.logarithmic
                          ? (std::log(values[i]) - std::log(axis.low)) / (std::log(axis.high) - std::log(axis.low))
                          : (values[i] - axis.low) / (axis.high - axis.low);
@@ -192,11 +304,31 @@ std::optional<std::vector<std::vector<double>>> SearchSpace::unknown_points(cons
 void SearchSpace::check_values(std::span<const double> values, const std::string& where) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const Axis& axis = axes_[i];
+    if (axis.categorical()) {
+      check(values[i] >= 0 && values[i] <= axis.high && is_whole(values[i]),
+            "[{}] {} is {}, expected the number of a choice from 0 to {}", where, axis.name, values[i], axis.high);
+      continue;
+    }
     check(values[i] >= axis.low && values[i] <= axis.high, "[{}] {} is {}, expected a number from {} to {}", where,
           axis.name, values[i], axis.low, axis.high);
     check(!axis.integer || is_whole(values[i]), "[{}] {} is {}, expected a whole number", where, axis.name, values[i]);
   }
 }
+
+namespace {
+
+/// Where a point stands among points of the unit cube; their end if it is none of them. Values from a file may have
+/// been rounded.
+std::size_t position_of(std::span<const double> unit, const std::vector<double>& points) {
+  constexpr double kRounding = 1e-9;
+  for (std::size_t at = 0; at < points.size(); at += unit.size())
+    if (std::ranges::equal(unit, std::span(points).subspan(at, unit.size()),
+                           [](double a, double b) { return std::abs(a - b) < kRounding; }))
+      return at;
+  return points.size();
+}
+
+}  // namespace
 
 void check_evaluation(const SearchSpace& space, std::span<const double> point, double value, const std::string& where) {
   space.check_values(point, where);
@@ -209,6 +341,16 @@ void add_evaluation(const SearchSpace& space, std::span<const double> point, dou
   std::vector<double>& points = std::isnan(value) ? to.failed : to.x;
   points.insert(points.end(), unit.begin(), unit.end());
   if (!std::isnan(value)) to.y.push_back(maximise ? -value : value);
+  if (const auto at = position_of(unit, to.pending); at < to.pending.size()) {
+    const auto first = to.pending.begin() + static_cast<std::ptrdiff_t>(at);
+    to.pending.erase(first, first + to.dims);
+  }
+}
+
+void add_pending(std::span<const double> unit, Observations& to) {
+  for (const std::vector<double>* known : {&to.x, &to.failed, &to.pending})
+    if (position_of(unit, *known) < known->size()) return;
+  to.pending.insert(to.pending.end(), unit.begin(), unit.end());
 }
 
 Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpace& space) {
@@ -216,27 +358,22 @@ Evaluations read_evaluations(const std::filesystem::path& path, const SearchSpac
     Evaluations found;
     if (holds_nothing(path)) return found;
     Table table = Table::read(path);
-    const TableFormat& format = table.format();
-    std::vector<std::size_t> columns;
-    for (const Axis& axis : space.axes()) columns.push_back(format.column(axis.name));
-    columns.push_back(format.column(kValueColumn));
-    check(table.rows() <= kMostEvaluations, "[{}] {} rows found, expected at most {}", format.name(), table.rows(),
-          kMostEvaluations);
-    const std::vector<ColumnForm> forms(columns.size());
-    const std::vector<NumberColumn> numbers =
-        table.numbers(columns, forms, std::span(columns).first(columns.size() - 1));
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      check(numbers[c].form.kind != ColumnForm::Kind::time, "[{}] column {} holds dates, expected numbers",
-            format.name(), format.title(columns[c]));
-    std::vector<double> row(space.axes().size());
-    for (std::int64_t r = 0; r < table.rows(); ++r) {
-      const auto at = static_cast<std::size_t>(r);
-      for (std::size_t c = 0; c < row.size(); ++c) row[c] = numbers[c].values[at];
-      check_evaluation(space, row, numbers.back().values[at], fmt::format("{}:{}", format.name(), table.line(r)));
-      found.points.insert(found.points.end(), row.begin(), row.end());
-      found.values.push_back(numbers.back().values[at]);
-    }
+    found.points = points_of(table, space, &found.values);
+    const std::size_t axes = space.axes().size();
+    for (std::size_t r = 0; r < found.values.size(); ++r)
+      check_evaluation(space, std::span(found.points).subspan(r * axes, axes), found.values[r], place_of(table, r));
     return found;
+  });
+}
+
+std::vector<double> read_points(const std::filesystem::path& path, const SearchSpace& space) {
+  return with_errors([&] {
+    Table table = Table::read(path);
+    std::vector<double> points = points_of(table, space, nullptr);
+    const std::size_t axes = space.axes().size();
+    for (std::size_t r = 0; r < points.size() / axes; ++r)
+      space.check_values(std::span(points).subspan(r * axes, axes), place_of(table, r));
+    return points;
   });
 }
 

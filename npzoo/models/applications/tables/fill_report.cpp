@@ -190,8 +190,7 @@ void look_at_inputs(const TableQuestion& question, FillReport& report) {
   }
   for (std::size_t d = 0; dim_x == 2 && d < dim_x; ++d)
     if (is_longitude(columns.inputs[d]))
-      report.around_the_world =
-          reason_for_sphere(range_of(question.x, dim_x, d), range_of(question.x, dim_x, 1 - d));
+      report.around_the_world = reason_for_sphere(range_of(question.x, dim_x, d), range_of(question.x, dim_x, 1 - d));
   for (std::size_t d = 0; d < dim_x; ++d) {
     const ColumnForm& of_input = report.x_forms.empty() ? ColumnForm() : report.x_forms[d];
     const Interval range = range_of(question.x, dim_x, d);
@@ -270,9 +269,10 @@ void look_for_limit(std::span<const double> observed, const PredictedColumn& pre
   if ((most == 1 || most == 100) && std::ranges::count(observed, most) >= kFewestAtLimit && often(above))
     report.limits.push_back(
         {"above the values",
-         fmt::format("{} of {} predictions of {} have an upper 95 % bound above {}, which no observed value exceeds: use "
-                     "--bounds 0,{} if {} cannot be greater",
-                     above, all, name, most, most, name)});
+         fmt::format(
+             "{} of {} predictions of {} have an upper 95 % bound above {}, which no observed value exceeds: use "
+             "--bounds 0,{} if {} cannot be greater",
+             above, all, name, most, most, name)});
 }
 
 }  // namespace npzoo

@@ -144,8 +144,7 @@ std::optional<TableEnd> end_of(std::vector<Row> rows, std::size_t column, const 
     end.steps.push_back(grid->places[i] - last);
     end.series.horizon = std::max(end.series.horizon, end.steps.back());
   }
-  for (const std::string& text : options.periods)
-    end.series.periods.push_back(period_in_steps(text, grid->series));
+  for (const std::string& text : options.periods) end.series.periods.push_back(period_in_steps(text, grid->series));
   end.series.likely = likely_periods(grid->series);
   constexpr std::int64_t kOften = 10;  // one in so many
   end.floor = negative == 0 && kOften * zeros >= known;
