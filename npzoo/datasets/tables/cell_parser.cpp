@@ -199,7 +199,11 @@ std::optional<double> CellParser::grouped(std::string_view cell) {
 ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
   double value;
   const bool comma_possible = format_->separator() != ',' || rules_.decimal == ',';
-  if (plain_number(cell, value) || (comma_possible && with_comma(cell))) return ColumnForm::Kind::number;
+  if (plain_number(cell, value)) return ColumnForm::Kind::number;
+  if (comma_possible && with_comma(cell)) {
+    if (cell.find(',') != std::string_view::npos && decimal_.sign != '.') decimal_ = {',', true};
+    return ColumnForm::Kind::number;
+  }
   if (date(cell, DateOrder::unknown)) return ColumnForm::Kind::time;
   return grouped(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
 }
