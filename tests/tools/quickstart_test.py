@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tools/quickstart.sh with a program that is built already and a short training: quickstart_test.py NPZOO SCRIPT"""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +22,8 @@ def main():
         (here / "build/build.ninja").touch()
         (here / "examples").symlink_to(script.parents[1] / "examples")
         shutil.copy(script, here / "tools/quickstart.sh")
-        done = subprocess.run([here / "tools/quickstart.sh"], env={"PATH": f"{here / 'bin'}:/usr/bin:/bin"}, text=True,
+        done = subprocess.run([here / "tools/quickstart.sh"], text=True,
+                              env={"PATH": f"{here / 'bin'}:/usr/bin:/bin", "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "")},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         made = here / "runs/quickstart"
         results = ("filled.csv", "filled.svg", "posterior.svg", "posterior.png", "model/checkpoint.safetensors")
