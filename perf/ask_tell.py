@@ -115,4 +115,5 @@ def main():
         a.out.write_text("\n".join(lines) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
