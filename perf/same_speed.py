@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whether a program is as fast and as small as another: perf/same_speed.py OLD NEW [--rounds N] [--steps N] [--device D]
+"""Whether a program is as fast and as small as another: perf/same_speed.py OLD NEW [--rounds N] [--steps N] [--device D] [--models NAME…]
 
-Times a training step and a forward pass of every model, with both programs in turn, and prints the ratio of the medians over
+Times a training step and a forward pass of every model, or of those named, with both programs in turn, and prints the ratio of the medians over
 the rounds (above 1: NEW is faster) and that of the peak memory (below 1: NEW needs less). The faster tenth of a round's steps
 stands for it: what else a machine does makes steps slower and never faster.
 """
@@ -15,11 +15,11 @@ from same_bits import pairs, run
 PREFERRED = "tnp/gp-rbf"
 
 
-def cases(program):
-    """Each model under one protocol that has a preset of it."""
+def cases(program, models):
+    """Each model, or each of those, under one protocol that has a preset of it."""
     found = {}
     for protocol, model in sorted(pairs(program), key=lambda pair: pair[0] != PREFERRED):
-        if model in found:
+        if model in found or (models and model not in models):
             continue
         try:
             run(program, "bench", "forward", "--protocol", protocol, "--model", model, "--steps", 1, "--warmup", 0, "--json")
@@ -42,9 +42,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--models", nargs="*")
     options = parser.parse_args()
     print("| model | measured | old ms | new ms | old / new | memory, new / old |\n|---|---|---|---|---|---|")
-    for model, protocol in cases(options.old).items():
+    for model, protocol in cases(options.old, options.models).items():
         for kind in ("train-step", "forward"):
             rounds = [[measure(program, kind, protocol, model, options) for program in (options.old, options.new)]
                       for _ in range(options.rounds)]

@@ -121,7 +121,7 @@ TEST_CASE("test function tasks: errors") {
   const std::string rest = "\ncandidates = 10\ninitial = 1\n";
   CHECK(error("function = \"branin\"\ndims = 3\ndomain = [0.0, 1.0]" + rest).find("branin") != std::string::npos);
   CHECK(error("function = \"branin\"\ndims = 2\ndomain = [1.0, 1.0]" + rest).find("low < high") != std::string::npos);
-  CHECK(error("function = \"ackley\"\ndims = 7\ndomain = [0.0, 1.0]" + rest).find("dims") != std::string::npos);
+  CHECK(error("function = \"ackley\"\ndims = 21\ndomain = [0.0, 1.0]" + rest).find("dims") != std::string::npos);
   CHECK(error("function = \"ackley\"\ndims = 2\ndomain = [0.0, 1.0]\ncandidates = 10\ninitial = 0").find("initial") !=
         std::string::npos);
 }
