@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <vector>
 
 #include "npzoo/engine/error.h"
 
@@ -31,41 +33,60 @@ F function(void* library, const char* name) {
 
 void check_mpi(int status, const char* what) { check(status == 0, "[mpi] {} failed with code {}", what, status); }
 
-/// MPI by its C functions. A handle is a pointer for Open MPI and the standard ABI, an integer for MPICH.
+/// Whether MPI runs in this process: from its start until its end.
+bool is_started(void* library) {
+  int started = 0, ended = 0;
+  check_mpi(function<int (*)(int*)>(library, "MPI_Initialized")(&started), "MPI_Initialized");
+  check_mpi(function<int (*)(int*)>(library, "MPI_Finalized")(&ended), "MPI_Finalized");
+  return started != 0 && ended == 0;
+}
+
+/// A handle is a pointer for Open MPI and the standard ABI, an integer for MPICH.
+template <class Handle>
+struct Constants {
+  Handle communicator, byte;
+  int funneled;  // MPI_THREAD_FUNNELED
+};
+
+/// MPI by its C functions.
 template <class Handle>
 class Mpi final : public Ranks {
  public:
-  struct Constants {
-    Handle world, byte;
-    int funneled;  // MPI_THREAD_FUNNELED
-  };
+  /// Starts MPI unless it is started, for the time until the process ends.
+  static std::unique_ptr<Ranks> start(void* library, const Constants<Handle>& constants) {
+    int provided = 0;
+    if (is_started(library)) return of_communicator(library, constants);
+    check_mpi(function<int (*)(int*, char***, int, int*)>(library, "MPI_Init_thread")(nullptr, nullptr,
+                                                                                      constants.funneled, &provided),
+              "MPI_Init_thread");
+    auto ranks = of_communicator(library, constants);
+    static const auto finalise = function<int (*)()>(library, "MPI_Finalize");
+    // A launcher may kill the other ranks as soon as the first has ended, so what they print goes out before.
+    std::atexit([] {
+      std::fflush(nullptr);
+      finalise();
+    });
+    return ranks;
+  }
 
-  static std::unique_ptr<Ranks> start(void* library, const Constants& constants) {
-    int running = 0, provided = 0, rank = 0, size = 0;
-    check_mpi(function<int (*)(int*)>(library, "MPI_Initialized")(&running), "MPI_Initialized");
-    if (running != 0)
-      check_mpi(function<int (*)(int*)>(library, "MPI_Query_thread")(&provided), "MPI_Query_thread");
-    else
-      check_mpi(function<int (*)(int*, char***, int, int*)>(library, "MPI_Init_thread")(nullptr, nullptr,
-                                                                                        constants.funneled, &provided),
-                "MPI_Init_thread");
-    check(provided >= constants.funneled, "[mpi] the MPI library allows no threads");
-    check_mpi(function<int (*)(Handle, int*)>(library, "MPI_Comm_rank")(constants.world, &rank), "MPI_Comm_rank");
-    check_mpi(function<int (*)(Handle, int*)>(library, "MPI_Comm_size")(constants.world, &size), "MPI_Comm_size");
-    if (running == 0) {
-      static const auto finalise = function<int (*)()>(library, "MPI_Finalize");
-      // A launcher may kill the other ranks as soon as the first has ended, so what they print goes out before.
-      std::atexit([] {
-        std::fflush(nullptr);
-        finalise();
-      });
-    }
-    return std::unique_ptr<Ranks>(new Mpi(library, constants, rank, size));
+  /// Joins a communicator of an MPI that others have started. Messages go by a copy, apart from theirs.
+  static std::unique_ptr<Ranks> join(void* library, Constants<Handle> constants) {
+    Handle copy{};
+    check_mpi(function<int (*)(Handle, Handle*)>(library, "MPI_Comm_dup")(constants.communicator, &copy),
+              "MPI_Comm_dup");
+    constants.communicator = copy;
+    auto ranks = of_communicator(library, constants);
+    ranks->free_ = function<int (*)(Handle*)>(library, "MPI_Comm_free");
+    return ranks;
+  }
+
+  ~Mpi() override {
+    if (free_ != nullptr) free_(&constants_.communicator);
   }
 
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
     const int bytes = checked_size(own, all);
-    check_mpi(gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.world),
+    check_mpi(gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.communicator),
               "MPI_Allgather");
   }
 
@@ -73,8 +94,8 @@ class Mpi final : public Ranks {
                        const std::function<void()>& meanwhile) override {
     const int bytes = checked_size(own, all);
     Handle request{};
-    check_mpi(begin_gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.world,
-                            &request),
+    check_mpi(begin_gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte,
+                            constants_.communicator, &request),
               "MPI_Iallgather");
     constexpr int kEager = 1000;  // looks before the first pause: most waits are short
     for (int looks = 0;; ++looks) {
@@ -90,21 +111,31 @@ class Mpi final : public Ranks {
 
   void send_mark(int to) override {
     const std::byte mark{};
-    check_mpi(send_(&mark, 1, constants_.byte, to, kMark, constants_.world), "MPI_Send");
+    check_mpi(send_(&mark, 1, constants_.byte, to, kMark, constants_.communicator), "MPI_Send");
   }
 
   bool take_mark(int from) override {
     Status status;
     int found = 0;
-    check_mpi(probe_(from, kMark, constants_.world, &found, &status), "MPI_Iprobe");
+    check_mpi(probe_(from, kMark, constants_.communicator, &found, &status), "MPI_Iprobe");
     if (found == 0) return false;
     std::byte mark{};
-    check_mpi(receive_(&mark, 1, constants_.byte, from, kMark, constants_.world, &status), "MPI_Recv");
+    check_mpi(receive_(&mark, 1, constants_.byte, from, kMark, constants_.communicator, &status), "MPI_Recv");
     return true;
   }
 
  private:
-  Mpi(void* library, const Constants& constants, int rank, int size)
+  static std::unique_ptr<Mpi> of_communicator(void* library, const Constants<Handle>& constants) {
+    int provided = 0, rank = 0, size = 0;
+    check_mpi(function<int (*)(int*)>(library, "MPI_Query_thread")(&provided), "MPI_Query_thread");
+    check(provided >= constants.funneled, "[mpi] the MPI library allows no threads");
+    const Handle communicator = constants.communicator;
+    check_mpi(function<int (*)(Handle, int*)>(library, "MPI_Comm_rank")(communicator, &rank), "MPI_Comm_rank");
+    check_mpi(function<int (*)(Handle, int*)>(library, "MPI_Comm_size")(communicator, &size), "MPI_Comm_size");
+    return std::unique_ptr<Mpi>(new Mpi(library, constants, rank, size));
+  }
+
+  Mpi(void* library, const Constants<Handle>& constants, int rank, int size)
       : Ranks(rank, size),
         constants_(constants),
         gather_(function<Gather>(library, "MPI_Allgather")),
@@ -133,13 +164,14 @@ class Mpi final : public Ranks {
   using Probe = int (*)(int, int, Handle, int*, Status*);
   using Receive = int (*)(void*, int, Handle, int, int, Handle, Status*);
 
-  Constants constants_;
+  Constants<Handle> constants_;
   Gather gather_;
   BeginGather begin_gather_;
   Test test_;
   Send send_;
   Probe probe_;
   Receive receive_;
+  int (*free_)(Handle*) = nullptr;  // of the communicator, if it is our own
 };
 
 /// The first library that can be opened, and its name; a message of what was tried where there is none.
@@ -148,10 +180,16 @@ struct Opened {
   std::string name, tried;
 };
 
-Opened open_library(const Launcher& launcher) {
-  // One that is there already, as in a Python that has imported mpi4py: two in a process do not work.
+/// Those that are in this process already, as in a Python that has imported mpi4py.
+std::vector<Opened> loaded_libraries() {
+  std::vector<Opened> all;
   for (const char* name : {"libmpi_abi.so.1", "libmpi.so.40", "libmpich.so.12", "libmpi.so.12"})
-    if (void* const library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD)) return {library, name, {}};
+    if (void* const library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD)) all.push_back({library, name, {}});
+  return all;
+}
+
+Opened open_library(const Launcher& launcher) {
+  if (std::vector<Opened> loaded = loaded_libraries(); !loaded.empty()) return loaded.front();  // two do not work
   Opened opened;
   for (const std::string& name : mpi_libraries(launcher)) {
     // Global: plug-ins of Open MPI look for the library's symbols. Never closed: it leaves threads behind.
@@ -178,14 +216,25 @@ bool has_standard_abi(void* library) {
 
 void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
-std::unique_ptr<Ranks> start(void* library, const std::string& name, const std::string& version) {
-  // Constants of the MPI 5 standard, and those that the headers of Open MPI and MPICH define.
-  if (has_standard_abi(library)) return Mpi<void*>::start(library, {address(0x101), address(0x247), 1024});
-  if (void* const world = ::dlsym(library, "ompi_mpi_comm_world"))
-    return Mpi<void*>::start(library, {world, function<void*>(library, "ompi_mpi_byte"), 1});
+/// Calls `use` with the constants of the library: for the communicator of all ranks.
+template <class F>
+std::unique_ptr<Ranks> with_constants(const Opened& opened, const F& use) {
+  // Those of the MPI 5 standard, and those that the headers of Open MPI and MPICH define.
+  if (has_standard_abi(opened.library)) return use(Constants<void*>{address(0x101), address(0x247), 1024});
+  if (void* const world = ::dlsym(opened.library, "ompi_mpi_comm_world"))
+    return use(Constants<void*>{world, function<void*>(opened.library, "ompi_mpi_byte"), 1});
+  const std::string version = version_of(opened.library);
   check(version.find("MPICH") != version.npos || version.find("Intel") != version.npos,
-        "[mpi] {} is '{}', expected Open MPI, MPICH or a library with the ABI of MPI 5", name, version);
-  return Mpi<int>::start(library, {0x44000000, 0x4c00010d, 1});
+        "[mpi] {} is '{}', expected Open MPI, MPICH or a library with the ABI of MPI 5", opened.name, version);
+  return use(Constants<int>{0x44000000, 0x4c00010d, 1});
+}
+
+template <class Handle>
+Handle handle_of(std::uintptr_t value) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return address(value);
+  else
+    return static_cast<Handle>(static_cast<std::uint32_t>(value));
 }
 
 }  // namespace
@@ -200,7 +249,9 @@ std::unique_ptr<Ranks> open_mpi(const Launcher& launcher) {
         "[mpi] {} started this program, but no MPI library can be opened ({}); set NPZOO_MPI to its path, or to none",
         launcher.name, opened.tried);
   const std::string version = version_of(opened.library);
-  auto ranks = start(opened.library, opened.name, version);
+  auto ranks = with_constants(opened, [&]<class Handle>(const Constants<Handle>& constants) {
+    return Mpi<Handle>::start(opened.library, constants);
+  });
   check(!launcher.size || *launcher.size == ranks->size(),
         "[mpi] {} started {} ranks, but {} ({}) sees {}, expected the MPI library of the launcher; set NPZOO_MPI "
         "to its path",
@@ -208,6 +259,18 @@ std::unique_ptr<Ranks> open_mpi(const Launcher& launcher) {
   // Children inherit the launcher's variables and would pose as this rank.
   ::setenv("NPZOO_MPI", "none", 1);
   return ranks;
+}
+
+std::unique_ptr<Ranks> join_mpi(const MpiCommunicator& communicator) {
+  const std::vector<Opened> loaded = loaded_libraries();
+  const auto found = std::ranges::find_if(loaded, [](const Opened& o) { return is_started(o.library); });
+  check(found != loaded.end(), "[mpi] no MPI library that is known runs in this process, expected Open MPI or MPICH");
+  return with_constants(*found, [&]<class Handle>(Constants<Handle> constants) {
+    check(communicator.bytes == sizeof(Handle), "[mpi] a communicator of {} bytes found, expected {}, as those of {}",
+          communicator.bytes, sizeof(Handle), found->name);
+    constants.communicator = handle_of<Handle>(communicator.handle);
+    return Mpi<Handle>::join(found->library, constants);
+  });
 }
 
 }  // namespace npzoo
