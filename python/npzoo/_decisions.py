@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Iterable, Mapping, NamedTuple, Sequence, Union
+from typing import Iterable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ._model import Model, load
 from ._warnings import warn
 
 
-Point = Dict[str, Union[float, str]]  # a coordinate for each parameter: a number, or the name of a choice
+Point = dict[str, float | str]  # a coordinate for each parameter: a number, or the name of a choice
 
 
 class Proposal(NamedTuple):

@@ -37,7 +37,38 @@ def test_failed_evaluations_and_maxima():
     assert optimiser.best[1] == 3.0
 
 
+def test_points_are_pending_until_they_are_told():
+    optimiser = npzoo.Optimiser({"x": (0, 1), "kind": ["a", "b", "c"]})
+    first, second = optimiser.ask(3), optimiser.ask(3)
+    assert optimiser.pending == first + second
+    assert len({tuple(point.values()) for point in first + second}) == 6
+    optimiser.tell(second, [1.0, 2.0, None])
+    assert optimiser.pending == first
+    optimiser.forget_pending()
+    optimiser.wait_for([{"x": 0.25, "kind": "b"}])
+    assert optimiser.pending == [{"x": 0.25, "kind": "b"}]
+
+
+def test_choices_are_names():
+    optimiser = npzoo.Optimiser({"x": (0, 1), "kind": ["a", "b", "c"], "held": {"choices": ["u", "v"], "fixed": "v"}}, seed=1)
+    for _ in range(16):
+        (point,) = optimiser.ask()
+        assert point["kind"] in ("a", "b", "c") and point["held"] == "v"
+        optimiser.tell([point], [(point["x"] - 0.3) ** 2 + (point["kind"] != "b")])
+    assert optimiser.by == "gp"
+    assert optimiser.best[0]["kind"] == "b" and optimiser.best[1] < 0.05
+    optimiser.tell([[0.5, "c", "u"]], [3.0])
+    assert optimiser.points[-1] == {"x": 0.5, "kind": "c", "held": "u"}
+
+
 @pytest.mark.parametrize("call, message", [
+    (lambda: npzoo.Optimiser({"k": ["a"]}), "choices"),
+    (lambda: npzoo.Optimiser({"k": {"choices": ["a", "b"], "low": 1}}), "'low' of 'k' found, expected choices or fixed"),
+    (lambda: npzoo.Optimiser({"k": {"choices": ["a", "b"], "fixed": "c"}}), "k is 'c', expected one of: a, b"),
+    (lambda: npzoo.Optimiser({"k": ["a", 2]}), "expected names"),
+    (lambda: npzoo.Optimiser({"k": ["a", "b"]}).tell([["c"]], [1.0]), "k is 'c', expected one of: a, b"),
+    (lambda: npzoo.Optimiser({"x": (0, 1)}).wait_for([[2.0]]), "pending point 1"),
+    (lambda: npzoo.Optimiser({"x": (0, 1)}).wait_for([[0.5, 0.5]]), "expected 1 coordinates"),
     (lambda: npzoo.Optimiser({"x": (1, 0)}), "x"),
     (lambda: npzoo.Optimiser({"x": {"low": 0, "up": 1}}), "'up' of 'x' found"),
     (lambda: npzoo.Optimiser({"x": (0, 1)}, batch="none"), "batch 'none' found"),
