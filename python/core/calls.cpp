@@ -26,10 +26,10 @@ void CallWatch::fail(nb::python_error error) {
   failed_.store(true, std::memory_order_relaxed);
 }
 
-std::function<void(std::int64_t, std::int64_t)> CallWatch::progress(nb::object function) {
+std::function<void(std::int64_t, std::int64_t)> CallWatch::progress(nb::handle function) {
   if (function.is_none()) return {};
   return
-      [this, function = nb::handle(function), last = Clock::time_point()](std::int64_t done, std::int64_t all) mutable {
+      [this, function, last = Clock::time_point()](std::int64_t done, std::int64_t all) mutable {
         const Clock::time_point now = Clock::now();
         if (done < all && now - last < kBetweenReports) return;
         last = now;

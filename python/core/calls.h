@@ -34,7 +34,7 @@ class CallWatch {
 
   /// Calls `function(done, all)` with the lock, at most a hundred times a second and always when all is done. An
   /// exception stops the call. None: does nothing.
-  std::function<void(std::int64_t done, std::int64_t all)> progress(nb::object function);
+  std::function<void(std::int64_t done, std::int64_t all)> progress(nb::handle function);
 
   /// Runs `f` with the lock; an exception stops the call.
   template <class F>
